@@ -56,7 +56,7 @@ def simulation(arm=ARM) -> hm.Simulation:
         state=start,
         environment=Environment(
             current=Current(velocity=(-0.4, 0.2, 0.0)),
-            gusts=Gusts(sigma=(0.06, 0.06, 0.02), time_constant=15.0, interval=0.5),
+            gusts=Gusts(sigma=(0.06, 0.06, 0.02), time_constant=15.0, interval=1.5),
         ),
         thrusters=[
             hm.Thruster(name=f"thruster_{k}", frame=f"thruster_{k}", curve=curve, time_constant=0.15, zero_thrust_speed=4.0)

@@ -1,5 +1,7 @@
 """Settings for all tests: reproducible hypothesis runs, no time limits per example (the machine may be busy)."""
 
+import signal
+
 import hypothesis
 import pytest
 
@@ -20,6 +22,18 @@ def quickly_compiled(monkeypatch):
     made, key = _compiled.object_code, _compiled.fingerprint
     monkeypatch.setattr(_compiled, "object_code", lambda text, seldom: made(text, seldom=True))
     monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly", *parts))
+
+
+@pytest.fixture
+def default_signals():
+    """Python's own handlers of SIGINT and SIGTERM, here and in processes started meanwhile; a background job ignores SIGINT."""
+    before = {
+        signal.SIGINT: signal.signal(signal.SIGINT, signal.default_int_handler),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, signal.SIG_DFL),
+    }
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,7 @@ from .equations import (
     restoring_force,
 )
 from .errors import (
+    CodeNotAllowed,
     ModelError,
     ScenarioError,
     SimulationDiverged,
@@ -55,6 +56,7 @@ from .model import (
     State,
     World,
     added_mass,
+    attach,
     drag,
     joints,
     shapes,
@@ -124,6 +126,7 @@ __all__ = [
     "Body",
     "BodyMotion",
     "ClosedForm",
+    "CodeNotAllowed",
     "Component",
     "Controller",
     "Dynamics",
@@ -157,6 +160,7 @@ __all__ = [
     "World",
     "add_water",
     "added_mass",
+    "attach",
     "ballast",
     "bias_acceleration",
     "closed_form",

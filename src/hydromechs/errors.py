@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from signal import SIGINT, Signals
 from typing import Any
 
 __all__ = [
+    "CodeNotAllowed",
     "Fault",
     "FieldError",
     "ModelError",
@@ -101,6 +103,23 @@ class StudyError(_Faulty):
     """
 
 
+class CodeNotAllowed(ValueError):
+    """Python code that a file names and that may not run; `items` lists it with its places.
+
+    Args:
+        items: Each reference to code with its place, as "controller.type 'ctl.py:Hold' in mission.yaml, line 6".
+    """
+
+    def __init__(self, items: Iterable[str]) -> None:
+        self.items = tuple(items)
+        code = "\n".join(f"  - {item}" for item in self.items)
+        remedy = "read the code, then allow it with --code (in Python: code=True)"
+        super().__init__(f"Python code from a file does not run by default; {remedy}:\n{code}")
+
+    def __reduce__(self) -> tuple:
+        return CodeNotAllowed, (self.items,)
+
+
 class SimulationDiverged(RuntimeError):
     """The state stopped being finite; `state` is the last one that was, `recording` what was recorded in memory, if any."""
 
@@ -109,8 +128,12 @@ class SimulationDiverged(RuntimeError):
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run at a sample; `state` is the one there, `recording` what was recorded in memory, if any."""
+    """Ctrl-C ended a run at a sample; `state` is the one there, `recording` what was recorded in memory, if any.
 
+    `signal` is SIGTERM if that signal ended it instead.
+    """
+
+    signal: Signals = SIGINT
     state: Any = None
     recording: Any = None
 

@@ -414,6 +414,10 @@ def is_path(source: object) -> bool:
     return not isinstance(source, str) or any(c in source for c in "./\\")
 
 
+PART = 3
+"""Letters of a part of a name that is worth suggesting the whole name."""
+
+
 def nearest(word: object, known: Iterable[str]) -> str:
     """A hint at the nearest of the known words, and all of them.
 
@@ -426,4 +430,7 @@ def nearest(word: object, known: Iterable[str]) -> str:
     if not isinstance(word, str):
         return f"; names must be texts; there are {listed or 'none'}"
     close = difflib.get_close_matches(word, known, 1, 0.6)
-    return (f" (did you mean {close[0]!r}?)" if close else "") + f"; there are {listed or 'none'}"
+    if not close and len(word) >= PART:  # a part of a longer name: "bluerov2" of "bluerov2_heavy_alpha5"
+        close = [name for name in known if word.lower() in name.lower()][:3]
+    meant = " or ".join(map(repr, close))
+    return (f" (did you mean {meant}?)" if close else "") + f"; there are {listed or 'none'}"

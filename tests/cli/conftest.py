@@ -68,8 +68,8 @@ def buoy():
 
 
 @pytest.fixture
-def start():
-    """Start `hydromechs` with arguments in a process of its own; it is killed at the end."""
+def start(default_signals):
+    """Start `hydromechs` with arguments in a process of its own that signals can interrupt; it is killed at the end."""
     processes = []
 
     def command(*arguments, code="from hydromechs.cli import main; main()"):

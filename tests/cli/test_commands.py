@@ -1,8 +1,10 @@
 """The commands as a user meets them: what they print, where, and with which status."""
 
 import sys
+from pathlib import Path
 
 import pytest
+import yaml
 
 import hydromechs as hm
 
@@ -105,6 +107,37 @@ def test_check(run, good, bad):
     assert (status, out) == (1, f"{good}: good\n")
     assert err.startswith(f"{bad}: 1 problem(s)\n")
     assert "line 9" in err and "'hull[/m]'" in err and "-10" in err
+
+
+DROPS = Path(__file__).parents[1] / "sweeps" / "drops.yaml"
+POOL = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
+
+
+def test_check_knows_studies(run):
+    code, out, err = run("check", DROPS, POOL)
+    assert (code, err) == (0, "") and "200 runs" in out and f"{POOL}: good" in out
+
+
+def test_check_lists_all_errors_of_a_sweep(run, tmp_path):
+    """A path that leads nowhere, a value that the scenario rejects, a quantity that is not recorded, samples without a number."""
+    (tmp_path / "hull.yaml").write_text((DROPS.parent / "hull.yaml").read_text())
+    text = DROPS.read_text().replace("models.0.velocity.0", "models.0.velocitie.0").replace("depth.hull", "depth.hul")
+    text = text.replace("normal: [30, 1]", "values: [30, -1]").replace("runs: 200\n", "")
+    (tmp_path / "bad.yaml").write_text(text)
+    code, _, err = run("check", tmp_path / "bad.yaml")
+    assert code == 1 and "4 problem(s)" in err, err
+    for item, value in (("speed", "velocitie"), ("mass", "-1"), ("sunk", "'hul'"), ("runs", "missing")):
+        assert any(item in line and value in line for line in err.splitlines()), (item, err)
+
+
+def test_check_lists_all_errors_of_a_validation_study(run, tmp_path):
+    data = yaml.safe_load(POOL.read_text())
+    data["judged"] = ["no.such"]
+    data["unknowns"] = [{"nothing": 1}, {"number": 2, "nonsense": 3}]
+    data["trials"]["find"] = "nolog"
+    (tmp_path / "bad.yaml").write_text(yaml.safe_dump(data))
+    code, _, err = run("check", tmp_path / "bad.yaml")
+    assert code == 1 and all(text in err for text in ("'no.such'", "'nothing'", "nonsense", "'nolog'")), err
 
 
 @pytest.mark.parametrize("command", ["info", "check"])

@@ -10,10 +10,11 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.library import load_scenario, scenario_names
+from hydromechs.scenario import run_scenario
 
 KEYS = {
     "title", "description", "model", "duration", "wall_time", "compile_time", "real_time_factor", "late_steps", "stopped",
-    "diverged", "checks", "audit", "residual", "residual_relative", "setup", "messages",
+    "diverged", "checks", "audit", "residual", "residual_relative", "residual_before", "setup", "messages", "warnings",
 }  # fmt: skip
 """What programs may read in summary.json."""
 
@@ -129,6 +130,16 @@ def test_a_killed_run_keeps_what_it_had(scenario, tmp_path, start):
     assert np.isfinite(ds.q.values).all() and np.allclose(np.diff(ds.time.values), 0.05)
 
 
+@pytest.mark.usefixtures("quickly_compiled")
+def test_a_sensor_that_never_measures_is_reported_at_the_start(run, scenario, tmp_path):
+    """Once, before anything is simulated; the result of `run_scenario` has it, too."""
+    path = scenario(duration=0.1)
+    path.write_text(path.read_text() + "sensors: [{dvl: {name: doppler, frame: float, rate: 20}}]\n")
+    code, text, _ = run("run", path, "--out", tmp_path / "out", "--no-pictures")
+    assert code == 0 and text.count("'doppler'") == 1 and text.index("'doppler'") < text.index("simulated"), text
+    assert any("'doppler'" in w for w in run_scenario(load_scenario(path), tmp_path / "again").warnings)
+
+
 def test_an_interrupted_run_keeps_its_recording(scenario, tmp_path, start):
     out = tmp_path / "out"
     process = start("run", scenario(duration=1e6), "--out", out, "--no-pictures")
@@ -137,7 +148,7 @@ def test_an_interrupted_run_keeps_its_recording(scenario, tmp_path, start):
     while time.monotonic() < deadline and not (header.exists() and '"shape": [0' not in header.read_text()):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) != 0
+    assert process.wait(30) == 130
     assert "--resume" in process.stdout.read() and (out / "state.json").exists()
     ds = hm.load_recording(out)
     assert ds.time.size > 0 and ds.attrs["finished"] == 0

@@ -120,10 +120,10 @@ def test_a_run_that_fails_before_its_first_sample_leaves_nothing(run, scenario, 
     (tmp_path / "fails.py").write_text(FAILING.format(error=error))
     failing = tmp_path / "failing.yaml"
     failing.write_text(path.read_text() + "controller: {type: fails.py:Fails, period: 0.05}\n")
-    code, _, err = run("run", failing, "--out", out, "--no-pictures")
+    code, _, err = run("run", failing, "--code", "--out", out, "--no-pictures")
     assert code != 0 and ("not today" in err or error == "KeyboardInterrupt") and not out.exists()
     assert run("run", path, "--out", out, "--no-pictures")[0] == 0
-    assert run("run", failing, "--out", out, "--no-pictures", "--force")[0] != 0 and not out.exists()
+    assert run("run", failing, "--code", "--out", out, "--no-pictures", "--force")[0] != 0 and not out.exists()
 
 
 # resuming
@@ -212,14 +212,15 @@ def test_a_killed_run_resumes_from_its_checkpoint_to_the_last_bit(start, scenari
     assert np.array_equal(whole.state.q, rest.state.q) and np.array_equal(whole.state.v, rest.state.v)
 
 
-def test_an_interrupted_run_says_how_to_go_on(start, scenario, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl_c", "sigterm"])
+def test_an_interrupted_run_saves_its_state_and_says_how_to_go_on(start, scenario, tmp_path, number):
     out = tmp_path / "out"
     process = start("run", scenario(duration=1e6), "--out", out, "--no-pictures")
     header = out / "recording.zarr" / "time" / ".zarray"
     wait_for(lambda: header.exists() and '"shape": [0' not in header.read_text())
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     text, _ = process.communicate(timeout=60)
-    assert process.returncode != 0
+    assert process.returncode == 128 + number
     remaining = float(re.search(rf"--resume {out} --duration (\S+)", text)[1])
     t = json.loads((out / "state.json").read_text())["t"]
     assert t + remaining == pytest.approx(1e6, abs=1e-6)
@@ -239,3 +240,23 @@ def test_run_scenario_prints_nothing_and_returns_what_it_made(scenario, tmp_path
     assert result.recording.time.values[-1] == pytest.approx(2.0) and result.state.t == pytest.approx(2.0)
     assert "out" in repr(result) and "1 of 1 checks passed" in repr(result)
     assert json.loads(result.folder.summary.read_text()) == json.loads(json.dumps(result.summary.to_dict()))
+
+
+@pytest.mark.usefixtures("quickly_compiled")
+def test_the_energy_residual_of_a_resumed_run_says_which_part_it_is_of(run, scenario, tmp_path):
+    """A check of `energy_residual` counts from the first start, the summary from where the run was resumed; it names both."""
+    path = scenario(duration=1.0)
+    path.write_text(
+        path.read_text().replace("checks: [", "checks: [{name: audit, quantity: energy_residual, statistic: last, below: 1}, ")
+    )
+    code, text, _ = run("run", path, "--out", tmp_path / "first", "--no-pictures")
+    assert code == 0 and "in this part" not in text
+    code, text, _ = run("run", path, "--resume", tmp_path / "first", "--out", tmp_path / "second")
+    assert code == 0
+    summary, ds = json.loads((tmp_path / "second" / "summary.json").read_text()), hm.load_recording(tmp_path / "second")
+    left = ds.energy_residual.values
+    assert summary["residual_before"] == left[0] != 0.0 and summary["residual"] == np.abs(left - left[0]).max()
+    line = next(line for line in text.splitlines() if "energy residual" in line)
+    assert f"{summary['residual']:.3g} J in this part" in line and f"{left[0]:.3g} J before" in line
+    assert "before it" in (tmp_path / "second" / "report.html").read_text()
+    assert json.loads((tmp_path / "first" / "summary.json").read_text())["residual_before"] is None

@@ -4,6 +4,7 @@ import json
 import operator
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,32 @@ def test_two_trials_predict_each_other(run, tmp_path, small):
     assert written == {"report.html", "results.json", "predictions.csv", "attitude.png", "errors.png", "position.png"}
 
 
+def test_records_without_a_motion_are_in_every_fit_and_never_predicted(small, tmp_path):
+    """The last seconds of them; a record that is predicted, too, is rejected by name, and a folder without any is noted."""
+    study, data = small[0], shutil.copytree(small[1], tmp_path / "data")
+    for log in ("imu", "joints"):
+        shutil.copy(data / f"t1-0_{log}.csv", data / f"rest_{log}.csv")  # no file says when a motion begins
+
+    def read(names, last=3.0):
+        entries = yaml.safe_load(study.read_text(encoding="utf-8"))
+        entries["trials"]["fit_only"] = {"names": names, "last": last}
+        (tmp_path / "study.yaml").write_text(yaml.safe_dump(entries), encoding="utf-8")
+        return validation.read_campaign(validation.load_study(tmp_path / "study.yaml"), data)
+
+    campaign = read("rest*")
+    (rest,) = campaign.fit_only
+    assert (rest.trial.start, rest.begins, rest.trial.end) == (2.0, 3.0, 5.0) and campaign.groups == ["t1", "t2"]
+    assert (read("rest*", last=99.0).fit_only[0].trial.start, len(campaign.trials)) == (0.0, 2)
+    fitted, predicted = _fold(campaign, "t1", lambda iteration: None)
+    assert fitted.converged and [p.trial for p in predicted] == ["t1-0"]
+    without, _ = _fold(replace(campaign, fit_only=()), "t1", lambda iteration: None)
+    assert fitted.found[0].value != without.found[0].value and fitted.found[0].deviation < without.found[0].deviation
+    with pytest.raises(ValueError, match=r"t2-0: matches trials.names, 't\*', and trials.fit_only.names, 't2\*'"):
+        read("t2*")
+    missing = read("none*")
+    assert not missing.fit_only and any("trials.fit_only" in note and "none*_imu.csv" in note for note in missing.notes)
+
+
 def test_variants_cost_what_they_leave_out(run, small, tmp_path):
     """A model that may not move its weight predicts worse, by the degrees that are told; fits that are done are kept."""
     study, data = small
@@ -157,7 +184,7 @@ def test_a_folder_without_trials_is_refused(run, tmp_path):
 
 def test_a_study_that_is_not_there_is_an_error_in_words(run):
     code, _, error = run("validate", "nope.yaml")
-    assert code == 1 and error.strip() == "error: nope.yaml cannot be read: No such file or directory"
+    assert code == 1 and error.startswith("error: there is no study file 'nope.yaml'")
 
 
 def test_a_study_with_an_unknown_variant_is_refused(tmp_path, small):

@@ -261,6 +261,66 @@ def test_a_contact_has_the_stiffness_and_damping_of_its_material(engine, on):
     assert off[1] < 0.7 * off[0] and off[1] < 0.02  # a phase error of up to a step at the touch, and the order of Euler
 
 
+@pytest.mark.parametrize("engine", [e for e in INSTALLED if ENGINES[e].takes_stiffness])
+@pytest.mark.parametrize("on", ["floor", "slab"])
+def test_the_energy_of_a_bounce_with_friction_is_accounted_for(engine, on):
+    """Friction acts on the surface of each body; soft surfaces overlap by centimetres, and the lever counts."""
+    rough = contact.Material(
+        law=contact.LinearContact(stiffness=2e4, damping=0.0),
+        friction=contact.DryFriction(static=0.5, kinetic=0.5, stiffness=1e4, damping=100.0),
+    )
+    tilted = (np.cos(0.2), 0.6 * np.sin(0.2), 0.8 * np.sin(0.2), 0.0)
+    case = hm.Body(
+        name="case",
+        joint=joints.Free(position=(0, 0, 0.2), orientation=tilted, velocity=(0.3, 0, -1.5, 0.2, 0.1, 0)),
+        inertia=hm.Inertia(mass=5.0, com=(0.02, -0.01, 0.03), tensor=(0.05, 0.06, 0.08, 0, 0, 0)),
+        shapes=(shapes.Box(size=(0.3, 0.2, 0.1)),),
+    )
+    slab = hm.Body(
+        name="slab",
+        joint=joints.Prismatic(placement=hm.Origin(xyz=(0, 0, -0.5)), axis=(1, 0, 0)),
+        inertia=hm.Inertia(mass=20.0, tensor=(1, 1, 1, 0, 0, 0)),
+        shapes=(shapes.Box(size=(4.0, 4.0, 1.0)),),
+    )
+    model = hm.Model(name="bounce", bodies=(case, slab) if on == "slab" else (case,), world=hm.World(axes="ENU"))
+    floor = terrain.Plane(name="floor", material=rough, normal=(0, 0, 1))
+    what = dict(collisions=[("case", "slab")], material=rough) if on == "slab" else dict(terrain=[floor])
+    plant = Plant(model=model, components=components_of(model, **what))
+    residuals = []
+    for h in (1e-3, 5e-4):
+        rec = Hybrid(engine=engine).simulation(plant, step=h, record=0.01).run(0.2).recording
+        assert float(rec.position.sel(body="case", xyz="z").min()) < 0.08 < float(rec.position.sel(body="case", xyz="z")[-1])
+        residuals.append(float(np.abs(rec.energy_residual).max()))
+    kinetic = float(rec.kinetic_energy_body[0])
+    assert residuals[0] < 0.02 * kinetic and residuals[1] < 0.7 * residuals[0]  # first order in the step
+
+
+@pytest.mark.skipif("bullet" not in INSTALLED, reason="needs pybullet")
+def test_energy_that_contacts_of_bullet_supply_is_reported():
+    """Points that it remembers on a rock, and a second one deep in a floor, each have the full stiffness; one point is passive."""
+    elastic = contact.Material(law=contact.LinearContact(stiffness=2e4, damping=0.0))
+    rough = replace(elastic, friction=contact.DryFriction(static=0.5, kinetic=0.5, stiffness=1e4, damping=100.0))
+    rock = terrain.Sphere(name="rock", material=elastic, radius=1.0, center=(0, 0, -1.0))
+    floor = terrain.Plane(name="floor", material=rough, normal=(0, 0, 1))
+    case, drum, ball = shapes.Box(size=(0.3, 0.2, 0.1)), shapes.Cylinder(radius=0.1, length=0.4), shapes.Sphere(radius=0.1)
+    tilted = (np.cos(0.2), 0.6 * np.sin(0.2), 0.8 * np.sin(0.2), 0.0)
+    slow, fast = (0.3, 0, -2, 0.2, 0.1, 0), (1, 0.5, -1.5, 3, -2, 1)
+    for shape, solid, v in ((case, rock, slow), (drum, floor, fast), (ball, rock, slow), (ball, floor, fast)):
+        body = hm.Body(
+            name="body",
+            joint=joints.Free(position=(0, 0, 0.25), orientation=tilted, velocity=v),
+            inertia=hm.Inertia(mass=5.0, com=(0.02, -0.01, 0.01), tensor=(0.05, 0.06, 0.08, 0, 0, 0)),
+            shapes=(shape,),
+        )
+        model = hm.Model(name="bounce", bodies=(body,), world=hm.World(axes="ENU"))
+        plant = Plant(model=model, components=components_of(model, terrain=[solid]))
+        run = Hybrid(engine="bullet").simulation(plant, step=2.5e-4, record=2.5e-3).run(0.3)
+        energy = run.recording.kinetic_energy_body + run.recording.potential_energy
+        gained = float(energy[-1] - energy[0])
+        assert (gained < 0.0) if shape is ball else (gained > 1.0)
+        assert any("contacts supply" in m for m in run.messages) == (shape is not ball)
+
+
 @engines
 def test_a_grasp_holds_two_bodies_with_the_force_that_they_need(engine):
     """A push F on the first: the second, at the other end of a ball joint on the line of the push, needs F M₂/(M₁ + M₂)."""

@@ -221,7 +221,7 @@ def test_fixed_base_is_fixed_in_the_world():
         ("System {\n MobileBase {\n mass 1\n", 4, "MobileBase of line 2 is not closed"),
         ("System { MobileBase { mass 1 } }\n}", 2, "closes nothing"),
         ("System {\n 5 }", 2, "without a word"),
-        ("Robot {\n}", 1, "System (DynaMechs)"),
+        ("Robot {\n}", 1, "no DynaMechs description, which begins with System {"),
         ("System {\n}", 1, "0 reference members"),
         ("System { MobileBase { mass 1 }\n FixedBase { } }", 2, "2 reference members"),
         ("System { MobileBase {\n mass one } }", 2, "mass is ''"),

@@ -318,7 +318,7 @@ FILE_FAULTS = {
     "no such character": ('hydromechs: 1\nname: "\\Uffffffff"\n', 1, ["not YAML"]),
     "undefined alias": ("hydromechs: 1\nname: *m\n", 2, ["undefined alias"]),
     "recursive alias": ("hydromechs: 1\nname: m\nbodies: &b\n  - *b\n", 3, ["alias stands inside", "write the value out"]),
-    "nesting": ("hydromechs: 1\nname: " + "[" * 2000 + "]" * 2000, 2, ["more than 32 levels"]),
+    "nesting": ("hydromechs: 1\nname: " + "[" * 2000 + "]" * 2000, 2, ["more than 64 levels"]),
     "aliases that explode": (
         "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}]\n" for i in range(1, 3000)),
         1,

@@ -51,10 +51,10 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_model_file_names_a_joint(folder):
-    with pytest.raises(hm.ModelError, match=r"runs Python code .*rail.py:EllipticRail.*code=True"):
-        hm.load("./rail.yaml", code=False)
+    with pytest.raises(hm.CodeNotAllowed, match=r"--code .*code=True.*\n.*carriage.*rail.py:EllipticRail.*rail.yaml, line 6"):
+        hm.load("./rail.yaml")
     assert not Path("ran").exists()
-    model = hm.load("./rail.yaml")
+    model = hm.load("./rail.yaml", code=True)
     joint = model.bodies[0].joint
     assert (joint.kind, joint.a, joint.limits, joint.position, joint.placement.xyz[2]) == (
         "EllipticRail",
@@ -64,10 +64,10 @@ def test_a_model_file_names_a_joint(folder):
         3,
     )
     assert pickle.loads(pickle.dumps(model)) == model
-    assert hm.load("./rail.yaml") == model  # the same class, as long as the file is the same
+    assert hm.load("./rail.yaml", code=True) == model  # the same class, as long as the file is the same
     hm.save(model, "copy.yaml")
     assert 'type: "rail.py:EllipticRail"' in Path("copy.yaml").read_text()
-    again = hm.load("./copy.yaml")
+    again = hm.load("./copy.yaml", code=True)
     np.testing.assert_array_equal(
         hm.forward_dynamics(again, [0.4], [1.0], [0.2]), hm.forward_dynamics(model, [0.4], [1.0], [0.2])
     )
@@ -79,19 +79,22 @@ def test_it_can_be_a_part_of_a_composition(folder):
     own = re.search(r"    joint:\n(.*?)    inertia", MODEL, flags=re.S)[1]
     part = "        - " + own.strip().replace("\n      ", "\n          ") + "\n        - {type: revolute}\n"
     Path("rail.yaml").write_text(MODEL.replace(own, "      type: composite\n      parts:\n" + part))
-    model = hm.load("./rail.yaml")
+    model = hm.load("./rail.yaml", code=True)
     assert [p.kind for p in model.bodies[0].joint.parts] == ["EllipticRail", "revolute"]
     hm.save(model, "copy.yaml")
-    assert [p.kind for p in hm.load("./copy.yaml").bodies[0].joint.parts] == ["EllipticRail", "revolute"]
+    assert [p.kind for p in hm.load("./copy.yaml", code=True).bodies[0].joint.parts] == ["EllipticRail", "revolute"]
 
 
 def test_a_scenario_runs_it_when_it_is_run(folder):
     scenario = hm.load_scenario("./own.yaml")
     assert not Path("ran").exists() and [x.rpartition("/")[2] for x in scenario.code] == ["rail.py:EllipticRail"]
-    result = CliRunner().invoke(app, ["run", "own.yaml", "--no-code"])
-    assert result.exit_code != 0 and "runs Python code" in str(result.exception or result.output) and not Path("ran").exists()
+    result = CliRunner().invoke(app, ["run", "own.yaml"])
+    assert isinstance(result.exception, hm.CodeNotAllowed) and "rail.yaml, line 6" in str(result.exception)
+    with pytest.raises(hm.CodeNotAllowed):
+        scenario.simulation()
+    assert not Path("ran").exists() and not Path("runs").exists()
     hm.save_scenario(scenario, folder / "again.yaml")
-    run = hm.load_scenario("./again.yaml").simulation().run(0.4)
+    run = hm.load_scenario("./again.yaml", code=True).simulation().run(0.4)
     assert Path("ran").exists()
     q = run.recording.q.sel(coordinate="carriage").values
     assert q[0] == 0.5 and abs(q[-1] - 0.5) > 0.01  # the servo gives way to the weight
@@ -126,14 +129,14 @@ def test_faults_that_only_running_shows(folder):
     source = Path("rail.py").read_text()
     Path("rail.yaml").write_text(MODEL.replace("b: 1.0", "b: -1.0"))
     with pytest.raises(hm.ModelError, match="body 'carriage': joint.b is -1 m, must be finite and > 0"):
-        hm.load("./rail.yaml")
+        hm.load("./rail.yaml", code=True)
     Path("rail.yaml").write_text(MODEL)
     Path("rail.py").write_text(source.replace("2.0 * (self.a", "3.0 * (self.a"))
     with pytest.raises(hm.ModelError, match=r"EllipticRail: subspace_rate\(q, v\).*disagrees with the rate of subspace"):
-        hm.load_scenario("./own.yaml").simulation()
+        hm.load_scenario("./own.yaml", code=True).simulation()
     Path("rail.py").write_text("def EllipticRail(**options): ...\n")
     with pytest.raises(hm.ModelError, match="is a function, must be a class derived from hydromechs.joints.OwnJoint"):
-        hm.load("./rail.yaml")
+        hm.load("./rail.yaml", code=True)
     Path("rail.py").write_text("1 / 0\n" + source)
     with pytest.raises(hm.ModelError, match="cannot be imported: ZeroDivisionError"):
-        hm.load("./rail.yaml")
+        hm.load("./rail.yaml", code=True)

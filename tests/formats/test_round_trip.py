@@ -225,7 +225,7 @@ def test_missing_file(tmp_path):
 
 
 def test_folder(tmp_path):
-    with pytest.raises(ModelError, match="this is a folder"):
+    with pytest.raises(ModelError, match="is a folder"):
         load_file(tmp_path)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from hydromechs import contact, hydro, library
 from hydromechs.actuation import drives
-from hydromechs.equations import kinematics
+from hydromechs.equations import kinematics, restoring_force
 from hydromechs.errors import FieldError, ScenarioError, UnsupportedFeature
 from hydromechs.formats import dumps_scenario, load_scenario_file, loads_scenario, save_scenario, scenario_json_schema
 from hydromechs.formats._convert import key_of
@@ -39,7 +39,7 @@ VALIDATOR = jsonschema.Draft202012Validator(scenario_json_schema())
 
 
 def read(text: str = RICH, folder=".") -> Scenario:
-    return loads_scenario(text, "rich", folder, load)
+    return loads_scenario(text, "rich", folder, load, code=True)
 
 
 def problems(*changes: tuple[str, str], text: str = RICH) -> list[str]:
@@ -284,10 +284,10 @@ def test_faults_of_model_files_are_told(tmp_path):
 def test_paths(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no scenario file"):
         load_scenario_file(tmp_path / "none.yaml")
-    with pytest.raises(ScenarioError, match="this is a folder"):
+    with pytest.raises(ScenarioError, match="is a folder"):
         load_scenario_file(tmp_path)
-    (tmp_path / "a.yaml").write_bytes(b"name: \xff\n")
-    with pytest.raises(ScenarioError, match="line 1: byte 0xff"):
+    (tmp_path / "a.yaml").write_bytes(b"hydromechs_scenario: 1\nname: \xff\n")
+    with pytest.raises(ScenarioError, match="line 2: byte 0xff"):
         load_scenario_file(tmp_path / "a.yaml")
     with pytest.raises(ScenarioError, match="there is no library scenario 'nothing'; there are .*sinking_chain"):
         library.load_scenario("nothing")
@@ -361,18 +361,49 @@ def test_models_that_do_not_fit_together():
         ModelStart(model=chain, source="rov.yaml"),
         ModelStart(model=load("bluerov2_heavy_alpha5"), source="rov_2022"),
     )
-    for first, second, remedy in (
-        (mine, theirs, "hydromechs convert rov_2022 rov_2022.yaml, set world.gravity to 9.81 there, and name that file"),
-        (theirs, mine, "set world.gravity to 9.82 in rov.yaml"),
-    ):
+    for first, second, density in ((mine, theirs, 1025.0), (theirs, mine, 1000.0)):
         with pytest.raises(ScenarioError) as refused:
             assemble([first, second])
-        assert remedy in str(refused.value)
+        assert f"world: {{water_density: {density}}}" in str(refused.value)
     free = [Body(name=n, joint=joints.Free(), inertia=Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0))) for n in "ab"]
     with pytest.raises(ScenarioError, match=r"several free roots \('a', 'b'\)"):
         assemble([ModelStart(model=Model(bodies=free), position=(0, 0, 0))])
     with pytest.raises(ScenarioError, match="models is empty"):
         assemble([])
+
+
+WORLD = """hydromechs_scenario: 1
+name: shared
+{world}
+models:
+  - {{plant: bluerov2_heavy_alpha5, name: rov, position: [0, 0, 5]}}
+  - {{model: hand_pipe, name: pipe, position: [3, 0, 5]}}
+duration: 1
+"""
+
+
+def test_a_scenario_sets_the_world_of_its_models():
+    with pytest.raises(ScenarioError, match=r"world.water_density of 'pipe' is 1025.0, that of 'rov' is 1000.0"):
+        loads_scenario(WORLD.format(world=""), library=load, plants=library.load_vehicle)
+    text = WORLD.format(world="world: {water_density: 1013, gravity: 9.7}")
+    scenario = loads_scenario(text, library=load, plants=library.load_vehicle)
+    assert scenario.model.world == World(axes="NED", gravity=9.7, water_density=1013.0)
+    again = loads_scenario(dumps_scenario(scenario), library=load, plants=library.load_vehicle)
+    assert again.world == scenario.world and again.model.world == scenario.model.world
+    # the water carries the assembled vehicle by its density
+    force = restoring_force(scenario.model, scenario.start.q)[:3]
+    bodies = [b for b in scenario.model.bodies if b.name.startswith("rov.")]
+    up = sum(1013.0 * b.hydro.volume - b.inertia.mass for b in bodies) * 9.7
+    assert force == pytest.approx([0.0, 0.0, up], abs=1e-9)
+
+
+def test_a_scenario_does_not_turn_its_models():
+    text = WORLD.format(world="world: {axes: ENU, water_density: 1000}")
+    with pytest.raises(ScenarioError, match=r"world.axes is ENU, but 'rov' has NED axes") as refused:
+        loads_scenario(text, library=load, plants=library.load_vehicle)
+    assert refused.value.faults[0].line == 3
+    with pytest.raises(ScenarioError, match="world.gravity"):
+        loads_scenario(WORLD.format(world="world: {gravity: -1}"), library=load, plants=library.load_vehicle)
 
 
 def test_two_of_a_kind_move_like_one():

@@ -227,7 +227,7 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     assert "4000000 heights, must have at most 250000" in said(None)
     csv = folder / "seabed.csv"
     csv.write_text("1,2\n3,deep\n")
-    assert "line 2: 'deep' is not a number" in said(None, ("seabed.npy", "seabed.csv"))
+    assert "line 2: entry 2 is not a number" in said(None, ("seabed.npy", "seabed.csv"))
     csv.write_text("1,2\n3\n")
     assert "line 2 has 1 numbers, line 1 has 2" in said(None, ("seabed.npy", "seabed.csv"))
     csv.write_bytes(b"1,2\n3,\xff\n")

@@ -130,6 +130,7 @@ def joint(name, parent, child, kind="fixed", more=""):
 
 
 MESH = '<visual><geometry><mesh filename="package://p/none.stl"/></geometry></visual>'
+SOLID = MESH.replace("visual", "collision")
 
 
 @pytest.mark.parametrize(
@@ -144,12 +145,12 @@ MESH = '<visual><geometry><mesh filename="package://p/none.stl"/></geometry></vi
         (robot(link("a"), link("b"), joint("j", "a", "b", "revolute", '<axis xyz="0 0 0"/>')), 4, "axis"),
         (robot(link("a", '<mass value="-2"/>')), 2, "mass is -2 kg, must be at least 0"),
         (robot(link("a", '<mass value="two"/>')), 2, "mass is 'two', must be a finite number"),
-        (robot(link("a", '<mass value="${m}"/>')), 2, "must be a finite number; expand the file with xacro first"),
+        (robot(link("a", '<mass value="${m}"/>')), 2, "must be a finite number; .*xacro"),
         (robot(link("a", '<origin xyz="1 2"/><mass value="2"/>')), 2, "origin xyz .* '1 2', must be 3 finite numbers"),
         (robot(), 1, "no <link>"),
         ("<robot name='x'>\n<link name='a'>", 2, "not XML"),
-        (robot(link("a", "").replace("></link>", f">{MESH}</link>")), 2, "'package://p/none.stl'; .* placeholders=True"),
-        ("<thing/>", 1, "begins with <thing>"),
+        (robot(link("a", "").replace("></link>", f">{SOLID}</link>")), 2, "'package://p/none.stl'; .* placeholders=True"),
+        ("<thing/>", 1, "no robot description that is known here"),
     ],
 )
 def test_faults_have_line_and_remedy(text, line, words):
@@ -183,10 +184,17 @@ def test_usual_sins_are_mended_and_noted(text, words):
     assert np.isfinite(hm.forward_dynamics(imported.model, q, v, np.zeros(imported.model.nv))).all()
 
 
-def test_missing_meshes_become_boxes_on_request_only(tmp_path):
+def test_a_missing_visual_becomes_a_box_with_a_note_and_a_missing_shape_is_left_out_on_request_only(tmp_path):
     file = tmp_path / "r.urdf"
-    file.write_text(robot(link("a").replace("</link>", f"{MESH}</link>")))
+    file.write_text(robot(link("a").replace("</link>", f"{MESH}{SOLID}</link>")))
+    with pytest.raises(hm.ModelError, match="none.stl.*--package p=FOLDER.*--placeholders") as error:
+        import_file(file)
+    assert len(error.value.problems) == 1  # the shape's
     imported = import_file(file, placeholders=True)
+    assert isinstance(imported.model.bodies[0].visual[0], hm.visual.Box) and not imported.model.bodies[0].shapes
+    assert sum("none.stl" in str(note) for note in imported.notes) == 2
+    file.write_text(robot(link("a").replace("</link>", f"{MESH}</link>")))
+    imported = import_file(file)
     assert isinstance(imported.model.bodies[0].visual[0], hm.visual.Box)
     assert any("none.stl" in str(note) for note in imported.notes)
     (tmp_path / "meshes").mkdir()
@@ -239,14 +247,14 @@ def test_packages_beside_the_folders_above_must_say_that_they_are_packages(tmp_p
     (tmp_path / "p").mkdir()
     (tmp_path / "p" / "none.stl").write_bytes(b"")
     file = tmp_path / "robots" / "urdf" / "r.urdf"
-    file.write_text(robot(link("a").replace("</link>", f"{MESH}</link>")))
+    file.write_text(robot(link("a").replace("</link>", f"{SOLID}</link>")))
     with pytest.raises(hm.ModelError, match=r"needs a package\.xml"):
         import_file(file)
     (file.parent / "p").symlink_to(tmp_path / "p")
     with pytest.raises(hm.ModelError, match=r"needs a package\.xml"):
         import_file(file)
     (tmp_path / "p" / "package.xml").write_text("<package/>")
-    assert import_file(file).model.bodies[0].visual[0].file == str((tmp_path / "p" / "none.stl").resolve())
+    assert import_file(file).model.bodies[0].shapes[0].file == str((tmp_path / "p" / "none.stl").resolve())
 
 
 def test_what_stands_twice_is_listed():

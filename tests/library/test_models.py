@@ -14,6 +14,7 @@ from hydromechs.equations import inverse_dynamics, kinematics, mass_matrix
 from hydromechs.formats import load_file
 from hydromechs.hydro import added_mass_matrix
 from hydromechs.model import State
+from hydromechs.naval import hydrostatics
 from hydromechs.spatial import tensor_matrix
 
 FOLDER = Path(hydromechs.__file__).parent / "library" / "models"
@@ -335,7 +336,7 @@ def test_valve_turns_by_a_quarter_to_starboard():
 def test_bluerov_vehicle_is_the_published_set():
     model = load("bluerov2_heavy_alpha5")
     b = body(model, "vehicle")
-    assert (model.world.axes, model.world.gravity, model.world.water_density) == ("NED", 9.82, 1000.0)
+    assert (model.world.axes, model.world.gravity, model.world.water_density) == ("NED", 9.81, 1000.0)
     assert (b.inertia.mass, b.inertia.com, b.inertia.tensor) == (13.5, (0, 0, 0), (0.26, 0.23, 0.37, 0, 0, 0))
     assert (b.hydro.volume, b.hydro.buoyancy_center) == (0.0134, (0, 0, -0.01))
     assert b.hydro.added_mass[0].diagonal == (6.36, 7.12, 18.68, 0.189, 0.135, 0.222)
@@ -406,9 +407,35 @@ def test_alpha_lumped_inertia_of_the_source_is_about_the_link_origin():
     assert about_origin == pytest.approx(0.004906, abs=1e-6)
 
 
-def test_bluerov_is_heavy_with_its_arm():
+def test_bluerov_is_trimmed_with_its_arm():
+    """Without its ballast it would be 9.2 N heavy and 62° out of trim."""
     model = load("bluerov2_heavy_alpha5")
-    assert 9.82 * weight_in_water(model, model.body_names) == pytest.approx(9.22, abs=0.01)
+    bare = [name for name in model.body_names if name != "ballast"]
+    assert 9.81 * weight_in_water(model, bare) == pytest.approx(9.21, abs=0.01)
+    assert 9.81 * weight_in_water(model, model.body_names) == pytest.approx(-1.49, abs=0.01)
+    rest = hydrostatics(model)
+    assert np.degrees(rest.rest) == pytest.approx([0.0, 0.0], abs=0.1)
+    assert rest.cob[2] - rest.com[2] == pytest.approx(-0.028, abs=1e-3)
+
+
+def test_bluerov_ballast_is_foam_and_steel():
+    """Mass, volume and tensor of a foam block of 192 kg/m³ and three steel weights of 0.2 kg, from their boxes."""
+    b = body(load("bluerov2_heavy_alpha5"), "ballast")
+    foam, steel = (np.prod(shape.size) for shape in b.shapes)
+    assert b.hydro.volume == pytest.approx(foam + steel, rel=1e-12)
+    masses, places = [192.0 * foam, 8000.0 * steel], [np.array(shape.origin.xyz) for shape in b.shapes]
+    assert b.inertia.mass == pytest.approx(sum(masses), rel=1e-12)
+    com = sum(m * p for m, p in zip(masses, places, strict=True)) / sum(masses)
+    assert b.inertia.com == pytest.approx(com, abs=1e-6)
+    tensor = np.zeros((3, 3))
+    for m, p, shape in zip(masses, places, b.shapes, strict=True):
+        edges, r = np.array(shape.size), p - com
+        tensor += m / 12.0 * (edges @ edges * np.eye(3) - np.diag(edges**2)) + m * (r @ r * np.eye(3) - np.outer(r, r))
+    assert b.inertia.tensor == pytest.approx([*np.diag(tensor), tensor[0, 1], tensor[0, 2], tensor[1, 2]], rel=1e-4)
+
+
+def test_all_library_models_have_the_same_gravity():
+    assert {library.load(name).world.gravity for name in library.names()} == {9.81}
 
 
 # --- RexROV2 with Oberon 7 ----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import hydromechs
 
 SOURCE = Path(hydromechs.__file__).parent
 
-EVERYONE = {"errors", "values", "_lazy"}
+EVERYONE = {"errors", "files", "values", "_lazy"}
 """What every package may import."""
 MODEL = {"spatial", "model"}
 DYNAMICS = {*MODEL, "dynamics"}
@@ -24,6 +24,7 @@ SIMULATION = {*EQUATIONS, "contact", "actuation", "lines", "integrators", "recor
 SCENARIO = {*SIMULATION, "gnc", "hybrid", "scenario"}
 MAY_IMPORT = {
     "errors": set(),
+    "files": set(),
     "values": set(),
     "_lazy": set(),
     "spatial": set(),

@@ -10,6 +10,7 @@ import pytest
 import hydromechs as hm
 from hydromechs.actuation import drives, linear_curve, t200_curve
 from hydromechs.errors import ScenarioError
+from hydromechs.recording import structured
 from hydromechs.scenario import ModelStart, Scenario
 
 MODEL = hm.Model(
@@ -81,10 +82,10 @@ def test_commands_of_a_controller_are_said_once_and_counted():
         run = sim.run(0.1)
     said = [m for m in run.messages if "outside of its range" in m]
     assert said == [f"t = 0.01 s: the command of {WORDS}"]
-    assert run.recording.attrs["commands_outside"] == {"port": 9}
+    assert structured(run.recording, "commands_outside") == {"port": 9}
     again = sim.run(0.02)
     assert next(m for m in again.messages if "outside" in m).startswith("t = 0.1 s")
-    assert again.recording.attrs["commands_outside"] == {"port": 2}
+    assert structured(again.recording, "commands_outside") == {"port": 2}
 
 
 def test_commands_of_the_caller_are_a_warning_once():
@@ -107,7 +108,7 @@ def test_rollouts_warn_too():
 
 def test_units_are_recorded():
     run = simulation().run(0.02)
-    assert run.recording.attrs["command_units"] == {"port": "us", "star": "throttle", "mast": "N"}
+    assert structured(run.recording, "command_units") == {"port": "us", "star": "throttle", "mast": "N"}
     assert "commands_outside" not in run.recording.attrs
 
 

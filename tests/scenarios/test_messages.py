@@ -155,7 +155,7 @@ def test_a_controller_that_raises_shows_its_own_lines(tmp_path, capsys, monkeypa
         "joints: {arm: {drive: {torque: {}}}}\ncontroller: {type: 'own.py:Bad', period: 0.02}\n"
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["hydromechs", "run", "s.yaml", "--no-pictures"])
+    monkeypatch.setattr("sys.argv", ["hydromechs", "run", "s.yaml", "--no-pictures", "--code"])
     with pytest.raises(SystemExit) as e:
         main()
     err = capsys.readouterr().err
@@ -163,7 +163,7 @@ def test_a_controller_that_raises_shows_its_own_lines(tmp_path, capsys, monkeypa
     assert "return 1 / x" in err and "ZeroDivisionError" in err
     assert "in the controller Bad at t = 0 s" in err
     assert "_simulation.py" not in err and "--traceback" in err
-    monkeypatch.setattr("sys.argv", ["hydromechs", "run", "s.yaml", "--no-pictures", "--force", "--traceback"])
+    monkeypatch.setattr("sys.argv", ["hydromechs", "run", "s.yaml", "--no-pictures", "--code", "--force", "--traceback"])
     with pytest.raises(ZeroDivisionError):
         main()
 

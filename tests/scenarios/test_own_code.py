@@ -49,7 +49,7 @@ def folder(tmp_path):
 def test_a_file_names_components(folder, monkeypatch):
     """They run compiled, are recorded and audited; a resumed run is the same to the last bit."""
     monkeypatch.chdir(folder)
-    scenario = hm.load_scenario(str(folder / "own.yaml"))
+    scenario = hm.load_scenario(str(folder / "own.yaml"), code=True)
     assert not Path("ran").exists(), "loading a scenario runs no code"
     assert len(scenario.code) == 2
     sim = scenario.simulation()
@@ -185,9 +185,11 @@ def test_check_refuses_a_function_as_a_component(tmp_path, monkeypatch, given):
 
 def test_run_without_code_refuses(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    result = CliRunner().invoke(app, ["run", "own.yaml", "--no-code"])
+    result = CliRunner().invoke(app, ["run", "own.yaml"])
     assert result.exit_code != 0 and not Path("ran").exists()
-    assert "runs Python code" in str(result.exception or result.output)
+    assert isinstance(result.exception, hm.CodeNotAllowed)
+    assert [re.search(r"components\.\d", item)[0] for item in result.exception.items] == ["components.0", "components.1"]
+    assert all("own.yaml, line" in item for item in result.exception.items)
     loader = "hydromechs.model._code_call:module_afresh"
     (folder / "sly.yaml").write_text(
         re.sub(
@@ -200,7 +202,7 @@ def test_run_without_code_refuses(folder, monkeypatch):
         .split("events:")[0]
         + "step: 0.002\nduration: 2\n"
     )
-    assert CliRunner().invoke(app, ["run", "sly.yaml", "--no-code"]).exit_code != 0 and not Path("ran").exists()
+    assert CliRunner().invoke(app, ["run", "sly.yaml"]).exit_code != 0 and not Path("ran").exists()
     with pytest.raises(hm.ScenarioError, match="must be a class derived from hydromechs.Component"):
         hm.load_scenario("./sly.yaml").simulation()
     assert not Path("ran").exists()
@@ -218,7 +220,7 @@ def test_faults_of_components(folder, monkeypatch, parameters, words):
     text = re.sub(r"parameters: \{name: mooring.*\}", f"parameters: {parameters}", SCENARIO)
     (folder / "bad.yaml").write_text(text)
     with pytest.raises((hm.ScenarioError, KeyError), match=words):
-        hm.load_scenario("./bad.yaml").simulation()
+        hm.load_scenario("./bad.yaml", code=True).simulation()
 
 
 def test_what_act_returns_is_checked():

@@ -109,7 +109,7 @@ def test_checks_and_events_of_own_components(write, quantity):
     )
     result = CliRunner().invoke(app, ["check", file])
     assert result.exit_code == 0, result.output
-    hm.load_scenario(file).simulation()
+    hm.load_scenario(file, code=True).simulation()
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_names_that_own_components_do_not_have(write, line, words):
     file = write(line)
     assert CliRunner().invoke(app, ["check", file]).exit_code == 0
     with pytest.raises(hm.ScenarioError, match=words) as refused:
-        hm.load_scenario(file).simulation()
+        hm.load_scenario(file, code=True).simulation()
     assert refused.value.faults[0].path[0] == line.partition(":")[0]
-    result = CliRunner().invoke(app, ["run", file, "--no-pictures"])
+    result = CliRunner().invoke(app, ["run", file, "--no-pictures", "--code"])
     assert "line 6: " in str(result.exception)
 
 
@@ -141,12 +141,12 @@ def test_names_of_the_model_are_judged_at_once(write):
 @pytest.mark.parametrize(("kind", "line"), [("Branching", "if now.frame(self.frame).v[0] > 0:"), ("Sine", "math.sin(now.t)")])
 def test_an_act_that_cannot_be_traced_is_named(write, kind, line):
     """In a few lines, with that of the user's file."""
-    result = CliRunner().invoke(app, ["run", write(kind=kind), "--no-pictures"])
+    result = CliRunner().invoke(app, ["run", write(kind=kind), "--no-pictures", "--code"])
     assert result.exit_code == 1
     said = result.output[result.output.index("File") :].splitlines()
     assert len(said) <= 6 and line in result.output
     assert f"in act of the component 'tank' ({kind})" in said and "run it with --traceback" in said[-1]
-    full = CliRunner().invoke(app, ["run", write(kind=kind), "--no-pictures", "--traceback"])
+    full = CliRunner().invoke(app, ["run", write(kind=kind), "--no-pictures", "--code", "--traceback"])
     assert isinstance(full.exception, TypeError)
 
 
@@ -213,7 +213,7 @@ def test_a_class_that_is_no_component(write, kind):
     checked = CliRunner().invoke(app, ["check", file])
     assert checked.exit_code == 1 and words in checked.output and "line 5" in checked.output
     with pytest.raises(hm.ScenarioError) as e:
-        hm.load_scenario(file).simulation()
+        hm.load_scenario(file, code=True).simulation()
     assert words in str(e.value) and "hydromechs_code" not in str(e.value)
 
 
@@ -223,7 +223,7 @@ def test_a_class_that_is_no_controller(write):
     assert checked.exit_code == 1 and "line 6" in checked.output
     assert "own.py:NotController is a class derived from nothing, must be a function" in checked.output
     with pytest.raises(hm.ScenarioError, match="own.py:NotController is .* derived from hydromechs.Controller"):
-        hm.load_scenario(file).simulation()
+        hm.load_scenario(file, code=True).simulation()
 
 
 def test_engines_name_own_joints_as_files_do(write):
@@ -237,5 +237,5 @@ def test_engines_name_own_joints_as_files_do(write):
     )
     checked = CliRunner().invoke(app, ["check", "e.yaml"])
     assert "joint 'bead' is of the type own.py:Rail, one of your own" in checked.output + str(checked.exception)
-    model = hm.load("r.yaml")
+    model = hm.load("r.yaml", code=True)
     assert "type own.py:Rail, one" in hm.hybrid.Hybrid(engine="mujoco").faults(hm.Plant(model=model))[0]

@@ -11,7 +11,8 @@ from hydromechs import library
 from hydromechs.compiler import Recipe
 from hydromechs.errors import ScenarioError
 from hydromechs.formats import dumps_scenario, loads_scenario
-from hydromechs.gnc.sensors import DEVICES, Imu, Noise, Usbl, device
+from hydromechs.gnc.sensors import DEVICES, Dvl, Imu, Noise, Usbl, device
+from hydromechs.scenario import scenario_slips
 
 TEXT = (files("hydromechs.library") / "scenarios" / "hold_in_gusts.yaml").read_text(encoding="utf-8")
 
@@ -138,3 +139,14 @@ def test_devices_say_where_their_numbers_come_from():
         assert isinstance(device(model, "one", "vehicle"), found.kind)
     assert device("usbl_survey", "u", "vehicle", {"transceiver": [1, 2, 3]}).transceiver == (1.0, 2.0, 3.0)
     assert isinstance(device("usbl_short", "u", "vehicle"), Usbl)
+
+
+def test_a_doppler_log_that_never_measures_is_warned_of():
+    """Without terrain and without water tracking; either is enough."""
+    known = hm.load_scenario("hold_in_gusts")
+    assert known.terrain and not scenario_slips(known)
+    (dvl,) = (s for s in known.sensors if isinstance(s, Dvl))
+    for water, blind in ((None, True), (Noise(sigma=0.01), False)):
+        sensors = tuple(replace(s, water_noise=water) if s is dvl else s for s in known.sensors)
+        found = scenario_slips(replace(known, terrain=(), sensors=sensors))
+        assert any("'dvl'" in text and "terrain" in text for text in found) is blind, found

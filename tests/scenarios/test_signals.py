@@ -8,7 +8,7 @@ import hydromechs as hm
 from hydromechs.actuation import drives
 from hydromechs.errors import ScenarioError
 from hydromechs.gnc import JointControl, JointMotion
-from hydromechs.recording import Check
+from hydromechs.recording import Check, structured
 from hydromechs.scenario import ControllerSpec, ModelStart
 
 WAY = [{"t": 0.0, "arm": 0.0}, {"t": 1.0, "arm": 0.8}]
@@ -31,7 +31,7 @@ def simulation(period=0.05, **options) -> hm.Simulation:
 def test_signals_are_recorded_with_their_units_and_hold_between_ticks():
     sim = simulation(period=0.05)
     ds = sim.run(0.4).recording
-    assert ds.attrs["signal_units"] == {"reference.arm": "rad", "error.arm": "rad"}
+    assert structured(ds, "signal_units") == {"reference.arm": "rad", "error.arm": "rad"}
     assert ds.signal.dims == ("time", "channel")
     reference = ds.signal.sel(channel="reference.arm").values
     path = JointMotion(waypoints=WAY).path

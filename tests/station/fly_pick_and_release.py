@@ -47,6 +47,12 @@ class Hands:
         raise SystemExit(f"{what} did not come to {wanted}: {self.value(what)}")
 
 
+def until(page, condition):
+    """Wait for a condition of the page, whose policy lets nothing evaluate text by itself."""
+    while not page.evaluate(condition):
+        time.sleep(0.1)
+
+
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()
     station = Station(catalog(), "pick_and_release", folder, lost_after=10.0)
@@ -55,7 +61,7 @@ def main():
         page = browser.new_context(viewport={"width": 640, "height": 360}).new_page()
         page.set_default_timeout(120_000)
         page.goto(station.url + "#numbers")  # the hands go by the numbers of the display
-        page.wait_for_function("frame !== null")
+        until(page, "frame !== null")
         hands = Hands(page)
         hands.press("p")
         heading = "((frame.hud.heading + 180) % 360) - 180"
@@ -68,11 +74,11 @@ def main():
         for k, (plus, minus) in enumerate((("i", "k"), ("l", "j"), ("o", "u"))):
             hands.bring(f"{tool}[{k + 1}]", PADEYE[k], plus, minus, rate=0.15, within=0.05)
         hands.press("c")
-        page.wait_for_function("frame.hud.grips[0][1]")
+        until(page, "frame.hud.grips[0][1]")
         hands.bring("frame.hud.depth", 47.7, "f", "r", rate=0.3, within=0.1)
         lifted = station.session.snapshot.position[-1][2]
         hands.press("v")
-        page.wait_for_function("!frame.hud.grips[0][1]")
+        until(page, "!frame.hud.grips[0][1]")
         time.sleep(4.0)
         browser.close()
     station.close()

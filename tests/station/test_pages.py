@@ -1,6 +1,7 @@
 """The station in a browser without a window: fly by keys, pause, reset, hand over, close a page in the middle."""
 
 import io
+import time
 
 import matplotlib.image
 import numpy as np
@@ -21,8 +22,8 @@ def station(catalog, tmp_path_factory):
 class Tab:
     """A page of the station, with the errors of its console."""
 
-    def __init__(self, browser, station, part="#numbers"):
-        self.context = browser.new_context(viewport=SIZE)
+    def __init__(self, browser, station, part="#numbers", size=SIZE):
+        self.context = browser.new_context(viewport=size)
         self.context.set_default_timeout(120_000)  # on a machine with much else to do
         self.page = self.context.new_page()
         self.errors = []
@@ -31,8 +32,12 @@ class Tab:
         self.page.goto(station.url + part)
         self.wait("frame !== null")
 
-    def wait(self, condition):
-        self.page.wait_for_function(condition, polling=50)
+    def wait(self, condition, seconds=120.0):
+        """Wait for a condition; the page's policy lets nothing evaluate text, so it cannot be asked to wait itself."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, f"not so after {seconds:g} s: {condition}"
+            time.sleep(0.05)
 
     def hold(self, key, condition):
         """Keep a key down until something is so."""
@@ -107,3 +112,42 @@ def test_two_pages_hand_over_and_a_closed_page_leaves_a_vehicle_that_holds(brows
     first.page.locator("#ask").click()
     first.wait("frame.steers")
     first.close()
+
+
+def test_a_page_that_is_busy_drawing_still_steers(browser, station):
+    """On a slow machine the page may be busy for seconds; who holds a key meanwhile is not lost."""
+    tab = Tab(browser, station)
+    tab.wait("frame.steers && !frame.status.lost")
+    tab.page.keyboard.press("2")
+    tab.wait("frame.operator.mode === 'speed'")
+    tab.page.keyboard.down("w")
+    tab.wait("frame.operator.axes[0] === 1")
+    tab.page.evaluate("{ const end = performance.now() + 6000; while (performance.now() < end); }")  # lost_after is 4 s
+    assert not station.session.lost and station.session.inputs.now.axes[0] == 1.0
+    tab.page.keyboard.up("w")
+    tab.wait("frame.operator.axes[0] === 0")
+    tab.close()
+
+
+def test_a_phone_shows_the_start_button(browser, station):
+    tab = Tab(browser, station, size={"width": 390, "height": 844})
+    tab.page.locator("#start").scroll_into_view_if_needed()
+    hud, start = (tab.page.locator(name).bounding_box() for name in ("#hud", "#start"))
+    assert hud["y"] + hud["height"] <= start["y"] and start["x"] + start["width"] <= 390
+    tab.page.locator("#start").click()
+    tab.wait("frame.status.running")
+    tab.page.locator("#pause").click()
+    tab.wait("!frame.status.running")
+    tab.close()
+
+
+def test_messages_are_seen_without_scrolling_and_headings_do_not_jump(browser, station):
+    tab = Tab(browser, station, size={"width": 1280, "height": 720})
+    station.session.messages.append("the gripper is closed")
+    tab.wait("document.getElementById('messages').textContent.includes('gripper')")
+    box = tab.page.locator("#messages").bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= 720
+    turned = """() => { history.length = 0; const at = frame.t; for (const [k, h] of [350, 358, 6, 14, 3, 352].entries()) {
+        frame.t = at + k; frame.hud.heading = h; show(); } return history.map((row) => row[3]); }"""
+    assert tab.page.evaluate(turned) == [350, 358, 366, 374, 363, 352]
+    tab.close()

@@ -217,7 +217,7 @@ def test_bad_meshes_and_names_are_refused_together(tmp_path):
     mesh = shapes.Mesh(file="open.obj")
     dry = hm.Model(bodies=[body(mesh), body(replace(mesh, file="none.obj"), name="other")])
     with pytest.raises(hm.ModelError) as caught:
-        hm.add_water(dry, folder=tmp_path)
+        hm.add_water(dry, folder=tmp_path, meshes={"hull": "open.obj"})
     first, second = caught.value.problems
     assert "'hull': open.obj is open: 3 edges" in first and "convex_hull" in first
     assert "'other': there is no mesh" in second
@@ -320,3 +320,48 @@ def test_a_dry_vehicle_is_called_dry():
         "dry: no water acts on hull; hm.add_water adds it to bodies with shapes",
     )
     assert not any(w.startswith("dry") for w in hm.hydrostatics(hm.add_water(dry).model).warnings)
+
+
+def test_an_open_mesh_counts_as_its_hull_with_a_note(tmp_path):
+    """A fingertip without its bottom: the tetrahedron around it has 1/6 m³; the rest of the arm gets its water as ever."""
+    (tmp_path / "tip.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\n")
+    arm = hm.Model(bodies=[body(shapes.Box(size=(1.0, 1.0, 1.0)), name="arm"), body(shapes.Mesh(file="tip.obj"), name="tip")])
+    wet, report = hm.add_water(arm, folder=tmp_path)
+    assert [b.hydro.volume for b in wet.bodies] == pytest.approx([1.0, 1 / 6])
+    (note,) = [text for text in report.notes if "'tip'" in text and "tip.obj" in text]
+    assert "open" in note and "convex hull" in note
+    value, error = next((g.value[0], g.uncertainty[0]) for g in report.of("tip") if g.quantity == "volume")
+    assert error >= 0.3 * value
+
+
+def test_drag_without_buoyancy_gets_its_volume_and_keeps_the_rest():
+    """Gazebo's split: drag and added mass in the model, buoyancy in the world."""
+    split = hm.Hydro(drag=[hm.drag.Damping(linear=(1, 2, 3, 4, 5, 6))], added_mass=[hm.added_mass.Matrix(np.eye(6).tolist())])
+    hull = replace(body(shapes.Box(size=(0.5, 0.4, 0.1), origin=hm.Origin((0, 0, 0.2)))), hydro=split)
+    model = hm.Model(bodies=[hull])
+    (warning,) = [text for text in hm.hydrostatics(model).warnings if "no buoyancy" in text]
+    assert "hull" in warning and "add_water" in warning
+    wet, report = hm.add_water(model)
+    hydro = wet.bodies[0].hydro
+    assert hydro.volume == pytest.approx(0.02) and hydro.buoyancy_center == pytest.approx((0, 0, 0.2))
+    assert (hydro.drag, hydro.added_mass) == (split.drag, split.added_mass)
+    assert {g.quantity for g in report.guesses} == {"volume", "centre of buoyancy"} and not report.kept
+    assert not any("no buoyancy" in text for text in hm.hydrostatics(wet).warnings)
+
+
+def test_a_float_fixed_to_the_hull_is_its_buoyancy():
+    split = hm.Hydro(drag=[hm.drag.Damping(linear=(1, 2, 3, 4, 5, 6))])
+    hull = replace(body(shapes.Box(size=(0.5, 0.4, 0.1))), hydro=split)
+    foam = hm.Body(name="foam", parent="hull", joint=hm.joints.Fixed(), hydro=hm.Hydro(volume=0.02))
+    model = hm.Model(bodies=[hull, foam])
+    assert not any("no buoyancy" in text for text in hm.hydrostatics(model).warnings)
+    assert hm.add_water(model).model == model
+
+
+def test_scenery_has_no_part_in_the_balance():
+    ball = replace(body(), hydro=hm.Hydro(volume=1e-3))
+    rock = hm.Body(name="rock", joint=hm.joints.Fixed(), inertia=hm.Inertia(mass=2e4), hydro=hm.Hydro(volume=7.0))
+    alone, with_rock = hm.hydrostatics(hm.Model(bodies=[ball])), hm.hydrostatics(hm.Model(bodies=[rock, ball]))
+    assert with_rock.mass == alone.mass and with_rock.displaced_mass == alone.displaced_mass
+    assert with_rock.warnings == alone.warnings != ()
+    assert hm.hydrostatics(hm.Model(bodies=[rock])).mass == 2e4

@@ -275,3 +275,31 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
 def test_a_mistyped_parameter_of_a_part_gets_its_name():
     with pytest.raises(ValueError, match=r"part 0: hold_pose .*'freqency' \(did you mean 'frequency'\?\)"):
         Together(parts=[{"type": "hold_pose", "parameters": {"position": (0, 0, 1), "freqency": 1.0}}])
+
+
+@pytest.mark.usefixtures("quickly_compiled")
+@pytest.mark.parametrize("ends", ["part", "control off"])
+def test_targets_stand_still_when_no_one_leads_them(ends):
+    """A servo's target moves on at its rate until the next call; where there is none, it must not run into the stop."""
+    from hydromechs.gnc import JointMotion, Together
+    from hydromechs.simulation import Event
+
+    link = hm.Body(
+        name="link",
+        joint=hm.joints.Revolute(axis=(0, 0, 1), limits=(-1.0, 1.0)),
+        inertia=hm.Inertia(mass=1.0, com=(0.3, 0, 0), tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
+    )
+    motion = JointMotion(waypoints=[{"t": 0.0, "link": 0.0}, {"t": 2.0, "link": 0.9}], period=0.1)
+    parts = [
+        {"type": "joint_motion", "end": 1.0, "parameters": {"waypoints": [{"t": 0.0, "link": 0.0}, {"t": 2.0, "link": 0.9}]}}
+    ]
+    sim = hm.Simulation(
+        hm.Model(name="arm", bodies=[link]),
+        drives={"link": hm.drives.Servo(stiffness=200.0, damping=20.0)},
+        controller=Together(parts=parts, period=0.1) if ends == "part" else motion,
+        events=[] if ends == "part" else [Event(name="off", quantity="time", level=1.0, control="off")],
+        step=0.005,
+        record=0.1,
+    )
+    q = sim.run(4.0).recording.q.values[:, 0]
+    assert q[-1] == pytest.approx(0.45, abs=0.01)  # half the way, where the path is at 1 s

@@ -86,3 +86,25 @@ def test_the_current_at_the_depth_of_the_waypoints_counts():
     path = FollowPath(waypoints=[{"t": 0, "position": (0, 0, 10)}, {"t": 60, "position": (0, 0, 5), "heading_deg": 180}])
     (note,) = held(0.4, path, still).controller.notes
     assert "in pitch" in note
+
+
+def test_a_fast_path_does_not_turn_the_vehicle_over():
+    """At 0.94 m/s the Munk moment is eight times the attitude stiffness; the law feeds it forward."""
+    path = FollowPath(waypoints=[{"t": 0, "position": (0, 0, 10)}, {"t": 20, "position": (-10, 0, 10)}])
+    sim = held(0.0, path)
+    assert not sim.controller.notes
+    recording = sim.run(25.0).recording
+    tilt = hm.recording.samples_of(recording, "tilt_deg.hull")
+    assert tilt.max() < 3.0  # it starts with a pitch of 1.1 degrees
+    assert float(recording.position.sel(body="hull", xyz="x")[-1]) == pytest.approx(-10.0, abs=0.05)
+
+
+def test_a_current_against_the_path_counts_where_the_path_is_fastest():
+    """With path speed v and current c against it the relative flow has (v + c)² of which v² is fed forward."""
+    way = [{"t": 0, "position": (0, 0, 10)}, {"t": 20, "position": (-10, 0, 10)}]
+    along, against = (held(speed, FollowPath(waypoints=way)).controller.notes for speed in (-0.15, 0.15))
+    assert not along
+    (note,) = against
+    v, c, (X, _, Z) = 1.875 * 10 / 20, 0.15, ADDED[:3]
+    stated = float(re.search(r"in pitch by ([\d.]+) N·m/rad on a path at 0.94 m/s", note)[1])
+    assert stated == pytest.approx((Z - X) * (2 * v * c + c * c), rel=0.06)  # two digits, centre of mass off the origin

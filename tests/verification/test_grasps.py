@@ -253,6 +253,33 @@ def test_a_grasp_during_a_run():
     np.testing.assert_array_equal(run.state.held, [0.0])
 
 
+def test_worlds_resumed_from_a_simulation_close_a_grasp_in_their_first_step():
+    """Impulse, momentum and energy loss equal those of the simulation whose state they resume."""
+    sim, _ = two_bodies(step=1e-3, grasp={"tolerance": 1.0})
+    sim.step(duration=0.003)
+    start = sim.state
+    worlds = hm.Worlds(sim.plant, 2, start=start, step=1e-3)
+    recorded = worlds.rollout({"catch.closed": np.ones((1, 1))}, 1)  # switched by the first step's own input
+    sim.grasp("catch")
+    closed = sim.state
+    before = hm.momentum(sim.model, start.q, start.v)
+    assert np.abs(closed.v - start.v).max() > 0.1
+    for world in range(2):
+        np.testing.assert_array_equal(recorded.v[world, 0], closed.v)
+        np.testing.assert_array_equal(recorded.internal[world, 0], closed.internal)
+        momentum = hm.momentum(sim.model, recorded.q[world, 0], recorded.v[world, 0])
+        np.testing.assert_allclose(momentum, before, rtol=0, atol=1e-12 * np.abs(before).max())
+    end = sim.step()
+    np.testing.assert_allclose(worlds.v, np.stack([end.v] * 2), rtol=0, atol=1e-12)
+    # a state in which the grasp holds already gets no second impulse, and one that is reset gets its own again
+    held = hm.Worlds(sim.plant, 2, start=end, step=1e-3)
+    np.testing.assert_array_equal(held.rollout({}, 1).v[:, 0], np.stack([end.v] * 2))
+    worlds.reset([1])
+    worlds.held[:] = 1.0
+    worlds.step()
+    np.testing.assert_allclose(worlds.v[1], end.v, rtol=0, atol=1e-12)
+
+
 def test_released_bodies_move_freely():
     """After release the motion is the one without any grasp, to the last bit of the accelerations."""
     sim, state = two_bodies()

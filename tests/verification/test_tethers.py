@@ -346,6 +346,8 @@ def test_a_lifted_line_is_its_weight_where_it_is_fastened():
     line = lines.LiftedLine(name="tether", body="ball", weight=0.5, place=(0.0, 0.0, -0.1), height=0.2)
     run = hm.Simulation(model, components=[line], step=5e-3).run(120.0).recording
     surplus = (2.1 - 2.0) * 9.81
-    assert float(run.position.sel(body="ball", xyz="z")[-1]) == pytest.approx(0.2 + surplus / 0.5, abs=1e-3)
+    assert float(run.position.sel(body="ball", xyz="z")[-1]) == pytest.approx(
+        0.2 + 0.1 + surplus / 0.5, abs=1e-3
+    )  # the place is 0.1 m lower
     assert float(run.lifted_weight[-1, 0]) == pytest.approx(surplus, abs=1e-3)
     assert np.abs(run.energy_residual.values).max() < 1e-9

@@ -99,7 +99,7 @@ def test_faults_of_a_study_are_told_together(tmp_path):
     text = STUDY.read_text().replace("window: 4.0", "window: -4.0").replace("step: 0.05", "stpe: 0.05")
     bad = tmp_path / "bad.yaml"
     bad.write_text(text)
-    with pytest.raises(ValueError, match="has 2 faults") as error:
+    with pytest.raises(ValueError, match="2 problem") as error:
         validation.load_study(bad)
     assert "window" in str(error.value) and "stpe: no such key (did you mean 'step'?" in str(error.value)
     bad.write_text(STUDY.read_text().replace("pitch: {", "pich: {", 1))
@@ -163,7 +163,9 @@ def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, stu
     """The library's numbers were found from these trials: nothing of them may be where a fit begins."""
     problem = campaign.problem_of(campaign.trials[:1])
     for u in study.found():
-        given = getattr(u, "value", None) if isinstance(u, fitting.Number) else getattr(u, "diagonal", None)
+        given = (
+            getattr(u, "value", None) if isinstance(u, fitting.Number | fitting.SurfaceHeight) else getattr(u, "diagonal", None)
+        )
         assert given is not None or isinstance(u, fitting.JointOffset | fitting.CurrentOf), u
     assert problem.guess[0] == -0.01574
 

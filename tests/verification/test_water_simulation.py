@@ -60,9 +60,10 @@ def test_waves_on_a_current_still_fit_their_surface():
 def test_a_float_in_two_waves_and_a_current_against_scipy():
     """Verify a floating sphere, with added mass and drag, against an equation of its own solved by SciPy, and the order of rk4.
 
-        (m + w M_A) dv/dt = m g + w (m_f (a_f − g) + M_A a_f) − p(ẇ) M_A v_r − ½ w ρ π r² C |v_r| v_r
+        (m + w M_A) dv/dt = m g + w (m_f (a_w − g) + M_A (a_f − v_r × curl v_f)) − p(ẇ) M_A v_r − ½ w ρ π r² C |v_r| v_r
 
-    Its centre goes up and down through the mean surface, where an acceleration that jumps would leave first order.
+    with the water's acceleration a_f at its centre and a_w at the centre of its wet part; only above the mean surface does the
+    field of the waves have a curl. The centre of the sphere goes up and down through the mean surface, where an acceleration that jumps would leave first order.
     """
     r, mass, rho, g, C, U = 0.3, 50.0, 1025.0, 9.81, 0.6, np.array([0.5, -0.2, 0.0])
     volume = 4 / 3 * np.pi * r**3
@@ -89,20 +90,33 @@ def test_a_float_in_two_waves_and_a_current_against_scipy():
             for a, omega, d, phase in waves
         )
 
-    def wet(p, t):
+    def across(p, t):
         e = 1e-4
         slope = [(elevation(p + e * x, t) - elevation(p - e * x, t)) / (2 * e) for x in np.eye(3)]
-        s = np.clip((p[2] + elevation(p, t)) / np.linalg.norm(down + slope) / r, -1.0, 1.0)
+        length = np.linalg.norm(down + slope)
+        return (down + slope) / length, np.clip((p[2] + elevation(p, t)) / length / r, -1.0, 1.0)
+
+    def wet(p, t):
+        _, s = across(p, t)
         return (1 + s) ** 2 * (2 - s) / 4
+
+    def wet_center(p, t):
+        n, s = across(p, t)
+        return p + 3 / 16 * (1 - s * s) ** 2 * r / wet(p, t) * n
+
+    def acceleration(p, t):
+        e, flow = 1e-4, velocity(p, t)
+        return (velocity(p + e * flow, t + e) - velocity(p - e * flow, t - e)) / (2 * e)
 
     def rate(t, y):
         p, v, e = y[:3], y[3:], 1e-4
-        flow = velocity(p, t)
-        a_f = (velocity(p + e * flow, t + e) - velocity(p - e * flow, t - e)) / (2 * e)
+        flow, a_f, a_w = velocity(p, t), acceleration(p, t), acceleration(wet_center(p, t), t)
         w, w_rate = wet(p, t), (wet(p + e * v, t + e) - wet(p - e * v, t - e)) / (2 * e)
         v_r = v - flow
+        slopes = np.column_stack([(velocity(p + e * x, t) - velocity(p - e * x, t)) / (2 * e) for x in np.eye(3)])
+        a_f = a_f + (slopes - slopes.T) @ v_r
         push = 0.5 * w_rate * (1 + w_rate / np.hypot(w_rate, slow))
-        force = mass * g * down + w * (m_f * (a_f - g * down) + M_A * a_f) - push * M_A * v_r
+        force = mass * g * down + w * (m_f * (a_w - g * down) + M_A * a_f) - push * M_A * v_r
         force -= 0.5 * w * rho * np.pi * r**2 * C * np.linalg.norm(v_r) * v_r
         return np.concatenate([v, force / (mass + w * M_A)])
 

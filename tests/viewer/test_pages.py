@@ -180,7 +180,7 @@ def test_joints_of_all_kinds_and_odd_names():
 def test_a_port_in_use_is_passed_over():
     """The page listens on this machine only, at the next free port."""
     first = viewer.view(hm.load("held_load"), port=8970)
-    second = viewer.view(hm.load("held_load"), port=int(first.url.rpartition(":")[2]))
+    second = viewer.view(hm.load("held_load"), port=first.gate.port)
     try:
         assert first.url.startswith("http://127.0.0.1:") and first.url != second.url
         assert first.server.get_host() == "127.0.0.1"

@@ -169,10 +169,10 @@ def test_one_variable(tmp_path, make_recording):
     "name, select, message",
     [
         ("speed", None, "no variable 'speed' in the recording; there are q, v,"),
-        ("position", {"leg": "a"}, "no dimension 'leg'; it has body, xyz"),
+        ("position", {"leg": "a"}, "no dimension 'leg'; there are body, xyz"),
         ("position", {"body": "boat"}, "body 'boat' is not in the recording; there are vehicle, link_1"),
         ("contact_force", None, "no entries"),
-        ("energy_residual", {"body": "vehicle"}, "time only"),
+        ("energy_residual", {"body": "vehicle"}, "no dimension 'body'; there are none"),
     ],
 )
 def test_one_variable_that_is_not_there(tmp_path, make_recording, name, select, message):

@@ -109,9 +109,52 @@ def test_meshes_are_drawn(tmp_path):
     pieces, _ = body_looks(hm.load(tmp_path / "m.yaml").bodies[0])
     colors = {tuple(np.round(p.color, 2)) for p in pieces}
     assert (1.0, 0.0, 0.0) in colors and sum(volume(p.triangles) for p in pieces) > 12.0
-    missing = hm.Body(name="b", visual=[hm.visual.Mesh(file="gone.stl")])
-    with pytest.raises(FileNotFoundError, match="no mesh 'gone.stl'"):
-        body_looks(missing)
+
+
+@pytest.mark.parametrize(("file", "content"), [("gone.stl", None), ("empty.dae", ""), ("broken.obj", "v 0 0\nf 1 2 3\n")])
+def test_a_visual_that_cannot_be_read_becomes_a_grey_box_with_a_note(tmp_path, file, content):
+    """The box has the size that the inertia says: edges 0.3, 0.4, 0.5 m of 12 kg."""
+    if content is not None:
+        (tmp_path / file).write_text(content)
+    inertia = hm.Inertia(mass=12.0, tensor=(0.16 + 0.25, 0.09 + 0.25, 0.09 + 0.16, 0.0, 0.0, 0.0))
+    hull = hm.Body(name="hull", inertia=inertia, visual=[hm.visual.Mesh(file=file, folder=str(tmp_path))])
+    with pytest.warns(viewer.DrawingWarning, match=f"'hull'.*{file}"):
+        (piece,), _ = body_looks(hull)
+    assert piece.color == (0.5, 0.5, 0.5)
+    assert np.ptp(piece.triangles.vertices, axis=0) == pytest.approx([0.3, 0.4, 0.5])
+    (note,) = viewer.drawing_notes(hm.Model(bodies=[hull]))
+    assert file in note
+
+
+COLLADA = """<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="millimeter" meter="0.001"/><up_axis>Y_UP</up_axis></asset>
+<library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="a" count="12">0 0 0 1000 0 0 0 2000 0 0 0 3000</float_array>
+<technique_common><accessor source="#a" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="4"><input semantic="VERTEX" source="#v" offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node id="n"><instance_geometry url="#g"/></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>
+"""
+
+
+def test_collada_is_read_in_its_unit(tmp_path):
+    """A tetrahedron of 1, 2, 3 m written in millimetres; its up axis is ignored, as ROS and Gazebo do."""
+    pytest.importorskip("collada", reason="Collada is an extra: pip install 'hydromechs[collada]'")
+    (tmp_path / "hull.dae").write_text(COLLADA)
+    (piece,), _ = body_looks(hm.Body(name="hull", visual=[hm.visual.Mesh(file="hull.dae", folder=str(tmp_path))]))
+    assert np.ptp(piece.triangles.vertices, axis=0) == pytest.approx([1.0, 2.0, 3.0])
+    assert volume(piece.triangles) == pytest.approx(1.0)
+
+
+def test_collada_without_its_package_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setattr("hydromechs.model.meshes.find_spec", lambda name: None)
+    (tmp_path / "hull.dae").write_text(COLLADA)
+    body = hm.Body(name="hull", joint=hm.joints.Fixed(), visual=[hm.visual.Mesh(file="hull.dae", folder=str(tmp_path))])
+    (note,) = viewer.drawing_notes(hm.Model(bodies=[body]))
+    assert "hydromechs[collada]" in note and "grey box" in note
 
 
 def test_the_surface_is_that_of_the_waves():
@@ -329,3 +372,28 @@ def test_a_tether_is_drawn_through_its_points():
     assert scene.at(1).strands[0].points.shape == (1, 13, 3)
     seen, without = (raster(scene, (2,), size=(120, 90), layers=layers) for layers in ({"looks", "tethers"}, {"looks"}))
     assert np.abs(seen - without).max() > 0.1
+
+
+def test_scenery_decides_neither_camera_nor_scale():
+    """A seabed of 500 m beside a vehicle of 1 m; a fixed base that carries an arm is no scenery."""
+    inertia = hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0))
+    box = hm.visual.Box(size=(1.0, 1.0, 1.0))
+    vehicle = hm.Body(name="vehicle", inertia=inertia, visual=[box])
+    seabed = hm.Body(name="seabed", joint=hm.joints.Fixed(), visual=[hm.visual.Box(size=(500.0, 500.0, 1.0))])
+    stone = hm.Body(name="stone", parent="seabed", joint=hm.joints.Fixed(), visual=[box])
+    model = hm.Model(bodies=[seabed, stone, vehicle])
+    assert model.scenery == (True, True, False)
+    scene, alone = viewer.model_scene(model, properties=True), viewer.model_scene(hm.Model(bodies=[vehicle]), properties=True)
+    np.testing.assert_array_equal(scene.bounds(0), alone.bounds(0))
+    sizes = [s.triangles.vertices for s in scene.solids if s.frame == "vehicle" and s.layer == "centres of mass"]
+    np.testing.assert_array_equal(sizes, [s.triangles.vertices for s in alone.solids if s.layer == "centres of mass"])
+    arm = hm.Body(name="arm", parent="seabed", joint=hm.joints.Revolute(), inertia=inertia)
+    assert hm.Model(bodies=[seabed, stone, arm]).scenery == (False,) * 3
+    assert hm.Model(bodies=[seabed]).scenery == (False,)
+
+
+def test_an_unrealistic_inertia_does_not_hide_the_rest():
+    """A camera of 15 g whose file gives it the inertia of a box of 0.6 m is drawn with the volume of its mass in water."""
+    camera = hm.Body(name="camera", inertia=hm.Inertia(mass=0.015, tensor=(1e-3, 1e-3, 1e-3, 0, 0, 0)))
+    (piece,), _ = body_looks(camera)
+    assert np.ptp(piece.triangles.vertices, axis=0) == pytest.approx([0.015 ** (1 / 3) / 10] * 3)

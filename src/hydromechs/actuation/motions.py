@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.errors import FieldError
 from hydromechs.model import GIVEN
 from hydromechs.values import Finite, NotNegative, Positive, Scalar, check_fields, nearest
@@ -232,13 +233,18 @@ def recorded_file(
     """
     import gzip
 
-    opener: Any = gzip.open if file.endswith(".gz") else open
     try:
-        with opener(file, "rt") as text:
-            names = [name.strip() for name in text.readline().split(",")]
-            rows = np.genfromtxt(text, delimiter=",", ndmin=2)
-    except (OSError, ValueError) as error:
+        raw: Any = files.open_file(file)
+        with raw, gzip.open(raw) if file.endswith(".gz") else raw as plain:
+            lines = plain.read(files.MAX_BYTES + 1).decode().splitlines()
+            if plain.read(1):
+                raise files.UnreadableFile(f"more than {files.MAX_BYTES // 2**20} MiB of text; split it")
+        names = [name.strip() for name in lines[0].split(",")] if lines else []
+        rows = np.genfromtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, 1))
+    except (OSError, EOFError, ValueError) as error:
         raise FieldError("file", file, f"must be a file that can be read ({error})") from None
+    if not np.isfinite(rows).all(axis=1).any():  # it may be any file: quote no names of columns
+        raise FieldError("file", file, "must have lines of comma-separated numbers below the names of its columns")
     for key, name in (("time", time), ("position", position)):
         if name not in names:
             raise FieldError(key, name, f"must be a column of {file}{nearest(name, names)}")

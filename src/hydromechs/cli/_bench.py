@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ._options import CODE
 from ._tables import print_report
 
 __all__ = ["bench_dynamics", "bench_gpu", "bench_simulation", "bench_trees", "bench_worlds"]
@@ -15,6 +16,7 @@ def bench_dynamics(
     model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short chains, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    code: CODE = False,
 ) -> None:
     """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
     from hydromechs.library import load
@@ -22,7 +24,7 @@ def bench_dynamics(
 
     from ._print_bench import print_dynamics
 
-    print_report(measure_dynamics(load(model), model, quick=quick), print_dynamics, as_json)
+    print_report(measure_dynamics(load(model, code=code), model, quick=quick, code=code), print_dynamics, as_json)
 
 
 def bench_simulation(
@@ -53,6 +55,7 @@ def bench_gpu(
     model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
     quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    code: CODE = False,
 ) -> None:
     """Time forward dynamics in water on a GPU (needs CuPy)."""
     from hydromechs.library import load
@@ -60,7 +63,7 @@ def bench_gpu(
 
     from ._print_bench import print_gpu
 
-    print_report(measure_gpu(load(model), quick=quick), print_gpu, as_json)
+    print_report(measure_gpu(load(model, code=code), quick=quick), print_gpu, as_json)
 
 
 def bench_worlds(
@@ -68,6 +71,7 @@ def bench_worlds(
     target: Annotated[str, typer.Option(help="Where: cpu, or cuda for a GPU (needs CuPy).")] = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Few worlds and repeats, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    code: CODE = False,
 ) -> None:
     """Count whole steps per second of many worlds, ours in water and MuJoCo's rollout dry."""
     from hydromechs.library import load
@@ -75,4 +79,4 @@ def bench_worlds(
 
     from ._print_worlds import print_worlds
 
-    print_report(measure_worlds(load(model), where=target, quick=quick), print_worlds, as_json)
+    print_report(measure_worlds(load(model, code=code), where=target, quick=quick), print_worlds, as_json)

@@ -1,31 +1,37 @@
-"""`hydromechs check`: faults and warnings of model and scenario files."""
+"""`hydromechs check`: errors and warnings of model, scenario and study files."""
 
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import ModelError, ScenarioError
+from hydromechs.errors import ModelError, ScenarioError, StudyError
 from hydromechs.values import is_path
+
+from ._kinds import kinds_of
 
 __all__ = ["check_file"]
 
 
-def check_file(file: str, console: Console) -> bool:
+def check_file(file: str, console: Console, **options: Any) -> bool:
     """Print what is wrong with a file, what looks wrong, or that it is good; whether it can be run.
 
     Args:
-        file: A model or scenario file, or a name of the library.
+        file: A model, scenario or study file, or a name of the library.
         console: Where to print what is good; faults and warnings go to stderr.
+        options: Options of `import_file` for robot descriptions.
     """
+    from hydromechs.formats import is_robot_file
+
     errors = Console(stderr=True, soft_wrap=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            good = _good(file)
-        except (ModelError, ScenarioError, OSError) as error:
+            good = _good(file, options if is_robot_file(file) else {})
+        except (ModelError, ScenarioError, StudyError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
     for text in dict.fromkeys(str(w.message) for w in caught):
@@ -34,25 +40,54 @@ def check_file(file: str, console: Console) -> bool:
     return True
 
 
-def _good(file: str) -> str:
+def _good(file: str, options: dict[str, Any]) -> str:
     """What to say of a file without faults."""
     from hydromechs.formats import is_scenario_file, load_file, with_lines
     from hydromechs.library import load, load_scenario, scenario_file, scenario_names
     from hydromechs.model.code import joint_code_faults, named_joints
-    from hydromechs.scenario import code_faults, scenario_slips, trial_faults
+    from hydromechs.scenario import code_faults, contact_warnings, scenario_slips, trial_faults
+    from hydromechs.viewer import drawing_notes
 
+    kinds = kinds_of(file)
+    if kinds == {"sweep"}:
+        return _good_sweep(file)
+    if kinds == {"validation study"}:
+        return _good_validation(file)
     if file not in scenario_names() and not is_scenario_file(file):
-        model = load_file(file) if is_path(file) else load(file)
+        model = load_file(file, **options) if is_path(file) else load(file)
         faults = joint_code_faults(model)
         if faults:
             raise ModelError(file, with_lines(faults, file))
         runs = ", ".join(named_joints(model))
+        for text in drawing_notes(model):
+            warnings.warn(text, stacklevel=2)
         return f"{file}: good{'; loading it runs ' if runs else ''}{runs}"
     scenario = load_scenario(file)
     faults = code_faults(scenario) or trial_faults(scenario)
     if faults:
         raise ScenarioError(file, with_lines(faults, scenario_file(file)))
-    for text in scenario_slips(scenario):
+    unseen = [text for start in scenario.models for text in drawing_notes(start.model)]
+    for text in (*scenario_slips(scenario), *contact_warnings(scenario), *unseen):
         warnings.warn(text, stacklevel=2)
     runs = f"; running it runs {', '.join(scenario.code)}" if scenario.code else ""
     return f"{file}: good{runs}"
+
+
+def _good_sweep(file: str) -> str:
+    """Text about a study of many runs without errors."""
+    from hydromechs.sweeps import load_study
+
+    study = load_study(file)
+    runs = f"; running it runs {', '.join(study.scenario.code)}" if study.scenario.code else ""
+    return f"{file}: good, a study of {study.runs} runs{runs}"
+
+
+def _good_validation(file: str) -> str:
+    """Text about a validation study without errors."""
+    from hydromechs.studies import validation
+
+    try:
+        validation.load_study(file)
+    except ValueError as error:
+        raise StudyError(file, [str(error).removeprefix(f"{file}: ")]) from None
+    return f"{file}: good; its logs are read by `hydromechs validate` only"

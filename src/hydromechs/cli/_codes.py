@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ._options import CODE
+from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 from ._tables import print_report
 
 __all__ = ["backends", "count", "crosscheck", "export", "papers"]
@@ -57,6 +59,12 @@ def export(
     functions: Annotated[
         str, typer.Option(help="Names separated by commas; a wrong name lists them all.")
     ] = "forward_dynamics,inverse_dynamics,mass_matrix,kinematics",
+    code: CODE = False,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
 ) -> None:
     """Write a model's equations as C99 for an embedded target, with a check."""
     import shlex
@@ -66,7 +74,7 @@ def export(
 
     if format not in FORMATS:
         raise typer.BadParameter(f"{format!r} is not a format; choose one of {', '.join(FORMATS)}", param_hint="--format")
-    mechanism = load(model)
+    mechanism = load(model, code=code, **robot_options(package, folder, base, placeholders, arg))
     try:
         header, source, test = export_c(
             mechanism, out or mechanism.name, [name.strip() for name in functions.split(",") if name.strip()]
@@ -82,6 +90,12 @@ def count(
     model: Annotated[str | None, typer.Argument(help="A library model or the path of a model file.")] = None,
     papers: Annotated[bool, typer.Option("--papers", help="Our counts beside those of the papers.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    code: CODE = False,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
 ) -> None:
     """Count multiplications and additions of the algorithms for a model."""
     if (model is None) is not papers:
@@ -101,7 +115,7 @@ def count(
         return
     from hydromechs.library import load
 
-    mechanism = load(str(model))
+    mechanism = load(str(model), code=code, **robot_options(package, folder, base, placeholders, arg))
     if as_json:
         print(json.dumps({"model": mechanism.name, "operations": studies.model_counts(mechanism)}, indent=2))
     else:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from ._options import CODE
+from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 from ._tables import table_of
 
 if TYPE_CHECKING:
@@ -19,46 +21,37 @@ __all__ = ["convert", "print_notes"]
 def convert(
     source: Annotated[str, typer.Argument(help="A robot description (URDF, SDF, MJCF, .dm), a model file or a library model.")],
     out: Annotated[str, typer.Argument(help="The file to write; its ending tells the format: .yaml, .urdf, ...")],
-    package: Annotated[
-        list[str] | None, typer.Option(help="NAME=FOLDER of a package that package://NAME stands for; may be repeated.")
-    ] = None,
-    folder: Annotated[
-        list[str] | None, typer.Option(help="Folder outside that of the file that meshes may come from; may be repeated.")
-    ] = None,
-    base: Annotated[str, typer.Option(help="How the root moves where the file does not say: auto, free or fixed.")] = "auto",
-    placeholders: Annotated[bool, typer.Option("--placeholders", help="Small boxes for meshes that are missing.")] = False,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
+    code: CODE = False,
 ) -> None:
     """Write a model in another format.
 
-    What was left out, guessed or mended, and what the new file does not carry (actuators and springs of a robot description,
-    hydrodynamics in most formats), is listed, and stands in the first comment of the new file.
+    Thrusters and drives of a robot description go to a second file, NAME_plant.yaml, which scenarios take by `plant:`. What was
+    left out, guessed or mended, and what the new file does not carry (springs, hydrodynamics in most formats), is listed, also
+    in the first comment of the new file.
     """
     from hydromechs.formats import convert_file, is_robot_file, refuse_same_file, save
 
-    options: dict[str, Any] = {}
+    options = robot_options(package, folder, base, placeholders, arg)
     if is_robot_file(source):
-        options = {
-            "packages": dict(_pair(text) for text in package or []),
-            "folders": folder or [],
-            "base": base,
-            "placeholders": placeholders,
-        }
         imported = convert_file(source, out, **options)
-        print_notes(imported, Console())
+        console = Console()
+        for text in imported.headlines:
+            console.print(Text.assemble(("warning: ", "yellow"), text))
+        print_notes(imported, console)
+        for file in imported.written:
+            print(f"wrote {file}")
     else:
         from hydromechs.library import load
 
         refuse_same_file(source, out)
-        for line in save(load(source), out):
+        for line in save(load(source, code=code, **options), out):
             print(f"left out: {line}")
-    print(f"wrote {out}")
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, equals, folder = text.partition("=")
-    if not equals or not name or not folder:
-        raise typer.BadParameter(f"{text!r} must be NAME=FOLDER", param_hint="--package")
-    return name, folder
+        print(f"wrote {out}")
 
 
 def print_notes(imported: Imported, console: Console) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -22,7 +23,9 @@ from ._tables import table_of
 __all__ = ["info", "print_commands", "print_info", "print_models", "print_scenario_info", "print_water"]
 
 
-def info(source: str, console: Console, *, sources: bool = False, water: bool = False) -> None:
+def info(
+    source: str, console: Console, *, sources: bool = False, water: bool = False, code: bool = False, **options: Any
+) -> None:
     """Print what a model is; or a scenario, with its commands.
 
     Args:
@@ -30,20 +33,23 @@ def info(source: str, console: Console, *, sources: bool = False, water: bool = 
         console: Where to print.
         sources: Whether to list where the numbers come from.
         water: Whether to put water on the dry bodies of a model first, and to list what was guessed.
+        code: True to run the Python code that the file names.
+        options: Options of `import_file` for a robot description.
     """
     from hydromechs.formats import import_file, is_robot_file, is_scenario_file
     from hydromechs.library import load, load_scenario, names, scenario_names
 
     if source not in names() and (source in scenario_names() or is_scenario_file(source)):
-        scenario = load_scenario(source)
+        scenario = load_scenario(source, code=code)
         print_scenario_info(scenario, console, sources=sources)
         print_commands(scenario.known_plant, scenario.known_start.q, console)
     elif is_robot_file(source):
-        imported = import_file(source)
-        print_info(_in_water(imported.model, source, console) if water else imported.model, console, sources=sources)
+        imported = import_file(source, **options)
+        model = _in_water(imported.model, source, console) if water else imported.model
+        print_info(model, console, sources=sources, headlines=imported.headlines)
         print_notes(imported, console)
     else:
-        model = load(source)
+        model = load(source, code=code, **options)
         print_info(_in_water(model, source, console) if water else model, console, sources=sources)
 
 
@@ -54,18 +60,25 @@ def _in_water(model: Model, source: str, console: Console) -> Model:
     return model
 
 
-def print_info(model: Model, console: Console, *, sources: bool = False) -> None:
-    """Print the tree of a model as a table, then totals and, if asked for, the sources of its numbers.
+def print_info(model: Model, console: Console, *, sources: bool = False, headlines: Iterable[str] = ()) -> None:
+    """Print the warnings about a model, its tree as a table, totals and, if asked for, the sources of its numbers.
 
     What the user wrote is printed as `Text`, which takes `[m]` or `:x:` as it stands.
+
+    Args:
+        model: The model.
+        console: Where to print.
+        sources: Whether to list where the numbers come from.
+        headlines: Further warnings, which come first.
     """
+    floats = hydrostatics(model)
+    _print_title(model, console)
+    _print_warnings((*headlines, *floats.warnings), console)
     _print_tree(model, console)
     summary = _summary(model)
-    floats = hydrostatics(model)
     _add_totals(summary, model, floats)
     summary.add_row("", f"(in world axes, {model.world.axes}, at the initial configuration)")
     _print_summary(summary, model, console)
-    _print_warnings(floats.warnings, console)
     if sources:
         _print_sources(model, console)
 
@@ -99,7 +112,6 @@ def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool =
     """
     model, names = scenario.model, start_names(scenario.models)
     q = (scenario.known_start if model is scenario.known_model else scenario.start).q
-    _print_tree(model, console)
     summary = _summary(model)
     warnings: list[str] = []
     for name in names:
@@ -110,16 +122,21 @@ def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool =
         _add_totals(summary, model, floats)
         warnings += [text if len(names) == 1 else f"{name}: {text}" for text in floats.warnings]
     summary.add_row("", f"(in world axes, {model.world.axes}, at the start of the scenario)")
-    _print_summary(summary, model, console)
+    _print_title(model, console)
     _print_warnings(warnings, console)
+    _print_tree(model, console)
+    _print_summary(summary, model, console)
     if sources:
         for start in scenario.models:
             _print_sources(start.model, console)
 
 
-def _print_tree(model: Model, console: Console) -> None:
+def _print_title(model: Model, console: Console) -> None:
     description = model.description.strip()
     console.print(Text.assemble((model.name, "bold"), f"  {description}" if description else ""))
+
+
+def _print_tree(model: Model, console: Console) -> None:
     table = table_of("body", "parent", "joint", ">mass\nkg", ">displaced\nkg", ">added mass\nx, y, z  kg", "drag")
     rest = np.zeros(6)
     for body in model.bodies:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from signal import SIGINT
 from typing import Annotated
 
 import typer
@@ -16,8 +17,12 @@ from ._convert import convert
 from ._demo import demo
 from ._files import study_files
 from ._imports import study_imports
+from ._kinds import SuggestingCommand, expect
 from ._missions import bench_missions, study_missions
 from ._modes import modes
+from ._options import CODE
+from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
+from ._save import save
 from ._see import compare, picture, pilot, plot, replay, view
 from ._stiffness import study_stiffness
 from ._studies import study_decoupled, study_hybrid, study_navigation
@@ -54,11 +59,19 @@ def info(
     water: Annotated[
         bool, typer.Option(help="Put water on the dry bodies of a model first, and list what was guessed.")
     ] = False,
+    code: CODE = False,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
 ) -> None:
     """Show a model: its tree, masses, what the water adds, totals, warnings; of a scenario, at its start, and its commands."""
     from ._info import info as print_info
 
-    print_info(source, Console(), sources=sources, water=water)
+    expect(source, "info", "model", "scenario")
+    options = robot_options(package, folder, base, placeholders, arg)
+    print_info(source, Console(), sources=sources, water=water, code=code, **options)
 
 
 @app.command()
@@ -90,7 +103,7 @@ def run(
     show: Annotated[
         bool, typer.Option("--show", help="Write the replay as one file, too, and open it where there is a display.")
     ] = False,
-    code: Annotated[bool, typer.Option(help="Allow Python code that the scenario names; --no-code refuses it.")] = True,
+    code: CODE = False,
     traceback: Annotated[
         bool, typer.Option("--traceback", help="Show all lines of an error in Python code that the scenario names.")
     ] = False,
@@ -99,6 +112,7 @@ def run(
     from ._run import own_lines
     from ._run import run as run_scenario
 
+    expect(scenario, "run", "scenario")
     pace = 1.0 if real_time else None
     try:
         passed = run_scenario(
@@ -115,6 +129,8 @@ def run(
             force=force,
             code=code,
         )
+    except KeyboardInterrupt as stop:
+        raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None  # the status that shells give: 130, or 143 on SIGTERM
     except Exception as error:
         if traceback or not getattr(error, "__notes__", None):
             raise
@@ -139,6 +155,7 @@ app.command()(pilot)
 app.command()(picture)
 app.command()(plot)
 app.command()(compare)
+app.command()(save)
 
 
 @app.command()
@@ -150,14 +167,22 @@ def models() -> None:
 
 
 @app.command()
-def check(files: Annotated[list[str], typer.Argument(help="Model or scenario files, or library names.")]) -> None:
-    """Check model and scenario files: what `run` refuses, and likely slips of units. Status 1 if one has a fault.
+def check(
+    files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")],
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
+) -> None:
+    """Check model, scenario and study files: all errors, and likely unit mistakes. Status 1 if a file has an error.
 
-    Every fault is listed with its line. Code that a scenario names is read, not run.
+    Every error is listed with its line. Custom Python code is inspected but not executed.
     """
     from ._check import check_file
 
-    good = [check_file(file, Console(soft_wrap=True)) for file in files]
+    options = robot_options(package, folder, base, placeholders, arg)
+    good = [check_file(file, Console(soft_wrap=True), **options) for file in files]
     if not all(good):
         raise typer.Exit(1)
 
@@ -189,6 +214,10 @@ study.command("navigation")(study_navigation)
 app.command()(convert)
 app.command()(validate)
 app.command()(backends)
+
+for _group in (app, bench, study):
+    for _command in _group.registered_commands:
+        _command.cls = SuggestingCommand
 
 
 def _print_error(message: str) -> None:

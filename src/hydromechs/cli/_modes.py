@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ._options import CODE
 from ._tables import table_of
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def modes(
     tolerance: Annotated[float, typer.Option(help="Largest rate that counts as an equilibrium [SI/s].")] = 1e-6,
     out: Annotated[str, typer.Option(help="Draw the modes that oscillate into this file, as modes.png.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+    code: CODE = False,
 ) -> None:
     """Modes about an operating point, with drives, contacts and water: frequencies, damping ratios, shapes; commands held."""
     from hydromechs.simulation import modes as modes_of
@@ -48,7 +50,7 @@ def modes(
 
     if free and not trim:
         raise typer.BadParameter("--free: with --trim only")
-    sim = _simulation(source)
+    sim = _simulation(source, code)
     if at:
         sim.run(at)
     if trim:
@@ -66,7 +68,7 @@ def modes(
         Console(stderr=True).print(Text(f"drawn: {Path(out)}"))
 
 
-def _simulation(source: str) -> Simulation:
+def _simulation(source: str, code: bool) -> Simulation:
     """The simulation of a scenario, or of a library model with its actuators."""
     from hydromechs.formats import is_scenario_file
     from hydromechs.library import load_plant, load_scenario, plant_names, scenario_names
@@ -83,7 +85,7 @@ def _simulation(source: str) -> Simulation:
             f"no scenario, and no library model with actuators, is called {source!r}{nearest(source, known)}, or give the path "
             "of a scenario"
         )
-    return load_scenario(source).simulation()
+    return load_scenario(source, code=code).simulation()
 
 
 def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import socket
 import time
@@ -15,6 +16,7 @@ import yaml
 from rich.console import Console
 from rich.text import Text
 
+from hydromechs import files
 from hydromechs.recording import RunFolder, load_recording
 from hydromechs.simulation import load_state
 from hydromechs.station import AcousticLink, Catalog, Station
@@ -26,19 +28,35 @@ from ._show import has_display
 __all__ = ["catalog", "fly", "fly_again", "link_of", "vehicle_file"]
 
 
-def catalog(*more: str) -> Catalog:
+def catalog(*more: str, code: bool = False) -> Catalog:
     """The scenarios of the library, and those of files.
 
     Args:
         more: Paths of scenario files.
+        code: True to run the Python code that these files and their models name.
     """
-    from hydromechs.formats import loads_scenario
+    from hydromechs.formats import drawing_attrs, dumps_scenario, loads_scenario, scenario_text
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
 
-    files = {name: scenario_path(name) for name in scenario_names()} | {Path(path).stem: path for path in more}
+    ready = {name: scenario_path(name) for name in scenario_names()}
+    given = {Path(path).stem: path for path in more}
+    flown = [name for name, path in ready.items() if _has_thrusters(Path(path))]
     return Catalog(
-        files=files, read=lambda text, file: loads_scenario(text, file, Path(file).parent, library=load, plants=load_vehicle)
+        files=ready | given,
+        offered=list(dict.fromkeys([*given, *flown])),
+        write=lambda scenario, file: dumps_scenario(scenario, Path(file).absolute().parent),
+        read=lambda text, file: loads_scenario(text, file, Path(file).parent, library=load, plants=load_vehicle, code=code),
+        text=scenario_text,
+        drawing=drawing_attrs,
     )
+
+
+def _has_thrusters(file: Path) -> bool:
+    """True if a scenario of the library, or the vehicle in it, has thrusters. To read all of them would take seconds."""
+    text = file.read_text(encoding="utf-8")
+    vehicles = (file.parents[1] / "vehicles" / f"{name}.yaml" for name in re.findall(r"\bplant: (\w+)", text))
+    texts = [text, *(path.read_text(encoding="utf-8") for path in vehicles)]
+    return any(re.search("^thrusters:", each, re.MULTILINE) for each in texts)
 
 
 def vehicle_file(name: str, folder: str) -> str:
@@ -58,7 +76,7 @@ def vehicle_file(name: str, folder: str) -> str:
     text = yaml.safe_dump(data, sort_keys=False)
     path = Path(folder) / f"{name}_still_water.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists() and path.read_text(encoding="utf-8") != text:
+    if path.exists() and files.read_text(path) != text:
         raise ValueError(f"{path} is another file; fly it by its path, move it away, or choose another folder with --out")
     path.write_text(text, encoding="utf-8")
     return str(path)
@@ -93,6 +111,7 @@ def fly(
     port: int,
     browser: bool,
     link: AcousticLink | None = None,
+    code: bool = False,
 ) -> None:
     """Serve the station until Ctrl-C.
 
@@ -105,6 +124,7 @@ def fly(
         port: Port to listen on.
         browser: Whether to open a browser where there is a display.
         link: What is between the operator and the vehicle at first; nothing unless given.
+        code: True to run the Python code that the file names.
     """
     from hydromechs.library import plant_names, scenario_file, scenario_names
     from hydromechs.values import is_path
@@ -112,7 +132,7 @@ def fly(
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     if source in plant_names() and source not in scenario_names():
         source = vehicle_file(source, out)
-    known = catalog(scenario_file(source)) if is_path(source) else catalog()
+    known = catalog(scenario_file(source), code=code) if is_path(source) else catalog()
     name = Path(source).stem if is_path(source) else source
     with console.status("compiling (cached afterwards)"):
         station = Station(known, name, out, share=share, port=port, lost_after=lost_after, link=link)
@@ -139,17 +159,18 @@ def fly(
         console.print(Text(f"simulate it again: hydromechs pilot --again {folder.path}"), soft_wrap=True)
 
 
-def fly_again(run: str, out: str, console: Console) -> None:
+def fly_again(run: str, out: str, console: Console, *, code: bool = False) -> None:
     """Simulate a piloted run once more and say whether it came out the same.
 
     Args:
         run: Folder of the piloted run.
         out: Folder for the folder of the new run.
         console: Where to print.
+        code: True to run the Python code that the recorded scenario names.
     """
     old = RunFolder(run)
     with RunFolder.numbered(Path(out) / f"{Path(run).name}-again") as folder, console.status("simulating"):
-        result = simulate_again(catalog(), run, folder)
+        result = simulate_again(catalog(code=code), run, folder)
     print_summary(result.summary, console)
     console.print(Text(f"recording: {result.folder.recording}"), soft_wrap=True)
     if old.state.exists() and load_recording(old.recording).attrs.get("finished"):

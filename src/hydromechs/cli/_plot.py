@@ -9,6 +9,7 @@ from rich.text import Text
 
 from hydromechs.recording import RecordingComparison, compare_recordings, load_recording
 
+from ._save import parse_entries
 from ._tables import table_of
 
 __all__ = ["compare", "plot"]
@@ -39,13 +40,7 @@ def plot(recording: str, variable: str, out: str, select: list[str], console: Co
     if there is not None and not force:
         raise FileExistsError(f"{there} is there already; choose another place with --out, or replace it with --force")
     if variable:
-        chosen: dict[str, list[str]] = {}
-        for item in select:
-            dim, equals, names = item.partition("=")
-            if not equals:
-                raise ValueError(f"--select {item!r}: write it as body=vehicle or xyz=x,z")
-            chosen[dim] = names.split(",")
-        paths = [plot_variable(ds, variable, target, chosen or None)]
+        paths = [plot_variable(ds, variable, target, parse_entries(select) or None)]
     else:
         paths = plot_recording(ds, target)
     for path in paths:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sysconfig
 import time
 import traceback
+import warnings
 import webbrowser
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -17,15 +19,17 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from hydromechs.errors import ScenarioError
+from hydromechs import files
+from hydromechs.errors import CodeNotAllowed, ScenarioError
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
-from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario
+from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, scenario_slips
 
 from ._show import has_display, own_command, run_scene, scenario_scene
 
 __all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
 
+Drawn = TypeVar("Drawn")
 LIBRARIES = (Path(__file__).parents[1], Path(np.__file__).parent)
 """Where our own code is, and that of NumPy."""
 PYTHON = Path(sysconfig.get_path("stdlib"))
@@ -47,7 +51,7 @@ def run(
     pictures: bool = True,
     show: bool = False,
     force: bool = False,
-    code: bool = True,
+    code: bool = False,
 ) -> bool:
     """Run a scenario, write its folder and print what came out; whether it came to its end and all checks passed.
 
@@ -63,14 +67,14 @@ def run(
         pictures: Whether to draw plots and write the report.
         show: Whether to write the replay as one file and, on a machine with a display, open it.
         force: Replace an earlier run in the folder.
-        code: Whether the scenario may name Python code of others, which is run.
+        code: True to run the Python code that the scenario and its models name.
     """
-    from hydromechs.formats import with_lines
+    from hydromechs.formats import drawing_attrs, with_lines
     from hydromechs.library import load_scenario, scenario_file
 
-    scenario = load_scenario(source)
-    if scenario.code and not code:
-        raise ValueError(f"{source} runs Python code ({', '.join(scenario.code)}); read it, then run it without --no-code")
+    scenario = load_scenario(source, code=code)
+    if scenario.locked_code:  # before a folder is made
+        raise CodeNotAllowed(scenario.locked_code)
     saved = SavedState.read(resume) if resume else None
     planned = scenario.seed
     if seed is None and saved is not None and "seed" in saved.run:
@@ -86,32 +90,42 @@ def run(
             f", with seed {seed} as before (the scenario has {planned})" if saved.run.get("seed") == seed != planned else ""
         )
         console.print(Text(f"goes on from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
+    slips = scenario_slips(scenario)
+    for text in slips:
+        console.print(Text(f"warning: {text}", "yellow"))
     with _claimed(scenario, out, force) as folder, _ProgressBar(console, simulated) as bar:
         try:
             result = run_scenario(
                 scenario,
                 folder,
-                text=Path(scenario_file(source)).read_text(encoding="utf-8"),
+                text=files.read_text(scenario_file(source)),
                 file=Path(scenario_file(source)),
                 duration=duration,
                 resume=resume or None,
                 real_time=real_time,
                 progress=bar.show,
+                attrs=drawing_attrs(scenario),
             )
         except ScenarioError as e:
             raise ScenarioError(source, with_lines(e.faults, scenario_file(source))) from e
         except RunInterrupted as stopped:
             bar.close()
-            _print_interrupted(stopped, source, console)
+            _print_interrupted(stopped, source, console, code)
             raise
-        if show:
-            bar.show("writing the replay", simulated)
-            _write_replay(result)
-        if pictures:
-            bar.show("drawing", simulated)
-            draw(result, scenario)
-    _print_result(result, console)
-    if show and has_display():
+        try:
+            notes: list[str] = []
+            if show:
+                bar.show("writing the replay", simulated)
+                notes += _write_replay(result)
+            if pictures:
+                bar.show("drawing", simulated)
+                notes += draw(result, scenario)
+            warned = [w for w in result.warnings if w not in slips]  # those were printed before the run
+            result = replace(result, warnings=(*warned, *dict.fromkeys(notes)))
+        finally:  # Ctrl-C while it draws
+            bar.close()
+            _print_result(result, console)
+    if show and has_display() and result.folder.replay.exists():
         webbrowser.open(result.folder.replay.absolute().as_uri())
     return result.passed
 
@@ -143,28 +157,66 @@ def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManage
     return RunFolder.numbered(Path("runs") / scenario.name)
 
 
-def draw(result: RunResult, scenario: Scenario) -> None:
-    """Draw the plots of a run and write its report into its folder.
+def draw(result: RunResult, scenario: Scenario) -> list[str]:
+    """Draw the plots of a run and write its report into its folder, as far as they can be drawn.
 
     Args:
-        result: What `run_scenario` has made.
-        scenario: What was simulated.
+        result: Result of `run_scenario`.
+        scenario: The scenario that was simulated.
+
+    Returns:
+        Notes on what is missing or drawn otherwise; the report lists them, too.
     """
     from hydromechs.viewer import plot_moments, plot_recording, write_report
 
-    plots = plot_recording(result.recording, result.folder.plots)
+    notes: list[str] = []
+    plots = _attempt("plots", notes, lambda: plot_recording(result.recording, result.folder.plots)) or []
     if plots:
-        scene = scenario_scene(scenario, result.recording, most=200)
-        plots.insert(0, plot_moments(scene, result.folder.plots / "moments.jpg"))
+
+        def moments() -> Path:
+            scene = scenario_scene(scenario, result.recording, most=200)
+            return plot_moments(scene, result.folder.plots / "moments.jpg")
+
+        strip = _attempt("the picture of moments", notes, moments)
+        plots = plots if strip is None else [strip, *plots]
     replay = result.folder.replay if result.folder.replay.exists() else result.folder.path
-    write_report(result.recording, result.summary, plots, result.folder.report, replay=replay)
+    summary = replace(result.summary, messages=(*result.summary.messages, *notes))
+    _attempt("the report", notes, lambda: write_report(result.recording, summary, plots, result.folder.report, replay=replay))
+    return notes
 
 
-def _write_replay(result: RunResult) -> None:
+def _write_replay(result: RunResult) -> list[str]:
+    """Write the replay of a run as one file; notes on what is missing or drawn otherwise."""
     from hydromechs.viewer import MOST_HTML, replay_html
 
-    scene, ds = run_scene(result.folder.path, most=MOST_HTML)
-    result.folder.replay.write_text(replay_html(scene, ds), encoding="utf-8")
+    def write() -> None:
+        scene, ds = run_scene(result.folder.path, most=MOST_HTML)
+        result.folder.replay.write_text(replay_html(scene, ds), encoding="utf-8")
+
+    notes: list[str] = []
+    _attempt("the replay", notes, write)
+    return notes
+
+
+def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | None:
+    """Return the result of drawing something; None with a note where it fails, since a run must not fail with its pictures."""
+    from hydromechs.viewer import DrawingWarning
+
+    out = None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DrawingWarning)
+        try:
+            out = work()
+        except Exception as error:  # meshes, fonts, disks, matplotlib: anything
+            notes.append(
+                f"{what}: cannot be drawn ({type(error).__name__}: {error}); the recording and the checks are complete"
+            )
+    for warning in caught:
+        if not issubclass(warning.category, DrawingWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif str(warning.message) not in notes:
+            notes.append(str(warning.message))
+    return out
 
 
 class _ProgressBar:
@@ -211,13 +263,14 @@ class _ProgressBar:
         return update
 
 
-def _print_interrupted(stopped: RunInterrupted, source: str, console: Console) -> None:
+def _print_interrupted(stopped: RunInterrupted, source: str, console: Console, code: bool) -> None:
     folder = stopped.folder
     console.print(
         Text(
             f"interrupted; {stopped.samples} samples are in {folder.recording}\n"
             f"to continue from t = {stopped.state.t:.12g} s into a new folder: "
-            f"hydromechs run {source} --resume {folder.path} --duration {stopped.remaining:.12g}",
+            f"hydromechs run {source} --resume {folder.path} --duration {stopped.remaining:.12g}"
+            f"{' --code' if code else ''}",
             "yellow",
         ),
         soft_wrap=True,
@@ -259,10 +312,14 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("missed deadlines", str(summary.late_steps))
     if summary.diverged is None and summary.residual is not None and summary.residual_relative is not None:
         relative = f"{summary.residual_relative:.2g} of the energy exchanged"
-        table.add_row("energy residual", f"{summary.residual:.3g} J, {relative}")
+        part = "" if summary.residual_before is None else f" in this part, after {summary.residual_before:.3g} J before it"
+        table.add_row("energy residual", f"{summary.residual:.3g} J{part}, {relative}")
     for check in summary.checks:
         mark = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
         table.add_row(mark, Text(f"{check.name}: {check.value:.3g}, {check.limit} ({check.text})"))
+    for warning in summary.warnings:
+        mark = Text("expected", "dim") if warning.expected else Text("WARNING", "bold yellow")
+        table.add_row(mark, Text(warning.text))
     for label, text in summary.setup:
         if label == DESIGN:
             table.add_row(label.lower(), Text(text))

@@ -34,13 +34,10 @@ def sweep(
         workers: How many workers; one for each core if None.
         address: Address of a Dask scheduler.
         force: Replace an earlier sweep of another study in the folder.
-        code: Whether the scenario may name Python code of others, which is run.
+        code: True to run the Python code that the scenario and its models name.
     """
     chosen = _engine(engine, workers, address)
-    study = load_study(source)
-    if study.scenario.code and not code:
-        named = ", ".join(study.scenario.code)
-        raise ValueError(f"{source} runs Python code ({named}); read it, then run it without --no-code")
+    study = load_study(source, code=code)
     folder = Path(out or Path("sweeps") / study.name)
     console.print(Text(study.title or study.name, "bold"))
     if study.compiling:

@@ -7,6 +7,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ._kinds import expect
+from ._options import CODE
+from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
+
 __all__ = ["compare", "picture", "pilot", "plot", "replay", "view"]
 
 PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
@@ -17,11 +21,23 @@ RECORDED = Annotated[str, typer.Option("--model", help="The model, for a recordi
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
 
-def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True) -> None:
+def view(
+    model: SOURCE,
+    port: PORT = 8080,
+    browser: BROWSER = True,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
+    code: CODE = False,
+) -> None:
     """Show a model in a browser: its tree, joints to move, masses, buoyancy, drag and contact as layers."""
     from ._show import view as show
 
-    show(model, Console(), port=port, browser=browser)
+    options = robot_options(package, folder, base, placeholders, arg)
+    expect(model, "view", "model")
+    show(model, Console(), port=port, browser=browser, code=code, **options)
 
 
 def replay(
@@ -48,6 +64,7 @@ def replay(
     from . import _show
 
     console = Console()
+    expect(run, "replay", "run")
     if html and video:
         raise typer.BadParameter("give either --html or --video")
     usual = {"--speed": (speed, 1.0), "--fps": (fps, 25.0), "--size": (size, "640x360"), "--camera": (camera, "still")}
@@ -94,15 +111,26 @@ def pilot(
     loss: Annotated[float, typer.Option(help="Share of the messages that are lost, 0 to 1.")] = 0.0,
     port: PORT = 8080,
     browser: BROWSER = True,
+    code: CODE = False,
 ) -> None:
     """Fly a scenario in a browser, with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
     from ._pilot import fly, fly_again, link_of
 
     if again:
-        fly_again(again, out, Console())
+        fly_again(again, out, Console(), code=code)
     else:
         link = link_of(delay, distance, message_time, loss)
-        fly(scenario, Console(), share=share, out=out, lost_after=lost_after, port=port, browser=browser, link=link)
+        fly(
+            scenario,
+            Console(),
+            out=out,
+            lost_after=lost_after,
+            link=link,
+            code=code,
+            share=share,
+            port=port,
+            browser=browser,
+        )
 
 
 def picture(
@@ -118,11 +146,20 @@ def picture(
     chromium: Annotated[
         bool, typer.Option("--chromium", help="Draw it as the page shows it, with a Chromium that opens no window.")
     ] = False,
+    code: CODE = False,
+    package: PACKAGE = None,
+    folder: FOLDER = None,
+    base: BASE = "auto",
+    placeholders: PLACEHOLDERS = False,
+    arg: ARGUMENT = None,
 ) -> None:
     """Draw a model or a run into a PNG file, without a display."""
     from ._show import picture as draw
 
-    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium)
+    options = robot_options(package, folder, base, placeholders, arg)
+    expect(source, "picture", "model", "run")
+    options |= {"code": code}
+    draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium, **options)
 
 
 def plot(
@@ -137,6 +174,7 @@ def plot(
     """Draw a recording."""
     from ._plot import plot as draw
 
+    expect(recording, "plot", "run")
     draw(recording, variable, out, select or [], Console(), force=force)
 
 
@@ -155,5 +193,7 @@ def compare(
     """Compare two recordings: the largest difference of each variable, and a picture of both."""
     from ._plot import compare as compare_two
 
+    expect(first, "compare", "run")
+    expect(second, "compare", "run")
     if not compare_two(first, second, Console(), out=out, quantities=quantity, tolerance=tolerance):
         raise typer.Exit(1)

@@ -10,15 +10,18 @@ import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from hydromechs.errors import ModelError, ScenarioError, words_of
+
 if TYPE_CHECKING:
     import xarray
 
+    from hydromechs.model import Model
     from hydromechs.scenario import Scenario
     from hydromechs.viewer import Page, Scene
 
@@ -26,6 +29,8 @@ __all__ = ["has_display", "own_command", "picture", "replay", "replay_file", "ru
 
 FRAME = 1.0 / 30.0
 """Time between two pictures of a replay [s]."""
+PLAIN = 0.2
+"""Edge of the box that stands for a body whose model cannot be read [m]."""
 
 
 def has_display() -> bool:
@@ -39,7 +44,7 @@ def own_command() -> str:
     return str(called) if called.name == "hydromechs" and shutil.which("hydromechs") is None else "hydromechs"
 
 
-def view(model: str, console: Console, *, port: int, browser: bool) -> None:
+def view(model: str, console: Console, *, port: int, browser: bool, code: bool = False, **options: Any) -> None:
     """Show a model in a browser until Ctrl-C.
 
     Args:
@@ -47,11 +52,13 @@ def view(model: str, console: Console, *, port: int, browser: bool) -> None:
         console: Where to print.
         port: Port to listen on.
         browser: Whether to open a browser where there is a display.
+        code: True to run the Python code that the file names.
+        options: Options of `import_file` for a robot description.
     """
     from hydromechs.library import load
     from hydromechs.viewer import view as view_model
 
-    _serve(view_model(load(model), port=port), lambda: time.sleep(0.2), console, port, browser)
+    _serve(view_model(load(model, code=code, **options), port=port), lambda: time.sleep(0.2), console, port, browser)
 
 
 def replay(run: str, console: Console, *, model: str, port: int, browser: bool) -> None:
@@ -179,8 +186,8 @@ def _layers(scene: Scene, text: str) -> list[str]:
 
 def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
     """Keep a page going until Ctrl-C."""
-    console.print(Text(f"open {page.url} (Ctrl-C ends it)", "bold"))
-    if port and not page.url.endswith(f":{port}"):
+    console.print(Text(f"open {page.url} (Ctrl-C ends it)", "bold"), soft_wrap=True)
+    if port and page.gate.port != port:
         console.print(Text(f"port {port} is in use, so this is another one", "yellow"))
     if browser and has_display():
         webbrowser.open(page.url)
@@ -194,7 +201,17 @@ def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, br
 
 
 def picture(
-    source: str, out: str, console: Console, *, model: str, at: list[float], azimuth: float, layers: str, browser: bool
+    source: str,
+    out: str,
+    console: Console,
+    *,
+    model: str,
+    at: list[float],
+    azimuth: float,
+    layers: str,
+    browser: bool,
+    code: bool = False,
+    **options: Any,
 ) -> None:
     """Draw a model or a run into a PNG file.
 
@@ -207,6 +224,8 @@ def picture(
         azimuth: Direction that it is seen from [deg].
         layers: Names of layers with commas; the usual ones if empty.
         browser: Whether a browser without a window draws it.
+        code: True to run the Python code that a model file names; a recording never runs any.
+        options: Options of `import_file` for a robot description.
     """
     from hydromechs.viewer import browser_picture, model_scene, write_picture
 
@@ -225,7 +244,7 @@ def picture(
 
         if at:
             raise ValueError(f"--at {at[0]:g}: {source} is a model; times are for runs")
-        scene = model_scene(load(source))
+        scene = model_scene(load(source, code=code, **options))
     shown = _layers(scene, layers)
     if browser and len(moments) > 1:
         raise ValueError(
@@ -242,7 +261,10 @@ def picture(
 def run_scene(
     run: str | os.PathLike[str], model: str = "", *, rate: float = 25.0, most: int = 3000
 ) -> tuple[Scene, xarray.Dataset]:
-    """The scene of a recording and the recording.
+    """The scene of a recording and the recording; runs no code that it or its models name.
+
+    It is drawn from what the recording stores. An older recording without it is drawn from the scenario that it names, and,
+    where that cannot be read, with plain boxes.
 
     Args:
         run: Folder of a run, or a recording.
@@ -250,20 +272,53 @@ def run_scene(
         rate: Samples per second to show [1/s].
         most: Most samples to show.
     """
-    from hydromechs.formats import loads_scenario
-    from hydromechs.library import load, load_vehicle
+    from hydromechs.formats import drawn_scenario, load_file
+    from hydromechs.library import load
     from hydromechs.recording import load_recording
+    from hydromechs.values import is_path
     from hydromechs.viewer import recording_scene
 
     ds = load_recording(run)
-    text = str(ds.attrs.get("scenario") or "")
+    missing = [name for name in ("body", "position", "orientation") if name not in ds]
+    if missing:
+        raise ValueError(f"{run} has no {missing[0]!r}; give the recording of a simulation")
     if model:
-        return recording_scene(load(model), ds, rate=rate, most=most), ds
+        mechanism = load_file(model) if is_path(model) else load(model)
+        return recording_scene(mechanism, ds, rate=rate, most=most), ds
+    try:
+        scenario = drawn_scenario(ds.attrs, str(run)) or _named_scenario(ds, run)
+        if list(scenario.known_model.body_names) != [str(name) for name in ds["body"].values]:
+            raise ModelError(str(run), ["the models have other bodies than the recording"])
+        return scenario_scene(scenario, ds, rate=rate, most=most), ds
+    except (ModelError, ScenarioError, OSError) as error:
+        reason = " ".join(words_of(error).split())
+        remedy = "give the model with --model"
+        Console(stderr=True).print(Text(f"{run}: bodies are drawn as boxes; {remedy} ({reason})", "yellow"), soft_wrap=True)
+        return recording_scene(_plain_model(ds), ds, rate=rate, most=most), ds
+
+
+def _named_scenario(ds: xarray.Dataset, run: str | os.PathLike[str]) -> Scenario:
+    """The scenario whose text a recording holds, with the models that it names; their code stays locked."""
+    from hydromechs.formats import loads_scenario
+    from hydromechs.library import load, load_vehicle
+
+    text = str(ds.attrs.get("scenario") or "")
     if not text.strip():
         raise ValueError(f"{run} does not say what was simulated; give the model with --model")
     file = Path(str(ds.attrs.get("scenario_file") or "scenario.yaml"))
-    scenario = loads_scenario(text, str(file), file.parent, load, load_vehicle)
-    return scenario_scene(scenario, ds, rate=rate, most=most), ds
+    return loads_scenario(text, str(file), file.parent, load, load_vehicle, code=False)
+
+
+def _plain_model(ds: xarray.Dataset) -> Model:
+    """A model with the bodies of a recording, each a box."""
+    from hydromechs.model import Body, Inertia, Model, World, joints, visual
+
+    inertia = Inertia(mass=1.0, tensor=(0.01, 0.01, 0.01, 0.0, 0.0, 0.0))
+    looks = (visual.Box(size=(PLAIN, PLAIN, PLAIN)),)
+    names = [str(name) for name in ds["body"].values]
+    bodies = [Body(name=name, joint=joints.Free(), inertia=inertia, visual=looks) for name in names]
+    world = World(axes="ENU" if ds.attrs.get("axes") == "ENU" else "NED")
+    return Model(name=str(ds.attrs.get("model") or "recorded"), world=world, bodies=tuple(bodies))
 
 
 def scenario_scene(scenario: Scenario, ds: xarray.Dataset, *, rate: float = 25.0, most: int = 3000) -> Scene:
@@ -278,7 +333,7 @@ def scenario_scene(scenario: Scenario, ds: xarray.Dataset, *, rate: float = 25.0
     from hydromechs.viewer import recording_scene
 
     return recording_scene(
-        scenario.model,
+        scenario.known_model,  # poses are recorded: joints need no code
         ds,
         terrain=scenario.terrain,
         environment=scenario.environment,

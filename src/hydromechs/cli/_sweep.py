@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ._kinds import expect
+from ._options import CODE
+
 __all__ = ["sweep"]
 
 
@@ -19,11 +22,12 @@ def sweep(
     workers: Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")] = None,
     address: Annotated[str, typer.Option(help="Of a Dask scheduler; by default a cluster on this machine.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the folder.")] = False,
-    code: Annotated[bool, typer.Option(help="Allow Python code that the scenario names; --no-code refuses it.")] = True,
+    code: CODE = False,
 ) -> None:
     """Run a study of many runs into one store. Runs that are there are not run again. Status 1 if a run failed."""
     from ._run_sweep import sweep as run_study
 
+    expect(study, "sweep", "sweep")
     passed = run_study(study, Console(), out=out, engine=engine, workers=workers, address=address, force=force, code=code)
     if not passed:
         raise typer.Exit(1)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from hydromechs.errors import words_of
 
+from ._options import CODE
 from ._tables import print_report, table_of
 
 __all__ = ["validate"]
@@ -33,13 +34,14 @@ def validate(
         int, typer.Option(min=0, help="With --variants: parts that motions are dealt into; one each by default.")
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    code: CODE = False,
 ) -> None:
     """Fit a model to recorded trials and predict others that it has not seen, each motion left out once."""
     from hydromechs.studies import validation
 
     console = Console(stderr=True)
     try:
-        found = validation.load_study(study)
+        found = validation.load_study(study, code=code)
         if trials:
             found = found.model_copy(update={"trials": found.trials.model_copy(update={"names": trials})})
         folder = Path(data) if data else study.parent / found.data

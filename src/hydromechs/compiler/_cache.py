@@ -1,19 +1,30 @@
-"""Object code on disk: renamed into place, checked when read, rebuilt when anything is wrong with it."""
+"""Object code on disk: renamed into place, checked when read, rebuilt when anything is wrong with it.
+
+An entry is machine code that this process will run. So the folder and every entry must belong to this user and be writable
+by nobody else; the checksum covers key and code, so that a damaged or renamed entry is not run.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import getpass
 import hashlib
 import os
+import stat
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+from hydromechs import files
+
 __all__ = ["cache_folder", "cached", "fingerprint", "source_hash"]
 
-MAGIC = b"hydromechs object code 1\n"
+MAGIC = b"hydromechs object code 2\n"
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+"""Permissions of group and others to write."""
 
 
 def cache_folder() -> Path:
@@ -57,29 +68,89 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
     An entry is written to a file of its own and renamed, so that a reader finds a complete one or none. A folder that cannot
     be written, or no home folder, means no cache, not an error.
     """
-    try:
-        file = cache_folder() / f"{key}.o"
-    except RuntimeError:
+    folder = _private_folder()
+    if folder is None:
         return build()
-    entry = _read(file)
+    file = folder / f"{key}.o"
+    entry = _read(file, key)
     if entry is not None:
         return entry
     with _one_at_a_time(file.with_suffix(".lock")):
-        entry = _read(file)
+        entry = _read(file, key)
         if entry is None:
             entry = build()
-            _write(file, entry)
+            _write(file, key, entry)
     return entry
 
 
-def _read(file: Path) -> bytes | None:
-    """The code in a file, or None if it is not there or not intact."""
+def _private_folder() -> Path | None:
+    """The folder of the cache, or one in the temporary folder if others can write there; None where neither can be used."""
     try:
-        entry = file.read_bytes()
+        chosen = cache_folder()
+    except RuntimeError:  # no home
+        return None
+    reason = _prepare(chosen)
+    if reason is None:
+        return chosen
+    other = Path(tempfile.gettempdir()) / f"hydromechs-{_user()}"
+    usable = _prepare(other) is None
+    _warn(
+        f"the cache of machine code {chosen} {reason}, who could put code there that you run; it is not used; "
+        f"{f'{other} is used instead' if usable else 'nothing is cached'}. Set HYDROMECHS_CACHE to a folder that is yours "
+        "and that only you can write (chmod go-w)"
+    )
+    return other if usable else None
+
+
+def _prepare(folder: Path) -> str | None:
+    """Make the folder if it is missing; the reason why it must not be used, None if there is none.
+
+    A folder that cannot be made or written is no reason: entries are then neither found nor kept.
+    """
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        status = folder.stat()
+    except OSError:
+        return None
+    return _distrusted(status)
+
+
+def _distrusted(status: os.stat_result) -> str | None:
+    """Reason not to run code from a file or folder; None if there is none, and where the system has no such owners."""
+    if not hasattr(os, "geteuid"):
+        return None
+    if status.st_uid != os.geteuid():
+        return f"belongs to user {status.st_uid}, not to {os.geteuid()}"
+    return f"is writable by others (mode {stat.S_IMODE(status.st_mode):o})" if status.st_mode & OTHERS else None
+
+
+def _user() -> str:
+    return str(os.geteuid()) if hasattr(os, "geteuid") else getpass.getuser()
+
+
+@cache
+def _warn(words: str) -> None:
+    """Warn once."""
+    warnings.warn(words, RuntimeWarning, stacklevel=2)
+
+
+def _digest(key: str, code: bytes) -> bytes:
+    """Checksum of an entry."""
+    return hashlib.sha256(f"{len(key)}:{key}".encode() + code).digest()
+
+
+def _read(file: Path, key: str) -> bytes | None:
+    """The code in a file, or None if it is missing, damaged, of another key, or someone else could have written it."""
+    try:
+        with files.open_file(file, 2**40) as handle:
+            if _distrusted(os.fstat(handle.fileno())) is not None:
+                return None
+            entry = handle.read()
     except OSError:
         return None
     head = len(MAGIC) + 32
-    good = entry.startswith(MAGIC) and hashlib.sha256(entry[head:]).digest() == entry[len(MAGIC) : head]
+    good = entry.startswith(MAGIC) and _digest(key, entry[head:]) == entry[len(MAGIC) : head]
     return entry[head:] if good else None
 
 
@@ -90,21 +161,19 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
         with contextlib.suppress(ImportError, OSError):
             import fcntl  # not on Windows
 
-            lock.parent.mkdir(parents=True, exist_ok=True)
             handle = stack.enter_context(lock.open("wb"))
             fcntl.flock(handle, fcntl.LOCK_EX)
             stack.callback(lock.unlink, missing_ok=True)
         yield
 
 
-def _write(file: Path, code: bytes) -> None:
+def _write(file: Path, key: str, code: bytes) -> None:
     """Write code to a file, all of it or nothing."""
     with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f"{file.stem[:16]}.", suffix=".part")
         try:
             with os.fdopen(handle, "wb") as out:
-                out.write(MAGIC + hashlib.sha256(code).digest() + code)
+                out.write(MAGIC + _digest(key, code) + code)
             os.replace(temporary, file)
         except OSError:
             with contextlib.suppress(OSError):

@@ -21,6 +21,7 @@ from ._cache import cached, fingerprint, source_hash
 from ._llvm import LoadedCode, object_code, target
 from ._llvm_text import llvm_text
 from ._program import Argument, Program
+from ._progress import Progress
 from ._rolled import Rolled
 from ._workers import Workers
 
@@ -136,6 +137,9 @@ class MachineCode(abc.ABC):
 
     def code(self, lanes: int) -> LoadedCode:
         """Machine code for a number of lanes, from the cache or newly compiled."""
+        loaded = self._code.get(lanes)
+        if loaded is not None:
+            return loaded
         with self._lock:
             if lanes not in self._code:
                 r = self.recipe
@@ -146,9 +150,15 @@ class MachineCode(abc.ABC):
                 key = fingerprint(
                     source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.seldom, *target(), *versions
                 )
-                code = cached(key, lambda: object_code(self._text(lanes), r.seldom and lanes == 1))
-                self._code[lanes] = LoadedCode(code, self._arguments, lanes)
+                self._code[lanes] = LoadedCode(cached(key, lambda: self._made(lanes)), self._arguments, lanes)
             return self._code[lanes]
+
+    def _made(self, lanes: int) -> bytes:
+        """New object code for a number of lanes."""
+        with Progress(self.recipe.name) as progress:
+            text = self._text(lanes)
+            progress.phase = f"machine code of {text.count(chr(10)):,} lines"
+            return object_code(text, self.recipe.seldom and lanes == 1)
 
     @property
     @abc.abstractmethod
@@ -226,35 +236,53 @@ class Compiled(MachineCode):
         inputs = [_as_float(x, a) for x, a in zip(arrays, recipe.inputs, strict=True)]
         leading = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(inputs, recipe.inputs, strict=True)]
         batch = max(leading, key=len, default=())
-        if any(lead and lead != batch for lead in leading):
+        if any(lead != batch and lead != () for lead in leading):
             try:
                 batch = np.broadcast_shapes(*leading)
             except ValueError:
                 shapes = ", ".join(f"{a.name} {x.shape}" for x, a in zip(inputs, recipe.inputs, strict=True))
                 raise ValueError(f"the batch dimensions of the arguments do not fit together: {shapes}") from None
+        given = outs is not None
         if outs is None:
             outs = [np.empty(batch + a.shape) for a in recipe.outputs]
         else:
             if len(outs) != len(recipe.outputs):
                 raise ValueError(f"out must hold {len(recipe.outputs)} arrays, got {len(outs)}")
             outs = [_as_out(y, batch + a.shape, a) for y, a in zip(outs, recipe.outputs, strict=True)]
-        table, keep = [], []
+        places = [_address(y) for y in outs]
+        table: list[int] = []
+        keep: list[Array] = []
         for x, lead, size in zip(inputs, leading, self._sizes, strict=False):
-            same = math.prod(lead) == 1
+            same = lead == () or math.prod(lead) == 1
             if not same and lead != batch:
                 x = np.broadcast_to(x, batch + x.shape[len(lead) :])
-            x = np.require(x, requirements=("C", "A"))
-            # a result may overwrite an argument, but not one that overlaps it in part: other worlds would read it
-            if any(np.may_share_memory(x, y) and (same or x.ctypes.data != y.ctypes.data or x.size != y.size) for y in outs):
-                x = x.copy()
+            if not (x.flags.c_contiguous and x.flags.aligned):
+                x = np.require(x, requirements=("C", "A"))
+            at = _address(x)
+            if given:
+                # a result may overwrite an argument, but not one that overlaps it in part: other worlds would read it
+                for y, there in zip(outs, places, strict=True):
+                    overlaps = at < there + y.nbytes and there < at + x.nbytes
+                    if overlaps and (same or at != there or x.size != y.size):
+                        x = x.copy()
+                        at = _address(x)
             keep.append(x)
-            table += [x.ctypes.data, 0 if same else size]
-        for y, size in zip(outs, self._sizes[len(inputs) :], strict=True):
-            table += [y.ctypes.data, size]
+            table += (at, 0 if same else size)
+        for at, size in zip(places, self._sizes[len(inputs) :], strict=True):
+            table += (at, size)
         worlds = math.prod(batch)
         if worlds:
             self.run(np.array(table, dtype=np.int64), worlds, (keep, outs))
         return outs
+
+
+FLOAT64 = np.dtype(np.float64)
+"""The one object that native arrays of float64 have as their type."""
+
+
+def _address(array: Array) -> int:
+    """Where the numbers of an array begin."""
+    return array.__array_interface__["data"][0]
 
 
 @cache
@@ -268,6 +296,14 @@ def _version(package: str) -> str:
 
 def _as_float(value: ArrayLike, argument: Argument) -> Array:
     """`value` as a float64 array whose last dimensions are those of the argument."""
+    n = len(argument.shape)
+    if (
+        type(value) is np.ndarray
+        and value.dtype is FLOAT64
+        and value.ndim >= n
+        and value.shape[value.ndim - n :] == argument.shape
+    ):
+        return value
     try:
         out = np.asarray(value)
         if out.dtype.kind not in "biuf":
@@ -275,7 +311,6 @@ def _as_float(value: ArrayLike, argument: Argument) -> Array:
         out = out.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise ValueError(f"{argument.name} must be an array of numbers, got {value!r}") from None
-    n = len(argument.shape)
     if out.ndim < n or out.shape[out.ndim - n :] != argument.shape:
         raise ValueError(f"{argument.name} must have shape (..., {', '.join(map(str, argument.shape))}), got {out.shape}")
     return out

@@ -12,6 +12,7 @@ from hydromechs.errors import UnsupportedFeature
 from ._llvm_near import with_constants
 from ._llvm_objects import built_in, layout_is_known
 from ._operations import KINDS, Library
+from ._progress import longest_program
 
 if TYPE_CHECKING:
     import llvmlite.binding
@@ -21,8 +22,12 @@ __all__ = ["LIBRARY", "LoadedCode", "native_lanes", "object_code", "target"]
 LARGE = 20_000
 """Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
 
+HUGE = 100_000
+"""Lines of IR above which code is made without optimising. LLVM's scheduler and register allocator need minutes and gigabytes
+there. The longest explicit step of the library, `tethered_rov`, has 73,000 lines and is worth its 15 s."""
+
 LARGEST = 3_000_000
-"""Lines of IR above which no one would wait for LLVM, which takes 8 s for 65,000 lines."""
+"""Lines of IR above which programs are rejected, unless `HYDROMECHS_LONGEST_PROGRAM` gives another number."""
 
 LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
 """Functions of the C library, and how many numbers they take."""
@@ -71,11 +76,13 @@ def object_code(text: str, seldom: bool = False) -> bytes:
         seldom: Made without optimising: in a twentieth of the time, for code that takes three times as long.
     """
     lines = text.count("\n")
-    if lines > LARGEST:
+    if lines > longest_program(LARGEST):
         raise UnsupportedFeature(
             f"a program of {lines / 1e6:.1f} million operations is too long to compile; with linearly_implicit it has the "
-            "derivatives of all contacts and internal states: use rk4 with a shorter step, or fewer points of contact"
+            "derivatives of all contacts and internal states: use rk4 with a shorter step, or fewer points of contact; "
+            "HYDROMECHS_LONGEST_PROGRAM sets the limit"
         )
+    seldom = seldom or lines > HUGE
     if target()[1].startswith("x86_64") and "linux" in target()[1] and not FAR.search(text):
         code = with_constants(_compiled(text, seldom, reloc="pic", codemodel="small"))
         if code is not None:

@@ -1,6 +1,7 @@
 """Soft contact of bodies with terrain and with each other: distances, normal laws, friction, pairs of what may touch."""
 
 from . import ground, terrain
+from ._coverage import unrepresented_contacts
 from ._distance import signed_distance
 from ._forces import Contact, contact_wrench
 from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
@@ -38,4 +39,5 @@ __all__ = [
     "ray_distance",
     "signed_distance",
     "terrain",
+    "unrepresented_contacts",
 ]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.errors import FieldError
 from hydromechs.values import positive
 
@@ -91,6 +92,7 @@ def read_grid(path: Path, *, spacing: float | None = None, ends: tuple[Ends, End
         words = "is a mesh: give the spacing of the grid over it" if spacing is None else "has its own grid: leave spacing out"
         raise ValueError(f"{path.name!r} {words}")
     try:
+        files.require_file(path)
         if suffix in MESHES:
             grid = _mesh(path, positive(spacing, "spacing"), ends)
         elif suffix in POINTS:
@@ -99,8 +101,6 @@ def read_grid(path: Path, *, spacing: float | None = None, ends: tuple[Ends, End
             grid = HeightGrid({".npy": _npy, ".csv": _csv}.get(suffix, _image)(path), None, None)
     except FileNotFoundError:
         raise ValueError(f"there is no file {str(path)!r}; paths are relative to the scenario file") from None
-    except IsADirectoryError:
-        raise ValueError(f"{str(path)!r} is a folder; give a file with heights") from None
     except OSError as e:
         raise ValueError(f"{str(path)!r} cannot be read: {e}") from None
     bad = np.argwhere(~np.isfinite(grid.heights))
@@ -141,7 +141,7 @@ def _image(path: Path) -> np.ndarray:
     except ModuleNotFoundError:
         raise ValueError(f"{path.name!r}: images need Pillow: pip install pillow") from None
 
-    with Image.open(path) as image:
+    with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # others start programs (EPS)
         _small(path, image.width * image.height)
         grey = np.asarray(image if image.mode in ("I;16", "I", "F") else image.convert("L"), dtype=float)
         top = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}.get(image.mode, 255.0)
@@ -151,13 +151,13 @@ def _image(path: Path) -> np.ndarray:
 def _points(path: Path) -> HeightGrid:
     """Lines of x, y, z, with blanks or commas between."""
     rows = []
-    for n, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+    for n, line in enumerate(files.read_text(path).splitlines(), 1):
         cells = line.replace(",", " ").split()
         if not cells or cells[0].startswith("#"):
             continue
         if len(cells) != 3:
             raise ValueError(f"{path.name!r}: line {n} has {len(cells)} numbers, must have 3: x, y and height")
-        rows.append([_number(path, n, cell) for cell in cells])
+        rows.append([_number(path, n, k, cell) for k, cell in enumerate(cells, 1)])
     if not rows:
         raise ValueError(f"{path.name!r} is empty; write x, y and height of a point in each line")
     points = np.array(rows)
@@ -183,8 +183,6 @@ def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightG
         import trimesh
     except ModuleNotFoundError:
         raise ValueError(f"{path.name!r}: meshes need trimesh: pip install trimesh") from None
-    if not path.exists():
-        raise FileNotFoundError(path)
     mesh: Any = trimesh.load(path, force="mesh")
     if not len(mesh.triangles):
         raise ValueError(f"{path.name!r} has no triangles")
@@ -243,16 +241,13 @@ def _npy(path: Path) -> np.ndarray:
 def _csv(path: Path) -> np.ndarray:
     rows: list[list[float]] = []
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            for n, cells in enumerate(csv.reader(file), 1):
-                if not cells:
-                    continue
-                rows.append([_number(path, n, cell) for cell in cells])
-                if len(rows[-1]) != len(rows[0]):
-                    raise ValueError(f"{path.name!r}: line {n} has {len(rows[-1])} numbers, line 1 has {len(rows[0])}")
-                _small(path, len(rows) * len(rows[0]))
-    except UnicodeDecodeError:
-        raise ValueError(f"{path.name!r} is not UTF-8; save it as a text of numbers") from None
+        for n, cells in enumerate(csv.reader(files.read_text(path).splitlines()), 1):
+            if not cells:
+                continue
+            rows.append([_number(path, n, k, cell) for k, cell in enumerate(cells, 1)])
+            if len(rows[-1]) != len(rows[0]):
+                raise ValueError(f"{path.name!r}: line {n} has {len(rows[-1])} numbers, line 1 has {len(rows[0])}")
+            _small(path, len(rows) * len(rows[0]))
     except csv.Error as e:
         raise ValueError(f"{path.name!r} cannot be read as rows of numbers: {e}") from None
     if not rows:
@@ -260,8 +255,8 @@ def _csv(path: Path) -> np.ndarray:
     return np.array(rows)
 
 
-def _number(path: Path, line: int, cell: str) -> float:
+def _number(path: Path, line: int, column: int, cell: str) -> float:
     try:
         return float(cell)
     except ValueError:
-        raise ValueError(f"{path.name!r}: line {line}: {cell.strip()!r} is not a number; leave headings out") from None
+        raise ValueError(f"{path.name!r}: line {line}: entry {column} is not a number; leave headings out") from None

@@ -26,8 +26,6 @@ class BodyNow(NamedTuple):
     """a' as the recursions have it, shape (6,)."""
     rate: Array
     """Derivative of the numbers in V [m/s², rad/s²], shape (6,)."""
-    gradient: Array
-    """∂v_i/∂x_j of the water's velocity [1/s], shape (3, 3)."""
 
 
 class After(NamedTuple):

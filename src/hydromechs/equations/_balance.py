@@ -43,6 +43,7 @@ def balance(
     fluid_acceleration: ArrayLike | None,
     wrench: ArrayLike | None,
     surface: Sequence[LocalSurface] | None = None,
+    motions: list[Motion] | None = None,
 ) -> Balance:
     """Kinematics, inertias and forces (the water's and the caller's) of all bodies.
 
@@ -54,15 +55,25 @@ def balance(
         fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3); zero if None.
         wrench: External wrench on each body in its axes about its origin [N, N·m], shape (nb, 6); none if None.
         surface: The free surface at each body; None if there is none.
+        motions: Motion of each body in water that varies over it, in place of the water's velocity, acceleration and surface.
     """
+    if motions is not None and model.wet:
+        return _with_wrench(model, dynamics.kinematics(model, q, v), motions, False, wrench)
     v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
     a_f = arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
-    motions: list[Motion] | None = None
+    motions = None
     if model.wet:
         kin, motions = in_water(model, q, v, v_f, a_f, surface)
     else:
         kin = dynamics.kinematics(model, q, v)
-    bias, inertia, force = forces_on_bodies(model, kin, motions, uniform=v_f.ndim == 1)
+    return _with_wrench(model, kin, motions, v_f.ndim == 1, wrench)
+
+
+def _with_wrench(
+    model: Model, kin: Kinematics, motions: list[Motion] | None, uniform: bool, wrench: ArrayLike | None
+) -> Balance:
+    """The balance of known motions, with the caller's wrenches."""
+    bias, inertia, force = forces_on_bodies(model, kin, motions, uniform=uniform)
     external = arguments.wrenches(model, wrench)
     if external is not None:
         force = [F + external[i] for i, F in enumerate(force)]
@@ -151,7 +162,9 @@ def force_in_water(
     if body.hydro is not None:
         M_A = hydro.added_mass(body, motion)
         F = hydro.water_wrench(body, motion, M_A)
-        if not uniform:  # seen from the world, the water's velocity turns in body axes
+        if motion.around is not None:
+            F = F if I is None else F + dynamics.velocity_force(I, V)
+        elif not uniform:  # seen from the world, the water's velocity turns in body axes
             carried = V[:3] - motion.velocity[:3]
             F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(V[3:], carried)
             F = F if I is None else F + dynamics.velocity_force(I, V)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import casadi
 import numpy as np
 
-from hydromechs import compiler, dynamics
+from hydromechs import compiler, dynamics, hydro
 from hydromechs.compiler import Program, Symbol, symbols
 from hydromechs.dynamics import Bias
 from hydromechs.hydro import Motion
@@ -54,6 +54,8 @@ class Flow(NamedTuple):
     """Whether its velocity is the same at all bodies."""
     acceleration: bool = True
     """Whether its acceleration is the same at all bodies."""
+    points: int = 0
+    """Points of each body at which it is given; 0 if it moves alike all over each body."""
 
 
 class Record(NamedTuple):
@@ -223,29 +225,39 @@ def after_program(alike: Alike, world: World, flow: Flow, after: After, *, movin
 
     def compute(**x: Array) -> tuple[Array, ...]:
         acting: ActingOn = alike.opened(x["numbers"])
-        motion, V = _motion(x["V"], x["a_fg"], x["pose"], x["v_f"], x["a_f"], world, flow)
+        motion, V = _motion(x, acting, world, flow)
         w, gravity = V[3:], motion.R_WB.T @ world.gravity_vector
         turning = np.zeros(3) if flow.wet else cross(w, V[:3])  # of true accelerations, which dry mechanisms have
         if flow.wet and flow.velocity and moving:  # velocities were relative to the water
             along = motion.R_WB.T @ x["v_f"]
             V, turning = V + np.concatenate([along, np.zeros(3)]), cross(w, along)
         rate = x["a"] + np.concatenate([gravity - turning, np.zeros(3)])
-        now = BodyNow(acting, _body(acting), motion, V, x["a"], rate, x["gradient"].reshape(3, 3))
+        now = BodyNow(acting, _body(acting), motion, V, x["a"], rate)
         found = after.function(now)
         rows = [np.asarray(found[name]).reshape(shape) for name, shape in after.rows.items()]
         return *rows, x["totals"] + np.array([found[name] for name in after.totals])
 
-    shapes = _water_shapes(alike) | {"a": (6,), "gradient": (9,), "totals": (len(after.totals),)}
+    shapes = _water_shapes(alike, flow) | {"a": (6,), "totals": (len(after.totals),)}
     return compiler.trace(compute, shapes, name="after", outputs=(*after.rows, "totals"))
 
 
-def _water_shapes(alike: Alike) -> dict[str, tuple[int, ...]]:
-    return {"numbers": (alike.numbers.shape[1],), "V": (6,), "a_fg": (3,), "pose": (12,), "v_f": (3,), "a_f": (3,)}
+def _water_shapes(alike: Alike, flow: Flow) -> dict[str, tuple[int, ...]]:
+    n = max(1, flow.points)
+    water: dict[str, tuple[int, ...]] = {"v_f": (3 * n,), "a_f": (3 * n,)}
+    water |= {"gradient": (9 * n,)} if flow.points else {}
+    return {"numbers": (alike.numbers.shape[1],), "V": (6,), "a_fg": (3,), "pose": (12,), **water}
 
 
-def _motion(V: Array, a_fg: Array, pose: Array, v_f: Array, a_f: Array, world: World, flow: Flow) -> tuple[Motion, Array]:
+def _motion(x: dict[str, Array], acting: ActingOn, world: World, flow: Flow) -> tuple[Motion, Array]:
     """Motion of a body in the water, and V as its record has it."""
+    V, a_fg, pose, v_f, a_f = (x[name] for name in ("V", "a_fg", "pose", "v_f", "a_f"))
     R, p = pose[:9].reshape(3, 3), pose[9:]
+    if flow.points:
+        if acting.sampling is None:
+            return Motion(V, R.T @ -world.gravity_vector, R, p, world.down @ p, world.water_density), V
+        rows = zip(v_f.reshape(-1, 3), a_f.reshape(-1, 3), x["gradient"].reshape(-1, 3, 3), strict=True)
+        flows = [hydro.Flow(R.T @ v, R.T @ (a - world.gravity_vector), R.T @ G @ R) for v, a, G in rows]
+        return hydro.motion_in(acting.sampling, V, flows[: len(acting.sampling.points)], R, p, world), V
     velocity = V if flow.velocity else V - np.concatenate([R.T @ v_f, np.zeros(3)])
     a_water = a_fg if flow.acceleration else R.T @ (a_f - world.gravity_vector)
     return Motion(velocity, a_water, R, p, world.down @ p, world.water_density), V
@@ -264,13 +276,13 @@ def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Pr
     def force(**x: Array) -> Array:
         acting: ActingOn = alike.opened(x["numbers"])
         if flow.wet:
-            motion, V = _motion(x["V"], x["a_fg"], x["pose"], x["v_f"], x["a_f"], world, flow)
+            motion, V = _motion(x, acting, world, flow)
             I, F = force_in_water(_body(acting), acting.rigid, motion, V, uniform=flow.velocity)
         else:
             I, F = dry_force(acting.rigid, x["V"])
         return halved(np.zeros((6, 6)) if I is None else I, F + x["wrench_on"] if wrench else F)
 
-    return compiler.trace(force, _water_shapes(alike) | {"wrench_on": (6,)}, name="force", outputs=("star",))
+    return compiler.trace(force, _water_shapes(alike, flow) | {"wrench_on": (6,)}, name="force", outputs=("star",))
 
 
 def _body(acting: ActingOn) -> Any:

@@ -135,6 +135,8 @@ class ActingOn(NamedTuple):
     """Its own centre of mass [m], shape (3,)."""
     moves: bool
     """Whether it can move in the world."""
+    sampling: hydro.Sampling | None = None
+    """Where it feels water whose motion varies over it; None for water that moves alike all over it."""
 
 
 class Kinds(NamedTuple):
@@ -167,8 +169,14 @@ def _floats(step: Any) -> Any:
     return type(step)(*(np.asarray(x, dtype=float) if isinstance(x, tuple | list) else x for x in step))
 
 
-def acting_on(model: Model, i: int) -> ActingOn:
-    """What acts on body i."""
+def acting_on(model: Model, i: int, sampling: hydro.Sampling | None = None) -> ActingOn:
+    """What acts on body i.
+
+    Args:
+        model: The mechanism.
+        i: Number of the body.
+        sampling: Where it feels water whose motion varies over it.
+    """
     body, density = model.bodies[i], model.world.water_density
     water: Any = body.hydro
     if isinstance(water, Hydro):
@@ -180,7 +188,7 @@ def acting_on(model: Model, i: int) -> ActingOn:
         for element in water.added_mass:
             M_A = M_A + hydro.added_mass_matrix(element, density)
         water = Water(water.volume, np.array(water.buoyancy_center), M_A, drag)
-    return ActingOn(model.rigid[i], water, body.inertia.mass, np.array(body.inertia.com), model.moves[i])
+    return ActingOn(model.rigid[i], water, body.inertia.mass, np.array(body.inertia.com), model.moves[i], sampling)
 
 
 def kinds_of(things: Sequence[Any]) -> Kinds:

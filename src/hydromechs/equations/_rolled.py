@@ -10,6 +10,7 @@ import numpy as np
 
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Place, Program, Rolled, Stage, Sweep
+from hydromechs.hydro import Sampling
 from hydromechs.model import Model
 from hydromechs.spatial import pose_matrix
 from hydromechs.values import Array
@@ -77,11 +78,13 @@ class RolledTree:
     Args:
         model: The mechanism.
         armature: Inertia of geared rotors at each degree of freedom, shape (nv,), or None.
+        samplings: Where each body feels water whose motion varies over it; None for water that moves alike all over each.
     """
 
-    def __init__(self, model: Model, armature: Array | None = None) -> None:
+    def __init__(self, model: Model, armature: Array | None = None, samplings: Sequence[Sampling | None] | None = None) -> None:
         self.model = model
         self.armature = armature
+        self.samplings = [None] * model.nb if samplings is None else samplings
 
     @cached_property
     def joints(self) -> Kinds:
@@ -91,7 +94,7 @@ class RolledTree:
     @cached_property
     def acting(self) -> Kinds:
         """Kinds of what acts on bodies."""
-        return kinds_of([acting_on(self.model, i) for i in range(self.model.nb)])
+        return kinds_of([acting_on(self.model, i, sampling) for i, sampling in enumerate(self.samplings)])
 
     def forward_dynamics(self, extra: Sequence[Argument] = (), after: After | None = None) -> Rolled:
         """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`; and what is computed of the bodies after.
@@ -205,7 +208,9 @@ class _Loop:
         self.table = _Table(self.model)
         self.given = {a.name: a for a in extra}
         m, given = self.model, self.given
-        self.flow = Flow(m.wet, *(_uniform(given, x) for x in ("fluid_velocity", "fluid_acceleration")))
+        points = given["gradient"].size // (9 * m.nb) if "gradient" in given else 0
+        uniform = [_uniform(given, x) for x in ("fluid_velocity", "fluid_acceleration")]
+        self.flow = Flow(m.wet, uniform[0], uniform[1], points)
         self.forces = [force_program(alike, m.world, self.flow, wrench="wrench" in given) for alike in tree.acting.alike]
         moving = "fluid_velocity" in given
         made = [] if after is None else [after_program(a, m.world, self.flow, after, moving=moving) for a in tree.acting.alike]
@@ -263,7 +268,7 @@ class _Loop:
             "v_f": self._fluid("fluid_velocity", none),
             "a_f": self._fluid("fluid_acceleration", none),
             "wrench_on": Place("wrench", own, 6) if "wrench" in given else none,
-            "gradient": Place("gradient", own, 9) if "gradient" in given else none,
+            "gradient": Place("gradient", own, 9 * self.flow.points) if "gradient" in given else none,
             "carry": Place("carry", "carry"),
             "gain": Place("gain", "gain") if "gain" in self.work else Place("star", own, STAR),
             "star": Place("star", own, STAR),
@@ -286,7 +291,7 @@ class _Loop:
         """The water's motion at a body: its own row, or the one for all."""
         if name not in self.given:
             return none
-        return Place(name) if _uniform(self.given, name) else Place(name, compiler.ROW, 3)
+        return Place(name) if _uniform(self.given, name) else Place(name, compiler.ROW, self.given[name].shape[1])
 
     def world(self) -> Sweep:
         """What is known of the world, in the row after the last body's."""

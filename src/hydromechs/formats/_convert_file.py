@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.model import Body, Model, shapes, visual
 
 from ._imported import Imported, Note
@@ -22,6 +23,9 @@ __all__ = ["convert_file", "refuse_same_file"]
 def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: Any) -> Imported:
     """Read a robot description and write it as a model file, or in the format that the new file's ending names.
 
+    Thrusters and drives go to a second file beside a model file: those of "rov.yaml" to "rov_plant.yaml", which `load_plant`
+    and `plant:` in a scenario file take.
+
     Args:
         source: The file to read.
         out: The file to write, another one than the source; meshes are named relative to it, and not copied. In its first
@@ -29,22 +33,30 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: A
         options: Those of `import_file`.
 
     Returns:
-        What was imported; its notes list also what the new file does not carry: actuators, springs and armature, which no
-        file of a model has, and what the format has no place for.
+        What was imported; its notes list also what the new files do not carry: springs and armature, and what the format has no
+        place for.
     """
     refuse_same_file(source, out)
     imported = import_file(source, **options)
     model = with_relative_meshes(imported.model, Path(out).parent)
-    notes = (*imported.notes, *map(_left_out, imported.components))
+    robot = is_robot_file(out)
+    lost = [c for c in imported.components if robot or not isinstance(c, Thruster | JointDrive)]
+    kept = [c for c in imported.components if c not in lost]
+    notes = (*imported.notes, *map(_left_out, lost))
     head = [f"from {Path(source).name} ({imported.format})", *(f"  {note}" for note in notes)]
-    if is_robot_file(out):
-        text, lost = robot_text(model, Path(out).suffix, head)
+    if robot:
+        text, missing = robot_text(model, Path(out).suffix, head)
         replace_file(text, Path(out))
-        notes += tuple(Note("left out", Path(out).name, line, "the format does not carry it") for line in lost)
-        return replace(imported, notes=notes)
+        notes += tuple(Note("left out", Path(out).name, line, "the format does not carry it") for line in missing)
+        return replace(imported, notes=notes, written=(os.fspath(out),))
     check_suffix(Path(out), "model", WRITTEN)
     replace_file("".join(f"# {_one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
-    return replace(imported, notes=notes)
+    written = [os.fspath(out)]
+    if kept:
+        from ._robot_plant import save_plant  # needs the simulation
+
+        written.append(str(save_plant(model, kept, Path(out))))
+    return replace(imported, notes=notes, written=tuple(written))
 
 
 def refuse_same_file(source: str | os.PathLike, out: str | os.PathLike) -> None:
@@ -62,7 +74,8 @@ def _left_out(component: Component) -> Note:
     """The note on something that acts, which the file of a model does not have."""
     text = repr(component).removeprefix(f"{type(component).__name__}(").removesuffix(")")
     value = f"{text[:200]}{' ...' if len(text) > 200 else ''}"
-    return Note("left out", f"{type(component).__name__} {component.name!r}", value, "a file of a model has nothing that acts")
+    done = "the new file has no place for it; load_plant of the source has it"
+    return Note("left out", f"{type(component).__name__} {component.name!r}", value, done)
 
 
 def _one_line(text: str) -> str:

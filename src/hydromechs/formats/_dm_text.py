@@ -21,6 +21,8 @@ from ._xml import Element
 
 __all__ = ["parse_dm", "words_match"]
 
+FIRST = "System"
+"""First word of a file."""
 MOST_TOKENS = 1_000_000
 """Words, numbers and braces of a file."""
 DEEPEST = 20
@@ -92,6 +94,8 @@ class _Parser:
             count += 1
             if count > MOST_TOKENS:
                 self._refuse(f"the file has more than {MOST_TOKENS} words; split it")
+            if self.root is None and not words_match(token, FIRST):  # quote nothing of another file
+                self._refuse(f"the file is no DynaMechs description, which begins with {FIRST} {{")
             if kind == "bad":
                 self._refuse(f"{token!r} is not a word, a number or a text in double quotes; mend it")
             elif kind == "brace":

@@ -22,7 +22,10 @@ Kind = Literal["left out", "guessed", "mended"]
 
 
 MANY = frozenset(
-    ("link", "joint", "material", "visual", "collision", "model", "frame", "plugin", "include", "enable", "world", "inertial")
+    (
+        *("link", "joint", "material", "visual", "collision", "model", "frame", "plugin", "include", "enable", "world"),
+        *("inertial", "gazebo"),
+    )
 )
 """Elements that may stand several times in one, or whose readers say themselves that the first one counts."""
 
@@ -66,6 +69,10 @@ class Imported:
     """The file."""
     joint_bodies: Mapping[str, str] = field(default_factory=dict)
     """Joints of the file by name, and the body that each carries: the name of the joint here."""
+    headlines: tuple[str, ...] = ()
+    """What a user must know before anything else: nothing moves, included models are missing."""
+    written: tuple[str, ...] = ()
+    """Files that a conversion has written: the model, and a plant where the source has actuators."""
 
     def summary(self) -> str:
         """How many notes there are of each kind, in words; empty where there is none."""
@@ -84,7 +91,9 @@ class ImportOptions:
     base: Literal["auto", "free", "fixed"] = "auto"
     """How the root moves in the world where the file does not say; "auto": free where it has mass."""
     placeholders: bool = False
-    """Whether a mesh that is missing becomes a small box, listed; otherwise it is a fault."""
+    """True to leave out shapes whose meshes are missing, with a note; otherwise they are faults."""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    """Values of the arguments of a xacro file."""
 
 
 class Findings:
@@ -94,6 +103,7 @@ class Findings:
         self.source, self.options = source, options or ImportOptions()
         self.faults: list[Fault] = []
         self.notes: list[Note] = []
+        self.headlines: list[str] = []
 
     def fault(self, at: Element | None, text: str, value: object = None, remedy: str = "") -> None:
         """Add a fault: what is wrong in one sentence, and what to do.
@@ -172,7 +182,7 @@ class Findings:
             row = ()
         must = "a finite number" if n == 1 else f"{n} finite numbers"
         if len(row) != n or not all(map(math.isfinite, row)):
-            xacro = "expand the file with xacro first" if "${" in text or "$(" in text else ""
+            xacro = "name the file .xacro to expand it" if "${" in text or "$(" in text else ""
             self.fault(at, f"{label} is {text[:80]!r}, must be {must}", text, xacro)
             return default
         return row
@@ -195,7 +205,17 @@ class Findings:
             fields: The others of `Imported`.
         """
         notes = sorted(self.notes, key=lambda note: note.line or 0)
-        return Imported(model=model, notes=tuple(dict.fromkeys(notes)), source=self.source, **fields)
+        lines = [*self.headlines, *_still(model)]
+        return Imported(model=model, notes=tuple(dict.fromkeys(notes)), source=self.source, headlines=tuple(lines), **fields)
+
+
+def _still(model: Model) -> list[str]:
+    """A headline for a model in which nothing moves."""
+    mass = sum(body.inertia.mass for body in model.bodies)
+    if model.nv:
+        return []
+    why = "no link has a mass: give its links an <inertial>" if not mass else "all links are fixed: base='free' frees the root"
+    return [f"nothing moves: 0 degrees of freedom, {mass:g} kg; {why}"]
 
 
 def _float(text: str) -> float:

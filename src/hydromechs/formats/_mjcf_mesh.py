@@ -13,7 +13,7 @@ from hydromechs.spatial import quaternion_matrix
 from ._mjcf_document import Document, Item
 from ._mjcf_pose import Settings
 from ._robot_files import Missing
-from ._robot_parts import PLACEHOLDER
+from ._robot_parts import PLACEHOLDER, PLACEHOLDERS
 
 __all__ = ["Mesh", "read_meshes"]
 
@@ -83,7 +83,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
             findings.left_out(item.element, label, f"file {file!r}", done)
             item.pass_over()
             return stand_in()
-        findings.fault(item.element, f"{label}: {missing}", path, "or load it with placeholders=True")
+        findings.fault(item.element, f"{label}: {missing}", path, PLACEHOLDERS)
         return None
     if found.suffix.lower() not in KINDS or found.stat().st_size > LARGEST:
         must = f"must end in {' or '.join(KINDS)}, of {LARGEST // 2**20} MiB at most"

@@ -110,6 +110,7 @@ OwnJointEntry = entry(
     JointSpec,
     "OwnJointEntry",
     swaps=[PLACEMENT, _OWN],
+    without=("locked",),
     types={
         "type": Annotated[str, Field(pattern=r".:[A-Za-z_]")],
         "position": _COORDINATES,

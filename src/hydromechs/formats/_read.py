@@ -18,7 +18,7 @@ from ._convert import build, fields_of
 from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._model_entries import BodyEntry, Header, WorldEntry
-from ._robots import import_file, is_robot_file, warned
+from ._robots import import_file, is_robot_file, refuse_options, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text, show
 
 __all__ = ["load_file", "loads", "read_document"]
@@ -26,38 +26,42 @@ __all__ = ["load_file", "loads", "read_document"]
 AnEntry = TypeVar("AnEntry", bound=Entry)
 
 
-def load_file(path: str | Path) -> Model:
+def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
     """Read a model file, or a robot description of another program (`import_file` tells more of it).
 
     Joints whose classes a model file names are stand-ins (`scenario.JointSpec`): reading runs no code.
 
     Args:
         path: The file; meshes and classes that it names are looked for relative to its folder.
+        code: True if the Python code that it names may run later, when the stand-ins become joints.
+        options: Options of `import_file` for a robot description.
 
     Returns:
         The model; every fault of the file is listed in one `ModelError`.
     """
     path = Path(path)
     if is_robot_file(path):
-        return warned(import_file(path)).model
+        return warned(import_file(path, **options)).model
+    refuse_options(path, options)
     text = read_text(path, "model", ModelError)
-    return loads(text, str(path), path.parent)
+    return loads(text, str(path), path.parent, code=code)
 
 
-def loads(text: str, source: str = "<text>", folder: str | Path | None = None) -> Model:
+def loads(text: str, source: str = "<text>", folder: str | Path | None = None, *, code: bool = False) -> Model:
     """Read a model from the text of a model file.
 
     Args:
         text: YAML.
         source: Name of the text in messages.
         folder: Where relative paths of meshes start; with None it is not checked that they exist.
+        code: True if the Python code that it names may run later, when the stand-ins become joints.
 
     Returns:
         The model; every fault of the text is listed in one `ModelError`.
     """
     with collector_paused():
         document = parsed(text, source, "model", "hydromechs: 1", ModelError)
-        return _Reader(document, source, None if folder is None else Path(folder)).model()
+        return _Reader(document, source, None if folder is None else Path(folder), code).model()
 
 
 def read_document(path: str | Path, kind: str, first: str, error: type[StudyError]) -> Document:
@@ -106,8 +110,8 @@ class _Named(NamedTuple):
 class _Reader:
     """Collects the faults of one document on the way to its model."""
 
-    def __init__(self, document: Document, source: str, folder: Path | None) -> None:
-        self.document, self.source, self.folder = document, source, folder
+    def __init__(self, document: Document, source: str, folder: Path | None, code: bool) -> None:
+        self.document, self.source, self.folder, self.code = document, source, folder, code
         self.data: dict[str, Any] = document.data
         listed = self.data.get("bodies")
         self.bodies: list[Any] = listed if isinstance(listed, list) else []
@@ -192,12 +196,30 @@ class _Reader:
             bad = _bad_keys(BodyEntry, data)
             stand_in = {"name": self.named[i].name or "?", "joint": {"type": "fixed"}}
             entry = BodyEntry.model_validate(stand_in | {k: v for k, v in data.items() if k not in bad})
-        body = _with_paths(build(entry), self.folder)
+        body = self._located(path, build(entry))
         for fault in body_faults(i, body):
             needs_inertia = fault.path[2:] == ("hydro", "added_mass")
             if fault.path[2] not in bad and not (needs_inertia and bad & {"inertia", "hydro"}):
                 self._add(fault)
         return body if self.folder is None else self._meshes(path, body, self.folder)
+
+    def _located(self, path: tuple, body: Body) -> Body:
+        """The body, with absolute paths and the places in this file of the classes that its joint names."""
+
+        def located(joint: Any, *at: str | int) -> Any:
+            if not isinstance(joint, JointSpec):
+                return joint
+            file, _, name = joint.type.rpartition(":")
+            line = self.document.line((*path, "joint", *at, "type"))
+            joint = replace(joint, locked="" if self.code else f"{self.source}, line {line}")
+            if self.folder is None or not file.endswith(".py"):
+                return joint
+            return replace(joint, type=f"{(self.folder / file).absolute()}:{name}")
+
+        if isinstance(body.joint, joints.Composite):
+            parts = tuple(located(part, "parts", k) for k, part in enumerate(body.joint.parts))
+            return replace(body, joint=joints.Composite(parts=parts))
+        return replace(body, joint=located(body.joint)) if isinstance(body.joint, JointSpec) else body
 
     def _both_placements(self, path: tuple, joint: Any) -> None:
         parts = joint.get("parts") if isinstance(joint, dict) else None
@@ -210,31 +232,16 @@ class _Reader:
                 self._add(Fault((*path, *place, "mdh"), text, remedy="keep one of them"))
 
     def _meshes(self, path: tuple, body: Body, folder: Path) -> Body:
-        """The body with its meshes found; those that are not there are faults."""
-        for name in ("shapes", "visual"):
-            for k, shape in enumerate(getattr(body, name)):
-                if isinstance(shape, shapes.Mesh | visual.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
-                    remedy = "paths are relative to the model file"
-                    words = f"{name}.{k}.file is {show(shape.file)}, but there is no such file in {str(folder)!r}; {remedy}"
-                    self._add(Fault((*path, name, k, "file"), self._owner(path) + words, shape.file, remedy=remedy))
+        """The body with the folder of its visual meshes. A missing shape is a fault; a missing visual is drawn as a box."""
+        for k, shape in enumerate(body.shapes):
+            if isinstance(shape, shapes.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
+                remedy = "paths are relative to the model file"
+                words = f"shapes.{k}.file is {show(shape.file)}, but there is no such file in {str(folder)!r}; {remedy}"
+                self._add(Fault((*path, "shapes", k, "file"), self._owner(path) + words, shape.file, remedy=remedy))
         if not any(isinstance(look, visual.Mesh) for look in body.visual):
             return body
         looks = tuple(replace(v, folder=str(folder)) if isinstance(v, visual.Mesh) else v for v in body.visual)
         return replace(body, visual=looks)
-
-
-def _with_paths(body: Body, folder: Path | None) -> Body:
-    """The body with absolute paths of the files that its joint names."""
-
-    def absolute(joint: Any) -> Any:
-        if not isinstance(joint, JointSpec) or folder is None:
-            return joint
-        file, _, name = joint.type.rpartition(":")
-        return replace(joint, type=f"{(folder / file).absolute()}:{name}") if file.endswith(".py") else joint
-
-    if isinstance(body.joint, joints.Composite):
-        return replace(body, joint=joints.Composite(parts=tuple(absolute(part) for part in body.joint.parts)))
-    return replace(body, joint=absolute(body.joint)) if isinstance(body.joint, JointSpec) else body
 
 
 def _bad_keys(kind: type[Entry], data: dict[str, Any]) -> set[str | None]:

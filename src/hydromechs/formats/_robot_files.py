@@ -38,10 +38,10 @@ class RobotFiles:
     """Finds the files that a description in a folder names.
 
     A relative path starts at the folder. `package://name/rest` and `model://name/rest` are looked for in the folder of that
-    package, where one is given; else in every allowed folder, in the folder and in those above it, as `name/rest` or, in a
-    folder that is called `name`, as `rest`. Beside the folders above, a package counts only if it says that it is one
-    (`package.xml`, `model.config`): a file cannot name any folder of the machine. Only what is found below an allowed folder,
-    the file's own folder or such a package is taken; links are followed before that is looked at.
+    package, where one is given; else in every allowed folder, in the folder and in those above it, as `name/rest`,
+    `models/name/rest` or, in a folder that is called `name`, as `rest`. Beside the folders above, a package counts only if it
+    says that it is one (`package.xml`, `model.config`): a file cannot name any folder of the machine. Only what is found below
+    an allowed folder, the file's own folder or such a package is taken; links are followed before that is looked at.
     """
 
     def __init__(self, folder: str | Path, options: ImportOptions) -> None:
@@ -62,10 +62,43 @@ class RobotFiles:
         if not separator or scheme not in SCHEMES:
             return self._relative(written, written)
         if scheme == "file":
-            return self._relative(written, unquote(rest))
+            try:
+                return self._relative(written, unquote(rest))
+            except Missing:  # Gazebo looks for file://NAME/... among its models, too
+                if rest.startswith("/") or not list(self._package_roots(unquote(rest).partition("/")[0])):
+                    raise
+                return self._package(written, unquote(rest))
         if scheme in ("package", "model"):
             return self._package(written, unquote(rest))
         raise Missing(f"the file {written!r} is on the network, which is not read; put it next to the description")
+
+    def package(self, name: str) -> Path:
+        """The folder of a package, or `Missing`; files in it may be read from then on.
+
+        Args:
+            name: Name of the package.
+        """
+        root = next(self._package_roots(name), None)
+        if root is None:
+            where = f"say where it is, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
+            raise Missing(f"there is no package {name!r} in the folders above the file; {where}")
+        self.packages[name] = root
+        return root
+
+    def allowed_file(self, path: str) -> Path:
+        """A file by its path, or `Missing` where it is not in the file's folder, a package or an allowed folder.
+
+        Args:
+            path: Path of the file.
+        """
+        found = Path(os.path.realpath(self.folder / path))
+        if not _is_file(found):
+            raise Missing(f"there is no file {str(found)!r}")
+        if not any(found.is_relative_to(r) for r in (self.folder, *self.allowed, *self.packages.values())):
+            raise Missing(
+                f"the file {str(found)!r} is outside of the folder of the description; allow it with folders= (--folder)"
+            )
+        return found
 
     def _relative(self, written: str, path: str) -> Lookup:
         path = path.replace("\\", "/")
@@ -76,10 +109,10 @@ class RobotFiles:
             if _is_file(found):
                 if any(found.is_relative_to(r) for r in (self.folder, *self.allowed, *self.packages.values())):
                     return Lookup(found, written)
-                remedy = f"allow it with folders=[{str(found.parent)!r}], or put the file there"
+                remedy = f"allow it with folders=[{str(found.parent)!r}] (--folder {found.parent}), or put the file there"
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of the folder of the description; {remedy}")
         raise Missing(
-            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or name its folder in folders="
+            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or give its folder: folders= (--folder)"
         )
 
     def _package(self, written: str, rest: str) -> Lookup:
@@ -93,7 +126,8 @@ class RobotFiles:
                 if found.is_relative_to(root):
                     return Lookup(found, written)
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
-        remedy = f"say where the package is, packages={{{name!r}: 'folder'}}; one beside the folders above needs a package.xml"
+        where = f"say where the package is, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
+        remedy = f"{where}; one beside the folders above needs a package.xml"
         raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
 
     def _package_roots(self, name: str) -> Iterator[Path]:
@@ -107,10 +141,10 @@ class RobotFiles:
         for folder in (*own, *list(self.folder.parents)[:LEVELS]):
             if folder.name == name:
                 yield folder
-            inside = Path(os.path.realpath(folder / name))
-            inner = folder in own and inside.is_relative_to(folder)
-            if _is_folder(inside) and (inner or any(_is_file(inside / mark) for mark in MARKS)):
-                yield inside
+            for inside in (Path(os.path.realpath(folder / name)), Path(os.path.realpath(folder / "models" / name))):
+                inner = folder in own and inside.is_relative_to(folder)
+                if _is_folder(inside) and (inner or any(_is_file(inside / mark) for mark in MARKS)):
+                    yield inside
 
 
 def _listed(paths: list[str]) -> str:

@@ -20,6 +20,7 @@ from ._xml import Element
 
 __all__ = [
     "PLACEHOLDER",
+    "PLACEHOLDERS",
     "Link",
     "assembled",
     "hold_empty_joints",
@@ -41,7 +42,9 @@ DENSEST = 25_000.0
 LIGHTEST = 1e-4
 """The same below which they look wrong; a kite has more [kg/m³]."""
 PLACEHOLDER = 0.1
-"""Edge of the box that stands for a mesh that is missing [m]."""
+"""Edge of the box that stands for a mesh that is missing, on a link without shapes [m]."""
+PLACEHOLDERS = "or leave it out with placeholders=True (--placeholders on the command line)"
+"""Last remedy for a mesh that is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +116,16 @@ def inertia_of(
 
 
 def mesh_visual(
-    findings: Findings, files: RobotFiles, at: Element, owner: str, file: str, scale: tuple[float, ...], look: dict[str, Any]
+    findings: Findings,
+    files: RobotFiles,
+    at: Element,
+    owner: str,
+    file: str,
+    scale: tuple[float, ...],
+    look: dict[str, Any],
+    solids: Sequence[shapes.Shape],
 ) -> visual.Visual | None:
-    """A mesh to be seen, or None with a fault or a note.
+    """A visual mesh; a grey box with a note where its file is missing, None with a note where it has no volume.
 
     Args:
         findings: Where faults and notes go.
@@ -125,36 +135,52 @@ def mesh_visual(
         file: What the description calls it.
         scale: Scale along x, y, z [-], shape (3,).
         look: The other fields of `visual.Mesh`.
+        solids: Shapes of the same link, the largest of which gives the box its size.
     """
-    path = _found(findings, files, at, owner, file, scale, f"a grey box of {PLACEHOLDER} m stands for it")
-    if path is None:
-        size = (PLACEHOLDER,) * 3
-        return visual.Box(**(look | {"size": size, "color": (0.5, 0.5, 0.5)})) if findings.options.placeholders else None
-    return visual.Mesh(file=path, scale=scale, **look)  # type: ignore[arg-type]
+    if _flat(findings, at, owner, file, scale):
+        return None
+    try:
+        return visual.Mesh(file=str(files.find(file).path), scale=scale, **look)  # type: ignore[arg-type]
+    except Missing as missing:
+        findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; a grey box stands for it")
+        box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
+        size, origin = box or ((PLACEHOLDER,) * 3, look["origin"])
+        return visual.Box(**(look | {"size": size, "origin": origin, "color": (0.5, 0.5, 0.5)}))
+
+
+def _box_of(solid: shapes.Shape, origin: Origin) -> tuple[Row3, Origin]:
+    """Edges of the box around a shape and its place; a small box at `origin` for a mesh."""
+    match solid:
+        case shapes.Box():
+            return solid.size, solid.origin
+        case shapes.Cylinder(radius=r, length=l):  # a capsule, too
+            return (2.0 * r, 2.0 * r, l), solid.origin
+        case shapes.Sphere(radius=r):
+            return (2.0 * r,) * 3, solid.origin
+    return (PLACEHOLDER,) * 3, origin
 
 
 def mesh_shape(
     findings: Findings, files: RobotFiles, at: Element, owner: str, file: str, scale: tuple[float, ...], origin: Origin
 ) -> shapes.Shape | None:
     """A mesh for contact, or None with a fault or a note; the arguments are those of `mesh_visual`, and its place."""
-    path = _found(findings, files, at, owner, file, scale, "no shape stands for it")
-    return None if path is None else shapes.Mesh(file=path, scale=scale, origin=origin)  # type: ignore[arg-type]
-
-
-def _found(
-    findings: Findings, files: RobotFiles, at: Element, owner: str, file: str, scale: tuple[float, ...], instead: str
-) -> str | None:
-    if not all(scale):
-        findings.left_out(at, owner, f"mesh {file!r} with scale {plain(scale)}", "it has no volume")
+    if _flat(findings, at, owner, file, scale):
         return None
     try:
-        return str(files.find(file).path)
+        return shapes.Mesh(file=str(files.find(file).path), scale=scale, origin=origin)  # type: ignore[arg-type]
     except Missing as missing:
         if findings.options.placeholders:
-            findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; {instead}")
+            findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; no shape stands for it")
         else:
-            findings.fault(at, f"{owner}: {missing}", file, "or load it with placeholders=True")
+            findings.fault(at, f"{owner}: {missing}", file, PLACEHOLDERS)
         return None
+
+
+def _flat(findings: Findings, at: Element, owner: str, file: str, scale: tuple[float, ...]) -> bool:
+    """True, with a note, for a mesh that its scale flattens."""
+    if not all(scale):
+        findings.left_out(at, owner, f"mesh {file!r} with scale {plain(scale)}", "it has no volume")
+    return not all(scale)
 
 
 def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str, Element], names: dict[str, str]) -> list[Link]:
@@ -205,13 +231,13 @@ def assembled(findings: Findings, links: list[Link], *, at: Element, name: str, 
     """
     findings.raise_faults()
     links = list(links)
-    mended = False
     while True:
         try:
             return Model(name=name, bodies=tuple(link.body for link in links), world=world, description=description)
         except ModelError as error:
-            mended = not mended and _with_tensors(findings, links, error.faults)
-            if not mended:
+            if not _with_tensors(
+                findings, links, error.faults
+            ):  # one joint is reported at a time, so this may take many rounds
                 for fault in error.faults:
                     of_body = fault.path[:1] == ("bodies",) and len(fault.path) > 1
                     findings.fault(links[fault.path[1]].element if of_body else at, fault.text, fault.value)

@@ -16,13 +16,24 @@ from hydromechs.model import Model
 
 from ._imported import Findings, Imported, ImportOptions
 from ._robot_files import RobotFiles
+from ._xacro import expanded, is_xacro
 from ._xml import Element, parse_xml, read_bytes
 from ._xml_write import RobotText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMATS", "RobotFormat", "dumps_robot", "import_file", "is_robot_file", "loads_robot", "robot_text", "warned"]
+__all__ = [
+    "FORMATS",
+    "RobotFormat",
+    "dumps_robot",
+    "import_file",
+    "is_robot_file",
+    "loads_robot",
+    "refuse_options",
+    "robot_text",
+    "warned",
+]
 
 Reader: TypeAlias = Callable[[Element, Findings, RobotFiles], Imported]
 """Reads a document: its first element, where faults and notes go, where its files are."""
@@ -62,7 +73,7 @@ FORMATS = (
 )
 """All formats; one is added by a row here."""
 
-SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
+SUFFIXES = (*(suffix for form in FORMATS for suffix in form.suffixes), ".xacro")
 """Endings of files that are read as robot descriptions."""
 WRITTEN = tuple(form.suffixes[0] for form in FORMATS if form.writer)
 """An ending for each format that can be written."""
@@ -80,22 +91,32 @@ def import_file(
     folders: tuple[str, ...] | list[str] = (),
     base: Literal["auto", "free", "fixed"] = "auto",
     placeholders: bool = False,
+    arguments: Mapping[str, str] | None = None,
 ) -> Imported:
     """Read a robot description of another program, with a list of what was left out, guessed or mended.
 
     Args:
-        path: The file, URDF, SDF or MJCF, whose first element tells which, or DynaMechs, whose name ends in ".dm".
+        path: The file, URDF, SDF or MJCF, whose first element tells which, or DynaMechs, whose name ends in ".dm". A xacro file
+            is expanded, with the package `xacro`.
         packages: Folder of each package that `package://name/` or `model://name/` stands for.
         folders: Folders outside that of the file from which meshes and further files may come.
         base: How the root moves in the world where the file does not say; "auto": free where it has mass.
-        placeholders: Whether a mesh that is missing becomes a small box, listed; otherwise it is a fault.
+        placeholders: True to leave out shapes whose meshes are missing, with a note; otherwise they are faults. Visuals whose
+            meshes are missing become grey boxes, with a note.
+        arguments: Values of the arguments of a xacro file.
 
     Returns:
         The model, its actuators and the notes; every fault of the file is listed in one `ModelError`.
     """
     if base not in ("auto", "free", "fixed"):
         raise ValueError(f"base is {base!r}, must be 'auto', 'free' or 'fixed'")
-    options = ImportOptions(packages=dict(packages or {}), folders=tuple(folders), base=base, placeholders=placeholders)
+    options = ImportOptions(
+        packages=dict(packages or {}),
+        folders=tuple(folders),
+        base=base,
+        placeholders=placeholders,
+        arguments=dict(arguments or {}),
+    )
     return _read(read_bytes(path), os.fspath(path), Path(path).parent, options)
 
 
@@ -120,24 +141,40 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
     suffix = Path(source).suffix.lower()
     formats = [form for form in FORMATS if form.parser and suffix in form.suffixes] or [f for f in FORMATS if not f.parser]
     parse = _named(formats[0].parser) if formats[0].parser else parse_xml
+    files = RobotFiles(folder, options)
+    if not formats[0].parser and is_xacro(raw, source):
+        raw = expanded(raw, source, files, options.arguments)
     root: Element = parse(raw, source)
     for form in formats:
         if form.root == root.tag:
             read: Reader = _named(form.reader)
             try:
-                return read(root, Findings(source, options), RobotFiles(folder, options))
+                return read(root, Findings(source, options), files)
             except ModelError as error:
                 raise error if error.source == source else ModelError(source, error.faults) from None
     tag = "{}" if formats[0].parser else "<{}>"
     known = ", ".join(f"{tag.format(form.root)} ({form.name})" for form in formats)
-    first = tag.format(root.tag)
-    text = f"the file begins with {first}, which is no robot description that is known here; known are {known}"
+    text = f"the file is no robot description that is known here, by its first element; known are {known}"
     raise ModelError(source, [Fault((), text, line=root.line)])
+
+
+def refuse_options(source: str | os.PathLike, options: Mapping[str, object]) -> None:
+    """Raise `ValueError` where options of `import_file` come with a source that is no robot description.
+
+    Args:
+        source: Path of a file, or a library name.
+        options: The options.
+    """
+    if options:
+        names = ", ".join(options)
+        raise ValueError(f"{names}: only for robot descriptions, and {os.fspath(source)!r} is none; remove it")
 
 
 def warned(imported: Imported) -> Imported:
     """What was imported, after warnings that say how much of the file is not as it stands there, and what the model lacks."""
     read = f"hydromechs.import_file({imported.source!r})"
+    for text in imported.headlines:
+        warnings.warn(f"{imported.source}: {text}", stacklevel=4)
     if imported.notes:
         more = f"{read}.notes and `hydromechs info` list them"
         warnings.warn(f"{imported.source}: {imported.summary()}; {more}", stacklevel=4)

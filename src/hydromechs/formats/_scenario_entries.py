@@ -19,8 +19,16 @@ from hydromechs.gnc import ErrorStateFilter, Navigation, sensors
 from hydromechs.hybrid import ENGINES, SCHEMES, Filtered, Hybrid
 from hydromechs.integrators import METHODS, DormandPrince
 from hydromechs.model import Origin
-from hydromechs.recording import STATISTICS, Check
-from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, ObservationNoise, Randomisation, Scenario
+from hydromechs.recording import STATISTICS, WARNING_KINDS, Check
+from hydromechs.scenario import (
+    ComponentSpec,
+    ControllerSpec,
+    ModelStart,
+    ObservationNoise,
+    Randomisation,
+    Scenario,
+    WorldSettings,
+)
 from hydromechs.simulation import Event
 from hydromechs.values import Bound, Vector3, Vector6, field_texts
 
@@ -39,16 +47,12 @@ HINTS: dict[Any, dict[str, Any]] = {
 }
 """Annotations of fields, by class, that files see otherwise than Python."""
 TEXTS: dict[Any, dict[str, str]] = {
-    ForceCurve: {
-        "unit": "Unit of the commands, for people: N, throttle, us (pulse width in microseconds), or another text.",
-    },
+    ForceCurve: {"unit": "Unit of the commands, for people: N, throttle, us (pulse width in microseconds), or another text."},
     ModelStart: {
         "joint_velocities": "Velocities of joints: a number [rad/s or m/s], or 3 of a ball joint, in body axes [rad/s].",
     },
     Check: {"statistic": "What to look at."},
-    ControllerSpec: {
-        "type": "Name of a library controller, 'package.module:Name', or 'file.py:Name' beside this file.",
-    },
+    ControllerSpec: {"type": "Name of a library controller, 'package.module:Name', or 'file.py:Name' beside this file."},
     ComponentSpec: {"type": "Class of the component, as 'package.module:Name', or 'file.py:Name' beside this file."},
     Scenario: {
         "components": "Components of your own, by the names of their classes.",
@@ -511,8 +515,8 @@ ModelStartEntry = _entry(
     block=True,
 )
 EventEntry = _entry(Event)
-ControllerEntry = _entry(ControllerSpec, "ControllerEntry")
-ComponentEntry = _entry(ComponentSpec, "ComponentEntry")
+ControllerEntry = _entry(ControllerSpec, "ControllerEntry", without=("locked",))
+ComponentEntry = _entry(ComponentSpec, "ComponentEntry", without=("locked",))
 CheckEntry = _entry(Check, config=ConfigDict(json_schema_extra={"anyOf": [{"required": ["below"]}, {"required": ["above"]}]}))
 AdaptiveEntry = table(
     "AdaptiveEntry",
@@ -552,7 +556,6 @@ EngineChoice = picked(
     {"name": Literal[*ENGINES], "options": EngineEntry},
 )
 entry(ObservationNoise)
-RandomisationEntry = entry(Randomisation)
 ScenarioFile = _entry(
     Scenario,
     "ScenarioFile",
@@ -569,6 +572,7 @@ ScenarioFile = _entry(
     without=("touching", "collisions", "material", "drives", "motions", "friction", "stops", "period"),
     types={
         "models": list_of(ModelStartEntry, 1),
+        "world": entry(WorldSettings),
         "terrain": list_of(TerrainEntry),
         "grasps": list_of(Grasps),
         "tethers": list_of(Tethers),
@@ -577,9 +581,10 @@ ScenarioFile = _entry(
         "controller": ControllerEntry,
         "sensors": list_of(SensorEntry),
         "navigation": NavigationEntry,
-        "randomisation": RandomisationEntry,
+        "randomisation": entry(Randomisation),
         "integrator": Integrator,
         "engine": EngineChoice,
+        "expected_warnings": list_of(Literal[*WARNING_KINDS]),
     },
     required=("duration",),
     config=ConfigDict(title="HydroMechs scenario file, version 1"),

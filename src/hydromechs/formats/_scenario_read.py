@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from hydromechs import files
 from hydromechs.actuation import Thruster
 from hydromechs.contact import LinearContact, Material
 from hydromechs.contact.ground import MATERIALS, generated, grid_on_lines, read_heights
@@ -18,6 +19,7 @@ from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
+from hydromechs.recording import ATTITUDE
 from hydromechs.scenario import ModelStart, Scenario, check_faults, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from hydromechs.values import field_texts, is_path
@@ -26,10 +28,12 @@ from ._convert import build, fields_of, key_of
 from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._read import load_file, parsed
+from ._robot_plant import convertible, renamed, robot_plant
+from ._robots import import_file, is_robot_file
 from ._scenario_entries import ScenarioFile, radians
 from ._yaml import Document, collector_paused, parse, read_text, show
 
-__all__ = ["load_scenario_file", "loads_scenario", "with_lines"]
+__all__ = ["load_scenario_file", "loads_scenario", "scenario_text", "with_lines"]
 
 STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1e5, "models": [{"model": "?"}]}
 """What stands for required keys that cannot be read, while the others are looked at."""
@@ -40,12 +44,16 @@ OF_MODELS = ("thrusters", "drives", "motions", "friction", "stops")
 """What comes with models and vehicles where it is not among what a file says of it."""
 INSTEAD = {"record": ("step", "duration"), "step": ("duration",)} | dict.fromkeys(OF_MODELS, ("models",))
 """Keys that are shown in place of one that a file leaves out."""
-ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth"}
+ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth", *ATTITUDE}
 """Quantities that every scenario has."""
 
 
 def load_scenario_file(
-    path: str | Path, library: Callable[[str], Model] | None = None, plants: Callable[[str], Scenario] | None = None
+    path: str | Path,
+    library: Callable[[str], Model] | None = None,
+    plants: Callable[[str], Scenario] | None = None,
+    *,
+    code: bool = False,
 ) -> Scenario:
     """Read a scenario file.
 
@@ -53,13 +61,22 @@ def load_scenario_file(
         path: The file; models and controllers that it names by path are looked for relative to its folder.
         library: Gives the library's models by name; `hydromechs.library.load_scenario` passes its own.
         plants: Gives the library's vehicles by name, scenarios of one model with its actuators.
+        code: True if the Python code that the file and its models name may run when the scenario is run.
 
     Returns:
         The scenario; every fault of the file is listed in one `ScenarioError`.
     """
     path = Path(path)
-    text = read_text(path, "scenario", ScenarioError)
-    return loads_scenario(text, str(path), path.parent, library, plants)
+    return loads_scenario(scenario_text(path), str(path), path.parent, library, plants, code=code)
+
+
+def scenario_text(path: str | Path) -> str:
+    """Return the text of a scenario file; a file of another kind is a `ScenarioError` that quotes nothing of it.
+
+    Args:
+        path: The file.
+    """
+    return read_text(Path(path), "scenario", ScenarioError)
 
 
 def loads_scenario(
@@ -68,6 +85,8 @@ def loads_scenario(
     folder: str | Path = ".",
     library: Callable[[str], Model] | None = None,
     plants: Callable[[str], Scenario] | None = None,
+    *,
+    code: bool = False,
 ) -> Scenario:
     """Read a scenario from the text of a scenario file.
 
@@ -77,6 +96,7 @@ def loads_scenario(
         folder: Where relative paths of models and controllers start.
         library: Gives the library's models by name.
         plants: Gives the library's vehicles by name.
+        code: True if the Python code that the text and its models name may run when the scenario is run.
 
     Returns:
         The scenario; every fault of the text is listed in one `ScenarioError`.
@@ -86,7 +106,7 @@ def loads_scenario(
         if "hydromechs" in document.data and "hydromechs_scenario" not in document.data:
             words = "this is a model file; a scenario file begins with 'hydromechs_scenario: 1'"
             raise ScenarioError(source, [Fault(("hydromechs",), words, line=document.line(("hydromechs",)))])
-        return _Reader(document, source, Path(folder), library, plants).scenario()
+        return _Reader(document, source, Path(folder), library, plants, code).scenario()
 
 
 def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
@@ -96,10 +116,10 @@ def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
         faults: Their paths are those of the scenario.
         path: The file; it has no faults by itself.
     """
-    document = parse(Path(path).read_text(encoding="utf-8"))
+    document = parse(files.read_text(path))
     if "hydromechs_scenario" not in document.data:
         return [replace(fault, line=document.line(fault.path)) for fault in faults]
-    return _Reader(document, str(path), Path(path).parent, None, None).told(faults)
+    return _Reader(document, str(path), Path(path).parent, None, None, code=False).told(faults)
 
 
 class _Reader:
@@ -112,7 +132,9 @@ class _Reader:
         folder: Path,
         library: Callable[[str], Model] | None,
         plants: Callable[[str], Scenario] | None,
+        code: bool,
     ) -> None:
+        self.code = code
         self.document, self.source, self.folder, self.library, self.plants = document, source, folder, library, plants
         self.equipped: dict[int, Scenario] = {}
         """Vehicles with their actuators, by their index among the models that are left."""
@@ -228,6 +250,7 @@ class _Reader:
         fields = {
             **{name: getattr(file, name) for name in plain},
             "models": self._models(file),
+            "world": None if file.world is None else self._made(("world",), file.world),
             "environment": None if file.environment is None else self._made(("environment",), file.environment),
             "terrain": self._items("terrain", file.terrain, lambda path, entry: self._solid(path, entry, materials)),
             "touching": touching.get("points", ()),
@@ -245,6 +268,7 @@ class _Reader:
             "integrator": method,
             "engine": Hybrid(engine=engine) if isinstance(engine, str) else engine,
             "checks": self._items("checks", file.checks, self._made),
+            "expected_warnings": file.expected_warnings,
             **self._actuation(file),
         }
         fields["environment"] = fields["environment"] or Environment()
@@ -297,6 +321,7 @@ class _Reader:
             have = {t.name for t in fields["thrusters"]}
             own = [replace(t, name=before + t.name, frame=before + t.frame) for t in vehicle.thrusters]
             fields["thrusters"] = [*fields["thrusters"], *(t for t in own if t.name not in have)]
+            fields["components"] = [*fields["components"], *(renamed(c, before) for c in vehicle.components)]
             for key in ("drives", "motions", "friction", "stops"):
                 others = {before + name: x for name, x in getattr(vehicle, key)}
                 others = {name: x for name, x in others.items() if name not in instead.get(key, ())}
@@ -326,7 +351,7 @@ class _Reader:
             if vehicle is None:
                 return None
             self.equipped[k] = vehicle
-            model, source = vehicle.models[0].model, vehicle.models[0].source or source
+            model, source = vehicle.models_in_world[0].model, vehicle.models[0].source or source
         else:
             found = self._model((*path, key), source, named)
             if found is None:
@@ -339,15 +364,20 @@ class _Reader:
         try:
             if named and self.plants is None:
                 raise ScenarioError(source, ["there is no library here; give the path of a .yaml file"])
-            read = self.plants if named else lambda path: load_scenario_file(path, self.library, self.plants)
+            if not named and is_robot_file(source):
+                imported = import_file(source)
+                return robot_plant(imported.model, imported.components, source)
+            read = self.plants if named else lambda path: load_scenario_file(path, self.library, self.plants, code=self.code)
             vehicle = read(source)  # type: ignore[misc]  # as the line above
             if len(vehicle.models) == 1:
                 return vehicle
             words = [f"it has {len(vehicle.models)} models, must have one"]
-        except ScenarioError as e:
+        except (ScenarioError, ModelError) as e:
             words = list(e.problems)
+        except OSError as e:
+            words = [str(e)]
         self.broken.add("models")
-        for text in words:
+        for text in map(convertible, words):
             self._add(Fault(path, f"{dotted(path)}: {text}" if named else f"{dotted(path)}: {source}: {text}", source))
         return None
 
@@ -368,7 +398,7 @@ class _Reader:
         self.loaded[source] = None
         try:
             if not named:
-                self.loaded[source] = load_file(source)
+                self.loaded[source] = load_file(source, code=self.code)
             elif self.library is not None:
                 self.loaded[source] = self.library(source)
             else:
@@ -379,7 +409,7 @@ class _Reader:
             remedy = "paths are relative to the scenario file"
             self._add(Fault(path, f"{dotted(path)}: there is no file {source!r}; {remedy}", source, remedy=remedy))
         except ModelError as e:
-            for words in e.problems:
+            for words in map(convertible, e.problems):
                 self._add(Fault(path, f"{dotted(path)}: {words}" if named else f"{dotted(path)}: {source}: {words}", source))
         if self.loaded[source] is None:
             self.broken.add("models")
@@ -513,11 +543,13 @@ class _Reader:
         return out
 
     def _code(self, path: tuple, entry: Any) -> Any:
-        """What names Python code, with the path of its file made absolute."""
+        """What names Python code, with the path of its file made absolute and its place in this file."""
         file, colon, name = entry.type.rpartition(":")
         if colon and file.endswith(".py"):
             entry.type = f"{(self.folder / file).absolute()}:{name}"
-        return self._made(path, entry)
+        spec = self._made(path, entry)
+        line = self.document.line((*path, "type"))
+        return spec if spec is None or self.code else replace(spec, locked=f"{self.source}, line {line}")
 
     # -- faults of the scenario ---------------------------------------------------------------------------------------------
 

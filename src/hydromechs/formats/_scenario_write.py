@@ -46,6 +46,7 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
     materials = _materials(scenario)
     out = Block(hydromechs_scenario=1, name=scenario.name, title=scenario.title, description=scenario.description)
     out["models"] = Rows(_start(i, start, folder) for i, start in enumerate(scenario.models))
+    out["world"] = None if scenario.world is None else written(scenario.world)
     out["environment"] = written(scenario.environment)
     out["materials"] = Block((name, _material(m)) for name, m in materials.items())
     out["terrain"] = Rows(_solid(solid, materials) for solid in scenario.terrain)
@@ -71,6 +72,7 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
     for key in ("step", "record", "duration", "seed"):
         out[key] = getattr(scenario, key)
     out["checks"] = Rows(written(check) for check in scenario.checks)
+    out["expected_warnings"] = list(scenario.expected_warnings)
     return emit(Block((key, value) for key, value in out.items() if value not in ("", None, {}, [])))
 
 

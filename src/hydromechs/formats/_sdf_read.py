@@ -23,7 +23,7 @@ from ._robot_files import Missing, RobotFiles
 from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, origin_of, units_note, world_note
 from ._sdf_frames import IDENTITY, Frames, Pose, Scope, pose_of, scope_of
 from ._sdf_shapes import shapes_of, visuals_of
-from ._sdf_water import Water
+from ._sdf_water import HELD, Water, towards
 from ._xml import Element, parse_xml, read_bytes
 
 __all__ = ["read_sdf"]
@@ -83,6 +83,8 @@ class _Sdf:
         self.origin: dict[str, Pose] = {}
         """Frame of each body in the world."""
         self.components: list[Component] = []
+        self.missing: dict[str, str] = {}
+        """Included models that were not found, and why."""
         version = root.attributes.get("version", "1.12").split(".")
         self.version = tuple(int(x) for x in version[:2] if x.isdigit()) or (1, 12)
 
@@ -94,8 +96,17 @@ class _Sdf:
         top = scope_of(world, "", None, f)
         only = self._flatten_single(top)
         self._collect(top)
-        if not self.links:
+        if not self.links and self.missing:
+            for uri, why in self.missing.items():
+                f.fault(
+                    self.root, f"the file has no <link> of its own, and the model {uri!r} that it includes is missing: {why}"
+                )
+        elif not self.links:
             f.fault(self.root, "the file has no <link>; give at least one <model> with links")
+        elif self.missing:
+            missing = ", ".join(map(repr, self.missing))
+            remedy = "say where they are with packages= (--package NAME=FOLDER) or folders= (--folder)"
+            f.headlines.append(f"included models are missing: {missing}; {remedy}")
         f.raise_faults()
         water = Water(f, self.frames, only)
         water.read(top, self.scopes)
@@ -154,7 +165,8 @@ class _Sdf:
         f = self.findings
         uri = (include.first("uri") or Element("uri", include.line)).text
         owner = f"include of {uri!r}"
-        for name in (uri, f"{uri.rstrip('/')}/model.sdf"):
+        inside = f"{uri.rstrip('/')}/model.sdf"
+        for name in (uri, inside) if "/" in uri else (uri, inside, f"model://{inside}"):  # Gazebo finds bare names, too
             try:
                 path = self.files.find(name).path
             except Missing as missing:
@@ -171,6 +183,7 @@ class _Sdf:
             self._include(model, depth + 1)
             return self._renamed(include, model)
         f.left_out(include, owner, "a model in another file", f"{why}; its links are not there")
+        self.missing[uri] = why
         return None
 
     def _renamed(self, include: Element, model: Element) -> Element:
@@ -460,14 +473,13 @@ class _Sdf:
         if held is not None and edge is not None:
             joint = joints.Fixed(placement=joint.parts[0].placement)
             thrust = edge.axes[0] if edge.axes else edge.frame.R[:, 2]
-            frames.append(Frame(held, Origin(_row(shift.p), _towards(pose.R.T @ thrust))))
-            done = "held fixed; its thruster pushes along its axis"
-            f.left_out(edge.element, f"joint {edge.name!r}", "a propeller that turns", done)
+            frames.append(Frame(held, Origin(_row(shift.p), towards(pose.R.T @ thrust))))
+            f.left_out(edge.element, f"joint {edge.name!r}", "a propeller that turns", HELD)
         for frame, at in self._frames_on(scope, name):
             there = pose.inverse @ at
             frames.append(Frame(frame, origin_of(there.p, there.R)))
-        looks = visuals_of(element, f, self.files, owner, shift)
         solids = shapes_of(element, f, self.files, owner, shift)
+        looks = visuals_of(element, f, self.files, owner, shift, solids)
         return Body(
             name=name,
             parent=None if edge is None or edge.parent == "world" else edge.parent,
@@ -524,9 +536,3 @@ def _rename(scope: Scope, name: str) -> None:
 def _row(a: Any) -> tuple[float, float, float]:
     x, y, z = map(float, a)
     return x, y, z
-
-
-def _towards(axis: np.ndarray) -> tuple[float, float, float]:
-    """Roll, pitch, yaw of a frame whose x axis points along a unit vector [rad]."""
-    x, y, z = map(float, axis)
-    return 0.0, math.atan2(-z, math.hypot(x, y)), math.atan2(y, x) if x or y else 0.0

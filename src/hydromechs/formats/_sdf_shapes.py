@@ -25,7 +25,9 @@ SIZES = {
 """Shapes, and the numbers that they have."""
 
 
-def visuals_of(link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose) -> tuple[visual.Visual, ...]:
+def visuals_of(
+    link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose, solids: tuple[shapes.Shape, ...]
+) -> tuple[visual.Visual, ...]:
     """What a link looks like.
 
     Args:
@@ -34,6 +36,7 @@ def visuals_of(link: Element, findings: Findings, files: RobotFiles, owner: str,
         files: Finds meshes.
         owner: What the link is called in messages.
         shift: The link's frame in the body's.
+        solids: Its shapes, which give the size of a box that stands for a missing mesh.
     """
     out = []
     for element in link.all("visual"):
@@ -44,7 +47,7 @@ def visuals_of(link: Element, findings: Findings, files: RobotFiles, owner: str,
         kind, shape, sizes = read
         look: dict[str, Any] = {"origin": _place(element, findings, owner, shift), **_look(element, findings, owner)}
         if kind == "mesh":
-            mesh = mesh_visual(findings, files, shape, owner, sizes["file"], sizes["scale"], look)
+            mesh = mesh_visual(findings, files, shape, owner, sizes["file"], sizes["scale"], look, solids)
             out += [mesh] if mesh is not None else []
         elif kind == "ellipsoid":
             out.append(visual.Ellipsoid(axes=sizes["radii"], **look))
@@ -55,7 +58,7 @@ def visuals_of(link: Element, findings: Findings, files: RobotFiles, owner: str,
 
 
 def shapes_of(link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose) -> tuple[shapes.Shape, ...]:
-    """What a link touches with; the arguments are those of `visuals_of`."""
+    """What a link touches with; the arguments are those of `visuals_of`, without shapes."""
     out: list[shapes.Shape] = []
     for element in link.all("collision"):
         findings.unknown(element, ("pose", "geometry"), owner)

@@ -1,4 +1,4 @@
-"""Water in an SDF: `<fluid_added_mass>`, and Gazebo's plugins for buoyancy, hydrodynamics and thrusters.
+"""Water in an SDF or URDF: `<fluid_added_mass>`, and Gazebo's plugins for buoyancy, hydrodynamics and thrusters.
 
 Signs. `<fluid_added_mass>` is positive, about the link's origin in its axes, linear first, as ours is. The coefficients of the
 hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u| |u| u. Ours are positive,
@@ -23,13 +23,15 @@ from ._imported import Findings
 from ._sdf_frames import Frames, Pose, Scope
 from ._xml import Element
 
-__all__ = ["Water"]
+__all__ = ["HELD", "Water", "towards"]
 
 FORCES, SPEEDS = "xyzkmn", "UVWPQR"
 AXES = "xyzpqr"
 """Rows of `<fluid_added_mass>`."""
 THRUST = 1000.0
 """Highest thrust of Gazebo's thruster where none is given [N]."""
+HELD = "held fixed; its thruster pushes along its axis"
+"""What is done with a propeller's joint."""
 DENSITY = 1000.0
 """Density of Gazebo's water where none is given [kg/m³]."""
 
@@ -289,6 +291,12 @@ class Water:
     def _true(self, plugin: Element, key: str) -> bool:
         child: Any = plugin.first(key)
         return child is not None and child.text.strip().lower() in ("1", "true")
+
+
+def towards(axis: np.ndarray) -> tuple[float, float, float]:
+    """Roll, pitch, yaw of a frame whose x axis points along a unit vector [rad]."""
+    x, y, z = map(float, axis)
+    return 0.0, math.atan2(-z, math.hypot(x, y)), math.atan2(y, x) if x or y else 0.0
 
 
 def _rows(M: np.ndarray) -> tuple:

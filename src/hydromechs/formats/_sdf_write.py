@@ -127,7 +127,7 @@ class _Writer:
         if h.volume:
             self.lost.append(f"body {body.name!r}: its volume {h.volume:g} m^3 with the centre {h.buoyancy_center}")
         for element in h.drag:
-            if isinstance(element, drag.Damping):
+            if isinstance(element, drag.Damping) and element.origin == Origin():
                 self.plugins.append(_damping(self.names[body.name], element))
             else:
                 self.lost.append(f"body {body.name!r}: drag of its {type(element).__name__.lower()}")

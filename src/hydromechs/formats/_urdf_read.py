@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from hydromechs.actuation import JointDrive, drives
-from hydromechs.model import Body, Inertia, Origin, World, joints, shapes, visual
-from hydromechs.model.component import Component
+from hydromechs.model import Body, Frame, Inertia, Origin, World, joints, shapes, visual
 from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._robot_files import RobotFiles
 from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, mesh_shape, mesh_visual, units_note, world_note
+from ._sdf_frames import IDENTITY, Frames, Scope
+from ._sdf_water import HELD, Water, towards
 from ._xml import Element
 
 __all__ = ["read_urdf"]
+
+AnyJoint: TypeAlias = joints.Joint | joints.Composite
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 """Types of joints; PyBullet has added the last one."""
@@ -54,22 +57,27 @@ class _Urdf:
         """Joint that carries each link."""
         self.parent: dict[str, str] = {}
         """Parent of each link that has one."""
-        self.components: list[Component] = []
+        self.components: list[JointDrive] = []
+        self.water = Water(findings, Frames(findings), root.attributes.get("name", "").strip())
 
     def imported(self) -> Imported:
         """The model, or `ModelError`."""
         f, root = self.findings, self.root
-        f.unknown(root, ("link", "joint", "material"), "robot")
+        f.unknown(root, ("link", "joint", "material", "gazebo"), "robot")
         f.unknown_attributes(root, ("name", "version"), "robot")
         for material in root.all("material"):
             self.materials.setdefault(material.attributes.get("name", ""), material)
         self.links = self._named("link")
         self.joints = self._named("joint")
         if not self.links and not f.faults:
-            f.fault(root, "the robot has no <link>; give at least one")
+            macros = f.source.lower().endswith(".xacro")
+            remedy = "load the file that includes these macros" if macros else "give at least one"
+            f.fault(root, f"the robot has no <link>; {remedy}")
         for name, joint in self.joints.items():
             self._connect(name, joint)
         base = self._base()
+        f.raise_faults()
+        self._read_gazebo()
         f.raise_faults()
         links = [Link(self._body(name, element), element) for name, element in self.links.items() if name != "world"]
         f.raise_faults()
@@ -77,17 +85,32 @@ class _Urdf:
         at = {link: self.joints[joint] for link, joint in self.carried_by.items()}
         links = hold_empty_joints(f, links, at, self.carried_by)
         name = root.attributes.get("name", "").strip() or "robot"
-        world = World(axes="ENU")
+        world = World(axes="ENU", **({} if self.water.floats is None else {"water_density": self.water.density}))
         model = assembled(f, links, at=root, name=name, world=world)
-        world_note(f, root, world, gravity=False, water=False)
+        world_note(f, root, world, gravity=False, water=self.water.told)
         units_note(f, model, root)
         moving = {b.name for b in model.bodies if b.joint.nv}
         return f.finish(
             model,
             format="URDF",
-            components=tuple(c for c in self.components if isinstance(c, JointDrive) and c.joint in moving),
+            components=(*self.water.thrusters(model), *(c for c in self.components if c.joint in moving)),
             joint_bodies={joint: link for link, joint in self.carried_by.items() if link != "world"},
         )
+
+    def _read_gazebo(self) -> None:
+        """Enter the plugins for water and thrusters in `<gazebo>`; the rest of these elements is left out, noted."""
+        plugins = []
+        for gazebo in self.root.all("gazebo"):
+            reference = gazebo.attributes.get("reference", "").strip()
+            own = gazebo.all("plugin")
+            plugins += own
+            if own:
+                self.findings.unknown(gazebo, ("plugin",), f"gazebo of {reference!r}" if reference else "gazebo")
+            else:
+                self.findings.left_out(gazebo, "robot", f"<gazebo>{f' reference={reference!r}' if reference else ''}")
+        model = Element("model", self.root.line, {}, plugins, file=self.root.file)
+        scope = Scope(model, "", None, links=self.links, joints=self.joints)
+        self.water.read(scope, [scope])
 
     def _named(self, tag: str) -> dict[str, Element]:
         """Links or joints by name, with a fault for each that has none or that of another."""
@@ -182,17 +205,33 @@ class _Urdf:
         f, owner = self.findings, f"link {name!r}"
         f.unknown(link, ("inertial", "visual", "collision"), owner)
         f.unknown_attributes(link, ("name",), owner)
-        looks = [self._visual(v, owner) for v in link.all("visual")]
         solids = [self._collision(c, owner) for c in link.all("collision")]
         parent = self.parent.get(name)
+        solid = tuple(s for s in solids if s is not None)
+        looks = [self._visual(v, owner, solid) for v in link.all("visual")]
+        joint, frames = self._held(name, self._joint(name))
         return Body(
             name=name,
             parent=None if parent == "world" else parent,
-            joint=self._joint(name),
+            joint=joint,
             inertia=self._inertia(link, owner),
-            shapes=tuple(s for s in solids if s is not None),
+            hydro=self.water.hydro(name, link, solid, IDENTITY),
+            frames=frames,
+            shapes=solid,
             visual=tuple(v for v in looks if v is not None),
         )
+
+    def _held(self, link: str, joint: AnyJoint) -> tuple[AnyJoint, tuple[Frame, ...]]:
+        """The joint of a link and its frames: a propeller that a thruster turns is held, and has the frame of the thruster."""
+        name = self.carried_by.get(link, "")
+        frame = self.water.propellers.get(name)
+        if frame is None:
+            return joint, ()
+        element = self.joints[name]
+        axis = np.array(self._axis(element, f"joint {name!r}"))
+        self.findings.left_out(element, f"joint {name!r}", "a propeller that turns", HELD)
+        placed = joints.Fixed(placement=joint.parts[0].placement)
+        return placed, (Frame(frame, Origin(rpy=towards(axis / np.linalg.norm(axis)))),)
 
     def _inertia(self, link: Element, owner: str) -> Inertia:
         f = self.findings
@@ -261,7 +300,7 @@ class _Urdf:
             return None
         return shape, sizes
 
-    def _visual(self, element: Element, owner: str) -> visual.Visual | None:
+    def _visual(self, element: Element, owner: str, solids: tuple[shapes.Shape, ...]) -> visual.Visual | None:
         self.findings.unknown(element, ("origin", "geometry", "material"), owner)
         read = self._geometry(element, owner)
         if read is None:
@@ -269,7 +308,7 @@ class _Urdf:
         shape, sizes = read
         look: dict[str, Any] = {"origin": self._origin(element, f"{owner}: visual"), **self._look(element, owner)}
         if shape.tag == "mesh":
-            return mesh_visual(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], look)
+            return mesh_visual(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], look, solids)
         kinds = {"box": visual.Box, "sphere": visual.Sphere, "cylinder": visual.Cylinder, "capsule": visual.Capsule}
         return kinds[shape.tag](**sizes, **look)
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NoReturn
 from xml.parsers import expat
 
+from hydromechs import files
 from hydromechs.errors import Fault, ModelError
 
 __all__ = ["Element", "parse_xml", "read_bytes"]
 
-LARGEST_FILE = 64 * 2**20
-"""Bytes of a robot description; the meshes are in files of their own."""
+ROOTS = ("robot", "sdf", "mujoco")
+"""First elements of robot descriptions; messages quote no other file."""
 MOST_ELEMENTS = 500_000
 """Elements of a file."""
 DEEPEST = 100
-"""Levels of nesting."""
+"""Levels of nesting; MJCF nests each body of a chain in the one before."""
 
 
 @dataclass(slots=True)
@@ -61,19 +61,12 @@ def read_bytes(path: str | os.PathLike) -> bytes:
     Args:
         path: The file.
     """
-    path = Path(path)
     try:
-        with open(path, "rb") as file:
-            raw = file.read(LARGEST_FILE + 1)
+        return files.read_bytes(path)
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no model file {str(path)!r}; give the path of a file") from None
-    except IsADirectoryError:
-        raise ModelError(str(path), ["this is a folder; give the path of a file"]) from None
-    except (OSError, ValueError) as error:  # no permission, a path with a null character
-        raise ModelError(str(path), [f"the file cannot be read: {error}"]) from None
-    if len(raw) > LARGEST_FILE:
-        raise ModelError(str(path), [f"the file has more than {LARGEST_FILE // 2**20} MiB; put meshes into files of their own"])
-    return raw
+        raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}; give the path of a file") from None
+    except OSError as error:  # no permission, a device, a large file
+        raise ModelError(os.fspath(path), [f"the file cannot be read: {error}"]) from None
 
 
 def parse_xml(raw: str | bytes, source: str) -> Element:
@@ -113,7 +106,7 @@ class _Parser:
         except expat.ExpatError as error:
             what = expat.ErrorString(error.code)
             where = f"in column {error.offset + 1}: {what}"
-            if self.open and "tag" in what:
+            if self.open and self.open[0].tag in ROOTS and "tag" in what:
                 where += f"; <{self.open[-1].tag}> of line {self.open[-1].line} is open here"
             self._refuse(error.lineno, f"the text is not XML, {where}; mend it there or just before")
         except ModelError:

@@ -11,6 +11,7 @@ from hydromechs.hydro import Environment, profile_factor
 from hydromechs.model import Model
 from hydromechs.spatial import matrix_from_rpy, quaternion_exp, quaternion_from_matrix, quaternion_product
 
+from ._reference import Waypoints
 from ._vehicle import WAYS, Vehicle
 
 __all__ = ["current_notes", "turning_rates"]
@@ -27,19 +28,20 @@ def current_notes(
     vehicle: Vehicle,
     model: Model,
     environment: Environment,
-    path: np.ndarray,
+    path: Waypoints,
     inertia: np.ndarray,
     gains: tuple[float, float, float],
 ) -> list[str]:
-    """What to say where the current turns a vehicle over against its pose controller, which cancels the righting moment.
+    """Warn where the current turns a vehicle over against its pose controller, which cancels the righting moment.
 
-    Of a turn θ̈ = λ θ − ω_0² θ − 2 ζ ω_0 θ̇ − (ω_0³/k) ∫θ dt, with the current's λ, stable where λ < ω_0² (1 − 1/(2 ζ k)).
+    Of a turn θ̈ = λ θ − ω_0² θ − 2 ζ ω_0 θ̇ − (ω_0³/k) ∫θ dt, with the current's λ, stable where λ < ω_0² (1 − 1/(2 ζ k)). The
+    controller feeds the moment of its own path speed forward, so λ is that of the water relative to the vehicle less that.
 
     Args:
         vehicle: The vehicle.
         model: The mechanism; its other joints count as held in the initial configuration.
         environment: The water; its mean current counts.
-        path: Waypoints: position and roll, pitch, heading [m, rad], shape (n, 6).
+        path: Position and roll, pitch, heading [m, rad]; waypoints and the fastest instant of each leg count.
         inertia: M of the controller, shape (6, 6).
         gains: ω_0², 2 ζ ω_0 and ω_0³/k of the attitude.
     """
@@ -47,31 +49,38 @@ def current_notes(
     current = environment.current
     if current is None or not turns:
         return []
-    seen: dict[tuple[float, ...], tuple[np.ndarray, np.ndarray]] = {}
-    for pose in path:
+    instants = sorted({*path.times, *(0.5 * (path.times[:-1] + path.times[1:]))})
+    seen: dict[tuple[float, ...], tuple[np.ndarray, np.ndarray, np.ndarray]] = {}
+    for pose, rate, _ in map(path, instants):
         factor = float(profile_factor(current.profile, float(pose[:3] @ model.world.down)))
-        R = np.array(matrix_from_rpy(pose[3:]), dtype=float)
+        R, own = np.array(matrix_from_rpy(pose[3:]), dtype=float), rate[:3]
         for row in current.velocities or (current.velocity,):
             flow = factor * np.array(row, dtype=float)
-            seen.setdefault(tuple((np.round(R.T @ flow, DIGITS) + 0.0).tolist()), (quaternion_from_matrix(R), flow))
-    worst, speed, axis = 0.0, 0.0, turns[0]
-    for turn, flow in seen.values():
+            alike = np.round([R.T @ flow, R.T @ own], DIGITS).ravel() + 0.0
+            seen.setdefault(tuple(alike.tolist()), (quaternion_from_matrix(R), flow, own))
+    worst, speed, along, axis = 0.0, 0.0, 0.0, turns[0]
+    for turn, flow, own in seen.values():
         if np.linalg.norm(flow) <= SLOW:
             continue
-        away = turning_rates(model, vehicle.body, inertia, turn, flow)[np.ix_(turns, turns)]
+        away = turning_rates(model, vehicle.body, inertia, turn, flow - own)
+        if np.linalg.norm(own) > SLOW:
+            away = away - turning_rates(model, vehicle.body, inertia, turn, -own)
+        away = away[np.ix_(turns, turns)]
         if np.isfinite(away).all():
             rates, ways = np.linalg.eig(away)
             k = int(rates.real.argmax())
             if rates[k].real > worst:
-                worst, speed, axis = rates[k].real, float(np.linalg.norm(flow)), turns[int(np.abs(ways[:, k]).argmax())]
+                worst, speed, along = float(rates[k].real), float(np.linalg.norm(flow)), float(np.linalg.norm(own))
+                axis = turns[int(np.abs(ways[:, k]).argmax())]
     stiffness, damping, integral = gains
     left = 1.0 - integral / (damping * stiffness)  # 1 − 1/(2 ζ k)
     if left <= 0.0 or worst < left * stiffness:
         return []
     J = inertia[3 + axis, 3 + axis]
     enough = math.ceil(10.0 * math.sqrt(2.0 * worst / left)) / 10.0
+    there = f" on a path at {along:.2g} m/s" if along > SLOW else ""
     return [
-        f"the current of {speed:.2g} m/s turns {vehicle.name!r} away in {WAYS[3 + axis]} by {J * worst:.2g} N·m/rad, "
+        f"the current of {speed:.2g} m/s turns {vehicle.name!r} away in {WAYS[3 + axis]} by {J * worst:.2g} N·m/rad{there}, "
         f"too much for a stiffness of {J * stiffness:.2g} N·m/rad (the law cancels the righting moment): it may turn over; "
         f"give attitude_frequency: {enough:g} or more, now {math.sqrt(stiffness):.3g} rad/s"
     ]

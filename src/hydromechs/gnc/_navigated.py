@@ -53,6 +53,8 @@ class Navigated(Controller):
         terrain: Ground that sensors see besides what the plant can touch.
     """
 
+    messages: Sequence[str] = ()
+
     def __init__(
         self,
         controller: Controller | None,
@@ -74,6 +76,8 @@ class Navigated(Controller):
             whole_periods(controller.period, self.period, f"the period of {type(controller).__name__}")
         self.signals: Mapping[str, str] = {}
         """Names of what it shows of itself, with units."""
+        self.messages: Sequence[str] = ()
+        """Messages of its last call."""
 
     def _told_the_truth(self) -> list[str]:
         """What to say once of sensors for a filter that is not there."""
@@ -154,8 +158,16 @@ class Navigated(Controller):
         """Measure and filter; the inner controller is idle, too."""
         self._ask(state, lambda inner, told: inner.idle(told))
 
-    def _ask(self, state: State, ask: Callable[[Controller, State], Any]) -> Any:
-        """Measure, filter, and if the inner controller's time has come, ask it something; the answer, or None."""
+    def signals_at_end(self, state: State) -> Array:
+        """Return the measurements and the estimate at the end of a run; the inner controller's signals stay as they are."""
+        memory, values, messages = np.array(self.memory, dtype=float), self.signal_values, self.messages
+        self._ask(state, None)
+        shown, self.signal_values = self.signal_values, values
+        self.memory, self.messages = memory, messages
+        return shown
+
+    def _ask(self, state: State, ask: Callable[[Controller, State], Any] | None) -> Any:
+        """Measure, filter, and if the inner controller's time has come, ask it something, if any; the answer, or None."""
         self._look()
         sim, t, (known, seen, last) = self._simulation, state.t, self._m["last"]
         arrived = self.instruments.sample(self._of_instruments, state, sim.parameters)
@@ -165,7 +177,7 @@ class Navigated(Controller):
             known[at], seen[at], last[at] = there, there | (seen[at] > 0.0), np.where(there, r.value, last[at])
         self.messages = self._told_the_truth() if self.navigator is None else self._navigate(self.navigator, state, arrived)
         e = None if self.navigator is None else self.navigator.estimate(self._of_navigator)
-        if self.controller is None or not is_multiple(t, self.controller.period, sim.step_size):
+        if self.controller is None or ask is None or not is_multiple(t, self.controller.period, sim.step_size):
             self._show(state, e, self.signal_values[len(self.signal_values) - self._inner :])
             return None
         self.controller.memory = self._m["inner"].copy()

@@ -1,4 +1,4 @@
-"""Pose control of a vehicle with thrusters: PID on SE(3) with weight, buoyancy and drag fed forward, and thrust allocation."""
+"""Pose control of a vehicle with thrusters: PID on SE(3) with feedforward of all forces at the reference velocity."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from hydromechs.compiler import Argument, Compiled, Recipe
-from hydromechs.equations import damping_force, mass_matrix, restoring_force
+from hydromechs.equations import inverse_dynamics, mass_matrix
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
-from hydromechs.spatial import norm, quaternion_matrix, quaternion_product, where
+from hydromechs.spatial import cross, norm, quaternion_matrix, quaternion_product, where
 from hydromechs.values import Array, Scalar, floats, number, positive
 
 from ._current_moment import current_notes
@@ -71,7 +71,10 @@ def pose_law(
 
     The integral of the position is kept in world axes, where a current is steady also while the vehicle turns.
 
-        τ = M (a_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + g(q) + D(q, v_ref)
+        τ = M (v̇_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + C(q, v_ref) v_ref + D(q, v_ref) + g(q)
+
+    C v_ref holds the Munk moment of the path speed. It grows with the angle to the path, so that a law without it has less
+    attitude stiffness the faster the path is, and none beyond some speed.
 
     Args:
         model: The mechanism.
@@ -88,9 +91,10 @@ def pose_law(
     rate = V - v[iv : iv + 6]
     R = quaternion_matrix(q[iq + 3 : iq + 7])
     summed = np.concatenate([R.T @ memory[:3], memory[3:]])
-    wanted = [a[k] + _pid(gains[k // 3], e[k], rate[k], summed[k]) for k in range(6)]
+    numbers = a - np.concatenate([cross(V[3:], V[:3]), np.zeros(3)])  # v̇_ref: the rate of the numbers in body axes
+    wanted = [numbers[k] + _pid(gains[k // 3], e[k], rate[k], summed[k]) for k in range(6)]
     moving = np.array([V[k - iv] if iv <= k < iv + 6 else 0.0 for k in range(model.nv)])
-    known = restoring_force(model, q) + damping_force(model, q, moving)
+    known = inverse_dynamics(model, q, moving, np.zeros(model.nv))
     integrand = np.concatenate([reference[0, :3] - q[iq : iq + 3], e[3:]])
     return np.asarray(inertia) @ np.array(wanted) + known[iv : iv + 6], integrand
 
@@ -102,16 +106,16 @@ def _pid(gains: tuple[float, float, float], e: Scalar, rate: Scalar, integral: S
 class FollowPath(Controller):
     """Leads a vehicle along waypoints with its thrusters, and an arm along its own. A controller.
 
-        τ = M (a_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + g(q) + D(q, v_ref)
+        τ = M (v̇_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + C(q, v_ref) v_ref + D(q, v_ref) + g(q)
 
     e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass in
     the model's initial configuration (not of the start: the law is the same wherever a run starts or goes on), g weight and
-    buoyancy at the present configuration, D the damping of still water at the speed of the reference. The integral takes out
-    the current's steady force; it waits while thrusters saturate. Where the current's moment is above what the attitude's
-    stiffness holds, `notes` says so. Thrusts come from bounded least squares. Places and angles that need an axis
-    which the thrusters do not reach are not held; `notes` says so, and a path that leads along nothing else is refused. Its
-    signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the rotation vector to the
-    reference, in body axes), and those of `JointMotion` for the arm.
+    buoyancy at the present configuration, C and D coupling (with the Munk moment) and damping of still water at the velocity of
+    the reference. The integral takes out the current's steady force; it waits while thrusters saturate. Where the current's
+    moment is above what the attitude's stiffness holds, `notes` says so. Thrusts come from bounded least squares. Places and
+    angles that need an axis which the thrusters do not reach are not held; `notes` says so, and a path that leads along nothing
+    else is refused. Its signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the
+    rotation vector to the reference, in body axes), and those of `JointMotion` for the arm.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
@@ -166,7 +170,7 @@ class FollowPath(Controller):
         inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at]
         self.notes = [
             *pose_notes(self._vehicle, self._vehicle.axes, self.path.points),
-            *current_notes(self._vehicle, model, simulation.plant.environment, self.path.points, inertia, self.gains[1]),
+            *current_notes(self._vehicle, model, simulation.plant.environment, self.path, inertia, self.gains[1]),
         ]
         arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (3, 6)))
         recipe = Recipe(

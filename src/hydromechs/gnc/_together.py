@@ -10,7 +10,7 @@ import numpy as np
 from hydromechs.integrators import is_multiple, whole_steps
 from hydromechs.model import State
 from hydromechs.model.code import CodeError, called
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.simulation import Controller, Simulation, settled_targets
 from hydromechs.values import nearest, number, positive
 
 __all__ = ["Together"]
@@ -101,8 +101,10 @@ class Together(Controller):
             for note in part.controller.notes:
                 said.setdefault(note, []).append(part.name or f"part {k} ({type(part.controller).__name__})")
         self.notes = [f"{', '.join(names)}: {note}" for note, names in said.items()]
-        self.memory = np.concatenate([np.zeros(0), *(p.controller.memory for p in self.parts)])
-        self._sizes = np.cumsum([len(p.controller.memory) for p in self.parts])[:-1]
+        self._layout = simulation.plant.layout
+        led = np.zeros(len(self.parts) * len(self._layout.commands))  # 1 where a part that has not ended moves an actuator
+        self.memory = np.concatenate([*(p.controller.memory for p in self.parts), led])
+        self._sizes = np.cumsum([len(p.controller.memory) for p in self.parts])
 
     def __call__(self, state: State) -> dict[str, float]:
         """Commands of the parts whose time it is."""
@@ -115,7 +117,8 @@ class Together(Controller):
     def _ask(self, state: State, ask: Callable[[Controller], Any]) -> dict[str, float]:
         """Ask the parts whose time it is something; their answers."""
         out: dict[str, float] = {}
-        memories = np.split(self.memory, self._sizes)
+        *memories, moved = np.split(self.memory, self._sizes)
+        led = moved.reshape(len(self.parts), -1).copy()
         shown: np.ndarray = self.signal_values  # type: ignore[has-type]  # the interface's
         values = np.split(shown, np.cumsum([len(p.controller.signals) for p in self.parts])[:-1])
         said: list[str] = []
@@ -128,9 +131,15 @@ class Together(Controller):
                     name = type(part.controller).__name__
                     raise ValueError(f"part {k} ({name}) gives its commands in order; of several, each must give them by name")
                 out |= dict(given or {})
+                led[k, [i for i, name in enumerate(self._layout.commands) if name in (given or ())]] = 1.0
                 said += part.controller.messages
                 memories[k], values[k] = np.array(part.controller.memory), np.array(part.controller.signal_values)
-        self.memory = np.concatenate(memories)
+        for k, part in enumerate(self.parts):
+            if state.t >= part.end and led[k].any():  # no one moves its servos on from here
+                names = {name for name, on in zip(self._layout.commands, led[k], strict=True) if on and name not in out}
+                out |= settled_targets(self._layout, state.command, state.held, state.t, names)
+                led[k] = 0.0
+        self.memory = np.concatenate([*memories, led.ravel()])
         self.signal_values = np.concatenate(values)
         self.messages = said
         return out

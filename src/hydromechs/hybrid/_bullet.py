@@ -327,15 +327,17 @@ class BulletEngine(Engine):
         out = []
         trees = {tree.uid: tree for tree in self._trees}
         for c in self._p.getContactPoints(**self._at):
-            _, one, two, first, second, _, place, normal, _, size, along, t_1, across, t_2 = c[:14]
+            _, one, two, first, second, place, opposite, normal, _, size, along, t_1, across, t_2 = c[:14]
             if size <= 0.0:
                 continue
             force = size * np.array(normal) + along * np.array(t_1) + across * np.array(t_2)  # on the first
             if one not in trees:
                 one, two, first, second, force = two, one, second, first, -force
+                place, opposite = opposite, place
             other = trees[two].of_link[second] if two in trees else None
             name = self._grounds[two] if other is None else self._model.body_names[other]
-            out.append(Touch(trees[one].of_link[first], other, name, np.array(place), force, float(size)))
+            places = np.array(place), np.array(opposite)
+            out.append(Touch(trees[one].of_link[first], other, name, places[0], force, float(size), places[1]))
         return out
 
     def save(self) -> Any:

@@ -105,10 +105,11 @@ class EngineContact(Component):
         R_WB, p_WB = X_WB[:, :3, :3], X_WB[:, :3, 3]
         normal, wrench = np.zeros(len(self.pairs)), np.zeros((len(self.bodies), 6))
         for touch in touches:
-            for body, force in ((touch.body, touch.force), (touch.other, -touch.force)):
+            opposite = touch.point if touch.opposite is None else touch.opposite
+            for body, point, force in ((touch.body, touch.point, touch.force), (touch.other, opposite, -touch.force)):
                 if body is not None:
                     f = R_WB[body].T @ force
-                    arm = R_WB[body].T @ (touch.point - p_WB[body])
+                    arm = R_WB[body].T @ (point - p_WB[body])
                     wrench[self.bodies.index(body)] += np.concatenate([f, cross(arm, f)])
             key = frozenset((touch.body, touch.other)), touch.solid if touch.other is None else ""
             if key in self.probes:

@@ -47,11 +47,14 @@ class Touch(NamedTuple):
     solid: str
     """Name of that body or terrain."""
     point: Array
-    """Where, in world axes [m], shape (3,)."""
+    """Point of the body at which the force acts, in world axes [m], shape (3,)."""
     force: Array
     """Force on the body in world axes [N], shape (3,); the other feels the opposite."""
     normal: float
     """Its part along the normal [N]."""
+    opposite: Array | None = None
+    """Point of the other body at which the opposite force acts [m], shape (3,); `point` if None. Where soft surfaces overlap,
+    friction acts at the surface of each body, so the two points differ by the depth."""
 
 
 class Engine(abc.ABC):

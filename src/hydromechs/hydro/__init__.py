@@ -3,6 +3,7 @@
 from hydromechs.model import added_mass_matrix
 
 from ._added_mass import fluid_acceleration_force
+from ._around import Around, Flow, HullPoint, WetStrip, mean_of, wet_strip
 from ._current import FlowSegment, FluidMotion, UniformFlow, fluid_motion, profile_factor, profile_slope
 from ._drag import drag_numbers, drag_wrench
 from ._drag_matrix import drag_matrix
@@ -18,6 +19,7 @@ from ._environment import (
     RegularWave,
     Uniform,
 )
+from ._sampling import HullStrip, Sampling, sampling, strip_wavenumber
 from ._surface import (
     BoxCell,
     Cell,
@@ -28,6 +30,7 @@ from ._surface import (
     crossing,
     ellipsoid_wet,
     ellipsoid_wetting,
+    has_hull,
     hull_cells,
     hull_length,
     immersion,
@@ -38,15 +41,22 @@ from ._terms import (
     Motion,
     added_inertias,
     added_mass,
+    added_mass_reaction,
     body_motions,
     crossing_loss,
     crossing_wrench,
     displaced_mass,
+    fluid_energy,
+    motion_in,
+    moving_buoyancy,
+    still_buoyancy,
     total_buoyancy,
     viscous_matrix,
+    viscous_power,
     viscous_wrench,
     water_potential,
     water_wrench,
+    wetted,
 )
 from ._waves import (
     WaveComponents,
@@ -60,6 +70,7 @@ from ._waves import (
 )
 
 __all__ = [
+    "Around",
     "BoxCell",
     "Cell",
     "Crossing",
@@ -68,10 +79,13 @@ __all__ = [
     "DepthTable",
     "EllipsoidCell",
     "Environment",
+    "Flow",
     "FlowSegment",
     "FluidMotion",
     "FreeSurface",
     "Gusts",
+    "HullPoint",
+    "HullStrip",
     "Immersion",
     "JonswapSea",
     "LocalSurface",
@@ -79,14 +93,17 @@ __all__ = [
     "PiersonMoskowitzSea",
     "PowerLaw",
     "RegularWave",
+    "Sampling",
     "Uniform",
     "UniformFlow",
     "WaveComponents",
     "WaveMotion",
     "WaveSurface",
+    "WetStrip",
     "added_inertias",
     "added_mass",
     "added_mass_matrix",
+    "added_mass_reaction",
     "body_motions",
     "crossing",
     "crossing_loss",
@@ -98,15 +115,24 @@ __all__ = [
     "ellipsoid_wet",
     "ellipsoid_wetting",
     "fluid_acceleration_force",
+    "fluid_energy",
     "fluid_motion",
+    "has_hull",
     "hull_cells",
     "hull_length",
     "immersion",
+    "mean_of",
+    "motion_in",
+    "moving_buoyancy",
     "profile_factor",
     "profile_slope",
+    "sampling",
     "sea_spectrum",
+    "still_buoyancy",
+    "strip_wavenumber",
     "total_buoyancy",
     "viscous_matrix",
+    "viscous_power",
     "viscous_wrench",
     "water_potential",
     "water_wrench",
@@ -114,5 +140,7 @@ __all__ = [
     "wave_motion",
     "wave_surface",
     "wavenumber",
+    "wet_strip",
+    "wetted",
     "wetting",
 ]

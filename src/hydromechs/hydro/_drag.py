@@ -5,12 +5,13 @@ Strips: McMillan, Orin and McGhee 1995, eqs. 17-22. Damping: Fossen 2011, sec. 6
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import drag
+from hydromechs.model import Origin, drag
 from hydromechs.spatial import axis_frame, norm, shift_motion, shift_wrench
 from hydromechs.values import Array, Scalar
 
@@ -29,16 +30,17 @@ def drag_wrench(element: Any, V_r: Array, density: Scalar) -> Array:
     raise TypeError(f"{element!r} is not an element of hydromechs.drag")
 
 
-def drag_numbers(element: Any, density: Scalar) -> Any:
+def drag_numbers(element: Any, density: Scalar, points: int = 1) -> Any:
     """An element of `hydromechs.drag` as the numbers of its equation: something with `wrench(V_r)`.
 
     Args:
         element: The element.
         density: Density of the water [kg/m³].
+        points: Minimum number of Gauss points along a cylinder.
     """
     match element:
         case drag.Cylinder():
-            return _strips(element, density)
+            return _strips(element, density, max(points, element.points))
         case drag.Box():
             return _faces(element, density)
         case drag.Sphere():
@@ -51,7 +53,9 @@ def drag_numbers(element: Any, density: Scalar) -> Any:
         case drag.Damping():
             names = tuple(name for name, _ in element.coupled)
             coupled = np.array([c for _, c in element.coupled])
-            return Coefficients(np.array(element.linear), np.array(element.quadratic), names, coupled)
+            numbers = Coefficients(np.array(element.linear), np.array(element.quadratic), names, coupled)
+            here = element.origin == Origin()
+            return numbers if here else Placed(element.origin.R, np.array(element.origin.xyz), numbers)
         case drag.Foil():
             c = np.array(element.chord) / np.linalg.norm(element.chord)
             n = np.array(element.normal) / np.linalg.norm(element.normal)
@@ -92,16 +96,24 @@ class Strips(NamedTuple):
     face: Scalar
     """−½ ρ C_e π r² [kg/m]."""
 
-    def wrench(self, V_r: Array) -> Array:
-        """Wrench about the body origin in body axes, shape (6,)."""
+    def wrench(self, V_r: Array, excess: Sequence[Array] | None = None) -> Array:
+        """Wrench about the body origin in body axes, shape (6,).
+
+        Args:
+            V_r: Velocity relative to the mean of the water along the axis, shape (6,).
+            excess: Velocity of the water over that mean in the middle and at each pair of stations, first at s, then at −s, in
+                body axes [m/s], shape (3,) each; None for the same water all along.
+        """
         v = self.R.T @ shift_motion(V_r, self.middle)[:3]
         w = self.R.T @ V_r[3:]
-        d1, d2 = _pressure(v[0], v[1])
+        flow = [v] * (1 + 2 * len(self.stations)) if excess is None else [v - self.R.T @ more for more in excess]
+        d1, d2 = _pressure(flow[0][0], flow[0][1])
         f1, f2, n1, n2 = self.single * d1, self.single * d2, 0.0, 0.0
-        for s, weight, lever in zip(self.stations, self.weights, self.levers, strict=True):
+        for k, (s, weight, lever) in enumerate(zip(self.stations, self.weights, self.levers, strict=True)):
             u1, u2 = s * w[1], s * w[0]
-            above = _pressure(v[0] + u1, v[1] - u2)
-            below = _pressure(v[0] - u1, v[1] + u2)
+            (a1, a2, _), (b1, b2, _) = flow[2 * k + 1], flow[2 * k + 2]
+            above = _pressure(a1 + u1, a2 - u2)
+            below = _pressure(b1 - u1, b2 + u2)
             f1, f2 = f1 + weight * (above[0] + below[0]), f2 + weight * (above[1] + below[1])
             n1, n2 = n1 - lever * (above[1] - below[1]), n2 + lever * (above[0] - below[0])
         f_e = self.face * (abs(v[2]) * v[2])
@@ -116,10 +128,10 @@ def _pressure(v1: Scalar, v2: Scalar) -> tuple[Scalar, Scalar]:
     return size * v1, size * v2
 
 
-def _strips(element: drag.Cylinder, density: Scalar) -> Strips:
+def _strips(element: drag.Cylinder, density: Scalar, count: int) -> Strips:
     R, foot, start, end = axis_frame(element.start, element.end)
     side = -density * element.coefficient * element.radius
-    points = [(0.5 * (end - start) * x, side * (0.5 * (end - start) * w)) for x, w in zip(*_gauss(element.points), strict=True)]
+    points = [(0.5 * (end - start) * x, side * (0.5 * (end - start) * w)) for x, w in zip(*_gauss(count), strict=True)]
     pairs = [(s, weight) for s, weight in points if s > 0.0]
     ends = element.coefficient if element.end_coefficient is None else element.end_coefficient
     return Strips(
@@ -153,20 +165,27 @@ class Faces(NamedTuple):
     scales: tuple[Scalar, ...]
     """−½ ρ C_k [kg/m³]."""
 
-    def wrench(self, V_r: Array) -> Array:
-        """Wrench about the body origin in body axes, shape (6,)."""
+    def wrench(self, V_r: Array, gradient: Array | None = None) -> Array:
+        """Wrench about the body origin in body axes, shape (6,).
+
+        Args:
+            V_r: Velocity relative to the water at the centre, shape (6,).
+            gradient: ∂v_i/∂x_j of the water's velocity in body axes [1/s], shape (3, 3); None for the same water all over.
+        """
         v = self.R.T @ shift_motion(V_r, self.center)[:3]
         w = self.R.T @ V_r[3:]
+        G = None if gradient is None else self.R.T @ gradient @ self.R
         force: list = [0.0, 0.0, 0.0]
         moment: list = [0.0, 0.0, 0.0]
         for k in range(3):
             i, j = (k + 1) % 3, (k + 2) % 3
             total = about_i = about_j = 0.0
+            by_i, by_j = (w[j], w[i]) if G is None else (w[j] + G[k, i], w[i] - G[k, j])  # slopes of v_k
             for x_i, row in zip(self.stations[i], self.areas[k], strict=True):
-                v_strip = v[k] - w[j] * x_i
+                v_strip = v[k] - by_i * x_i
                 strip = 0.0
                 for x_j, area in zip(self.stations[j], row, strict=True):
-                    v_k = v_strip + w[i] * x_j
+                    v_k = v_strip + by_j * x_j
                     d = abs(v_k) * v_k * area
                     strip = strip + d
                     about_i = about_i + x_j * d
@@ -247,6 +266,23 @@ class Coefficients(NamedTuple):
         return F
 
 
+class Placed(NamedTuple):
+    """Coefficients that refer to a point and axes on the body."""
+
+    R: Array
+    """Their axes, shape (3, 3)."""
+    point: Array
+    """Their point [m], shape (3,)."""
+    numbers: Coefficients
+    """The coefficients."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        V = shift_motion(V_r, self.point)
+        F = self.numbers.wrench(np.concatenate([self.R.T @ V[:3], self.R.T @ V[3:]]))
+        return shift_wrench(np.concatenate([self.R @ F[:3], self.R @ F[3:]]), self.point)
+
+
 def _times(A: Array, values: Array) -> Array:
     """A diagonal (6,) or a matrix (6, 6) times a vector (6,)."""
     return A @ values if A.ndim == 2 else A * values
@@ -297,5 +333,5 @@ def _of_numbers(numbers: Any, V_r: Array, density: Scalar) -> Array:
 
 for _kind in (drag.Cylinder, drag.Box, drag.Sphere, drag.Ellipsoid, drag.Damping, drag.Foil):
     drag_wrench.register(_kind, _of_element)
-for _numbers in (Strips, Faces, Round, Oval, Coefficients, Lift):
+for _numbers in (Strips, Faces, Round, Oval, Coefficients, Placed, Lift):
     drag_wrench.register(_numbers, _of_numbers)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import drag
+from hydromechs.model import Origin, drag
 from hydromechs.spatial import axis_frame, norm, skew
 from hydromechs.values import Array, Scalar
 
@@ -87,13 +87,16 @@ def _(element: drag.Ellipsoid, V_r: Array, density: Scalar) -> Array:
 @drag_matrix.register
 def _(element: drag.Damping, V_r: Array, density: Scalar) -> Array:
     """D + Q diag(|ν|) + coupled terms; symmetric only where the coefficients are."""
+    origin = element.origin
+    X = None if origin == Origin() else _to_frame(origin.R, np.array(origin.xyz))
+    V_r = V_r if X is None else X @ V_r
     linear, quadratic = (A if A.ndim == 2 else np.diag(A) for A in map(np.array, (element.linear, element.quadratic)))
     out = [[linear[i, j] + quadratic[i, j] * abs(V_r[j]) for j in range(6)] for i in range(6)]
     for name, coefficient in element.coupled:
         row = "XYZKMN".index(name[0])
         first, second = ("uvwpqr".index(name[k]) for k in (2, 4))
         out[row][second] = out[row][second] + coefficient * abs(V_r[first])
-    return np.array(out)
+    return np.array(out) if X is None else X.T @ np.array(out) @ X
 
 
 @drag_matrix.register
@@ -107,6 +110,11 @@ def _(element: drag.Foil, V_r: Array, density: Scalar) -> Array:
     lift = element.lift_slope * u * w / U
     resistance = element.drag_parallel * U + (element.drag_normal - element.drag_parallel) * w * w / U
     return (0.5 * density * element.area) * (a.T @ np.array([[resistance, -lift], [lift, resistance]]) @ a)
+
+
+def _to_frame(R: Array, x: Array) -> Array:
+    """Takes the velocity of a body to that of its frame at x with the axes R, in these axes, shape (6, 6)."""
+    return np.concatenate([R.T @ _point(x), np.concatenate([np.zeros((3, 3)), R.T], axis=1)])
 
 
 def _point(x: Array) -> Array:

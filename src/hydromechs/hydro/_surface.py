@@ -38,6 +38,7 @@ __all__ = [
     "crossing",
     "ellipsoid_wet",
     "ellipsoid_wetting",
+    "has_hull",
     "hull_cells",
     "hull_length",
     "immersion",
@@ -124,15 +125,16 @@ def hull_cells(body: Body) -> tuple[Cell, ...]:
     hydro = body.hydro
     if hydro is None:
         return ()
-    volume, center = 0.0, (0.0, 0.0, 0.0)  # of hydrodynamics of the user's own
+    volume, center, displaces = 0.0, (0.0, 0.0, 0.0), False  # of custom hydrodynamics
     if isinstance(hydro, Hydro):
         volume, center = hydro.volume, hydro.buoyancy_center
-        if not (volume or hydro.drag or hydro.added_mass):
+        displaces = not isinstance(volume, float | int) or volume > 0.0  # an open volume is a symbol; plants check its value
+        if not (displaces or hydro.drag or hydro.added_mass):
             return ()
     cells = [cell for shape in body.shapes for cell in _cells(shape)]
     total = sum(cell.weight for cell in cells)
     if not total > 0.0:
-        if not volume > 0.0:
+        if not displaces:
             raise ValueError(
                 f"body {body.name!r} has neither shapes nor a volume, so it is not known when it is under water; "
                 "give it a box, sphere, cylinder or capsule"
@@ -140,12 +142,17 @@ def hull_cells(body: Body) -> tuple[Cell, ...]:
         radius = (0.75 * volume / math.pi) ** (1.0 / 3.0)
         return (EllipsoidCell(origin=Origin(center), weight=1.0, axes=(radius, radius, radius)),)
     centroid = sum(cell.weight / total * np.array(cell.origin.xyz) for cell in cells)
-    shift = np.array(center) - centroid if volume > 0.0 else np.zeros(3)
+    shift = np.array(center) - centroid if displaces else np.zeros(3)
     return tuple(
         replace(cell, weight=cell.weight / total, origin=Origin(tuple(cell.origin.xyz + shift), cell.origin.rpy))
         for cell in cells
         if cell.weight > 0.0
     )
+
+
+def has_hull(body: Body) -> bool:
+    """True if shapes of a body, not its volume, give the geometry that the surface cuts."""
+    return any(cell.weight > 0.0 for shape in body.shapes for cell in _cells(shape))
 
 
 @singledispatch

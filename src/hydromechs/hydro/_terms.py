@@ -8,13 +8,26 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature, noted
-from hydromechs.model import Body, Hydro, Model, added_mass_matrix
+from hydromechs.model import Body, Hydro, Model, World, added_mass_matrix
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, Scalar
 
 from ._added_mass import fluid_acceleration_force
+from ._around import (
+    Around,
+    Flow,
+    WetStrip,
+    added_mass_force,
+    drag_of,
+    hull_points,
+    mean_of,
+    relative_velocity,
+    stirring,
+    wet_hull,
+)
 from ._drag import drag_wrench
 from ._drag_matrix import drag_matrix
+from ._sampling import AddedMassAt, Sampling
 from ._surface import crossing, hull_cells, hull_length, immersion, wetting
 
 __all__ = [
@@ -22,20 +35,31 @@ __all__ = [
     "Motion",
     "added_inertias",
     "added_mass",
+    "added_mass_reaction",
+    "added_parts",
     "body_motions",
     "crossing_loss",
     "crossing_wrench",
     "displaced_mass",
+    "fluid_energy",
+    "motion_in",
+    "moving_buoyancy",
+    "still_buoyancy",
     "total_buoyancy",
     "viscous_matrix",
+    "viscous_power",
     "viscous_wrench",
     "water_potential",
     "water_wrench",
+    "wetted",
 ]
 
 
 class Motion(NamedTuple):
-    """Motion of one body and of the water around it, in body axes at the body origin."""
+    """Motion of one body and of the water around it, in body axes at the body origin.
+
+    Water whose motion varies over the body counts with its mean over the hull, see `Sampling`.
+    """
 
     velocity: Array
     """Velocity relative to the water V_r [m/s, rad/s], shape (6,)."""
@@ -61,13 +85,15 @@ class Motion(NamedTuple):
     """Factor of the force while the wet part changes, see `Crossing` [1/s]."""
     loss: Scalar = 0.0
     """Factor of the energy lost meanwhile [1/s]."""
+    around: Around | None = None
+    """The water at the places of the body's elements; None where it moves alike all over the body."""
 
 
 class LocalSurface(NamedTuple):
     """The free surface near one body."""
 
     elevation: Scalar
-    """Height over its mean [m]."""
+    """Height above the world's origin [m]."""
     down: Array
     """Unit vector across it, into the water, in world axes, shape (3,)."""
     depth_rate: Scalar
@@ -119,6 +145,43 @@ def body_motions(
     return out
 
 
+def motion_in(sampling: Sampling, V: Array, flows: Sequence[Flow], R_WB: Array, p_WB: Array, world: World) -> Motion:
+    """Motion of a body under water whose motion varies over it.
+
+    Args:
+        sampling: Where it feels the water.
+        V: Its velocity in the world, in body axes, shape (6,).
+        flows: The water at the points of `sampling`, in body axes.
+        R_WB: Its axes in the world, shape (3, 3).
+        p_WB: Its origin in the world [m], shape (3,).
+        world: Directions and density.
+    """
+    around = Around(sampling, V, tuple(flows), hull_points(sampling, flows))
+    a_fg = mean_of(sampling.mean, lambda i: flows[i].a_fg)
+    V_r = relative_velocity(around, sampling.mean)
+    return Motion(V_r, a_fg, R_WB, p_WB, world.down @ p_WB, world.water_density, around=around)
+
+
+def wetted(body: Body, motion: Motion, strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]], gravity: Scalar) -> Motion:
+    """The same for a body at the free surface.
+
+    Args:
+        body: The body.
+        motion: Its motion under water.
+        strips: The wet parts of its hull.
+        a_fg: Acceleration of the water less that of gravity at the points of each, in body axes [m/s²], shape (3,) each.
+        gravity: Acceleration of gravity [m/s²].
+    """
+    assert motion.around is not None
+    wet, head, rate, moment = 0.0, 0.0, 0.0, np.zeros(3)
+    for strip in strips:
+        wet, head, rate = wet + strip.share * strip.fraction, head + strip.share * strip.head, rate + strip.share * strip.rate
+        moment = moment + strip.share * strip.moment
+    push, loss = crossing(hull_length(hull_cells(body)), rate, gravity)
+    around = motion.around._replace(hull=wet_hull(strips, a_fg))
+    return motion._replace(wet=wet, wet_moment=moment, head=head, wet_rate=rate, push=push, loss=loss, around=around)
+
+
 def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
     """Mass of the displaced water [kg] and its first moment about the body origin in body axes [kg·m], shape (3,).
 
@@ -137,9 +200,43 @@ def _displaced(body: Body, motion: Motion) -> tuple[Scalar, Array]:
 
 
 def total_buoyancy(body: Body, motion: Motion) -> Array:
-    """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (eqs. 23-27 of 1995), shape (6,)."""
-    mass, moment = _displaced(body, motion)
-    return np.concatenate([mass * motion.a_fg, cross(moment, motion.a_fg)])
+    """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (eqs. 23-27 of 1995), shape (6,).
+
+    Where the water's motion varies over the body, at each point of its hull.
+    """
+    if motion.around is None:
+        mass, moment = _displaced(body, motion)
+        return np.concatenate([mass * motion.a_fg, cross(moment, motion.a_fg)])
+    mass, _ = displaced_mass(body, motion.density)
+    F = np.zeros(6)
+    for point in motion.around.hull:
+        F = F + mass * np.concatenate([point.part * point.a_fg, cross(point.moment, point.a_fg)])
+    return F
+
+
+def still_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
+    """Buoyancy in water that does not accelerate, −m_f g at the centre of what is displaced [N, N·m], shape (6,).
+
+    Args:
+        body: The body.
+        motion: Its motion.
+        gravity_B: Acceleration of gravity in body axes [m/s²], shape (3,).
+    """
+    return total_buoyancy(body, motion._replace(a_fg=-gravity_B, around=None))
+
+
+def moving_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
+    """Force of the acceleration of the displaced water, m_f a_f: of Froude and Krylov in waves [N, N·m], shape (6,).
+
+    Args:
+        body: The body.
+        motion: Its motion.
+        gravity_B: Acceleration of gravity in body axes [m/s²], shape (3,).
+    """
+    if motion.around is None:
+        return total_buoyancy(body, motion._replace(a_fg=motion.a_fg + gravity_B))
+    hull = tuple(point._replace(a_fg=point.a_fg + gravity_B) for point in motion.around.hull)
+    return total_buoyancy(body, motion._replace(around=motion.around._replace(hull=hull)))
 
 
 def water_potential(body: Body, motion: Motion) -> Scalar:
@@ -185,7 +282,10 @@ def crossing_wrench(body: Body, motion: Motion) -> Array:
     """
     if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
         return np.zeros(6)
-    return -motion.push * (_under_water(body.hydro, motion.density) @ motion.velocity)
+    total = np.zeros(6)
+    for M_A, V_r in _momenta(body, motion):
+        total = total + M_A @ V_r
+    return -motion.push * total
 
 
 def crossing_loss(body: Body, motion: Motion) -> Scalar:
@@ -195,7 +295,79 @@ def crossing_loss(body: Body, motion: Motion) -> Scalar:
     """
     if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
         return 0.0
-    return motion.loss * (motion.velocity @ (_under_water(body.hydro, motion.density) @ motion.velocity))
+    total: Scalar = 0.0
+    for M_A, V_r in _momenta(body, motion):
+        total = total + V_r @ (M_A @ V_r)
+    return motion.loss * total
+
+
+def _momenta(body: Body, motion: Motion) -> list[tuple[Array, Array]]:
+    """Added masses of a body that is all under water, and the velocities relative to the water that they feel."""
+    assert isinstance(body.hydro, Hydro)
+    if motion.around is None:
+        return [(_under_water(body.hydro, motion.density), motion.velocity)]
+    around = motion.around
+    return [(item.matrix, relative_velocity(around, item.shares)) for item in around.sampling.added_mass]
+
+
+def added_parts(body: Body, motion: Motion) -> list[AddedMassAt]:
+    """Added masses of a body in water whose motion varies over it, those of what is wet.
+
+    Args:
+        body: The body.
+        motion: Its motion, with the water around it.
+    """
+    assert motion.around is not None
+    sampling = motion.around.sampling
+    if not isinstance(body.hydro, Hydro):
+        return [AddedMassAt(added_mass(body, motion), sampling.mean)]
+    if motion.wet_moment is None:
+        return list(sampling.added_mass)
+    return [AddedMassAt(item.matrix * motion.wet, item.shares) for item in sampling.added_mass]
+
+
+def added_mass_reaction(body: Body, motion: Motion, a: Array) -> tuple[Array, Scalar]:
+    """Force of the added mass on a body in water whose motion varies over it, and what it draws from the moving water.
+
+    With the force F_i of each part, its velocity V_ri and energy T_i, the second is Σ F_i · V + dT_i/dt [W].
+
+    Args:
+        body: The body.
+        motion: Its motion, with the water around it.
+        a: a' of the body, its acceleration less that of gravity as derivatives of numbers, shape (6,).
+
+    Returns:
+        Wrench [N, N·m], shape (6,), and power [W].
+    """
+    assert motion.around is not None
+    around, total = motion.around, np.zeros(6)
+    power: Scalar = 0.0
+    for item in added_parts(body, motion):
+        F = added_mass_force(around, item) - item.matrix @ a
+        V_r = relative_velocity(around, item.shares)
+        total = total + F
+        power = power + F @ (around.V - V_r) - stirring(around, item)
+    if motion.wet_moment is not None and isinstance(body.hydro, Hydro):
+        total = total + crossing_wrench(body, motion)
+        for M_A, V_r in _momenta(body, motion):
+            power = power - motion.push * ((M_A @ V_r) @ (around.V - V_r))
+    return total, power
+
+
+def fluid_energy(body: Body, motion: Motion) -> Scalar:
+    """Kinetic energy of the water that moves with a body, ½ Σ V_rᵀ M_A V_r [J].
+
+    Args:
+        body: The body.
+        motion: Its motion.
+    """
+    if motion.around is None:
+        return 0.5 * (motion.velocity @ (added_mass(body, motion) @ motion.velocity))
+    total: Scalar = 0.0
+    for item in added_parts(body, motion):
+        V_r = relative_velocity(motion.around, item.shares)
+        total = total + 0.5 * (V_r @ (item.matrix @ V_r))
+    return total
 
 
 def viscous_wrench(body: Body, motion: Motion) -> Array:
@@ -205,9 +377,32 @@ def viscous_wrench(body: Body, motion: Motion) -> Array:
     if not isinstance(body.hydro, Hydro):
         return _shaped(body, motion, "wrench", (6,))
     F = np.zeros(6)
-    for element in body.hydro.drag:
-        F = F + drag_wrench(element, motion.velocity, motion.density)
+    for part, _ in _drags(body.hydro, motion):
+        F = F + part
     return F if motion.wet_moment is None else F * motion.wet
+
+
+def _drags(hydro: Hydro, motion: Motion) -> list[tuple[Array, Array]]:
+    """Wrench of each element of drag of a body that is all under water, and its velocity relative to its water."""
+    if motion.around is not None:
+        return [drag_of(motion.around, item, motion.density) for item in motion.around.sampling.drag]
+    return [(drag_wrench(element, motion.velocity, motion.density), motion.velocity) for element in hydro.drag]
+
+
+def viscous_power(body: Body, motion: Motion, drag: Array) -> Scalar:
+    """Power of drag, damping and lift relative to the water, which is lost to it: Σ F · V_r [W].
+
+    Args:
+        body: The body.
+        motion: Its motion.
+        drag: Their wrench, see `viscous_wrench`, shape (6,).
+    """
+    if motion.around is None or not isinstance(body.hydro, Hydro):
+        return drag @ motion.velocity
+    total: Scalar = 0.0
+    for F, V_r in _drags(body.hydro, motion):
+        total = total + F @ V_r
+    return total if motion.wet_moment is None else total * motion.wet
 
 
 def viscous_matrix(body: Body, motion: Motion) -> Array:
@@ -256,10 +451,17 @@ def added_inertias(model: Model, motions: Sequence[Motion]) -> list[Array | None
 def water_wrench(body: Body, motion: Motion, M_A: Array) -> Array:
     """All of the water's force on a body but −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
 
+    Where the water's motion varies over the body it is all but −M_A a': the rest is that of each element in its own water.
+
     Args:
         body: The body.
         motion: Its motion.
         M_A: Its added mass, shape (6, 6).
     """
+    if motion.around is not None:
+        F = total_buoyancy(body, motion) + viscous_wrench(body, motion)
+        for item in added_parts(body, motion):
+            F = F + added_mass_force(motion.around, item)
+        return F if motion.wet_moment is None else F + crossing_wrench(body, motion)
     F = fluid_acceleration_force(M_A, _displaced(body, motion), motion.a_fg) + viscous_wrench(body, motion)
     return F if motion.wet_moment is None else F + crossing_wrench(body, motion)

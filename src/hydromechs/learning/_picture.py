@@ -72,6 +72,7 @@ class Picture:
             self._page = LivePage(
                 model, self._scene(world), environment=arena.plant.environment, actuators=arena.worlds.commands
             )
+            self._page.open()
             print(f"the world is at {self._page.url}")
         t, command = float(arena.worlds.t[world]), np.asarray(arena.worlds.command[world])
         self._page.pose(t, *self._bodies(world), command, np.zeros(3))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hydromechs.errors import ModelError, ScenarioError, StudyError
-from hydromechs.formats import import_file, is_robot_file, load_file
+from hydromechs.formats import import_file, is_robot_file, load_file, refuse_options
 from hydromechs.model import Model
-from hydromechs.model.code import named_joints, run_joint_code
+from hydromechs.model.code import run_joint_code
 from hydromechs.values import is_path, nearest
 
 from ._chains import snake, umbilical
@@ -65,18 +65,18 @@ def model_path(name: str) -> str:
     return str(files(__package__) / "models" / f"{name}.yaml")
 
 
-def load(source: str | os.PathLike, *, code: bool = True) -> Model:
-    """The model of a library name or of a file.
+def load(source: str | os.PathLike, *, code: bool = False, **options: Any) -> Model:
+    """Load the model of a library name or of a file.
 
     Args:
         source: A name such as "tiburon_titan2", or the path of a file (it has a folder or an ending in it).
-        code: Whether Python code that the file names, joints of its author's own, may be run; it is refused otherwise.
+        code: True to run the Python code that the file names (custom joints). Otherwise such a file raises
+            `CodeNotAllowed`. Library models are part of this package and need no permission.
+        options: Options of `hydromechs.import_file` for a robot description: packages, folders, base, placeholders, arguments.
     """
-    model = load_file(os.fspath(source) if is_path(source) else model_path(str(source)))
-    if not code and named_joints(model):
-        names = ", ".join(named_joints(model))
-        raise ModelError(str(source), [f"it runs Python code ({names}); read it, then load it with code=True"])
-    return run_joint_code(model)
+    if not is_path(source):
+        return run_joint_code(load_file(model_path(str(source)), code=True, **options))
+    return run_joint_code(load_file(os.fspath(source), code=code, **options))
 
 
 def scenario_names() -> tuple[str, ...]:
@@ -104,15 +104,17 @@ def scenario_file(source: str | os.PathLike) -> str:
     return os.fspath(source) if is_path(source) else scenario_path(str(source))
 
 
-def load_scenario(source: str | os.PathLike) -> Scenario:
-    """The scenario of a library name or of a file.
+def load_scenario(source: str | os.PathLike, *, code: bool = False) -> Scenario:
+    """Load the scenario of a library name or of a file; loading runs no code.
 
     Args:
         source: A name such as "sinking_chain", or the path of a file (it has a folder or an ending in it).
+        code: True if the Python code that the file and its models name (controllers, components, joints) may run when the
+            scenario is run. Otherwise running it raises `CodeNotAllowed`.
     """
     from hydromechs.formats import load_scenario_file  # needs the simulation
 
-    return load_scenario_file(scenario_file(source), load, load_vehicle)
+    return load_scenario_file(scenario_file(source), load, load_vehicle, code=code or not is_path(source))
 
 
 def study_names() -> tuple[str, ...]:
@@ -148,29 +150,22 @@ def load_vehicle(name: str) -> Scenario:
 
     if name not in plant_names():
         raise ScenarioError(name, [_unknown("vehicle", name, plant_names())])
-    return load_scenario_file(str(files(__package__) / "vehicles" / f"{name}.yaml"), load, load_vehicle)
+    return load_scenario_file(str(files(__package__) / "vehicles" / f"{name}.yaml"), load, load_vehicle, code=True)
 
 
-def load_plant(source: str | os.PathLike) -> Plant:
+def load_plant(source: str | os.PathLike, *, code: bool = False, **options: Any) -> Plant:
     """A vehicle with its actuators, in still water: `hydromechs.Simulation(load_plant("tiburon_titan2"))` runs.
 
     Args:
         source: One of `plant_names()`, the path of a scenario file, whose plant is given, or a robot description of another
             program with the actuators that it has.
+        code: True to run the Python code that a scenario file names; otherwise such a file raises `CodeNotAllowed`.
+        options: Options of `hydromechs.import_file` for a robot description: packages, folders, base, placeholders, arguments.
     """
     if is_path(source) and is_robot_file(source):
-        return _imported_plant(os.fspath(source))
-    return (load_scenario(source) if is_path(source) else load_vehicle(str(source))).plant
+        from hydromechs.formats import robot_plant
 
-
-def _imported_plant(path: str) -> Plant:
-    """The plant of a robot description: its actuators, friction and stops."""
-    from hydromechs.actuation import JointDrive, Thruster
-    from hydromechs.simulation import Plant, components_of
-
-    imported = import_file(path)
-    thrusters = [c for c in imported.components if isinstance(c, Thruster)]
-    driven = {c.joint: c.drive for c in imported.components if isinstance(c, JointDrive)}
-    others = [c for c in imported.components if not isinstance(c, Thruster | JointDrive)]
-    acting = components_of(imported.model, thrusters=thrusters, drives=driven, components=others)
-    return Plant(model=imported.model, components=acting)
+        imported = import_file(os.fspath(source), **options)
+        return robot_plant(imported.model, imported.components).plant
+    refuse_options(source, options)
+    return (load_scenario(source, code=code) if is_path(source) else load_vehicle(str(source))).plant

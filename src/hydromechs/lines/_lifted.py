@@ -20,7 +20,7 @@ NUMBERS = ("weight", "x", "y", "z", "height")
 class LiftedLine(Component):
     """The end of a slack line that hangs down from a vehicle to the ground, or to where it floats.
 
-        F = −w (h − h₀) ẑ   at the place where it is fastened, with the height h of the body's origin
+        F = −w (h − h₀) ẑ   at the place where it is fastened, with the height h of that place
 
     Its numbers are held inputs "weight", "x", "y", "z" and "height": they can be changed during a run, and be identified. What
     hangs at h₀ belongs to the weight of the vehicle.
@@ -37,7 +37,7 @@ class LiftedLine(Component):
     place: Vector3 = (0.0, 0.0, 0.0)
     """Where it is fastened, in the body's axes [m], shape (3,)."""
     height: Finite = 0.0
-    """h₀, height of the body's origin at which the line pulls with nothing [m]."""
+    """h₀, height of that place at which the line pulls with nothing [m]."""
 
     outputs = (Output("lifted_weight", "N", "weight of what is lifted of the line, besides that at its reference height"),)
 
@@ -58,6 +58,7 @@ class LiftedLine(Component):
         """The weight, at its place."""
         k = now.model.body_index(self.body)
         down = np.asarray(now.model.world.down)
-        lifted = u["weight"] * (-(down @ now.p_WB[k]) - u["height"])
-        f, r = now.R_WB[k].T @ (lifted * down), np.array([u["x"], u["y"], u["z"]])
+        r = np.array([u["x"], u["y"], u["z"]])
+        lifted = u["weight"] * (-(down @ (now.p_WB[k] + now.R_WB[k] @ r)) - u["height"])
+        f = now.R_WB[k].T @ (lifted * down)
         return Action(forces=[Wrench(k, np.concatenate([f, np.cross(r, f)]))], record={"lifted_weight": lifted})

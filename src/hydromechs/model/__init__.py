@@ -3,7 +3,8 @@
 from hydromechs.errors import Fault
 
 from . import added_mass, component, drag, joints, shapes, visual
-from ._added_mass_matrix import added_mass_matrix
+from ._added_mass_matrix import added_mass_matrix, added_mass_strips
+from ._attach import attach
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._mechanism import dry_faults
@@ -54,6 +55,8 @@ __all__ = [
     "World",
     "added_mass",
     "added_mass_matrix",
+    "added_mass_strips",
+    "attach",
     "body_faults",
     "component",
     "definition",

@@ -21,8 +21,9 @@ from hydromechs.spatial import Path, Turn, axis_frame
 from hydromechs.values import Array, Scalar
 
 from . import added_mass
+from ._placement import Origin
 
-__all__ = ["added_mass_matrix"]
+__all__ = ["added_mass_matrix", "added_mass_strips"]
 
 
 @singledispatch
@@ -34,12 +35,12 @@ def added_mass_matrix(element: Any, density: Scalar) -> Array:
 @added_mass_matrix.register
 def _(element: added_mass.Matrix, density: Scalar) -> Array:
     A = np.array(element.matrix)
-    return 0.5 * (A + A.T)
+    return _referred(0.5 * (A + A.T), element.origin)
 
 
 @added_mass_matrix.register
 def _(element: added_mass.Diagonal, density: Scalar) -> Array:
-    return np.diag(element.diagonal)
+    return _referred(np.diag(element.diagonal), element.origin)
 
 
 @added_mass_matrix.register
@@ -55,17 +56,46 @@ def _(element: added_mass.Ellipsoid, density: Scalar) -> Array:
 
 @added_mass_matrix.register
 def _(element: added_mass.Cylinder, density: Scalar) -> Array:
-    R, foot, start, end = axis_frame(element.start, element.end)
-    r, length, middle = element.radius, end - start, 0.5 * (start + end)
-    across = np.pi * r**2 * length
-    about = across * length**2 / 12.0
-    matrix = np.diag([across, across, 8.0 / 3.0 * r**3, about, about, 0.0])
-    return density * _moved(matrix, R, foot + middle * R[:, 2])
+    return added_mass_strips(element, density)[0]
 
 
 @added_mass_matrix.register
 def _(element: added_mass.Box, density: Scalar) -> Array:
     return density * _moved(np.diag(box_coefficients(element.size)), element.origin.R, element.origin.xyz)
+
+
+def added_mass_strips(element: added_mass.Cylinder, density: Scalar, count: int = 1, *, points: int = 1) -> list[Array]:
+    """Added mass of equal lengths of a cylinder, from `start` to `end`; they add up to that of the whole.
+
+    With two points each length is halved into masses at ±1/√12 of it from its middle, which have its moment of inertia.
+
+    Args:
+        element: The cylinder.
+        density: Density of the water [kg/m³].
+        count: Number of lengths.
+        points: Masses for each length, 1 or 2; the discs at the ends belong to the first and the last.
+
+    Returns:
+        Matrices about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6) each.
+    """
+    R, foot, start, end = axis_frame(element.start, element.end)
+    r, length = element.radius, (end - start) / count
+    across = np.pi * r**2 * length / points
+    about = across * length**2 / 12.0 if points == 1 else 0.0
+    cuts = [start * (1.0 - k / count) + end * (k / count) for k in range(count + 1)]
+    away = [0.0] if points == 1 else [-length / 12.0**0.5, length / 12.0**0.5]
+    stations = [0.5 * (cuts[k] + cuts[k + 1]) + x for k in range(count) for x in away]
+    out = []
+    for k, s in enumerate(stations):
+        discs = (k == 0) + (k == len(stations) - 1)
+        matrix = np.diag([across, across, 0.5 * discs * (8.0 / 3.0 * r**3), about, about, 0.0])
+        out.append(density * _moved(matrix, R, foot + s * R[:, 2]))
+    return out
+
+
+def _referred(matrix: Array, origin: Origin) -> Array:
+    """A 6×6 matrix about an origin on the body, about the body origin; untouched where these are the same."""
+    return matrix if origin == Origin() else _moved(matrix, origin.R, origin.xyz)
 
 
 def _moved(matrix: Array, R: Array, p: Array | Sequence[float]) -> Array:

@@ -14,6 +14,7 @@ from hydromechs.spatial import tensor_matrix
 from hydromechs.values import field_faults, field_texts, is_finite, plain, unit_in
 
 from . import added_mass, drag, shapes, visual
+from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._own_joint_checks import own_joint_faults
 from ._placement import Mdh, Origin
@@ -254,7 +255,7 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None) -> None:
         before = len(c.found)
         _added_mass(c, ("hydro", "added_mass", i), element)
         clean = clean and len(c.found) == before
-    given = given_added_mass(hydro)
+    given = given_added_mass(hydro) if clean else np.zeros((6, 6))
     shaped = any(not isinstance(e, added_mass.Matrix | added_mass.Diagonal) for e in hydro.added_mass)
     if clean and not is_small(given):
         c.add(("hydro", "added_mass"), f"added mass has an entry of {np.abs(given).max():.6g}, {TOO_LARGE}")
@@ -283,17 +284,15 @@ def given_added_mass(hydro: Hydro) -> np.ndarray:
     """Sum of the added masses that are given as numbers, shape (6, 6)."""
     total = np.zeros((6, 6))
     for element in hydro.added_mass:
-        if isinstance(element, added_mass.Matrix):
-            total += np.array(element.matrix)
-        elif isinstance(element, added_mass.Diagonal):
-            total += np.diag(element.diagonal)
+        if isinstance(element, added_mass.Matrix | added_mass.Diagonal):
+            total += added_mass_matrix(element, 0.0)
     return total
 
 
 def _element(c: _Collector, path: tuple, element: object, remedies: dict[str, str] | None = None) -> None:
     """What elements of added mass and drag share: their fields, an origin, the two ends of a cylinder."""
     c.fields(path, element, remedies)
-    if isinstance(element, added_mass.Ellipsoid | added_mass.Box | drag.Box | drag.Ellipsoid):
+    if hasattr(element, "origin"):
         c.placement((*path, "origin"), element.origin)
     if isinstance(element, added_mass.Cylinder | drag.Cylinder) and element.start == element.end:
         c.add(path, f"{_dotted(path)}: the cylinder has no length, both ends are at {plain(element.start)}")

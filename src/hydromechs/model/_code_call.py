@@ -15,12 +15,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from hydromechs.errors import words_of
+from hydromechs.errors import CodeNotAllowed, words_of
 from hydromechs.values import nearest
 
 from ._code_look import DERIVED, NOTHING, call_faults, code_fault
 
-__all__ = ["PREFIX", "CodeError", "called", "kind_of", "module_kept", "named_code"]
+__all__ = ["PREFIX", "CodeError", "called", "is_foreign", "kind_of", "module_kept", "named_code"]
 
 PREFIX = "hydromechs_code_"
 """What names of modules begin with that are files somewhere."""
@@ -63,6 +63,16 @@ def _module(path: str, key: str) -> Any:
     return module
 
 
+def is_foreign(reference: str) -> bool:
+    """True if a reference names code outside this package.
+
+    Args:
+        reference: "package.module:Name" or "path/file.py:Name".
+    """
+    module = reference.rpartition(":")[0]
+    return module.endswith(".py") or module.partition(".")[0] != "hydromechs"
+
+
 class CodeError(ValueError):
     """What is wrong with code that is named, in words."""
 
@@ -73,8 +83,11 @@ def named_code(
     known: Mapping[str, Callable[..., Any]],
     file: str,
     module_of: Callable[[str], Any] = module_afresh,
+    locked: str = "",
 ) -> Callable[..., Any]:
-    """The class or function that a reference names, imported; raises `CodeError`.
+    """Import the class or function that a reference names; raises `CodeError`, or `CodeNotAllowed` for code that is locked.
+
+    This is the one place that imports code named by a file.
 
     Args:
         reference: "package.module:Name" or "path/file.py:Name", or a name of the library.
@@ -82,9 +95,12 @@ def named_code(
         known: Names of the library.
         file: What paths are relative to, for the message.
         module_of: Gives the module in a file.
+        locked: Place in a file that names it, if the file's code may not run: only this package's own code is imported.
     """
     if reference in known:
         return known[reference]
+    if locked and is_foreign(reference):
+        raise CodeNotAllowed([f"{what} {reference!r} in {locked}"])
     module, colon, name = reference.rpartition(":")
     if not colon:
         raise CodeError(code_fault(reference, what, known) or "cannot be found")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hydromechs import files
 from hydromechs.values import nearest
 
 from . import joints
@@ -83,8 +84,10 @@ def _read(module: str) -> ast.Module | str | None:
         if source.suffix != ".py":
             return None
     try:
-        return ast.parse(source.read_text(encoding="utf-8"), str(source))
-    except (SyntaxError, UnicodeDecodeError) as e:
+        return ast.parse(files.read_text(source), str(source))
+    except (RecursionError, MemoryError):
+        return f"{module!r} is nested too deeply to be read"
+    except (SyntaxError, ValueError, OSError) as e:
         return f"{module!r} cannot be read as Python: {e}"
 
 

@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.errors import Fault, ModelError, UnsupportedFeature
+from hydromechs.errors import CodeNotAllowed, Fault, ModelError, UnsupportedFeature
 from hydromechs.values import Array
 
 from . import joints
 from ._body import Body
-from ._code_call import PREFIX, CodeError, called, kind_of, module_kept, named_code
+from ._code_call import PREFIX, CodeError, called, is_foreign, kind_of, module_kept, named_code
 from ._code_look import JOINT, class_constants, joint_fault, parameter_faults
 from ._model import Model
 
-__all__ = ["JointSpec", "joint_code_faults", "joint_type", "named_joints", "run_joint_code"]
+__all__ = ["JointSpec", "joint_code_faults", "joint_type", "locked_joints", "named_joints", "run_joint_code"]
 
 COMMON = tuple(f.name for f in fields(joints.OwnJoint))
 """Fields that every joint of a user's own has."""
@@ -39,6 +39,8 @@ class JointSpec(joints.OwnJoint):
     """Class of the joint: "package.module:Name" or "path/file.py:Name"."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     """Values of its own fields, by name."""
+    locked: str = field(default="", compare=False, repr=False)
+    """Place in a file that names it, as "rail.yaml, line 6", if the file's code may not run; empty otherwise."""
 
     stands_in = True
 
@@ -97,9 +99,10 @@ class JointSpec(joints.OwnJoint):
         return np.zeros(self.nv)
 
     def make(self) -> joints.OwnJoint:
-        """The joint; imports its code and raises `CodeError` where that is not good."""
-        target = named_code(self.type, "joint", {}, "the model file", module_kept)
-        if not (inspect.isclass(target) and issubclass(target, joints.OwnJoint)):
+        """Import the class and build the joint; raises `CodeError` for a bad class, `CodeNotAllowed` for one that is locked."""
+        target = named_code(self.type, "joint", {}, "the model file", module_kept, self.locked)
+        # a stand-in that names a stand-in would get code past the permission of the file
+        if not (inspect.isclass(target) and issubclass(target, joints.OwnJoint)) or issubclass(target, JointSpec):
             raise CodeError(JOINT.format(self.type, kind_of(target)))
         given = {name: getattr(self, name) for name in COMMON}
         out = called(self.type, target, {**given, **self.parameters})
@@ -158,6 +161,20 @@ def named_joints(model: Model) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spec.type for body in model.bodies for _, spec in _specs(body)))
 
 
+def locked_joints(model: Model) -> list[str]:
+    """Return the third-party joints of a model that may not run, each with its place in a file.
+
+    Args:
+        model: The model.
+    """
+    return [
+        f"body {body.name!r}: {'.'.join(map(str, at))}.type {spec.type!r} in {spec.locked}"
+        for body in model.bodies
+        for at, spec in _specs(body)
+        if spec.locked and is_foreign(spec.type)
+    ]
+
+
 def joint_code_faults(model: Model) -> list[Fault]:
     """What is wrong with the code of joints that a model names, as far as can be seen without running it.
 
@@ -177,13 +194,18 @@ def joint_code_faults(model: Model) -> list[Fault]:
 
 
 def run_joint_code(model: Model) -> Model:
-    """The model with joints in place of what names them: runs their code. Raises `ModelError` where they are not good.
+    """The model with joints in place of what names them: runs their code.
+
+    Raises `ModelError` where they are not good, `CodeNotAllowed` where their code may not run.
 
     Args:
         model: The model.
     """
     if not named_joints(model):
         return model
+    locked = locked_joints(model)
+    if locked:
+        raise CodeNotAllowed(locked)
     faults, bodies = joint_code_faults(model), []
     if faults:
         raise ModelError(model.name, faults)

@@ -252,6 +252,15 @@ class Model:
         return tuple(out)
 
     @cached_property
+    def scenery(self) -> tuple[bool, ...]:
+        """True for each body of a tree in which nothing can move, in a model in which something else can."""
+        roots: list[int] = []
+        for i, parent in enumerate(self.parent):
+            roots.append(i if parent < 0 else roots[parent])
+        moving = {root for root, moves in zip(roots, self.moves, strict=True) if moves}
+        return tuple(bool(moving) and root not in moving for root in roots)
+
+    @cached_property
     def wet(self) -> bool:
         """Whether any body has hydrodynamics."""
         return any(b.hydro is not None for b in self.bodies)

@@ -13,10 +13,12 @@ __all__ = ["Box", "Cylinder", "Diagonal", "Ellipsoid", "Matrix", "Sphere"]
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A full symmetric 6×6 added mass about the body origin, positive, linear first."""
+    """A full symmetric 6×6 added mass about its origin, in its axes, positive, linear first."""
 
     matrix: Matrix6
     """Symmetric added mass, positive, linear first: 6 rows of 6 [kg, kg·m, kg·m²], shape (6, 6)."""
+    origin: Origin = field(default_factory=Origin)
+    """Point and axes on the body to which the matrix refers; defaults to the body frame."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "added_mass")
@@ -24,10 +26,12 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """A diagonal added mass about the body origin, positive, linear first."""
+    """A diagonal added mass about its origin, in its axes, positive, linear first."""
 
     diagonal: Vector6
     """Diagonal of the added mass, positive, linear first [kg, kg·m²], shape (6,)."""
+    origin: Origin = field(default_factory=Origin)
+    """Point and axes on the body to which the diagonal refers; defaults to the body frame."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "added_mass")

@@ -280,12 +280,12 @@ class FrameNow:
     @property
     def v_water(self) -> Array:
         """Velocity of the undisturbed water there, in world axes [m/s], shape (3,)."""
-        return self.now.water.velocity_at(self.body, self.now.R_WB[self.body] @ self.p_B)
+        return self.now.water.on_body(self.body, self.p_B).velocity
 
     @property
     def depth(self) -> Scalar | None:
         """Depth below the free surface [m]; None where the water has no surface."""
-        return self.now.water.depth_at(self.body, self.now.R_WB[self.body] @ self.p_B)
+        return self.now.water.on_body(self.body, self.p_B).depth
 
     def force(self, f: Array, torque: Array | None = None) -> Wrench:
         """A force at its origin, and a torque, on its body.
@@ -342,11 +342,8 @@ class WaterNow(Protocol):
     def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
         """Height of the waves over a place p [m], shape (3,), above the mean surface [m], and its rate there [m/s]."""
 
-    def velocity_at(self, body: int, away: Array) -> Array:
-        """Velocity at a place `away` from a body's origin, both in world axes [m/s], shape (3,)."""
-
-    def depth_at(self, body: int, away: Array) -> Scalar | None:
-        """Depth of such a place below the free surface [m]; None where the water has none."""
+    def on_body(self, body: int, p_B: Array) -> WaterPoint:
+        """The water at a point p_B of a body, in its axes [m], shape (3,)."""
 
 
 class StillWater:
@@ -367,13 +364,9 @@ class StillWater:
         """None."""
         return 0.0, 0.0
 
-    def velocity_at(self, body: int, away: Array) -> Array:
-        """Zero."""
-        return np.zeros(3)
-
-    def depth_at(self, body: int, away: Array) -> Scalar | None:
-        """The same everywhere."""
-        return self._depth
+    def on_body(self, body: int, p_B: Array) -> WaterPoint:
+        """At rest."""
+        return self.point(p_B)
 
 
 class Now:

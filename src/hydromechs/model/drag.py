@@ -105,9 +105,10 @@ class Ellipsoid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damping:
-    """Damping about the body origin in Fossen's form, with positive numbers for forces that oppose motion.
+    """Damping about its origin in Fossen's form, with positive numbers for forces that oppose motion.
 
-    F = −(D ν + Q (|ν| ∘ ν) + cross terms), e.g. the term "Y|r|v": c adds −c |r| v to Y.
+    F = −(D ν + Q (|ν| ∘ ν) + cross terms), e.g. the term "Y|r|v": c adds −c |r| v to Y. ν and F refer to the origin and its
+    axes.
     """
 
     linear: tuple = (0.0,) * 6
@@ -116,6 +117,8 @@ class Damping:
     """Q, positive: a diagonal (6 numbers) or a matrix (6 rows of 6) [N·s²/m², N·s²/rad², N·m·s²/rad²]."""
     coupled: tuple[tuple[str, float], ...] = ()
     """Coupled terms by name: "Y|r|v" with c adds −c |r| v to Y [SI]."""
+    origin: Origin = field(default_factory=Origin)
+    """Point and axes on the body to which the coefficients refer; defaults to the body frame."""
 
     def __post_init__(self) -> None:
         for name in ("linear", "quadratic"):

@@ -105,7 +105,10 @@ class Thruster(Visual):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mesh(Visual):
-    """A mesh file: OBJ, STL or GLB. It keeps its own colours unless it is given one."""
+    """A mesh file: OBJ, STL, GLB, or DAE with `hydromechs[collada]`. It keeps its own colours unless it is given one.
+
+    A file that is missing or cannot be read is drawn as a grey box, with a warning.
+    """
 
     file: str
     """Path of the mesh, relative to the model file."""

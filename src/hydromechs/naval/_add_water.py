@@ -16,14 +16,15 @@ from hydromechs.values import Array, nearest
 from ._added_mass import AddedMass, FromShapes
 from ._arguments import check_model
 from ._drag import drag_guess
+from ._hydrostatics import without_buoyancy
 from ._parts import MeshPart, Part, part_of, union
 from ._report import Guess, WaterReport
 from ._solid import Solid, read_solid, solid_faults
 
 __all__ = ["Watered", "add_water"]
 
-GIVEN, MESH, SIMPLE = 0.02, 0.05, 0.1
-"""Likely error of a volume, over it: of a mesh that was given for it, of the model's mesh, of boxes and the like."""
+GIVEN, MESH, SIMPLE, HULL = 0.02, 0.05, 0.1, 0.3
+"""Likely error of a volume, over it: of a mesh that was given for it, of the model's mesh, of boxes and the like, of a hull."""
 CENTRED = 0.02
 """Likely error of a centre of buoyancy, over the size of the body; twice that for boxes and the like."""
 DENSITIES = (50.0, 20_000.0)
@@ -60,13 +61,15 @@ def add_water(
 ) -> Watered:
     """Give a dry model volume, centre of buoyancy, added mass and drag, from the shapes of its bodies.
 
-    A body is as large as its shapes (collision geometry) say, or what it looks like if it has no shapes; meshes must be
-    closed, and count as solid. What parts of a body share counts once in its volume. Each number is in the report, with an
-    uncertainty.
+    A body is as large as its shapes (collision geometry) say, or what it looks like if it has no shapes; meshes count as solid,
+    and where they are open, as their convex hulls. What parts of a body share counts once in its volume. Each number is in the
+    report, with an uncertainty.
+
+    A body that has drag or added mass but no buoyancy, as Gazebo's files split it, gets its volume alone.
 
     Args:
         model: The model.
-        bodies: Bodies that get new hydrodynamics, also those that have some. Unless given: all that move and have none.
+        bodies: Bodies that get new hydrodynamics, also those that have some. Defaults to all that move and have none.
         meshes: Closed meshes in the body's frame for bodies by name, paths or `naval.Solid`, in place of their shapes.
         folder: Where paths of meshes start; those of what a loaded model looks like start at its file.
         added_mass: How added mass is found: `naval.FromShapes()` unless given, or `naval.FromPanels()`.
@@ -75,7 +78,7 @@ def add_water(
         The model with water, and the report.
 
     Raises:
-        ModelError: Meshes that are open, inside out, or not there; each with its body and a remedy.
+        ModelError: Meshes that are flat, cannot be read or do not exist, and given ones that are open; each with its body.
         KeyError: A name that is no body.
         TypeError: An argument of another kind.
     """
@@ -97,6 +100,8 @@ def add_water(
             if name not in model.body_names:
                 raise KeyError(f"{what}: no body {name!r} in {model.name}{nearest(name, model.body_names)}")
     chosen += [name for name in given if name not in chosen and bodies is None]
+    sinking = {model.body_names[i] for i in without_buoyancy(model)} - set(chosen) if bodies is None else set()
+    chosen += sorted(sinking, key=model.body_index)
     geometries = _geometries(model, chosen, given, Path(folder))
     way, density = added_mass or FromShapes(), model.world.water_density
     guesses: list[Guess] = []
@@ -105,8 +110,14 @@ def add_water(
     for name, geometry in geometries.items():
         body = model.bodies[model.body_index(name)]
         new[name], found, words = _watered(body, geometry, way, density)
+        if name in sinking:
+            assert isinstance(body.hydro, Hydro)  # as `without_buoyancy` chose it
+            new[name] = replace(body.hydro, volume=new[name].volume, buoyancy_center=new[name].buoyancy_center)
+            found = [guess for guess in found if guess.quantity in ("volume", "centre of buoyancy")]
+            words = [f"body {name!r}: it had drag or added mass, which stay, but no volume", *words]
         guesses += found
         notes += words
+    notes += [f"body {name!r}: it has no volume, and no shapes to take one from" for name in sinking if name not in new]
     watered = tuple(replace(b, hydro=new[b.name]) if b.name in new else b for b in model.bodies)
     kept = tuple(b.name for b in model.bodies if b.hydro is not None and b.name not in new)
     dry = tuple(
@@ -148,7 +159,8 @@ def _geometry(body: Body, mesh: str | Path | Solid | None, folder: Path) -> _Geo
         parts = tuple(part for part in (part_of(thing, folder) for thing in things) if part is not None)
         if parts:
             meshed = all(isinstance(part, MeshPart) for part in parts)
-            return _Geometry(parts, f"its {source}", MESH if meshed else SIMPLE)
+            hulls = any(isinstance(part, MeshPart) and part.note for part in parts)
+            return _Geometry(parts, f"its {source}", HULL if hulls else MESH if meshed else SIMPLE)
     return _Geometry((), "", 0.0)
 
 
@@ -184,7 +196,8 @@ def _watered(body: Body, geometry: _Geometry, way: AddedMass, density: float) ->
         guess("added inertia", diagonal[3:], mass.spread[3:], "kg·m²", mass.how),
         guess("drag area", drag.areas, drag.uncertainty * drag.areas, "m²", drag.how),
     ]
-    return hydro, guesses, _notes(body, whole.volume, shared)
+    hulls = [f"body {body.name!r}: {part.note}" for part in parts if isinstance(part, MeshPart) and part.note]
+    return hydro, guesses, [*hulls, *_notes(body, whole.volume, shared)]
 
 
 def _notes(body: Body, volume: float, shared: float) -> list[str]:

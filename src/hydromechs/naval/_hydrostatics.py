@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hydromechs import dynamics, hydro
-from hydromechs.model import Model, joints
+from hydromechs.model import Hydro, Model, joints
 from hydromechs.values import Array
 
 from ._arguments import check_model, configuration
 
-__all__ = ["Hydrostatics", "down_in_body", "hydrostatics"]
+__all__ = ["Hydrostatics", "down_in_body", "hydrostatics", "without_buoyancy"]
 
 OUT_OF_BALANCE = 0.03
 """Net weight over weight from which a vehicle is called heavy or light."""
@@ -48,11 +48,12 @@ class Hydrostatics:
     tilt: float
     """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN where nothing turns it there."""
     warnings: tuple[str, ...]
-    """What deserves a look: heavy, light, unstable, tender, out of trim, dry. Empty for what is not free to float."""
+    """What deserves a look: without buoyancy, heavy, light, unstable, tender, out of trim, dry. Empty for what is not free to
+    float."""
 
 
 def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] | None = None) -> Hydrostatics:
-    """Weight, buoyancy, stability and trim of a model.
+    """Weight, buoyancy, stability and trim of a model. Next to a body that floats freely, those that cannot move are ignored.
 
     Args:
         model: The model.
@@ -62,6 +63,8 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
     check_model("hydrostatics", model)
     q = configuration("hydrostatics", model, q)
     chosen = list(range(model.nb) if bodies is None else bodies)
+    if any(model.parent[i] < 0 and isinstance(model.bodies[i].joint, joints.Free) for i in chosen):
+        chosen = [i for i in chosen if model.moves[i]]  # scenery carries itself
     kin = dynamics.kinematics(model, q, np.zeros(model.nv))
     mass = displaced = 0.0
     moment, buoyancy_moment = np.zeros(3), np.zeros(3)
@@ -94,8 +97,9 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
     floats = [i for i in chosen if model.parent[i] < 0]
     if len(floats) != 1 or not isinstance(model.bodies[floats[0]].joint, joints.Free) or not mass:
         return found
-    dry = _dry(model, chosen)
-    return _with_warnings(found, model, dry) if displaced else replace(found, warnings=tuple(dry))
+    sinking, dry = _sinking(model, chosen), _dry(model, chosen)
+    found = _with_warnings(found, model, dry) if displaced else replace(found, warnings=tuple(dry))
+    return replace(found, warnings=(*sinking, *found.warnings))
 
 
 def down_in_body(model: Model, roll: float, pitch: float) -> Array:
@@ -145,6 +149,44 @@ def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrost
             f"{pitch:.1f}°; hm.ballast finds what levels it"
         )
     return replace(h, warnings=(*out, *dry))
+
+
+def without_buoyancy(model: Model) -> list[int]:
+    """Return the numbers of moving bodies with drag or added mass on which, and on all fixed to them, no buoyancy acts.
+
+    Gazebo's files split water this way: a plugin of the model has drag and added mass, one of the world has the buoyancy.
+
+    Args:
+        model: The model.
+    """
+    group: list[int] = []  # of each body, the moving one that it is fixed to
+    for i, body in enumerate(model.bodies):
+        group.append(group[model.parent[i]] if body.joint.nv == 0 and model.parent[i] >= 0 else i)
+    floating = {
+        group[i]
+        for i, b in enumerate(model.bodies)
+        if b.hydro is not None and not (isinstance(b.hydro, Hydro) and b.hydro.volume == 0.0)
+    }
+    return [
+        i
+        for i, body in enumerate(model.bodies)
+        if model.moves[i]
+        and group[i] not in floating
+        and isinstance(body.hydro, Hydro)
+        and body.inertia.mass > 0.0
+        and (body.hydro.drag or body.hydro.added_mass)
+    ]
+
+
+def _sinking(model: Model, chosen: Sequence[int]) -> list[str]:
+    """A warning about those of the chosen bodies on which drag or added mass acts, but no buoyancy."""
+    names = [model.body_names[i] for i in without_buoyancy(model) if i in chosen]
+    if not names:
+        return []
+    return [
+        f"no buoyancy: drag or added mass acts on {', '.join(names)}, but no volume displaces water; Gazebo has it in a plugin "
+        "of the world. Use hm.add_water (info --water), which takes it from the shapes, or give Hydro(volume=...)"
+    ]
 
 
 def _dry(model: Model, chosen: Sequence[int]) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs.model import Origin, shapes, visual
 from hydromechs.values import Array
 
-from ._solid import Integrals, Solid, integrals, is_inside, read_solid, solid_faults
+from ._solid import Integrals, Solid, convex_hull, integrals, is_inside, read_solid, solid_faults
 
 __all__ = ["BoxPart", "CapsulePart", "CylinderPart", "EllipsoidPart", "MeshPart", "Part", "part_of", "union"]
 
@@ -206,6 +206,8 @@ class MeshPart(Part):
 
     solid: Solid
     """Its triangles, in its own frame."""
+    note: str = ""
+    """Why `solid` is not the mesh itself; empty where it is."""
 
     @property
     def local(self) -> Integrals:
@@ -235,12 +237,14 @@ class MeshPart(Part):
 def part_of(shape: shapes.Shape | visual.Visual, folder: Path) -> Part | None:
     """The part that a shape or a look is; None for those that have no volume to speak of: thrusters, tubes.
 
+    A mesh that is open, folded or inverted counts as its convex hull, with a note.
+
     Args:
         shape: The shape of a body, or what it looks like.
         folder: Where the paths of meshes start, unless the shape has a folder of its own.
 
     Raises:
-        ValueError: A mesh that has no volume: open, inverted, not readable.
+        ValueError: A mesh that is flat or cannot be read.
         FileNotFoundError: There is no such mesh.
     """
     match shape:
@@ -259,9 +263,12 @@ def part_of(shape: shapes.Shape | visual.Visual, folder: Path) -> Part | None:
         case shapes.Mesh() | visual.Mesh():
             start = Path(shape.folder) if isinstance(shape, visual.Mesh) and shape.folder else folder
             solid = replace(read_solid(start / shape.file).scaled(np.array(shape.scale)), name=shape.file)
-            if faults := solid_faults(solid):
-                raise ValueError("; ".join(faults))
-            return MeshPart(origin=shape.origin, name=f"mesh {shape.file}", solid=solid)
+            faults = solid_faults(solid)
+            if not faults:
+                return MeshPart(origin=shape.origin, name=f"mesh {shape.file}", solid=solid)
+            hull = convex_hull(solid)
+            note = f"{faults[0].partition(';')[0]}; its convex hull is taken, which is larger"
+            return MeshPart(origin=shape.origin, name=f"convex hull of mesh {shape.file}", solid=hull, note=note)
     return None
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hydromechs.model.meshes import read_mesh
 from hydromechs.values import Array
 
 __all__ = ["Integrals", "Solid", "convex_hull", "integrals", "is_inside", "read_solid", "silhouette", "solid_faults"]
@@ -126,21 +127,18 @@ def read_solid(path: str | Path) -> Solid:
     """The triangles of a mesh file, those of all its parts together, corners at the same place merged.
 
     Args:
-        path: The file: OBJ, STL or GLB.
+        path: The file: OBJ, STL, GLB or DAE.
 
     Raises:
         FileNotFoundError: There is no such file.
         ValueError: It cannot be read, or has no triangles.
     """
-    import trimesh  # a quarter of a second, and few models need it
+    from trimesh.util import concatenate  # takes a quarter of a second to import, and few models need it
 
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no mesh {str(path)!r}; give its folder with `folder`, or the mesh in `meshes`")
-    try:
-        mesh = trimesh.load_scene(path).to_mesh()
-    except Exception as error:  # whatever a broken file makes its reader raise
-        raise ValueError(f"the mesh {str(path)!r} cannot be read ({error}); use OBJ, STL or GLB") from error
+    mesh = concatenate(read_mesh(path))
     mesh.merge_vertices(merge_tex=True, merge_norm=True)
     faces = np.asarray(mesh.faces, dtype=int)
     a, b, c = faces.T

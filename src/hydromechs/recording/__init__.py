@@ -1,21 +1,28 @@
 """Recordings: their store on disk and in memory, quantities by name, checks, comparisons, the summary of a run."""
 
+from ._attitude import ATTITUDE, angle_difference, attitude, attitude_of, period_of
+from ._attributes import structured
 from ._checks import STATISTICS, Check, CheckResult, statistic_of
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
+from ._export import select_recording
 from ._folder import RunFolder
 from ._lock import FolderInUse, lock_folder, unlock_folder
 from ._pandas import to_pandas
-from ._quantities import find_quantity, find_terms, samples_of, summed
+from ._quantities import find_quantity, find_terms, samples_of, source_of, summed, values_of
+from ._run_warning import WARNING_KINDS, RunWarning
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
+from ._stored import check_store
 from ._summary import DESIGN, STORED_ENERGIES, Summary, real_time_factor, summarise
 
 open = load_recording
 """`hm.recording.open(path)` is the same function as `load_recording`."""
 
 __all__ = [
+    "ATTITUDE",
     "DESIGN",
     "STATISTICS",
     "STORED_ENERGIES",
+    "WARNING_KINDS",
     "Check",
     "CheckResult",
     "FolderInUse",
@@ -24,21 +31,31 @@ __all__ = [
     "RecordingError",
     "RecordingWriter",
     "RunFolder",
+    "RunWarning",
     "Summary",
     "Variable",
     "VariableDifference",
+    "angle_difference",
+    "attitude",
+    "attitude_of",
+    "check_store",
     "compare_recordings",
     "find_quantity",
     "find_terms",
     "load_recording",
     "lock_folder",
     "open",
+    "period_of",
     "real_time_factor",
     "samples_of",
     "save_recording",
+    "select_recording",
+    "source_of",
     "statistic_of",
+    "structured",
     "summarise",
     "summed",
     "to_pandas",
     "unlock_folder",
+    "values_of",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 
 from hydromechs.values import Pair, finite, floats
 
+from ._attitude import angle_difference, period_of
 from ._quantities import samples_of
 
 if TYPE_CHECKING:
@@ -40,8 +41,11 @@ def statistic_of(
     after: float = 0.0,
     before: float | None = None,
     mean_of: Pair | None = None,
+    period: float | None = None,
 ) -> tuple[float, np.ndarray]:
     """A statistic of a recorded quantity, NaN where there are no samples, and the samples that it is of, shape (n,).
+
+    Differences of an angle that wraps around are taken the shorter way round: 359° less a target of 1° is −2°.
 
     Args:
         time: Times [s], shape (n,).
@@ -51,11 +55,13 @@ def statistic_of(
         after: Samples before this time are left out [s].
         before: Samples from this time on are left out [s]; none if None.
         mean_of: From when to when [s] a mean of the quantity is taken that is taken off it, too; none if None.
+        period: Full turn of an angle that wraps around [in its unit], as `period_of` gives it; None for other quantities.
     """
     if mean_of is not None:
         then = samples[(time >= mean_of[0]) & (time < mean_of[1])]
-        target += float(np.mean(then)) if then.size else math.nan
-    x = samples[(time >= after) & (time < (math.inf if before is None else before))] - target
+        near = 0.0 if period is None or not then.size else float(then[0])  # angles have a mean only as differences to one
+        target += near + float(np.mean(angle_difference(then - near, period))) if then.size else math.nan
+    x = angle_difference(samples[(time >= after) & (time < (math.inf if before is None else before))] - target, period)
     return float(STATISTICS[statistic][1](x)) if x.size else math.nan, x
 
 
@@ -83,7 +89,7 @@ class Check:
     name: str
     """What to call it."""
     quantity: str
-    """A recorded quantity, as "position.vehicle.x", "q.elbow", "energy_residual"; "contact_force.*" is the sum of all."""
+    """A recorded quantity, as "position.vehicle.x", "q.elbow", "tilt_deg.vehicle"; "contact_force.*" is the sum of all."""
     target: float = 0.0
     """What is taken off the quantity first [in its unit]."""
     statistic: str = "last"
@@ -136,7 +142,7 @@ class Check:
             samples: Samples, shape (n,).
         """
         words, how = STATISTICS[self.statistic][0], {key: getattr(self, key) for key in HOW}
-        value, x = statistic_of(time, samples, self.statistic, **how)
+        value, x = statistic_of(time, samples, self.statistic, period=period_of(self.quantity), **how)
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
         off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
         text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from hydromechs.values import nearest
 
+from ._attitude import ATTITUDE, attitude_of
+from ._attributes import structured
+
 if TYPE_CHECKING:
     import pandas
     import xarray
@@ -22,7 +25,8 @@ def to_pandas(recording: xarray.Dataset, quantities: Iterable[str] = ()) -> pand
     """A recording as a `pandas.DataFrame`: a row per sample, a column per quantity, the time in seconds as index.
 
     Columns are named as checks and plots name quantities, `position.vehicle.z`; `frame.attrs["units"]` has the unit of each
-    where it is known. What does not change with time is left out.
+    where it is known. What does not change with time is left out. Angles of bodies, as "roll_deg" or "tilt.vehicle", are
+    columns if they are named.
 
     Args:
         recording: What a run recorded, as `run.recording` or `hm.load_recording(folder)`.
@@ -34,19 +38,20 @@ def to_pandas(recording: xarray.Dataset, quantities: Iterable[str] = ()) -> pand
     wanted = (quantities,) if isinstance(quantities, str) else tuple(quantities)
     columns: dict[str, Any] = {}
     units: dict[str, str] = {}
-    for name, variable in recording.data_vars.items():
+    angles = [name for name in ATTITUDE if any(_begins(start, name) for start in wanted) and "orientation" in recording]
+    for name, variable in (*recording.data_vars.items(), *((name, attitude_of(recording, name)) for name in angles)):
         if variable.dims[:1] != ("time",):
             continue
         names = ["".join(f".{x}" for x in entry) for entry in itertools.product(*_labels(recording, variable.dims[1:]))]
         values = variable.values.reshape(recording.sizes["time"], len(names))
-        own = recording.attrs.get(UNITS_OF.get(str(name), ""), {})
+        own = structured(recording, UNITS_OF.get(str(name), "")) or {}
         for k, entry in enumerate(names):
             columns[f"{name}{entry}"] = values[:, k]
             unit = own.get(entry[1:], "") if own else variable.attrs.get("units", "")
             units |= {f"{name}{entry}": unit} if unit else {}
     for start in wanted:
         if not any(_begins(column, start) for column in columns):
-            raise KeyError(f"no quantity {start!r}{nearest(start, [*columns, *map(str, recording.data_vars)])}")
+            raise KeyError(f"no quantity {start!r}{nearest(start, [*columns, *map(str, recording.data_vars), *ATTITUDE])}")
     if wanted:
         columns = {column: x for column, x in columns.items() if any(_begins(column, start) for start in wanted)}
     frame = pandas.DataFrame(columns, index=pandas.Index(recording["time"].values, name="time"))

@@ -1,4 +1,4 @@
-"""Quantities of a recording by name: "position.gripper.z"; sums of them: "contact_force.*"."""
+"""Quantities of a recording by name: "position.gripper.z", "heading_deg.vehicle"; sums of them: "contact_force.*"."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from hydromechs.values import Array, nearest
 
+from ._attitude import ATTITUDE, attitude
+
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["find_quantity", "find_terms", "samples_of", "summed"]
+__all__ = ["find_quantity", "find_terms", "samples_of", "source_of", "summed", "values_of"]
 
 ALL = "*"
 """In place of a name: the sum over all."""
@@ -28,10 +30,33 @@ def samples_of(dataset: xarray.Dataset, name: str) -> Array:
     variables: dict[str, tuple[str, ...]] = {"time": ()}
     own = dataset.variables  # not dataset[...], which takes a hundred times as long
     variables |= {str(key): tuple(map(str, own[key].dims[1:])) for key in dataset.data_vars}
+    variables |= ATTITUDE if "orientation" in variables else {}
     used = variables.get(name.partition(".")[0], ())
     labels = {dim: [str(x) for x in own[dim].values] for dim in used}
     head, terms = find_terms(name, variables, labels)
-    return summed(np.asarray(own[head].values, dtype=float), terms)
+    return values_of(head, np.asarray(own[source_of(head)].values, dtype=float), terms)
+
+
+def source_of(head: str) -> str:
+    """Name of the recorded variable that a quantity is taken from: "orientation" for the attitude, else itself.
+
+    Args:
+        head: First part of the quantity's name.
+    """
+    return "orientation" if head in ATTITUDE else head
+
+
+def values_of(head: str, samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
+    """Values of a quantity, shape (n,).
+
+    Args:
+        head: First part of its name.
+        samples: Samples of the variable `source_of(head)`, shape (n, ...).
+        terms: Indices of its entries, as `find_terms` gives them.
+    """
+    if head not in ATTITUDE:
+        return summed(samples, terms)
+    return sum((attitude(head, samples[:, i]) for (i,) in terms), np.zeros(len(samples)))
 
 
 def summed(samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:

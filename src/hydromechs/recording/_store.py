@@ -18,7 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._pandas import to_pandas
+from hydromechs import files
+
+from ._attributes import plain_attributes
+from ._export import save_csv, save_mat, save_parquet
+from ._stored import KINDS, check_store
 
 if TYPE_CHECKING:
     import xarray
@@ -35,6 +39,9 @@ ORDER = "variable_order"
 """Attribute of a store that keeps the order of the variables; not an attribute of the dataset."""
 NETCDF_EXTRA = "hydromechs_extra"
 """Attribute of a NetCDF file that holds, as JSON, what the format cannot hold."""
+
+SINGLE_FILES = (".nc", ".csv", ".parquet", ".mat")
+"""Suffixes of formats that are one file."""
 
 
 class RecordingError(OSError):
@@ -131,7 +138,7 @@ class RecordingWriter:
         self._schema = tuple(schema)
         self._shapes = _shapes(self._schema, coords)
         self._chunk = chunk
-        self.attrs = {MARK: 1, "finished": 0, **_plain(attrs)}
+        self.attrs = {MARK: 1, "finished": 0, **plain_attributes(attrs)}
         """Attributes of the dataset."""
         _check_free(self.path, overwrite, "remove it first")  # runs do not overwrite
         with self._clear_errors("cannot be created"):
@@ -176,10 +183,11 @@ class RecordingWriter:
         Args:
             attrs: Attributes to add or to replace.
         """
-        self.attrs = {**self.attrs, "finished": 1, **_plain(attrs or {})}
+        self.attrs = {**self.attrs, "finished": 1, **plain_attributes(attrs or {})}
         with self._clear_errors("cannot be finished"):
             if self.samples or self.attrs["finished"]:
                 self._write_attrs()
+                self._consolidate()
             else:
                 _remove(self.path)
 
@@ -189,6 +197,13 @@ class RecordingWriter:
 
     def _write_attrs(self) -> None:
         _write_json(self.path / ".zattrs", {**self.attrs, ORDER: [v.name for v in self._schema]})
+
+    def _consolidate(self) -> None:
+        """Collect all metadata in one file, which `xarray.open_zarr` looks for; the lengths in it no longer change."""
+        names = (".zgroup", ".zattrs", ".zarray")
+        files = [file for name in names for file in (*self.path.glob(name), *self.path.glob(f"*/{name}"))]
+        metadata = {file.relative_to(self.path).as_posix(): json.loads(file.read_text(encoding="utf-8")) for file in files}
+        _write_json(self.path / ".zmetadata", {"zarr_consolidated_format": 1, "metadata": metadata})
 
     def _types(self) -> dict[str, np.dtype]:
         """Type of each variable, `time` last."""
@@ -268,7 +283,7 @@ class MemoryRecorder:
         self._schema = tuple(schema)
         self._shapes = _shapes(self._schema, coords)
         self._coords = {dim: [str(n) for n in names] for dim, names in coords.items()}
-        self.attrs = {MARK: 1, "finished": 0, **_plain(attrs)}
+        self.attrs = {MARK: 1, "finished": 0, **plain_attributes(attrs)}
         """Attributes of the dataset."""
         self._blocks: list[dict[str, np.ndarray]] = []
 
@@ -288,7 +303,7 @@ class MemoryRecorder:
         Args:
             attrs: Attributes to add or to replace.
         """
-        self.attrs = {**self.attrs, "finished": 1, **_plain(attrs or {})}
+        self.attrs = {**self.attrs, "finished": 1, **plain_attributes(attrs or {})}
 
     def dataset(self) -> xarray.Dataset:
         """The recording so far."""
@@ -324,19 +339,20 @@ def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
 
 
 def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Save a recording; what was saved as Zarr or NetCDF loads again exactly.
+    """Save a recording. Zarr and NetCDF files load again exactly; the other formats are for other programs.
 
     Args:
         ds: The recording.
-        path: Where; the suffix chooses the format. `.zarr`: Zarr store, compressed. `.nc`: NetCDF (version 3).
-            `.csv`: table of all variables over time, columns like `position.vehicle.x`, for other programs; not loaded again.
+        path: File to write; the suffix chooses the format. `.zarr`: Zarr store, compressed. `.nc`: NetCDF (version 3).
+            `.csv`: a row per sample, columns such as `position.vehicle.x`. `.parquet`: the same table with units, needs pyarrow
+            (the extra `parquet`). `.mat`: MATLAB file (version 5), a variable per array.
         overwrite: Replace a file, or a HydroMechs recording, at this path.
 
     Returns:
         The path.
     """
     path = Path(path)
-    writers = {".zarr": _save_zarr, ".nc": _save_netcdf, ".csv": _save_csv}
+    writers = {".zarr": _save_zarr, ".nc": _save_netcdf, ".csv": save_csv, ".parquet": save_parquet, ".mat": save_mat}
     if path.suffix not in writers:
         raise RecordingError(f"cannot save {path}: suffix {path.suffix!r} is not one of {', '.join(writers)}")
     _check_free(path, overwrite, "overwrite=True")
@@ -356,7 +372,7 @@ def _check_free(path: Path, overwrite: bool, remedy: str) -> None:
     """An error unless nothing is at the path, or something that an overwriting caller may replace."""
     if not (path.exists() or path.is_symlink()):
         return
-    ours = path.is_file() if path.suffix in (".nc", ".csv") else is_recording(path)
+    ours = path.is_file() if path.suffix in SINGLE_FILES else is_recording(path)
     if not ours:
         raise RecordingError(f"{path} exists and is not a recording: it stays as it is, give another path")
     if not overwrite:
@@ -374,15 +390,10 @@ def _remove(path: Path) -> None:
 def is_recording(path: Path) -> bool:
     """Whether a folder is a HydroMechs recording."""
     try:
-        return MARK in json.loads((path / ".zattrs").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = files.read_json(path / ".zattrs")
+    except OSError:
         return False
-
-
-def _plain(attrs: Mapping[str, Any]) -> dict:
-    """Attributes as they come back from a file: NumPy numbers and arrays, tuples and paths become what JSON has for them."""
-    text = json.dumps(dict(attrs), default=lambda x: x.tolist() if isinstance(x, np.generic | np.ndarray) else str(x))
-    return json.loads(text)
+    return isinstance(found, dict) and MARK in found
 
 
 def _array_header(dtype: np.dtype, shape: Sequence[int], chunks: Sequence[int]) -> dict:
@@ -413,17 +424,38 @@ def _write_json(path: Path, content: Mapping) -> None:
 
 
 def _load_zarr(path: Path) -> xarray.Dataset:
-    import xarray
     import zarr
 
     try:
-        group = zarr.open_group(str(path), mode="r")
+        check_store(path)
+    except OSError as e:
+        raise RecordingError(f"{path} is not a recording that can be read: {e}") from None
+    try:
+        group = zarr.open_group(str(path), mode="r", zarr_format=2, use_consolidated=False)  # what was checked, nothing else
         attrs: dict[str, Any] = dict(group.attrs)
         time: Any = group["time"]
-    except (OSError, KeyError, ValueError) as e:
+        n = time.shape[0]  # before any other variable: a run that goes on writes it last
+    except (OSError, KeyError, ValueError, TypeError, IndexError) as e:
         raise RecordingError(f"{path} is not a recording: it is not a Zarr store with a variable `time`") from e
     order = attrs.pop(ORDER, [])
-    n = time.shape[0]  # before any other variable: a run that goes on writes it last
+    try:
+        return _dataset(group, n, order if isinstance(order, list) else [], attrs)
+    except (
+        RuntimeError,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        MemoryError,
+    ) as e:  # damaged chunks, sizes that differ
+        raise RecordingError(f"{path} is a damaged recording: {type(e).__name__}: {e}") from e
+
+
+def _dataset(group: Any, n: int, order: list[Any], attrs: dict[str, Any]) -> xarray.Dataset:
+    """The first n samples of all variables of a store."""
+    import xarray
+
     variables = {}
     stored: Any
     for name, stored in group.arrays():
@@ -439,7 +471,7 @@ def _load_zarr(path: Path) -> xarray.Dataset:
 def _save_zarr(ds: xarray.Dataset, path: Path) -> None:
     plain = ds.drop_encoding()
     plain.attrs = {MARK: 1, **plain.attrs, ORDER: [str(name) for name in ds.data_vars]}
-    plain.to_zarr(path, mode="w", zarr_format=2, consolidated=False)
+    plain.to_zarr(path, mode="w", zarr_format=2, consolidated=True)
 
 
 def _save_netcdf(ds: xarray.Dataset, path: Path) -> None:
@@ -470,11 +502,28 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
     import xarray
 
     try:
+        files.require_file(path, 2**50)
         with xarray.open_dataset(path, engine="scipy", decode_times=False) as file:
             ds = file.load().drop_encoding()
-    except (OSError, TypeError, ValueError) as e:
-        raise RecordingError(f"{path} cannot be read as NetCDF 3: {e}") from e
-    extra = json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}"))
+    except Exception as e:  # SciPy's reader raises whatever a damaged header leads to
+        raise RecordingError(
+            f"{path} cannot be read as NetCDF 3: {type(e).__name__}: {e}; write it with hm.save_recording"
+        ) from e
+    try:
+        return _with_extra(ds, json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}")))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+        raise RecordingError(f"{path}: the attribute {NETCDF_EXTRA} is damaged: {type(e).__name__}: {e}") from e
+
+
+def _with_extra(ds: xarray.Dataset, extra: dict[str, Any]) -> xarray.Dataset:
+    """A dataset with what NetCDF 3 cannot hold."""
+    import xarray
+
+    described = [*extra.get("dtypes", {}).values(), *(empty["dtype"] for empty in extra.get("empty", {}).values())]
+    if any(np.dtype(str(dtype)).kind not in KINDS for dtype in described):
+        raise ValueError("a variable is neither numbers nor texts")
+    if any(0 not in empty["shape"] for empty in extra.get("empty", {}).values()):
+        raise ValueError("a variable that should be empty is not")
     for name, empty in extra.get("empty", {}).items():
         ds[name] = (empty["dims"], np.empty(empty["shape"], empty["dtype"]), empty["attrs"])
         if empty["dims"] == [name]:
@@ -489,8 +538,3 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
         coords=ds.coords,
         attrs={k: attrs[k] for k in extra.get("order", attrs)},
     )
-
-
-def _save_csv(ds: xarray.Dataset, path: Path) -> None:
-    """One row per sample, one column per entry; numbers with all digits."""
-    to_pandas(ds).reset_index().to_csv(path, index=False)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._attributes import structured
 from ._checks import Check, CheckResult
+from ._run_warning import RunWarning
 
 if TYPE_CHECKING:
     import xarray
@@ -57,6 +59,8 @@ class Summary:
     """Why the run diverged, or None."""
     checks: tuple[CheckResult, ...] = ()
     """What the checks found."""
+    warnings: tuple[RunWarning, ...] = ()
+    """Conditions that make the result doubtful, whatever the checks say."""
     work: Mapping[str, float] = field(default_factory=dict)
     """Work of each cause from the first sample of the recording on [J]."""
     stored: Mapping[str, float] = field(default_factory=dict)
@@ -65,6 +69,9 @@ class Summary:
     """Maximum |energy residual| from the first sample on, less its value there [J]."""
     residual_relative: float | None = None
     """The residual over the energy exchanged: all |work| and all |changes of stored energy|."""
+    residual_before: float | None = None
+    """Energy residual that a resumed run starts with [J]; None for a run from the start. The variable `energy_residual`, and
+    checks of it, count it; `residual` does not."""
     setup: tuple[tuple[str, str], ...] = ()
     """How the run was set up: pairs of label and text."""
     messages: tuple[str, ...] = ()
@@ -74,6 +81,11 @@ class Summary:
     def passed(self) -> bool:
         """Whether the run came to its end and all checks passed."""
         return self.diverged is None and all(check.passed for check in self.checks)
+
+    @property
+    def unexpected(self) -> tuple[RunWarning, ...]:
+        """Warnings of kinds that the scenario does not expect."""
+        return tuple(w for w in self.warnings if not w.expected)
 
     @property
     def total_work(self) -> float:
@@ -100,9 +112,11 @@ class Summary:
             "stopped": self.stopped,
             "diverged": self.diverged,
             "checks": [check._asdict() for check in self.checks],
+            "warnings": [warning._asdict() for warning in self.warnings],
             "audit": {**self.work, **changes},
             "residual": self.residual,
             "residual_relative": self.residual_relative,
+            "residual_before": self.residual_before,
             "setup": [list(pair) for pair in self.setup],
             "messages": list(self.messages),
         }
@@ -115,6 +129,8 @@ class Summary:
             parts.append("diverged")
         if self.checks:
             parts.append(f"{sum(check.passed for check in self.checks)} of {len(self.checks)} checks passed")
+        if self.unexpected:
+            parts.append(f"{len(self.unexpected)} warning{'' if len(self.unexpected) == 1 else 's'}")
         if self.residual_relative is not None:
             parts.append(f"energy residual {self.residual_relative:.1e}")
         return f"Summary({', '.join(parts)})"
@@ -126,6 +142,7 @@ def summarise(
     title: str = "",
     description: str = "",
     checks: Sequence[Check] = (),
+    warnings: Sequence[RunWarning] = (),
     setup: Sequence[tuple[str, str]] = (),
     compile_time: float | None = None,
     late_steps: int | None = None,
@@ -141,6 +158,7 @@ def summarise(
         title: What happens, in one line; the recording's title unless given.
         description: What it shows.
         checks: What must be true of it.
+        warnings: Conditions that the run met, as `simulation.run_warnings` gives them.
         setup: How it was set up: pairs of label and text.
         compile_time: Time of compiling [s].
         late_steps: Deadlines missed in real time, or None.
@@ -157,10 +175,10 @@ def summarise(
     stored = {}
     if recorded:
         stored = {n: float(dataset[n].values[-1] - dataset[n].values[0]) for n in STORED_ENERGIES if n in dataset}
-    residual = relative = None
+    residual = relative = before = None
     if recorded and "energy_residual" in dataset:
         left = dataset["energy_residual"].values
-        residual = float(np.abs(left - left[0]).max())
+        residual, before = float(np.abs(left - left[0]).max()), float(left[0]) or None
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
     over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a run that was resumed
@@ -177,12 +195,14 @@ def summarise(
         stopped=stopped,
         diverged=diverged,
         checks=tuple(check.judge(dataset) for check in checks if check not in over) if recorded else (),
+        warnings=tuple(warnings),
         work=work,
         stored=stored,
         residual=residual,
         residual_relative=relative,
+        residual_before=before,
         setup=tuple(setup),
-        messages=_each_once([*attrs.get("messages", ()), *notes, *([diverged] if diverged else ()), *unjudged]),
+        messages=_each_once([*(structured(dataset, "messages") or ()), *notes, *([diverged] if diverged else ()), *unjudged]),
     )
 
 

@@ -1,13 +1,13 @@
 """A mission as an object: models in water with all that acts on them, how long to simulate, and what must come true."""
 
-from ._assemble import ModelStart, assemble, start_names
+from ._assemble import ModelStart, WorldSettings, assemble, start_names
 from ._blame import owner_of
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import check_faults, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
 from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario, code_faults
-from ._slips import scenario_slips
+from ._slips import contact_warnings, scenario_slips
 from ._states import Checkpoints, SavedState
 
 __all__ = [
@@ -22,10 +22,12 @@ __all__ = [
     "RunResult",
     "SavedState",
     "Scenario",
+    "WorldSettings",
     "assemble",
     "check_faults",
     "code_faults",
     "conclude_run",
+    "contact_warnings",
     "owner_of",
     "recording_attrs",
     "run_scenario",

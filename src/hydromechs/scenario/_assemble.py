@@ -5,16 +5,44 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from hydromechs.errors import ScenarioError
+from hydromechs.errors import FieldError, ScenarioError
 from hydromechs.model import UNIT_TOLERANCE, Body, Fault, Model, Origin, State, joints
 from hydromechs.spatial import Path, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
-from hydromechs.values import floats, is_path, nearest, number
+from hydromechs.values import NotNegative, check_fields, floats, nearest, number
 
-__all__ = ["ModelStart", "assemble", "pairs", "start_faults", "start_names"]
+__all__ = ["ModelStart", "WorldSettings", "assemble", "axes_faults", "pairs", "start_faults", "start_names"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldSettings:
+    """Gravity and water of a scenario in place of those that its models have; what is omitted is as the models say."""
+
+    axes: Literal["NED", "ENU"] | None = None
+    """World axes. Models are not turned: each must have the same axes. Defaults to the models' axes."""
+    gravity: NotNegative | None = None
+    """Acceleration of gravity [m/s²]. Defaults to the models' value."""
+    water_density: NotNegative | None = None
+    """Density of the water [kg/m³]. Defaults to the models' value."""
+
+    def __post_init__(self) -> None:
+        check_fields(self, "world")
+        if self.axes not in (None, "NED", "ENU"):
+            raise FieldError("world.axes", self.axes, "must be NED or ENU")
+
+    def applied_to(self, start: ModelStart) -> ModelStart:
+        """Return a model with this gravity and water, and its own axes.
+
+        Args:
+            start: The model and how it starts.
+        """
+        given = {key: getattr(self, key) for key in ("gravity", "water_density") if getattr(self, key) is not None}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # given when the model was read
+            return replace(start, model=replace(start.model, world=replace(start.model.world, **given)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +129,24 @@ def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
     return out
 
 
+def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Fault]:
+    """Report models with other axes than the scenario's world.
+
+    Args:
+        world: The scenario's world.
+        starts: The models.
+    """
+    return [
+        Fault(
+            ("world", "axes"),
+            f"world.axes is {world.axes}, but {name!r} has {start.model.world.axes} axes and is not turned; "
+            f"{_same_world(start, 'axes', str(world.axes))}",
+        )
+        for start, name in zip(starts, start_names(starts), strict=True)
+        if world.axes not in (None, start.model.world.axes)
+    ]
+
+
 def _world_faults(i: int, name: str, start: ModelStart, first_name: str, first: Model) -> list[Fault]:
     """All models must be in the same water."""
     out = []
@@ -114,15 +160,11 @@ def _world_faults(i: int, name: str, start: ModelStart, first_name: str, first: 
 
 def _same_world(start: ModelStart, what: str, value: str | float) -> str:
     """How to put a model into the water of the others."""
-    source = start.source
     if what == "axes":
         return f"all models of a scenario have the same axes; write this one in {value}, its places and orientations, too"
-    if source is None:
-        return f"give this model World(..., {what}={value}) with dataclasses.replace(model, world=...)"
-    if is_path(source):
-        return f"set world.{what} to {value} in {source}"
-    own = f"write a file of your own with hydromechs convert {source} {source}.yaml"
-    return f"{own}, set world.{what} to {value} there, and name that file"
+    if start.source is None:
+        return f"set it for all models with Scenario(world=WorldSettings({what}={value}))"
+    return f"set it for all models with 'world: {{{what}: {value}}}' in the scenario"
 
 
 def _roots(model: Model) -> tuple[list[Body], list[Body]]:

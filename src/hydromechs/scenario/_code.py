@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from hydromechs import gnc
 from hydromechs.errors import ScenarioError
-from hydromechs.model.code import COMPONENT, CONTROLLER, FUNCTION, CodeError, called, kind_of, named_code
+from hydromechs.model.code import COMPONENT, CONTROLLER, FUNCTION, CodeError, called, is_foreign, kind_of, named_code
 from hydromechs.model.component import Component
 from hydromechs.simulation import Controller
 from hydromechs.values import Positive, positive
@@ -34,6 +34,8 @@ class _Spec:
     """What makes it: a name of the library, "package.module:Name", or "path/file.py:Name"."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     """What it is called with, by name."""
+    locked: str = field(default="", compare=False, repr=False)
+    """Place in a file that names it, as "mission.yaml, line 6", if the file's code may not run; empty otherwise."""
 
     _what: ClassVar[str]
     """What it makes, in a word."""
@@ -47,10 +49,15 @@ class _Spec:
         """Whether it runs Python code that is named by a path or a module: all but the controllers of the library."""
         return self.type not in CONTROLLERS
 
+    @property
+    def refused(self) -> bool:
+        """True if it names third-party code that may not run."""
+        return bool(self.locked) and self.runs_code and is_foreign(self.type)
+
     def _found(self, known: Mapping[str, Callable[..., Any]], where: tuple[str | int, ...]) -> Callable[..., Any]:
         """The class or function; `where` it stands in a scenario, for messages."""
         try:
-            return named_code(self.type, self._what, known, "the scenario file")
+            return named_code(self.type, self._what, known, "the scenario file", locked=self.locked)
         except CodeError as e:
             raise self._wrong((*where, "type"), str(e)) from e.__cause__
 
@@ -80,6 +87,9 @@ class ControllerSpec(_Spec):
         """The controller: a new object of the class, or the function; raises `ScenarioError` that names the key."""
         where = ("controller",)
         target = self._found(CONTROLLERS, where)
+        trusted = inspect.isclass(target) and issubclass(target, Controller)
+        if self.locked and not trusted:  # a file must not call other classes and functions of this package
+            raise self._wrong((*where, "type"), CONTROLLER.format(self.type, kind_of(target)))
         if not inspect.isclass(target):
             if self.parameters:
                 raise self._wrong((*where, "parameters"), FUNCTION.format(self.type))

@@ -8,9 +8,10 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGINT, Signals
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +21,11 @@ from hydromechs.errors import SimulationDiverged, SimulationInterrupted
 from hydromechs.gnc import Navigated
 from hydromechs.model import State
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
-from hydromechs.simulation import Controller, Plant, Run, Simulation
+from hydromechs.simulation import Controller, Plant, Run, Simulation, run_warnings, sigterm_interrupts
 from hydromechs.values import positive
 
 from ._scenario import Scenario
+from ._slips import scenario_slips
 from ._states import Checkpoints, SavedState, save_state_of
 
 if TYPE_CHECKING:
@@ -60,9 +62,9 @@ class RunResult:
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """A run that the user interrupted; its recording and a state to resume from are in the folder."""
+    """A run that Ctrl-C or SIGTERM ended; its recording and a state to resume from are in the folder."""
 
-    def __init__(self, folder: RunFolder, state: State, samples: int, remaining: float) -> None:
+    def __init__(self, folder: RunFolder, state: State, samples: int, remaining: float, signal: Signals = SIGINT) -> None:
         super().__init__(f"interrupted; {folder.state} is at t = {state.t:g} s")
         self.folder = folder
         """Where everything is."""
@@ -72,6 +74,8 @@ class RunInterrupted(KeyboardInterrupt):
         """Number of samples in the recording."""
         self.remaining = remaining
         """Time that was still to be simulated [s]."""
+        self.signal = signal
+        """Signal that ended the run: SIGINT (Ctrl-C) or SIGTERM."""
 
 
 def run_scenario(
@@ -86,12 +90,13 @@ def run_scenario(
     replace: bool = False,
     progress: Callable[[str, float], None] | None = None,
     checkpoint: float = CHECKPOINT,
+    attrs: Mapping[str, str] | None = None,
 ) -> RunResult:
     """Run a scenario and leave recording.zarr, state.json and summary.json in a folder.
 
     While the run goes on, state.json is its last checkpoint: a run that is killed can be resumed from there. A run that
-    diverges leaves last_finite_state.json instead. Ctrl-C ends it at the next sample and raises `RunInterrupted` when all is
-    saved; a second one does not wait, and leaves the state of the last samples that were written.
+    diverges leaves last_finite_state.json instead. Ctrl-C or SIGTERM ends it at the next sample and raises `RunInterrupted`
+    when all is saved. A second signal does not wait, and leaves the state of the last samples that were written.
 
     Args:
         scenario: What to simulate.
@@ -105,6 +110,7 @@ def run_scenario(
         replace: Replace an earlier run in the folder.
         progress: Called with "compiling" or "simulating" and the simulated time since the start [s].
         checkpoint: Wall time between two checkpoints [s].
+        attrs: Further attributes of the recording, such as `formats.drawing_attrs(scenario)`, from which it is drawn.
     """
     report = progress or (lambda phase, t: None)
     duration = scenario.duration if duration is None else positive(duration, "duration")
@@ -123,9 +129,10 @@ def run_scenario(
         sim.compile()
         compile_time = time.perf_counter() - started
         folder.clear()
-        attrs = recording_attrs(scenario, text, file)
-        result = _simulate(scenario, sim, duration, folder, attrs, real_time, report, checkpoint, compile_time)
-        return dataclasses.replace(result, warnings=(*others, *result.warnings))
+        stored = recording_attrs(scenario, text, file) | dict(attrs or {})
+        result = _simulate(scenario, sim, duration, folder, stored, real_time, report, checkpoint, compile_time)
+        reported = dict.fromkeys((*others, *scenario_slips(scenario), *result.warnings))
+        return dataclasses.replace(result, warnings=tuple(reported))
 
 
 def recording_attrs(scenario: Scenario, text: str, file: str | os.PathLike[str]) -> dict[str, str]:
@@ -162,23 +169,24 @@ def _simulate(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            outcome = sim.run(
-                duration,
-                path=folder.recording,
-                progress=lambda t: report("simulating", t - t_start),
-                saved=saved.take,
-                real_time=real_time,
-                attrs=attrs,
-            )
+            with sigterm_interrupts():  # not while compiling: that cannot be interrupted, and there is nothing to save
+                outcome = sim.run(
+                    duration,
+                    path=folder.recording,
+                    progress=lambda t: report("simulating", t - t_start),
+                    saved=saved.take,
+                    real_time=real_time,
+                    attrs=attrs,
+                )
         except SimulationDiverged as error:
             diverged = error
         except KeyboardInterrupt as stop:
             if not folder.has_run():
                 raise  # before the first sample
-            state = stop.state if isinstance(stop, SimulationInterrupted) else saved.state
+            state, number = (stop.state, stop.signal) if isinstance(stop, SimulationInterrupted) else (saved.state, SIGINT)
             save_state_of(sim, state, folder.state)
             samples = load_recording(folder.recording).sizes["time"]
-            raise RunInterrupted(folder, state, samples, t_start + duration - state.t) from None
+            raise RunInterrupted(folder, state, samples, t_start + duration - state.t, number) from None
     result = conclude_run(
         scenario,
         sim,
@@ -226,6 +234,7 @@ def conclude_run(
         title=scenario.title or scenario.name,
         description=scenario.description,
         checks=scenario.checks,
+        warnings=run_warnings(sim.plant, dataset, scenario.expected_warnings),
         setup=_setup(sim),
         compile_time=compile_time,
         late_steps=late,

@@ -14,7 +14,7 @@ from hydromechs import contact, lines
 from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
 from hydromechs.actuation.motions import Motion
-from hydromechs.errors import FieldError, ScenarioError, words_of
+from hydromechs.errors import CodeNotAllowed, FieldError, ScenarioError, words_of
 from hydromechs.gnc import Navigated, Navigation
 from hydromechs.gnc.sensors import Sensor
 from hydromechs.hybrid import Hybrid
@@ -26,12 +26,13 @@ from hydromechs.model.code import (
     component_fault,
     controller_fault,
     joint_code_faults,
+    locked_joints,
     named_joints,
     parameter_faults,
     run_joint_code,
 )
 from hydromechs.model.component import Component
-from hydromechs.recording import Check, find_quantity, find_terms
+from hydromechs.recording import WARNING_KINDS, Check, find_quantity, find_terms
 from hydromechs.simulation import (
     Controller,
     Event,
@@ -45,7 +46,7 @@ from hydromechs.simulation import (
 )
 from hydromechs.values import Bound, Positive, instances, nearest, number, positive, whole
 
-from ._assemble import ModelStart, assemble, pairs, start_faults
+from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults
 from ._blame import REFUSED, building_faults
 from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
 from ._judge import environment_faults, plant_faults, time_faults
@@ -70,6 +71,7 @@ LISTS: dict[str, tuple[Any, str]] = {
     "sensors": (Sensor, "sensors, as gnc.sensors.Imu(...)"),
     "events": (Event, "events, as Event(...)"),
     "checks": (Check, "checks, as Check(...)"),
+    "expected_warnings": (str, "kinds of warnings"),
 }
 """Classes of what is listed in a scenario, and what to call them."""
 MAPPINGS: dict[str, tuple[Any, str]] = {
@@ -98,6 +100,8 @@ class Scenario:
     """What it shows, for people."""
     models: tuple[ModelStart, ...]
     """The models, and how they start."""
+    world: WorldSettings | None = None
+    """Gravity and water density of the scenario; the models must agree in them if omitted."""
     environment: Environment = field(default_factory=Environment)
     """The water."""
     terrain: tuple[contact.terrain.Terrain, ...] = ()
@@ -154,6 +158,8 @@ class Scenario:
     """Seed of gusts, waves and sensors."""
     checks: tuple[Check, ...] = ()
     """What must be true of the recording."""
+    expected_warnings: tuple[str, ...] = ()
+    """Kinds of warnings about the run that are part of the mission, as "joint_stop" where a joint is to reach its stop."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -167,6 +173,8 @@ class Scenario:
                 if not isinstance(value, kind):
                     raise FieldError(f"{name}[{key!r}]", value, f"must be {what}")
         object.__setattr__(self, "commands", pairs(self.commands, "commands"))
+        if self.world is not None and not isinstance(self.world, WorldSettings):
+            raise FieldError("world", self.world, "must be a hydromechs.scenario.WorldSettings(...) or None")
         if not isinstance(self.environment, Environment):
             raise FieldError("environment", self.environment, "must be a hydromechs.Environment(...)")
         object.__setattr__(self, "commands", tuple((k, number(x, f"commands.{k}")) for k, x in self.commands))
@@ -186,13 +194,20 @@ class Scenario:
 
     @cached_property
     def _known(self) -> tuple[Model, State]:
-        return assemble(self.models)
+        return assemble(self.models_in_world)
 
     @cached_property
     def _assembled(self) -> tuple[Model, State]:
         if not self._named_joints:
             return self._known
-        return assemble([replace(start, model=run_joint_code(start.model)) for start in self.models])
+        if any(locked_joints(start.model) for start in self.models):
+            self._require_code()
+        return assemble([replace(start, model=run_joint_code(start.model)) for start in self.models_in_world])
+
+    @cached_property
+    def models_in_world(self) -> tuple[ModelStart, ...]:
+        """The models with the scenario's gravity and water, where it sets them."""
+        return self.models if self.world is None else tuple(map(self.world.applied_to, self.models))
 
     @property
     def acting(self) -> list[tuple[tuple[str, int], Component | ComponentSpec]]:
@@ -231,6 +246,22 @@ class Scenario:
         named = tuple(s.type for s in specs if isinstance(s, ControllerSpec | ComponentSpec) and s.runs_code)
         return (*named, *self._named_joints)
 
+    @property
+    def locked_code(self) -> tuple[str, ...]:
+        """Third-party Python code that it names and that may not run, each with its place in a file."""
+        specs = {"controller": self.controller, **{f"components.{i}": c for i, c in enumerate(self.components)}}
+        named = [
+            f"{key}.type {spec.type!r} in {spec.locked}"
+            for key, spec in specs.items()
+            if isinstance(spec, ControllerSpec | ComponentSpec) and spec.refused
+        ]
+        return (*named, *dict.fromkeys(text for start in self.models for text in locked_joints(start.model)))
+
+    def _require_code(self) -> None:
+        """Raise `CodeNotAllowed` that lists all locked code."""
+        if self.locked_code:
+            raise CodeNotAllowed(self.locked_code)
+
     def _built(self, model: Model, others: Sequence[Component]) -> Plant:
         acting = components_of(
             model,
@@ -258,12 +289,16 @@ class Scenario:
         """What is simulated; runs the code that components and joints name."""
         if all(isinstance(c, Component) for c in self.components) and not self._named_joints:
             return self.known_plant
+        if any(isinstance(c, ComponentSpec) and c.refused for c in self.components):
+            self._require_code()
         made = [c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)]
         return self._built(self.model, made)
 
     def control(self) -> Controller | None:
         """The controller for a simulation, which takes a copy: made anew where it is given by name, behind the sensors."""
         if isinstance(self.controller, ControllerSpec):
+            if self.controller.refused:
+                self._require_code()
             made = self.controller.make()
             inner = as_controller(made, None if isinstance(made, Controller) else self.controller.period)
         else:
@@ -337,7 +372,8 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     if not scenario.models:
         return [Fault(("models",), "models is empty; give at least one")]
     out = _time_faults(scenario)
-    faults = start_faults(scenario.models)
+    faults = start_faults(scenario.models_in_world)
+    faults += [] if scenario.world is None else axes_faults(scenario.world, scenario.models)
     if faults:
         return [*faults, *out]
     model = scenario.known_model
@@ -413,6 +449,10 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     for name, value in scenario.commands:
         if not np.isfinite(value):
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
+    for i, kind in enumerate(scenario.expected_warnings):
+        if kind not in WARNING_KINDS:
+            text = f"expected_warnings: no kind of warning {kind!r}{nearest(kind, WARNING_KINDS)}"
+            out.append(Fault(("expected_warnings", i), text))
     if not scenario.name or scenario.name.startswith(".") or any(c in scenario.name for c in "/\\\0"):
         out.append(Fault(("name",), f"name is {scenario.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
     spec = scenario.controller

@@ -1,4 +1,4 @@
-"""What a scenario can say but hardly means: starts in the air without a surface, joints in degrees, fast currents."""
+"""Likely mistakes of a scenario: starts in the air without a surface, joints in degrees, fast currents, blind sensors."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs import dynamics
+from hydromechs.contact import Pair, unrepresented_contacts
+from hydromechs.gnc.sensors import Dvl
 from hydromechs.model import Body, Hydro, joints, limits_slip, turned_slip
 from hydromechs.model.code import named_joints
 from hydromechs.simulation import below_the_bed
@@ -15,7 +17,7 @@ from hydromechs.simulation import below_the_bed
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
-__all__ = ["scenario_slips"]
+__all__ = ["contact_warnings", "scenario_slips"]
 
 FASTEST = 10.0
 """Speed above which a current is taken for a slip of the unit; tidal races reach 8 [m/s]."""
@@ -27,7 +29,20 @@ def scenario_slips(scenario: Scenario) -> list[str]:
     Args:
         scenario: The scenario.
     """
-    return [*_start_slips(scenario), *_angle_slips(scenario), *_current_slips(scenario), *_idle_slips(scenario)]
+    found = (_start_slips, _angle_slips, _current_slips, _idle_slips, _sensor_slips)
+    return [text for look in found for text in look(scenario)]
+
+
+def contact_warnings(scenario: Scenario) -> list[str]:
+    """Warnings about contacts whose geometry our probes cannot represent; other engines touch with whole shapes.
+
+    Args:
+        scenario: The scenario.
+    """
+    if scenario.engine is not None:
+        return []
+    plant = scenario.known_plant
+    return unrepresented_contacts(plant.model, [c for c in plant.components if isinstance(c, Pair)])
 
 
 def _size(body: Body, volume: float) -> float:
@@ -87,3 +102,15 @@ def _current_slips(scenario: Scenario) -> list[str]:
     if speed <= FASTEST:
         return []
     return [f"the current flows with {speed:.4g} m/s, faster than any; in cm/s it would be {speed / 100:.3g} m/s"]
+
+
+def _sensor_slips(scenario: Scenario) -> list[str]:
+    """Doppler logs that never measure: there is nothing that reflects their beams, and they do not track the water."""
+    if scenario.terrain:
+        return []
+    return [
+        f"sensor {s.name!r} measures nothing: the scenario has no terrain that reflects its beams, and it does not track the "
+        "water; add terrain, or give the sensor water_noise"
+        for s in scenario.sensors
+        if isinstance(s, Dvl) and s.water_noise is None
+    ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hydromechs import files
 from hydromechs.hybrid import EngineMethod
 from hydromechs.model import State
 from hydromechs.recording import RunFolder
@@ -86,8 +86,11 @@ class SavedState:
         """
         file = _state_file(path)
         state = load_state(file)
-        content = json.loads(file.read_text(encoding="utf-8"))
-        return cls(path=file, state=state, layout=str(content.get("layout") or ""), run=content.get("run") or {})
+        content = files.read_json(file)
+        run = content.get("run") or {}
+        if not isinstance(run, dict) or not all(isinstance(value, str | int | float) for value in run.values()):
+            raise ValueError(f"{file} is not a state of a simulation: its 'run' must be names with texts or numbers")
+        return cls(path=file, state=state, layout=str(content.get("layout") or ""), run=run)
 
     def others(self, sim: Simulation) -> tuple[str, ...]:
         """Refuse a simulation that cannot go on from the state; what of its method is another, in words.

@@ -58,4 +58,4 @@ class Beginning(Now):
     @cached_property
     def water(self) -> WaterNow:  # type: ignore[override]  # as above
         """The undisturbed water."""
-        return Water(self._plant, self.t, self.p_WB, self._inputs, fluid_at)
+        return Water(self._plant, self.t, self.kin, self._inputs, fluid_at)

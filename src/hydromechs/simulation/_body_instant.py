@@ -25,14 +25,14 @@ class BodyWater(NamedTuple):
     added_mass: Array
     """Of the added mass."""
     buoyancy: Array
-    """With the force of the undisturbed water's acceleration."""
+    """Of water that does not accelerate."""
+    fluid_acceleration: Array
+    """Of the displaced water, which waves and gusts accelerate (Froude and Krylov)."""
     power: dict[str, Scalar]
     """By cause: "drag", "water", "surface" [W]."""
 
 
-def water_on_body(
-    plant: Plant, gravity: Array, body: Any, motion: hydro.Motion, V: Array, a: Array, gradient: Array | None
-) -> BodyWater:
+def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.Motion, V: Array, a: Array) -> BodyWater:
     """Forces and powers of the water on a body.
 
     Args:
@@ -42,21 +42,28 @@ def water_on_body(
         motion: Its motion in the water.
         V: Its velocity in the world in its axes, shape (6,).
         a: a' of the body as the recursions have it, shape (6,).
-        gradient: ∂v_i/∂x_j of the water's velocity [1/s], shape (3, 3); None where the water moves alike everywhere.
     """
     drag = hydro.viscous_wrench(body, motion)
-    buoyancy = hydro.total_buoyancy(body, motion) if isinstance(body.hydro, Hydro) else np.zeros(6)
-    M_A = hydro.added_mass(body, motion)
-    added = _added_mass_force(M_A, a, motion, V, plant.uniform)
-    power: dict[str, Scalar] = {}
-    if "surface" in plant.layout.causes:
+    still = moved = np.zeros(6)
+    if isinstance(body.hydro, Hydro):
+        still = hydro.still_buoyancy(body, motion, motion.R_WB.T @ gravity)
+        moved = hydro.moving_buoyancy(body, motion, motion.R_WB.T @ gravity) if plant.flows else moved
+    power: dict[str, Scalar] = {"drag": hydro.viscous_power(body, motion, drag)}
+    if motion.around is None:
+        carried = V - motion.velocity
+        added = _added_mass_force(hydro.added_mass(body, motion), a, motion)
         added = added + hydro.crossing_wrench(body, motion)
+        drawn = drag @ carried + added @ carried
+    else:
+        added, drawn = hydro.added_mass_reaction(body, motion, a)
+        drawn = drawn + drag @ V - power["drag"]
+    if "surface" in plant.layout.causes:
         # not the power of the force: a force that is missing or wrong leaves a residual
         power["surface"] = -hydro.crossing_loss(body, motion)
-    power["drag"] = drag @ motion.velocity
     if "water" in plant.layout.causes:
-        power["water"] = _water_power(plant, gravity, body, motion, V, drag, added, M_A, gradient)
-    return BodyWater(drag, added, buoyancy, power)
+        # where waves move the surface, buoyancy has no potential and is taken whole
+        power["water"] = (still + moved if plant.waves_move_surface else moved) @ V + drawn
+    return BodyWater(drag, added, still, moved, power)
 
 
 def energies_of(
@@ -88,7 +95,7 @@ def energies_of(
         kinetic = dynamics.kinetic_energy([rigid.matrix], [V])
         potential = dynamics.potential_energy([rigid.mass], [rigid.first_moment], [(R, p)], gravity)
     if motion is not None and body.hydro is not None:
-        fluid = 0.5 * (motion.velocity @ (hydro.added_mass(body, motion) @ motion.velocity))
+        fluid = hydro.fluid_energy(body, motion)
         still = motion._replace(a_fg=motion.R_WB.T @ -gravity)
         if isinstance(body.hydro, Hydro) and not plant.waves_move_surface:  # all of a user's own work is booked as drag
             potential = potential + hydro.water_potential(body, still)
@@ -107,42 +114,10 @@ def weight_of(mass: Scalar, com: Array, gravity_B: Array) -> Array:
     return np.concatenate([f, cross(com, f)])
 
 
-def _added_mass_force(M_A: Array, a: Array, motion: hydro.Motion, V: Array, uniform: bool) -> Array:
-    """−M_A V̇_r − V_r ×* (M_A V_r), shape (6,); a is V̇ − g, so V̇_r = a − (a_f − g) + ω × v_f in body axes.
+def _added_mass_force(M_A: Array, a: Array, motion: hydro.Motion) -> Array:
+    """−M_A V̇_r − V_r ×* (M_A V_r) in water that moves alike everywhere, shape (6,).
 
-    With a uniform flow the acceleration is that of the numbers in V_r, seen by an observer who drifts along.
+    a is V̇ − g of the numbers in V_r, seen by an observer who drifts along, so V̇_r = a − (a_f − g).
     """
-    carried = np.zeros(3) if uniform else cross(V[3:], V[:3] - motion.velocity[:3])
-    relative = a - np.concatenate([motion.a_fg - carried, np.zeros(3)])
+    relative = a - np.concatenate([motion.a_fg, np.zeros(3)])
     return -(M_A @ relative) + dynamics.velocity_force(M_A, motion.velocity)
-
-
-def _water_power(
-    plant: Plant,
-    gravity_W: Array,
-    body: Any,
-    motion: hydro.Motion,
-    V: Array,
-    drag: Array,
-    added: Array,
-    M_A: Array,
-    gradient: Array | None,
-) -> Scalar:
-    """Power of the moving water on a body: what its forces give beyond the loss to drag and −dT_f/dt, T_f = ½ V_rᵀ M_A V_r.
-
-    The force of added mass gives F · V = −dT_f/dt + F · (V − V_r) − V_rᵀ M_A (G v_r, 0): the forces carry the water's
-    acceleration Dv_f/Dt, T_f changes with that along the body's path. At a free surface M_A changes too, and F has the
-    force of that; what F · V_r loses there is `hydro.crossing_loss`. Where waves move the surface, buoyancy has no potential
-    and is taken whole.
-    """
-    carried = V - motion.velocity
-    power = drag @ carried
-    if isinstance(body.hydro, Hydro):
-        gravity = motion.R_WB.T @ gravity_W
-        moved = motion if plant.waves_move_surface else motion._replace(a_fg=motion.a_fg + gravity)
-        power = power + hydro.total_buoyancy(body, moved) @ V
-    power = power + added @ carried
-    if gradient is not None:
-        G = motion.R_WB.T @ gradient @ motion.R_WB
-        power = power - (M_A @ motion.velocity)[:3] @ (G @ motion.velocity[:3])
-    return power

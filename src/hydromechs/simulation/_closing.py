@@ -88,7 +88,7 @@ def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Comp
     """All constraints at a state."""
     model, nv = plant.opened(inputs), plant.model.nv
     kin = dynamics.kinematics(model, at.q, at.x[:nv])
-    now = Now(model, at.t, at.q, at.x[:nv], kin, Water(plant, at.t, kin.p_WB, inputs, fluid_at))
+    now = Now(model, at.t, at.q, at.x[:nv], kin, Water(plant, at.t, kin, inputs, fluid_at))
     out = []
     for k in plant.constraining:
         action = acting(plant.components[k], now, *plant.layout.of_component(k, at.x[nv:], inputs))

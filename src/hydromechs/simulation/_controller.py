@@ -82,6 +82,16 @@ class Controller(abc.ABC):
         """
         self.signal_values, self.messages = np.full(len(self.signals), np.nan), ()
 
+    def signals_at_end(self, state: State) -> np.ndarray:
+        """Return the signals for the last sample of a run, at which the controller is not called; sensors measure there.
+
+        Nothing is remembered of it: a run that resumes from here calls the controller as always.
+
+        Args:
+            state: The state at the end, at a time of the controller.
+        """
+        return np.asarray(self.signal_values, dtype=float)
+
 
 class FunctionController(Controller):
     """A function of the state as a controller. It must not remember anything.

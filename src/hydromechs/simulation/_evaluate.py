@@ -5,7 +5,7 @@ One function of the plant, the time, the state and the inputs; what of it is nee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from ._body_instant import energies_of, water_on_body, weight_of
 from ._constraints import Response, constrained
 from ._plant import Plant
 from ._rolled_plant import WATER_FORCES
-from ._water import PointMotion, Water, fluid_at
+from ._water import MotionAt, Water, fluid_at
 
 __all__ = ["WATER_FORCES", "Acted", "Evaluation", "acted", "derivative", "evaluate", "inertia_matrix"]
 
@@ -37,8 +37,8 @@ class Evaluation(NamedTuple):
     forces: dict[str, Array]
     """Wrench on each body in its axes about its origin by label [N, N·m], shape (nb, 6): "drag" (drag, damping and lift; all of
     a user's own hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r (at a free surface with the force of the change of
-    M_A), "buoyancy" (with the force of the undisturbed water's
-    acceleration), "weight", and those of components."""
+    M_A), "buoyancy" (of water at rest), "fluid_acceleration" (of the displaced water, which waves and gusts accelerate),
+    "weight", and those of components."""
     added_mass: Array
     """M_A of each body about its origin in its axes, linear first [kg, kg·m, kg·m²], shape (nb, 6, 6)."""
     outputs: tuple[dict[str, Scalar | Array], ...]
@@ -90,6 +90,8 @@ class Mechanics(NamedTuple):
     """See `Evaluation`, shape (ng,)."""
     constraint_pivot: Array
     """See `Evaluation`, shape (ng,)."""
+    fluid_velocity: Array
+    """See `Evaluation`, shape (nb, 3)."""
 
 
 class Acted(NamedTuple):
@@ -154,7 +156,7 @@ def derivative(
     v: Array,
     z: Array,
     inputs: Array,
-    motion: Callable[..., PointMotion] = fluid_at,
+    motion: MotionAt = fluid_at,
 ) -> Array:
     """ẏ of y = (u, v, z) in the chart around q, shape (2 nv + nz,).
 
@@ -166,7 +168,7 @@ def derivative(
         v: Velocity, shape (nv,).
         z: Internal states, shape (nz,).
         inputs: As `plant.layout` has them, shape (nu,).
-        motion: Motion of the water at a point, see `fluid_at`.
+        motion: Motion of the water at points, see `fluid_at`.
     """
     here = dynamics.retract(plant.model, q, u)
     e = evaluate(plant, t, here, v, z, inputs, motion)
@@ -180,7 +182,7 @@ def evaluate(
     v: Array,
     z: Array,
     inputs: Array,
-    motion: Callable[..., PointMotion] = fluid_at,
+    motion: MotionAt = fluid_at,
 ) -> Evaluation:
     """Forces, accelerations, rates, powers and energies of one instant.
 
@@ -191,12 +193,12 @@ def evaluate(
         v: Velocity, shape (nv,).
         z: Internal states, shape (nz,).
         inputs: As `plant.layout` has them, shape (nu,).
-        motion: Motion of the water at a point, see `fluid_at`.
+        motion: Motion of the water at points, see `fluid_at`.
     """
     model = plant.opened(inputs)
     nb = model.nb
     kin = dynamics.kinematics(model, q, v)
-    water = Water(plant, t, kin.p_WB, inputs, motion)
+    water = Water(plant, t, kin, inputs, motion)
     now = Now(model, t, q, v, kin, water)
     done = acted(plant, now, z, inputs)
     pushed, power = done.pushed, done.power
@@ -205,7 +207,6 @@ def evaluate(
     wrench = np.stack([sum((rows[i] for rows in pushed.values()), np.zeros(6)) for i in range(nb)])
     tau, outputs = np.array(done.joint), [dict(action.record) for action in done.actions]
     moved = _mechanics(plant, model, now, water, done.actions, outputs, tau, wrench, power)
-    velocity = water.velocity
     return Evaluation(
         vdot=moved.vdot,
         zdot=np.array([*done.rates, *power.values()]),
@@ -218,7 +219,7 @@ def evaluate(
         constraint_wrench=moved.constraint_wrench,
         constraint_free=moved.constraint_free,
         constraint_pivot=moved.constraint_pivot,
-        fluid_velocity=velocity if velocity.ndim == 2 else np.stack([velocity] * nb),
+        fluid_velocity=moved.fluid_velocity,
         elastic_energy=done.elastic,
         kinetic_energy_body=moved.kinetic_body,
         kinetic_energy_fluid=moved.kinetic_fluid,
@@ -239,7 +240,8 @@ def _mechanics(
 ) -> Mechanics:
     """Accelerations, forces of the water and energies; powers are added to `power`, forces of constraints to `outputs`."""
     q, v, kin, nb = now.q, now.v, now.kin, model.nb
-    b = equations.balance(model, q, v, water.velocity, water.acceleration, wrench, water.surface(kin))
+    motions = water.motions(model)
+    b = equations.balance(model, q, v, water.U, water.rate, wrench, water.surface(), motions)
     vdot, needed = _accelerations(plant, model, b, actions, tau)
     held = Response(np.zeros(model.nv), np.zeros(0), np.ones(0), ())
     pulled = [np.zeros(6) for _ in range(nb)]
@@ -267,7 +269,7 @@ def _mechanics(
             power[c.cause] = power[c.cause] + own @ v[joint.dofs]
 
     # the water's forces by cause
-    of_water = _water_forces(plant, model, water, kin, b, vdot, power)
+    of_water = _water_forces(plant, model, kin, b, vdot, power)
     kinetic, fluid, potential = _energies(plant, model, kin, b.motions, v)
     return Mechanics(
         vdot=vdot,
@@ -281,7 +283,13 @@ def _mechanics(
         constraint_wrench=np.stack(pulled),
         constraint_free=held.free,
         constraint_pivot=held.pivot,
+        fluid_velocity=np.stack([water.U] * nb if motions is None else [_seen_by(m) for m in motions]),
     )
+
+
+def _seen_by(motion: hydro.Motion) -> Array:
+    """Velocity of the water around a body in world axes [m/s], shape (3,); zero for a dry one."""
+    return np.zeros(3) if motion.around is None else motion.R_WB @ (motion.around.V - motion.velocity)[:3]
 
 
 def _accelerations(
@@ -340,8 +348,8 @@ def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) ->
     """
     model = plant.opened(inputs)
     kin = dynamics.kinematics(model, q, v)
-    water = Water(plant, t, kin.p_WB, inputs, fluid_at)
-    b = equations.balance(model, q, v, water.velocity, water.acceleration, None, water.surface(kin))
+    water = Water(plant, t, kin, inputs, fluid_at)
+    b = equations.balance(model, q, v, water.U, water.rate, None, water.surface(), water.motions(model))
     return np.array(_joint_inertia(plant, model, kin, b), dtype=float)
 
 
@@ -354,30 +362,28 @@ def _joint_inertia(plant: Plant, model: Model, kin: dynamics.Kinematics, b: equa
 def _water_forces(
     plant: Plant,
     model: Model,
-    water: Water,
     kin: dynamics.Kinematics,
     b: equations.Balance,
     vdot: Array,
     power: dict[str, Scalar],
 ) -> dict[str, Array]:
     """Forces of water and weight on each body by label, shape (nb, 6) each; their powers are added to `power`."""
-    drag, added, buoyancy = ([np.zeros(6) for _ in range(model.nb)] for _ in range(3))
+    drag, added, buoyancy, moved = ([np.zeros(6) for _ in range(model.nb)] for _ in range(4))
     if b.motions is not None:
         world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
         a = dynamics.accelerations(model, b.kin, b.bias, vdot, world)
         for i, (body, motion) in enumerate(zip(model.bodies, b.motions, strict=True)):
             if body.hydro is None:
                 continue
-            gradient = None if plant.uniform or "water" not in power else water.at(i).gradient
-            on = water_on_body(plant, model.world.gravity_vector, body, motion, kin.V[i], a[i], gradient)
-            drag[i], added[i], buoyancy[i] = on.drag, on.added_mass, on.buoyancy
+            on = water_on_body(plant, model.world.gravity_vector, body, motion, kin.V[i], a[i])
+            drag[i], added[i], buoyancy[i], moved[i] = on.drag, on.added_mass, on.buoyancy, on.fluid_acceleration
             if model.moves[i]:
                 for cause, value in on.power.items():
                     if cause in power:
                         power[cause] = power[cause] + value
     bodies = zip(model.bodies, kin.R_WB, strict=True)
     weight = [weight_of(x.inertia.mass, np.array(x.inertia.com), R.T @ model.world.gravity_vector) for x, R in bodies]
-    return dict(zip(WATER_FORCES, map(np.stack, (drag, added, buoyancy, weight)), strict=True))
+    return dict(zip(WATER_FORCES, map(np.stack, (drag, added, buoyancy, moved, weight)), strict=True))
 
 
 def _energies(
@@ -387,7 +393,7 @@ def _energies(
     kinetic: Scalar = 0.0
     fluid: Scalar = 0.0
     potential: Scalar = 0.0
-    each: Sequence[hydro.Motion | None] = motions or [None] * model.nb
+    each: Sequence[hydro.Motion | None] = [None] * model.nb if motions is None else motions
     for body, rigid, motion, moves, V, R, p in zip(
         model.bodies, model.rigid, each, model.moves, kin.V, kin.R_WB, kin.p_WB, strict=True
     ):

@@ -12,7 +12,7 @@ from hydromechs.contact import Grip
 from hydromechs.dynamics import kinematics
 from hydromechs.errors import FieldError, words_of
 from hydromechs.integrators import Point, rounding
-from hydromechs.recording import find_quantity
+from hydromechs.recording import angle_difference, find_quantity, period_of
 from hydromechs.values import Finite, Vector6, check_fields, floats, is_finite, nearest, number
 
 from ._held import switch_places, wrench_places
@@ -29,7 +29,7 @@ class Event:
     name: str
     """What to call it."""
     quantity: str
-    """A recorded quantity, as "depth.vehicle", "q.elbow", "contact_force.foot_1 on floor" or "time"."""
+    """A recorded quantity, as "depth.vehicle", "tilt_deg.vehicle", "contact_force.foot_1 on floor" or "time"."""
     level: Finite
     """Level that it crosses [in the quantity's unit]."""
     direction: Literal["rising", "falling", "either"] = "either"
@@ -162,11 +162,11 @@ class Watched:
     """
 
     def __init__(self, event: Event, value: Callable[[Point], float], at: Point) -> None:
-        self.event, self.value = event, value
+        self.event, self.value, self._period = event, value, period_of(event.quantity)
         self.last = self._off(at)
 
     def _off(self, at: Point) -> float:
-        return self.value(at) - self.event.level
+        return float(angle_difference(np.asarray(self.value(at) - self.event.level), self._period))
 
     def look(self, at: Point) -> None:
         """Take the present sign as the one from which it will change."""
@@ -182,6 +182,8 @@ class Watched:
             step: Its step [s].
         """
         now, last = self._off(after), self.last
+        if self._period is not None and abs(now - last) > 0.5 * self._period:
+            return None  # it passes the opposite of the level, where the difference jumps by a full turn
         rising, falling = last < 0.0 <= now, last > 0.0 >= now
         if not {"rising": rising, "falling": falling, "either": rising or falling}[self.event.direction]:
             return None

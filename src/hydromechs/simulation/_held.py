@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+import numpy as np
+
 from hydromechs.actuation import ExternalWrench
 
+from ._layout import Layout
 from ._plant import Plant
 
-__all__ = ["switch_places", "wrench_places"]
+__all__ = ["settled_targets", "switch_places", "wrench_places"]
 
 SWITCH = "closed"
 """Held input of components that open and close."""
@@ -24,3 +29,28 @@ def switch_places(plant: Plant) -> dict[str, int]:
     na = len(plant.layout.commands)
     pairs = zip(plant.components, plant.layout.u, strict=True)
     return {c.name: u[SWITCH] - na for c, u in pairs if u.get(SWITCH, -1) >= na}
+
+
+def settled_targets(
+    layout: Layout, command: np.ndarray, held: np.ndarray, t: float, joints: Collection[str] | None = None
+) -> dict[str, float]:
+    """Commands that let moving servo targets stand still from now on.
+
+    A controller gives a servo its target and the rate at which that moves on until the next call. Without a next call the
+    target would move on for ever, through the stops.
+
+    Args:
+        layout: Where the inputs of a plant are.
+        command: Commands now, shape (na,).
+        held: Held inputs now, shape (nh,).
+        t: Time [s].
+        joints: Names of the joints; all if None.
+    """
+    out: dict[str, float] = {}
+    places = {name: k for k, name in enumerate(layout.held)}
+    for k, name in enumerate(layout.commands):
+        rate = places.get(f"{name}.rate")
+        if rate is not None and held[rate] != 0.0 and (joints is None or name in joints):
+            since = t - held[places[f"{name}.at"]]
+            out |= {name: float(command[k] + held[rate] * since), f"{name}.rate": 0.0, f"{name}.at": t}
+    return out

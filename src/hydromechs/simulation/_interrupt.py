@@ -1,37 +1,63 @@
-"""Ctrl-C while a run goes on: it waits until the state is whole."""
+"""Ctrl-C and SIGTERM during a run: the run ends at its next sample, where the state is complete."""
 
 from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["Interrupt"]
+__all__ = ["Interrupt", "sigterm_interrupts"]
 
 
 class Interrupt:
-    """While it is entered, the first Ctrl-C is kept for the run to ask for; a second one interrupts at once, as always.
+    """Holds the first Ctrl-C back until the run asks for it. A second one interrupts at once.
 
-    Where Ctrl-C does something else already, or this is not the main thread, nothing changes.
+    It takes over every signal that raises `KeyboardInterrupt`: SIGINT, unless the program handles or ignores it, and SIGTERM
+    within `sigterm_interrupts`. Outside the main thread it changes nothing.
     """
 
     def __init__(self) -> None:
-        self.asked = False
-        """Whether Ctrl-C was pressed."""
-        self._installed = False
+        self.signal: signal.Signals | None = None
+        """Signal that was received; None if none was."""
+        self._taken: list[signal.Signals] = []
+
+    @property
+    def asked(self) -> bool:
+        """True if the run is to end."""
+        return self.signal is not None
 
     def __enter__(self) -> Interrupt:
-        main = threading.current_thread() is threading.main_thread()
-        if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._press)
-            self._installed = True
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(number) is signal.default_int_handler:
+                    signal.signal(number, self._receive)
+                    self._taken.append(number)
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._installed:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in self._taken:
+            signal.signal(number, signal.default_int_handler)
 
-    def _press(self, number: int, frame: FrameType | None) -> None:
+    def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
             signal.default_int_handler(number, frame)
-        self.asked = True
+        self.signal = signal.Signals(number)
+
+
+@contextmanager
+def sigterm_interrupts() -> Iterator[None]:
+    """Let SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does.
+
+    A program that handles or ignores SIGTERM keeps its own setting. Outside the main thread nothing changes.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

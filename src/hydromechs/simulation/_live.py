@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from signal import Signals
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,8 @@ from hydromechs.recording import real_time_factor
 
 from ._clock import Clock
 from ._events import Watched, first_crossings
+from ._held import settled_targets
+from ._implicit_size import advice
 from ._interrupt import Interrupt
 from ._recorder import Recorder
 from ._results import Log, Run
@@ -79,7 +82,7 @@ class LiveRun:
     def advance(self, until: float) -> str | None:
         """Run up to a time; why it stopped before, or None. Errors close the recording and are raised.
 
-        Ctrl-C in the main thread lets it go on to the next sample and raises `SimulationInterrupted` there.
+        Ctrl-C in the main thread ends it at the next sample with `SimulationInterrupted`.
 
         Args:
             until: Where to stop [s].
@@ -91,8 +94,8 @@ class LiveRun:
         try:
             with Interrupt() as interrupt:
                 self.stopped = self._advance(until, interrupt)
-            if interrupt.asked:
-                raise self._interrupted()
+            if interrupt.signal is not None:
+                raise self._interrupted(interrupt.signal)
         except BaseException as error:
             if isinstance(error, SimulationDiverged | SimulationInterrupted):
                 self.log.say(str(error))
@@ -104,11 +107,11 @@ class LiveRun:
             raise
         return self.stopped
 
-    def _interrupted(self) -> SimulationInterrupted:
-        """What to say of a run that Ctrl-C has ended here; the sample here is its last."""
-        self.recorder.sample(self.simulation._at, self._inputs)
+    def _interrupted(self, signal: Signals) -> SimulationInterrupted:
+        """Record the last sample of a run that a signal has ended here; return the error to raise."""
+        self._sample_end()
         error = SimulationInterrupted(f"interrupted at t = {self.t:.12g} s")
-        error.state = self.simulation.state
+        error.state, error.signal = self.simulation.state, signal
         return error
 
     def _advance(self, until: float, interrupt: Interrupt) -> str | None:
@@ -157,6 +160,8 @@ class LiveRun:
         for at, watched in found:
             event = watched.event
             log.say(f"t = {at.t:.6f} s: {event.name} ({event.quantity} crosses {event.level:g})")
+            if event.control == "off":
+                sim.command = settled_targets(sim.plant.layout, sim.command, sim.held, at.t)
             sim.command = dict(event.command)
             for body, wrench in event.wrench:
                 sim.set_wrench(body, wrench)
@@ -173,10 +178,19 @@ class LiveRun:
             watched.look(sim._at)
         return stopped
 
+    def _sample_end(self) -> None:
+        """Take the last sample; the controller is not called, but sensors measure if they do at that time."""
+        sim, recording = self.simulation, self.recorder
+        controller = sim.controller
+        recording.sample(sim._at, self._inputs)
+        if controller is not None and is_multiple(self.t, controller.period, sim.step_size):
+            recording.signal = np.array(controller.signals_at_end(sim.state), dtype=float)
+            recording.renew(self.t, self._inputs)
+
     def close(self) -> Run:
         """End the run and its recording. What was closed already stays as it is."""
         if self._finished is None:
-            self.recorder.sample(self.simulation._at, self._inputs)
+            self._sample_end()
             self._finish(finished=1)
         assert self._finished is not None
         wall, factor = self._finished
@@ -188,7 +202,10 @@ class LiveRun:
         factor = real_time_factor(self.t - self.clock.t_start, wall)
         self._finished = wall, factor
         self.recorder.flush()
-        for text in self.recorder.free_forces.messages():
+        sim = self.simulation
+        remedy = advice(sim.plant, sim.method, sim.step_size)
+        energy = self.recorder.energy.messages(remedy, sim.method.controlled)
+        for text in (*self.recorder.free_forces.messages(), *energy):
             self.log.say(text)
         counts = self.simulation._ranges.counts
         self.recorder.close(

@@ -24,7 +24,7 @@ from ._evaluate import acted
 from ._observe import component_outputs
 from ._plant import Plant
 from ._rolled_plant import WATER_FORCES, RolledPlant
-from ._water import PointMotion, Water
+from ._water import MotionAt, Water
 
 __all__ = ["LoopedPlant"]
 
@@ -54,9 +54,7 @@ class LoopedPlant:
         motion: The water at a point, as a call.
     """
 
-    def __init__(
-        self, plant: Plant, rolled: RolledPlant, water: Callable[[], Program], motion: Callable[..., PointMotion]
-    ) -> None:
+    def __init__(self, plant: Plant, rolled: RolledPlant, water: Callable[[], Program], motion: MotionAt) -> None:
         self.plant, self.rolled, self.water, self.motion = plant, rolled, water, motion
         self._alike = [k for k, c in enumerate(plant.components) if isinstance(c, InJoints) and _loops(c, plant.model)]
         self._single = [k for k in range(len(plant.components)) if k not in self._alike]
@@ -94,7 +92,10 @@ class LoopedPlant:
             found = self._moved(self._recording, t, q, v, z, inputs)
             R, p, V = compiler.call(self.rolled.poses, q, v)
             given = [found[a.name] for a in self.rolled.extra if a.name != "wrench"]
-            *forces, rate, totals = compiler.call(self.rolled.instant, q, v, found["vdot"], *given)
+            *forces, totals = compiler.call(self.rolled.instant, q, v, found["vdot"], *given)
+            if not plant.uniform:
+                found["fluid_velocity"] = forces.pop()
+            rate = forces.pop()
             found |= {"R_WB": R, "position": p, "velocity": V, "acceleration": rate}
             found |= {f"force_{label}": F for label, F in zip(WATER_FORCES, forces, strict=True)}
             (found["depth"],) = compiler.call(self._depth, p)
@@ -133,7 +134,7 @@ class LoopedPlant:
             if "elastic_energy" in found:
                 found["elastic_energy"] = found["elastic_energy"] + totals[0:1].reshape(())
         if plant.wet and plant.flows and not plant.uniform:
-            found |= self._fluid(given["p_WB"], t, found, inputs)
+            found |= self._fluid(given["R_WB"], given["p_WB"], t, found, inputs)
         if plant.labels:
             wrench: Any = None
             for label in plant.labels:
@@ -150,15 +151,19 @@ class LoopedPlant:
         (out,) = compiler.call(compiler.scattered(places, int(np.prod(shape))), values)
         return out.reshape(shape)
 
-    def _fluid(self, points: Any, t: Any, found: dict[str, Any], inputs: Any) -> dict[str, Any]:
-        """The water at all bodies."""
-        given = [points, t, found["fluid_velocity"], found["fluid_acceleration"]]
+    def _fluid(self, R_WB: Any, p_WB: Any, t: Any, found: dict[str, Any], inputs: Any) -> dict[str, Any]:
+        """The water at the points of all bodies, in world axes."""
+        nb, n, _ = self.rolled.points.shape
+        (points,) = compiler.call(self._sampled, R_WB, p_WB)
+        given = [points.reshape((nb * n, 3)), t, found["fluid_velocity"], found["fluid_acceleration"]]
         if self.plant.waves is not None:
             for name in ("waves", "carried"):
                 at, shape = self.plant.layout.data[name]
                 given.append(inputs[at].reshape(shape))
         results = compiler.call(self._water_loop, *given)
-        return dict(zip(("fluid_velocity", "fluid_acceleration", "elevation", "gradient"), results, strict=False))
+        names = ("fluid_velocity", "fluid_acceleration", "elevation", "gradient")
+        rows = dict(zip(names, results, strict=False))
+        return {name: x.reshape((nb, n * (9 if name == "gradient" else 3))) for name, x in rows.items() if name != "elevation"}
 
     @staticmethod
     def _arguments(**shapes: tuple[int, ...]) -> tuple[Argument, ...]:
@@ -195,7 +200,7 @@ class LoopedPlant:
         def function(t: Scalar, inputs: Array, **state: Array) -> tuple:
             q, v, z, R_WB, p_WB, V = (state.get(name, np.zeros(0)) for name in ("q", "v", "z", *POSES))
             kin = dynamics.Kinematics((), (), tuple(V), (), (), tuple(R_WB), tuple(p_WB))
-            water = Water(plant, t, kin.p_WB, inputs, self.motion)
+            water = Water(plant, t, kin, inputs, self.motion)
             now = Now(model, t, q, v, kin, water)
             done = acted(plant, now, z, inputs, self._single)
             out: dict[str, Any] = {}
@@ -256,9 +261,25 @@ class LoopedPlant:
         )
 
     @cached_property
+    def _sampled(self) -> Rolled:
+        """Points of all bodies in the world, of their axes and origins."""
+        points = self.rolled.points
+        nb, n, _ = points.shape
+
+        def one(R_WB: Array, p_WB: Array, own: Array) -> Array:
+            return np.concatenate([p_WB + R_WB @ x for x in own])
+
+        program = compiler.trace(one, {"R_WB": (3, 3), "p_WB": (3,), "own": (n, 3)}, name="sampled", outputs=("points",))
+        places = (Place("R_WB", ROW, 9), Place("p_WB", ROW, 3), Place(NUMBERS, ROW, 3 * n), Place("points", ROW, 3 * n))
+        given, results = self._arguments(R_WB=(nb, 3, 3), p_WB=(nb, 3)), self._arguments(points=(nb, 3 * n))
+        table = np.zeros((nb, 0), dtype=int)
+        return Rolled("sampled", given, results, (), table, points.ravel(), {}, (Sweep((Stage((program,), (places,)),)),))
+
+    @cached_property
     def _water_loop(self) -> Rolled:
-        """The water at all bodies."""
-        program, nb = self.water(), self.plant.model.nb
+        """The water at the points of all bodies."""
+        program = self.water()
+        nb = int(np.prod(self.rolled.points.shape[:2]))
         inputs = tuple(Argument(a.name, (nb, 3) if a.name == "p" else a.shape) for a in program.inputs)
         outputs = tuple(Argument(a.name, (nb, *a.shape)) for a in program.outputs)
         places = [Place(a.name, ROW, 3) if a.name == "p" else Place(a.name) for a in program.inputs]

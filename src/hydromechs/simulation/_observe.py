@@ -9,12 +9,12 @@ import numpy as np
 from hydromechs import compiler
 from hydromechs.compiler import Argument, Compiled, Recipe, Rolled
 from hydromechs.model.component import Output
-from hydromechs.recording import STORED_ENERGIES, Variable
+from hydromechs.recording import ATTITUDE, STORED_ENERGIES, Variable
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import WATER_FORCES, evaluate
 from ._plant import DIMENSIONS, Plant
-from ._water import PointMotion, fluid_at
+from ._water import MotionAt, fluid_at
 
 __all__ = ["component_outputs", "coordinates", "observed", "observer", "quantities", "schema"]
 
@@ -28,7 +28,8 @@ AXES: dict[str, tuple[str, ...]] = {
 WORDS = {
     "drag": "drag, damping and lift of the water",
     "added_mass": "force of the added mass",
-    "buoyancy": "buoyancy and acceleration of the water",
+    "buoyancy": "buoyancy",
+    "fluid_acceleration": "force of the displaced water's acceleration in waves and gusts",
     "weight": "weight",
     "contact": "contact force",
     "thrust": "force of the thrusters",
@@ -39,7 +40,9 @@ WORDS = {
 
 def _labels(plant: Plant) -> list[str]:
     """Labels of the forces that are recorded."""
-    return [label for label in WATER_FORCES if plant.wet or label == "weight"] + list(plant.labels)
+    absent = set() if plant.wet else {"drag", "added_mass", "buoyancy"}
+    absent |= set() if plant.wet and plant.flows else {"fluid_acceleration"}
+    return [label for label in WATER_FORCES if label not in absent] + list(plant.labels)
 
 
 def _outputs(plant: Plant) -> dict[str, tuple[str, Output]]:
@@ -106,7 +109,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         variable("depth", ("body",), "m", "depth of the body origin below the mean surface"),
     ]
     if plant.wet:
-        words = "velocity of the undisturbed water at the body, world axes"
+        words = "velocity of the undisturbed water, mean over the body, world axes"
         out.append(variable("fluid_velocity", ("body", "xyz"), "m/s", words))
     for label in _labels(plant):
         what = WORDS.get(label, f"force of components of the kind {label}")
@@ -151,13 +154,13 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
 
 
 def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Dimensions of all that is recorded, without time, and of time itself, for `recording.find_quantity`; see `schema`."""
-    return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}}
+    """Dimensions, without time, of all quantities for `recording.find_quantity`: of `schema`, of the attitude, and of time."""
+    return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}, **ATTITUDE}
 
 
 def _check_outputs(plant: Plant, recorded: set[str]) -> None:
     """What components record must not have a name of the recording's own, nor new labels along a dimension of it."""
-    own = {*recorded, *FROM_STATE, *DIMENSIONS, "R_WB", "actuator", *(c.kind for c in plant.components)}
+    own = {*recorded, *FROM_STATE, *ATTITUDE, *DIMENSIONS, "R_WB", "actuator", *(c.kind for c in plant.components)}
     outputs = {o.name for c in plant.components for o in c.outputs}
     along = dict(AXES)
     for c in plant.components:
@@ -184,7 +187,7 @@ def observed(
     v: Array,
     z: Array,
     inputs: Array,
-    motion: Callable[..., PointMotion] = fluid_at,
+    motion: MotionAt = fluid_at,
 ) -> dict[str, Array]:
     """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
     model = plant.model
@@ -231,7 +234,7 @@ def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapp
 
 def observer(
     plant: Plant,
-    motion: Callable[..., PointMotion],
+    motion: MotionAt,
     loops: Callable[..., Rolled] | None = None,
     only: Collection[str] | None = None,
     lanes: int = 1,
@@ -241,7 +244,7 @@ def observer(
 
     Args:
         plant: What is simulated.
-        motion: Motion of the water at a point, see `fluid_at`.
+        motion: Motion of the water at points, see `fluid_at`.
         loops: Makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`.
         only: Names of the arrays that are wanted; all if None.
         lanes: Instants per vector operation.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from hydromechs.values import Array, Scalar
 from ._evaluate import evaluate
 from ._plant import Plant
 from ._programs import PlantPrograms
-from ._water import PointMotion, fluid_at
+from ._water import MotionAt, fluid_at
 
 __all__ = ["Outside", "outside", "outside_program"]
 
@@ -45,7 +45,7 @@ def outside(
     inputs: Array,
     carried: Array,
     inside: Collection[str],
-    motion: Callable[..., PointMotion] = fluid_at,
+    motion: MotionAt = fluid_at,
 ) -> Outside:
     """Forces and added inertia of one instant.
 
@@ -61,7 +61,7 @@ def outside(
         inputs: As `plant.layout` has them, shape (nu,).
         carried: Inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6).
         inside: Labels of forces that the engine itself applies.
-        motion: Motion of the water at a point, see `fluid_at`.
+        motion: Motion of the water at points, see `fluid_at`.
     """
     model = plant.opened(inputs)
     e = evaluate(plant, t, q, v, z, inputs, motion)

@@ -12,7 +12,17 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.equations import Form, identity_of, model_of, parameter_value, with_parameters
 from hydromechs.errors import FieldError, ModelError
-from hydromechs.hydro import Environment, Uniform, UniformFlow, WaveComponents, wave_components
+from hydromechs.hydro import (
+    Environment,
+    Sampling,
+    Uniform,
+    UniformFlow,
+    WaveComponents,
+    has_hull,
+    sampling,
+    strip_wavenumber,
+    wave_components,
+)
 from hydromechs.model import Model, State, body_faults, dry_faults, world_faults
 from hydromechs.model.component import Action, Component, Now, StillWater
 from hydromechs.values import Array, instances, nearest, whole
@@ -35,10 +45,12 @@ DIMENSIONS |= {"constraint_group", "channel"}
 """Dimensions of every recording."""
 CAUSES = {"drag", "water", "surface"}
 """Causes of work that are not components."""
-LABELS = {"drag", "added_mass", "buoyancy", "weight"}
+LABELS = {"drag", "added_mass", "buoyancy", "fluid_acceleration", "weight"}
 """Labels of forces that do not come from components."""
 WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
+SURFACE_HEIGHT = "surface_height"
+"""Data of a run with a free surface: height of the mean surface above the world's origin [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,11 +90,11 @@ class Plant:
                 "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
                 "leave the waves out"
             )
-        shaping = [name for name in named if name.endswith((".hydro.volume", ".hydro.buoyancy_center"))]
+        shaping = [name for name in named if self._shapes_wet_part(name)]
         if shaping and self.environment.surface is not None:
             raise ValueError(
                 f"parameter {shaping[0]!r} cannot stay open with a free surface: the shape that gets wet follows from it; set "
-                "it in the model, or leave the surface out"
+                "it in the model, or leave the surface out (a volume can stay open if the body has shapes)"
             )
         for c in self.components:
             if not isinstance(c.name, str) or not c.name:
@@ -110,6 +122,15 @@ class Plant:
 
             for text in opened_faults(self).values():
                 raise ValueError(text)
+
+    def _shapes_wet_part(self, name: str) -> bool:
+        """True if the geometry that a free surface cuts follows from a parameter; a volume scales it if there are shapes."""
+        if name.endswith(".hydro.buoyancy_center"):
+            return True
+        if not name.endswith(".hydro.volume"):
+            return False
+        body = self.model.bodies[self.model.body_index(name.removesuffix(".hydro.volume"))]
+        return not (parameter_value(self.model, name) > 0.0 and has_hull(body))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
@@ -264,6 +285,8 @@ class Plant:
             out.append(Data("flow", (7,)))
         if self.waves is not None:
             out += [Data("carried", (3,)), Data("waves", (WAVE_ROWS, len(self.waves.amplitude)))]
+        if self.environment.surface is not None:
+            out.append(Data(SURFACE_HEIGHT, ()))
         out += [Data(f"timed.{c.name}", (len(c.timed),)) for c in self.components if c.timed]
         return out + [Data(f"parameter.{name}", parameter_value(self.model, name).shape) for name in self.parameters]
 
@@ -294,6 +317,8 @@ class Plant:
             parts.append([0.0, 0.0, 0.0] if current is None else list(current.velocity))
             rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
             parts.append(list(np.concatenate(rows)))
+        if self.environment.surface is not None:
+            parts.append([0.0])  # simulations have it at the world's origin; identification moves it
         for c in self.components:
             if c.timed:
                 values, end = c.timed_values(t)
@@ -361,6 +386,11 @@ class Plant:
         places = [self.layout.data[name][0].start for name in ("flow", "carried") if name in self.layout.data]
         return tuple(slice(at, at + 3) for at in places) if self.streams else ()
 
+    @property
+    def surface_place(self) -> int | None:
+        """Index of the surface's height among the inputs; None for water without a free surface."""
+        return None if self.environment.surface is None else self.layout.data[SURFACE_HEIGHT][0].start
+
     def waves_of(self, rows: Array | None, carried: Array | None) -> Waves:
         """The waves from their rows among the inputs, shape (7, n); none if None.
 
@@ -384,7 +414,8 @@ class Plant:
             return None
         shape = (self.parameters, self.streams, self.flows, self.environment.surface is not None)
         waves = None if self.waves is None else (len(self.waves.amplitude), self.waves.water_depth)
-        return f"{parts} {shape} {waves}{'' if self.rolled is None else ' rolled'}"
+        strips = () if self.uniform else [s and (len(s.points), len(s.hull)) for s in self.samplings(self.model)]
+        return f"{parts} {shape} {waves} {strips}{'' if self.rolled is None else ' rolled'}"
 
     # -- water ----------------------------------------------------------------------------------------------------------------
 
@@ -409,6 +440,20 @@ class Plant:
     def uniform(self) -> bool:
         """Whether the water moves alike at all bodies."""
         return not self.environment.waves and isinstance(self.environment.profile, Uniform)
+
+    def samplings(self, model: Model) -> tuple[Sampling | None, ...]:
+        """Where each body feels water that moves otherwise from place to place; None for one that the water does not touch.
+
+        Args:
+            model: The mechanism with its open parameters.
+        """
+        surface = self.environment.surface is not None
+        k = strip_wavenumber(self.environment, float(self.model.world.gravity))
+        pairs = zip(model.bodies, self.model.bodies, strict=True)
+        return tuple(
+            None if body.hydro is None else sampling(body, nominal, model.world.water_density, k, surface=surface)
+            for body, nominal in pairs
+        )
 
     @property
     def waves_move_surface(self) -> bool:

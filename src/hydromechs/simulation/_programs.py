@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from hydromechs.integrators import Integrator, Stepper
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import derivative
+from ._implicit_size import check_length
 from ._looped import LoopedPlant
 from ._observe import observer
 from ._plant import Plant
@@ -33,6 +34,7 @@ class PlantPrograms:
     """
 
     def __init__(self, plant: Plant, method: Integrator, *, lanes: int = 1, threads: int = 1) -> None:
+        check_length(plant, method)
         self.plant, self.method, self.lanes, self.threads = plant, method, lanes, threads
         self.checks = StepChecks(plant, method)
         """Which steps are short enough."""
@@ -52,12 +54,15 @@ class PlantPrograms:
 
         return compiler.trace(water, shapes, name="water")
 
-    def motion(self, plant: Plant, u: Array, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
-        """The water at a point, as a call; see `fluid_at`."""
-        given = [np.asarray(p), np.asarray(t), np.asarray(U), np.asarray(rate)]
+    def motion(self, plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Array, rate: Array) -> list[PointMotion]:
+        """The water at points, side by side on lanes where one world is simulated; see `fluid_at`."""
+        given = [np.asarray(t), np.asarray(U), np.asarray(rate)]
         if plant.waves is not None:
             given += [plant.layout.array("waves", u), plant.layout.array("carried", u)]
-        return PointMotion(*compiler.call(self._water, *given))
+        n = len(points)
+        same = [np.broadcast_to(x, (n, *np.shape(x))) for x in given]
+        results = compiler.call_on_lanes(self._water, np.stack(points), *same)
+        return [PointMotion(*(x[k] for x in results)) for k in range(n)]
 
     @cached_property
     def looped(self) -> LoopedPlant | None:

@@ -15,6 +15,7 @@ from hydromechs.integrators import Point, rounding
 from hydromechs.recording import MemoryRecorder, RecordingWriter
 
 from . import _books
+from ._energy_watch import EnergyWatch
 from ._free_forces import FreeForces
 from ._observe import coordinates, schema
 from ._plant import Plant
@@ -67,6 +68,8 @@ class Recorder:
         self._size = 0 if path else 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
         self.free_forces = FreeForces(plant.group_names)
         """Constraint forces that were set to 0, in the samples that are handed on."""
+        self.energy = EnergyWatch(plant.layout.causes)
+        """Energy without a cause, in the samples that are handed on."""
         self.signal = np.full(len(signals), np.nan)
         """Values of the signals that hold now, shape (ns,)."""
         self._rows: list[tuple[np.ndarray, ...]] = []
@@ -154,6 +157,7 @@ class Recorder:
         self._rows, self._count = [], 0
         with np.errstate(all="ignore"):  # the last samples before a run diverges may be huge
             block = self._block(times, q, x, inputs, signal)
+            self.energy.look(times, block)
         self.sink.append(block)
         if self.plant.constrained:
             self.free_forces.look(times, block["constraint_free"])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WATER_FORCES", "RolledPlant", "rolled_plant"]
 
-WATER_FORCES = ("drag", "added_mass", "buoyancy", "weight")
+WATER_FORCES = ("drag", "added_mass", "buoyancy", "fluid_acceleration", "weight")
 """Labels of forces that do not come from components."""
 OF_WATER = ("drag", "water")
 """Causes of work that the loops book."""
@@ -61,7 +61,18 @@ class RolledPlant:
     @cached_property
     def tree(self) -> equations.RolledTree:
         """The bodies, by kinds."""
-        return equations.RolledTree(self.plant.model, self.plant.armature)
+        samplings = None if self.plant.uniform else self.plant.samplings(self.plant.model)
+        return equations.RolledTree(self.plant.model, self.plant.armature, samplings)
+
+    @property
+    def points(self) -> np.ndarray:
+        """Points at which the bodies feel water that moves otherwise from place to place [m], shape (nb, n, 3).
+
+        All bodies have as many: the last of each is repeated.
+        """
+        rows = [() if s is None else s.points for s in self.plant.samplings(self.plant.model)]
+        n = max(1, *map(len, rows))
+        return np.array([[*row, *[row[-1] if row else np.zeros(3)] * (n - len(row))] for row in rows], dtype=float)
 
     @property
     def booked(self) -> tuple[str, ...]:
@@ -72,10 +83,10 @@ class RolledPlant:
     def extra(self) -> tuple[Argument, ...]:
         """Optional arguments of the loops: motion of the water, its gradient, wrenches of components."""
         nb = self.plant.model.nb
-        shape = (3,) if self.plant.uniform else (nb, 3)
+        n = 0 if self.plant.uniform else self.points.shape[1]
         flows = self.plant.wet and self.plant.flows
-        fluid = [Argument(x, shape) for x in ("fluid_velocity", "fluid_acceleration")] if flows else []
-        fluid += [Argument("gradient", (nb, 3, 3))] if flows and not self.plant.uniform else []
+        fluid = [Argument(x, (nb, 3 * n) if n else (3,)) for x in ("fluid_velocity", "fluid_acceleration")] if flows else []
+        fluid += [Argument("gradient", (nb, 9 * n))] if flows and n else []
         return (*fluid, *([Argument("wrench", (nb, 6))] if self.plant.labels else []))
 
     @cached_property
@@ -93,34 +104,36 @@ class RolledPlant:
         """Forces of water and weight on the bodies, rates of their velocities, and energies, of (q, v, vdot, ...)."""
         rows: dict[str, tuple[int, ...]] = {f"force_{label}": (6,) for label in WATER_FORCES}
         rows["rate"] = (6,)
+        if not self.plant.uniform:
+            rows["mean_flow"] = (3,)
         extra = tuple(a for a in self.extra if a.name != "wrench")
         return self.tree.instant(extra, After(self._observed, rows, ("kinetic_body", "kinetic_fluid", "potential")))
-
-    def _gradient(self, now: BodyNow) -> Array | None:
-        return None if self.plant.uniform or "water" not in self.plant.layout.causes else now.gradient
 
     def _powers(self, now: BodyNow) -> Mapping[str, Scalar]:
         """Powers of the water on a body by cause [W]."""
         if now.body.hydro is None or not now.acting.moves:
             return dict.fromkeys(self.booked, 0.0)
         gravity = self.plant.model.world.gravity_vector
-        return water_on_body(self.plant, gravity, now.body, now.motion, now.V, now.a, self._gradient(now)).power
+        return water_on_body(self.plant, gravity, now.body, now.motion, now.V, now.a).power
 
     def _observed(self, now: BodyNow) -> Mapping[str, Array | Scalar]:
         """All that is recorded of a body."""
         plant, gravity, motion = self.plant, self.plant.model.world.gravity_vector, now.motion
-        drag = added = buoyancy = np.zeros(6)
+        drag = added = buoyancy = moved = np.zeros(6)
         if now.body.hydro is not None:
-            on = water_on_body(plant, gravity, now.body, motion, now.V, now.a, self._gradient(now))
-            drag, added, buoyancy = on.drag, on.added_mass, on.buoyancy
+            on = water_on_body(plant, gravity, now.body, motion, now.V, now.a)
+            drag, added, buoyancy, moved = on.drag, on.added_mass, on.buoyancy, on.fluid_acceleration
         moving = motion if plant.wet and now.acting.moves else None
         kinetic, fluid, potential = energies_of(
             plant, gravity, now.body, now.acting.rigid, moving, now.V, motion.R_WB, motion.p_WB
         )
+        wet = motion.around is not None
         return {
+            "mean_flow": motion.R_WB @ (now.V - motion.velocity)[:3] if wet else np.zeros(3),
             "force_drag": drag,
             "force_added_mass": added,
             "force_buoyancy": buoyancy,
+            "force_fluid_acceleration": moved,
             "force_weight": weight_of(now.acting.mass, now.acting.com, motion.R_WB.T @ gravity),
             "rate": now.rate,
             "kinetic_body": kinetic,

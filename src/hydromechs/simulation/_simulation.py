@@ -27,7 +27,7 @@ from hydromechs.integrators import (
 )
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
-from hydromechs.recording import STORED_ENERGIES, find_quantity
+from hydromechs.recording import ATTITUDE, STORED_ENERGIES, find_quantity, source_of, values_of
 from hydromechs.values import floats, instances, nearest, positive
 
 from . import _books
@@ -480,12 +480,13 @@ class Simulation:
     def _notes(self) -> list[str]:
         """What to say of what is simulated before it starts from here."""
         parts = [note for c in self.plant.components for note in c.notes]
+        pairs = [c for c in self.plant.components if isinstance(c, contact.Pair)]
         water = below_the_bed(self.model, self.plant.environment, self._at.q)
         key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
         if key not in self._together:
             arguments = self.plant, self.method, self._propagator, self._at, self.inputs
             self._together[key] = unstable_together(*arguments, self.step_size)
-        return [*parts, *water, *self._together[key]]
+        return [*parts, *contact.unrepresented_contacts(self.model, pairs), *water, *self._together[key]]
 
     def run(
         self,
@@ -534,7 +535,8 @@ class Simulation:
         head, index = find_quantity(name, self._quantities, coordinates(self.plant, self.signals))
         if head == "time":
             return lambda at: at.t
-        return lambda at: float(self._observed(at, [head])[head][index])
+        source = source_of(head)
+        return lambda at: float(values_of(head, self._observed(at, [source])[source][None], [index])[0])
 
     def _diverged(self, reason: str) -> SimulationDiverged:
         """What to say of a run whose numbers are not finite any more."""
@@ -546,7 +548,7 @@ class Simulation:
 
     def observe(self) -> dict[str, np.ndarray]:
         """All variables of the recording now, by name; before the first run work is that since the start."""
-        return self._observed(self._at, [name for name in self._quantities if name != "time"])
+        return self._observed(self._at, [name for name in self._quantities if name not in {"time", *ATTITUDE}])
 
     def _observed(self, at: Point, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Variables of the recording at a point, with the present inputs."""

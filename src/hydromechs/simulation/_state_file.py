@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.model import State
 
 __all__ = ["load_state", "save_state"]
@@ -46,7 +47,7 @@ def load_state(path: str | os.PathLike) -> State:
         path: The file.
     """
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        content = files.read_json(path)
         version = content.pop("hydromechs_state", None)
         if version == VERSION:
             for about in ("layout", "run"):
@@ -54,7 +55,7 @@ def load_state(path: str | os.PathLike) -> State:
             t, control = float(content.pop("t", 0.0)), float(content.pop("control", 1.0))
             return State(t=t, control=control, **{name: np.array(value, dtype=float) for name, value in content.items()})
         fault = "it has no 'hydromechs_state'"
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, files.UnreadableFile) as error:
         version, fault = None, str(error)
     if version is not None:
         raise ValueError(f"{path} has the version {version} of state files; this HydroMechs reads version {VERSION}")

@@ -16,6 +16,7 @@ from hydromechs.model.component import Component, Mode
 from hydromechs.spatial import skew
 from hydromechs.values import Array
 
+from ._implicit_size import advice, other_method
 from ._plant import Plant
 
 __all__ = ["StepChecks", "runaway", "step_faults", "step_limit", "stiff_modes", "stiff_parts"]
@@ -175,21 +176,20 @@ def _stiff_parts(plant: Plant, mobility: _Mobility, method: Integrator, step: fl
     """See `stiff_parts`."""
     slow = [(step_limit(mode, method), c, mode) for c, mode in _modes(plant, mobility)]
     worst = sorted([row for row in slow if row[0] < step], key=lambda row: row[0])
+    other = other_method(plant, method)
     return [
         (
             c,
             f"{mode.name} is too stiff for a step of {step:g} s with {method.name}: it moves at {mode.fastest:.3g} 1/s and "
-            f"needs a step below {limit:.2g} s; {_remedy(mode, method)}",
+            f"needs a step below {limit:.2g} s; {_remedy(mode, other)}",
         )
         for limit, c, mode in worst
     ]
 
 
-def _remedy(mode: Mode, method: Integrator) -> str:
-    """What to do about a mode that is too fast for a step, in words."""
-    return (
-        f"take a shorter step, {mode.remedy}, or {method.other}" if method.other else f"take a shorter step, or {mode.remedy}"
-    )
+def _remedy(mode: Mode, other: str) -> str:
+    """Advice about a mode that is too fast for a step."""
+    return f"take a shorter step, {mode.remedy}, or {other}" if other else f"take a shorter step, or {mode.remedy}"
 
 
 def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: Model | None = None) -> list[str]:
@@ -298,5 +298,5 @@ def runaway(plant: Plant, at: Point, method: Integrator, step: float) -> str:
         k = int(np.argmax(np.nan_to_num(np.linalg.norm(V, axis=1), nan=np.inf)))
         linear, angular = np.linalg.norm(V[k, :3]), np.linalg.norm(V[k, 3:])
     fastest = f"body {model.body_names[k]!r} moves fastest, at {linear:.3g} m/s and {angular:.3g} rad/s"
-    advice = step_faults(plant, model.initial().q, method, step)
-    return f"{fastest}; {advice[0] if advice else method.remedy(step)}"
+    stiff = step_faults(plant, model.initial().q, method, step)
+    return f"{fastest}; {stiff[0] if stiff else advice(plant, method, step)}"

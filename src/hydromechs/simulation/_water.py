@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from hydromechs import dynamics, hydro
 from hydromechs.model import Model
 from hydromechs.model.component import WaterPoint
-from hydromechs.spatial import norm
+from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, Scalar
 
 from ._plant import Plant, Waves
 
-__all__ = ["PointMotion", "Water", "below_the_bed", "fluid_at", "point_motion"]
+__all__ = ["MotionAt", "PointMotion", "Water", "below_the_bed", "fluid_at", "in_body_axes", "point_motion"]
+
+
+class Moving(Protocol):
+    """Where the bodies are and how they move; kinematics have it."""
+
+    @property
+    def R_WB(self) -> Sequence[Array]:
+        """Axes of each body in the world, shape (3, 3) each."""
+
+    @property
+    def p_WB(self) -> Sequence[Array]:
+        """Origin of each body in the world [m], shape (3,) each."""
+
+    @property
+    def V(self) -> Sequence[Array]:
+        """Velocity of each body in its axes [m/s, rad/s], shape (6,) each."""
 
 
 class PointMotion(NamedTuple):
@@ -38,6 +53,10 @@ class PointMotion(NamedTuple):
     """∂η/∂t [m/s]."""
     turn: Array | None = None
     """∂∇η/∂t [1/s], shape (3,)."""
+
+
+MotionAt: TypeAlias = Callable[[Plant, Array, Sequence[Array], Scalar, Array, Array], list[PointMotion]]
+"""Gives the water at points: of the plant, its inputs, the points in world axes, the time, current and gusts and their rate."""
 
 
 def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -> list[str]:
@@ -93,60 +112,62 @@ def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate
     return motion._replace(slope=s.slope, curvature=s.curvature, rise=rise, turn=turn)
 
 
-def fluid_at(plant: Plant, u: Array, p: Array, t: Scalar, U: Array, rate: Array) -> PointMotion:
-    """As `point_motion`, with the waves from the inputs u, shape (nu,)."""
+def fluid_at(plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Array, rate: Array) -> list[PointMotion]:
+    """As `point_motion` at several points, with the waves from the inputs u, shape (nu,)."""
     rows, carried = None, None
     if plant.waves is not None:
         rows, carried = plant.layout.array("waves", u), plant.layout.array("carried", u)
-    return point_motion(plant, plant.waves_of(rows, carried), p, t, U, rate)
+    waves = plant.waves_of(rows, carried)
+    return [point_motion(plant, waves, p, t, U, rate) for p in points]
 
 
 class Water:
-    """The undisturbed water at one instant; its motion at a body is found when it is asked for.
+    """The undisturbed water at one instant; its motion at a place is found when it is asked for.
 
     Args:
         plant: What is simulated.
         t: Time [s].
-        points: Origin of each body in the world [m], shape (3,) each.
+        kin: Poses and velocities of the bodies, seen from the world.
         u: Inputs, shape (nu,).
-        motion: The water at a point, as `fluid_at`.
+        motion: The water at points, as `fluid_at`.
     """
 
-    def __init__(self, plant: Plant, t: Scalar, points: Sequence[Array], u: Array, motion: Callable[..., PointMotion]) -> None:
-        self.plant, self.t, self.points, self.u, self.motion = plant, t, points, u, motion
+    def __init__(self, plant: Plant, t: Scalar, kin: Moving, u: Array, motion: MotionAt) -> None:
+        self.plant, self.t, self.kin, self.u, self.motion = plant, t, kin, u, motion
         self.U, self.rate = np.zeros(3), np.zeros(3)
         if plant.streams:
             flow = plant.layout.array("flow", u)
             self.rate = np.array(flow[3:6])
             self.U = np.array(flow[:3]) + self.rate * (t - flow[6])
-        self._at: dict[int, PointMotion] = {}
+        place = plant.surface_place
+        self.height: Scalar | None = None if place is None else u[place]
+        """Height of the mean surface above the world's origin [m]; None for water without a free surface."""
+        self._on_bodies: dict[tuple[int, tuple[float, ...]], WaterPoint] = {}
 
-    def at(self, body: int) -> PointMotion:
-        """The water at a body's origin."""
-        if body not in self._at:
-            if self.plant.uniform:
-                self._at[body] = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
-            else:
-                self._at[body] = self.motion(self.plant, self.u, self.points[body], self.t, self.U, self.rate)
-        return self._at[body]
+    def on_body(self, body: int, p_B: Array) -> WaterPoint:
+        """The water at a point of a body.
 
-    def velocity_at(self, body: int, away: Array) -> Array:
-        """Velocity at a place `away` from a body's origin, in world axes [m/s], shape (3,)."""
-        here = self.at(body)
-        return here.velocity if self.plant.uniform else here.velocity + here.gradient @ away
+        Args:
+            body: Number of the body.
+            p_B: The point in body axes [m], shape (3,).
+        """
+        key = (body, tuple(map(id, p_B) if np.asarray(p_B).dtype == object else np.asarray(p_B).tolist()))
+        if key not in self._on_bodies:
+            self._on_bodies[key] = self.point(self.kin.p_WB[body] + self.kin.R_WB[body] @ np.asarray(p_B))
+        return self._on_bodies[key]
 
-    def depth_at(self, body: int, away: Array) -> Scalar | None:
-        """Depth of such a place below the free surface [m]; None where the water has none."""
-        if self.plant.environment.surface is None:
-            return None
-        return self.plant.model.world.down @ (self.points[body] + away) + self.at(body).elevation
+    def _moving(self, points: Sequence[Array]) -> list[PointMotion]:
+        """Return the motion of water that is not uniform at places in world axes [m], shape (3,) each."""
+        if self.height is not None:  # waves and profiles of currents count depth from the mean surface
+            points = [p + self.height * self.plant.model.world.down for p in points]
+        return list(self.motion(self.plant, self.u, points, self.t, self.U, self.rate) if points else ())
 
     def point(self, p: Array) -> WaterPoint:
         """The water at any place p in world axes [m], shape (3,)."""
-        plant, down = self.plant, self.plant.model.world.down
-        still = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
-        here = still if plant.uniform else self.motion(plant, self.u, p, self.t, self.U, self.rate)
-        depth = None if plant.environment.surface is None else down @ p + here.elevation
+        here = PointMotion(self.U, self.rate, 0.0, np.zeros((3, 3)))
+        if not self.plant.uniform:
+            (here,) = self._moving([p])
+        depth = None if self.height is None else self.plant.model.world.down @ p + self.height + here.elevation
         if here.rise is None or here.slope is None:
             return WaterPoint(here.velocity, here.acceleration, depth, 0.0, np.zeros(3))
         return WaterPoint(here.velocity, here.acceleration, depth, here.rise, here.slope)
@@ -163,44 +184,101 @@ class Water:
         height = hydro.wave_motion(components, plant.model.world.down, at, self.t).elevation
         return height, s.rise - s.slope @ carried
 
-    def _rows(self, name: str) -> Array:
-        """Of all bodies that the water touches, zero for the others, shape (nb, 3)."""
-        wet = [body.hydro is not None or i in self._at for i, body in enumerate(self.plant.model.bodies)]
-        return np.stack([getattr(self.at(i), name) if here else np.zeros(3) for i, here in enumerate(wet)])
+    def surface(self) -> list[hydro.LocalSurface] | None:
+        """The level surface over each body of water that moves alike everywhere; None where the water has none."""
+        down = self.plant.model.world.down
+        if self.height is None:
+            return None
+        flat = hydro.LocalSurface(self.height, down, 0.0, np.zeros(3))
+        each = zip(self.plant.model.bodies, self.kin.R_WB, self.kin.V, strict=True)
+        return [flat if body.hydro is None else flat._replace(depth_rate=down @ (R @ V[:3])) for body, R, V in each]
 
-    @cached_property
-    def velocity(self) -> Array:
-        """In world axes [m/s], shape (3,) or one row per body (nb, 3)."""
-        return self.U if self.plant.uniform else self._rows("velocity")
-
-    @cached_property
-    def acceleration(self) -> Array:
-        """Of the water's particles [m/s²], shaped alike."""
-        return self.rate if self.plant.uniform else self._rows("acceleration")
-
-    def surface(self, kin: dynamics.Kinematics) -> list[hydro.LocalSurface] | None:
-        """The free surface at each body, across ∇(depth + η); None where the water has none.
+    def motions(self, model: Model) -> list[hydro.Motion] | None:
+        """Motion of every body in water that moves otherwise from place to place; None where it moves alike everywhere.
 
         Args:
-            kin: Poses and velocities of the bodies, seen from the world.
+            model: The mechanism with its open parameters.
         """
-        down = self.plant.model.world.down
-        if self.plant.environment.surface is None:
+        if self.plant.uniform:
             return None
-        flat = hydro.LocalSurface(0.0, down, 0.0, np.zeros(3))
+        kin, samplings = self.kin, self.plant.samplings(model)
+        points = [
+            p + R @ x
+            for sampled, R, p in zip(samplings, kin.R_WB, kin.p_WB, strict=True)
+            if sampled is not None
+            for x in sampled.points
+        ]
+        found = iter(self._moving(points))
+        here = [[] if sampled is None else [next(found) for _ in sampled.points] for sampled in samplings]
         out = []
-        for i, body in enumerate(self.plant.model.bodies):
-            if body.hydro is None:
-                out.append(flat)
+        for i, (sampled, flows) in enumerate(zip(samplings, here, strict=True)):
+            R, p, V = kin.R_WB[i], kin.p_WB[i], kin.V[i]
+            if sampled is None:
+                still = R.T @ -model.world.gravity_vector
+                out.append(hydro.Motion(V, still, R, p, model.world.down @ p, model.world.water_density))
                 continue
-            v = kin.R_WB[i] @ kin.V[i][:3]
-            here = self.at(i)
-            if here.slope is None or here.curvature is None or here.turn is None or here.rise is None:
-                out.append(flat._replace(depth_rate=down @ v))
+            seen = [hydro.Flow(*in_body_axes(R, x, model.world.gravity_vector)) for x in flows]
+            out.append(hydro.motion_in(sampled, V, seen, R, p, model.world))
+        return out if self.plant.environment.surface is None else self._at_surface(model, out, samplings, here)
+
+    def _at_surface(
+        self,
+        model: Model,
+        motions: list[hydro.Motion],
+        samplings: Sequence[hydro.Sampling | None],
+        here: Sequence[Sequence[PointMotion]],
+    ) -> list[hydro.Motion]:
+        """The same where the water has a surface: the wet part of each strip of the hulls, and the water there."""
+        wet: list[list[hydro.WetStrip]] = []
+        points: list[Array] = []
+        for motion, sampled, flows in zip(motions, samplings, here, strict=True):
+            strips = [] if sampled is None else [self._wet(motion, strip, flows) for strip in sampled.hull if strip.cells]
+            wet.append(strips)
+            points += [motion.p_WB + motion.R_WB @ x for strip in strips for x in strip.points]
+        found = iter(self._moving(points))
+        gravity = model.world.gravity_vector
+        out = []
+        for body, motion, sampled, strips in zip(model.bodies, motions, samplings, wet, strict=True):
+            if sampled is None or not strips:
+                out.append(motion)
                 continue
-            across, across_rate = down + here.slope, here.turn + here.curvature @ v
-            length = norm(across)
-            n = across / length
-            n_rate = (across_rate - n * (n @ across_rate)) / length
-            out.append(hydro.LocalSurface(here.elevation, n, (down + here.slope) @ v + here.rise, n_rate))
+            a_fg = [[motion.R_WB.T @ (next(found).acceleration - gravity) for _ in strip.points] for strip in strips]
+            out.append(hydro.wetted(body, motion, strips, a_fg, model.world.gravity))
         return out
+
+    def _wet(self, motion: hydro.Motion, strip: hydro.HullStrip, flows: Sequence[PointMotion]) -> hydro.WetStrip:
+        """The wet part of a strip below the plane that touches the surface over its points on average."""
+        assert motion.around is not None
+        down, R, V = self.plant.model.world.down, motion.R_WB, motion.around.V
+        v = R @ (V[:3] + cross(V[3:], strip.center))
+        depth = down @ (motion.p_WB + R @ strip.center) + self.height
+        if not self.plant.waves_move_surface:
+            n = R.T @ down
+            return hydro.wet_strip(strip, n, -cross(V[3:], n), depth, down @ v)
+
+        points = motion.around.sampling.points
+
+        def mean(value: Callable[[PointMotion, Array], Any]) -> Any:
+            """Of what is over the points, which move."""
+            return hydro.mean_of(strip.shares, lambda i: value(flows[i], R @ (V[:3] + cross(V[3:], points[i]))))
+
+        across, across_rate = down + mean(lambda x, _: x.slope), mean(lambda x, u: x.turn + x.curvature @ u)
+        length = norm(across)
+        n = across / length
+        n_rate = (across_rate - n * (n @ across_rate)) / length
+        depth, depth_rate = depth + mean(lambda x, _: x.elevation), down @ v + mean(lambda x, u: x.rise + x.slope @ u)
+        cosine = n @ down
+        seen = R.T @ n
+        seen_rate = R.T @ n_rate - cross(V[3:], seen)
+        return hydro.wet_strip(strip, seen, seen_rate, depth * cosine, depth_rate * cosine + depth * (n_rate @ down))
+
+
+def in_body_axes(R: Array, x: PointMotion, gravity: Array) -> tuple[Array, Array, Array]:
+    """Velocity, acceleration less that of gravity, and gradient of the water in body axes; see `hydro.Flow`.
+
+    Args:
+        R: Axes of the body in the world, shape (3, 3).
+        x: The water.
+        gravity: Acceleration of gravity in world axes [m/s²], shape (3,).
+    """
+    return R.T @ x.velocity, R.T @ (x.acceleration - gravity), R.T @ x.gradient @ R

@@ -8,6 +8,7 @@ from hydromechs import dynamics
 from hydromechs.integrators import Integrator, NotFinite, Point, Propagator
 from hydromechs.values import Array
 
+from ._implicit_size import other_method
 from ._plant import Plant
 from ._stiffness import step_limit, stiff_modes
 
@@ -59,7 +60,8 @@ def unstable_together(
         tried = (step / 2.0**k for k in range(1, HALVINGS + 1))
         good = next((h for h in tried if slopes.fastest(h)[0] <= 1.0 + GROWS), None)
     remedy = "take a much shorter step" if good is None else f"take a step of {good:g} s"
-    other = f", or {method.other}" if method.other else ""
+    instead = other_method(plant, method)
+    other = f", or {instead}" if instead else ""
     return [
         f"a step of {step:g} s is too long for all parts together, though not for each by itself: with {method.name} a small "
         f"motion of {', '.join(mover)} grows {growth:.3g}-fold in each; {remedy}{other}"

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-import yaml
-
 from hydromechs.errors import FieldError
+from hydromechs.files import read_text
 from hydromechs.gnc.sensors import common_period
-from hydromechs.scenario import Scenario
+from hydromechs.hydro import Current, RegularWave
+from hydromechs.scenario import ControllerSpec, Scenario
+from hydromechs.simulation import Event
+from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import floats, nearest, number, positive, whole
 
 __all__ = ["PILOT", "Catalog", "Changes", "Configured", "configured"]
 
 PILOT = "hydromechs.station:Pilot"
 """The pilot as scenario files name it."""
+LIMITS = {
+    "current": (-20.0, 20.0),
+    "wave_height": (0.0, 40.0),
+    "wave_period": (0.2, 1000.0),
+    "position": (-1e5, 1e5),
+    "heading_deg": (-3600.0, 3600.0),
+    "bandwidth": (0.01, 100.0),
+    "stiffness": (0.001, 100.0),
+}
+"""Lowest and highest numbers that an operator may ask for, in the units of `Changes`: beyond these a run means nothing."""
 PERIOD = 0.04
 """Least time between two commands of the pilot [s]."""
 
@@ -29,21 +40,29 @@ class Catalog:
 
     files: Mapping[str, str]
     """Paths of the scenario files, by the name that is shown."""
+    offered: Sequence[str]
+    """Names of the scenarios that a page offers: those with a vehicle to fly."""
     read: Callable[[str, str], Scenario]
-    """From the text of a file, and its path for messages and relative names, to the scenario."""
+    """Returns the scenario of the text of a file; the path is for messages and relative names."""
+    write: Callable[[Scenario, str], str]
+    """Returns the text of a scenario, for a file at that path."""
+    text: Callable[[str], str] = read_text
+    """Reads the text of a file."""
+    drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
+    """Returns the attributes of a recording from which a replay draws a scenario."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
     """What an operator changes of a scenario; None leaves it as it is in the file."""
 
-    current: tuple[float, ...] | None = None
+    current: tuple[float, float, float] | None = None
     """Velocity of the water in world axes [m/s], shape (3,)."""
     wave_height: float | None = None
     """Height of regular waves [m]; 0 for none."""
     wave_period: float | None = None
     """Their period [s]."""
-    position: tuple[float, ...] | None = None
+    position: tuple[float, float, float] | None = None
     """Where the first model starts, in world axes [m], shape (3,)."""
     heading_deg: float | None = None
     """Heading that it starts with [°]."""
@@ -71,8 +90,10 @@ class Changes:
         ):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check(getattr(self, name), name))
-        if self.wave_height is not None and self.wave_height < 0.0:
-            raise FieldError("wave_height", self.wave_height, "must not be negative; 0 for no waves")
+        for name, (low, high) in LIMITS.items():
+            value = getattr(self, name)
+            if value is not None and not all(low <= x <= high for x in (value if isinstance(value, tuple) else (value,))):
+                raise FieldError(name, value, f"must be from {low:g} to {high:g}")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Changes:
@@ -102,6 +123,8 @@ class Configured:
     """Path of the file that it was made from."""
     changes: Changes
     """What is different from that file."""
+    attrs: Mapping[str, str] = field(default_factory=dict)
+    """Attributes of its recordings from which they are drawn."""
 
 
 def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> Configured:
@@ -119,13 +142,14 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     if name not in catalog.files:
         raise ValueError(f"there is no scenario {name!r} to pilot{nearest(name, catalog.files)}")
     file = catalog.files[name]
-    text = Path(file).read_text(encoding="utf-8")
+    text = catalog.text(file)
     plain = catalog.read(text, file)
     if not plain.thrusters:
         raise ValueError(f"{name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
-    data = _flown(yaml.safe_load(text), changes, _period(plain))
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=120)
-    return Configured(name=name, scenario=catalog.read(text, file), text=text, file=file, changes=changes)
+    text = catalog.write(_flown(plain, changes), file)
+    scenario = catalog.read(text, file)
+    drawing = catalog.drawing(scenario)
+    return Configured(name=name, scenario=scenario, text=text, file=file, changes=changes, attrs=drawing)
 
 
 def _period(scenario: Scenario) -> float:
@@ -134,44 +158,39 @@ def _period(scenario: Scenario) -> float:
     return round(base * math.ceil(PERIOD / base - 1e-9), 12)
 
 
-def _flown(data: dict[str, Any], changes: Changes, period: float) -> dict[str, Any]:
-    """The contents of a scenario file with the pilot and with changes."""
+def _flown(scenario: Scenario, changes: Changes) -> Scenario:
+    """Return a scenario with the pilot in place of its mission, and with changes."""
     gains = {k: v for k in ("bandwidth", "stiffness") if (v := getattr(changes, k)) is not None}
-    before = data.get("controller")
-    if isinstance(before, dict) and before.get("type") == PILOT:
-        gains = {**before.get("parameters", {}), **gains}
-    out = {k: v for k, v in data.items() if k not in ("controller", "checks", "events")}
-    out["controller"] = {"type": PILOT, "period": period, **({"parameters": gains} if gains else {})}
-    events = [e for e in data.get("events", ()) if not _of_mission(e)]
-    if events:
-        out["events"] = events
-    first = dict(out["models"][0])
+    before = scenario.controller
+    if isinstance(before, ControllerSpec) and before.type == PILOT:
+        gains = {**before.parameters, **gains}
+    first, water = scenario.models[0], scenario.environment
     if changes.position is not None:
-        first["position"] = list(changes.position)
+        x, y, z = changes.position
+        first = replace(first, position=(x, y, z))
     if changes.heading_deg is not None:
-        first.pop("orientation", None)
-        first["rpy_deg"] = [*_angles(first)[:2], changes.heading_deg]
-    out["models"] = [first, *out["models"][1:]]
-    water = dict(out.get("environment", {}))
+        roll, pitch, _ = rpy_from_matrix(quaternion_matrix(first.orientation or (1.0, 0.0, 0.0, 0.0)))
+        turned = matrix_from_rpy((float(roll), float(pitch), math.radians(changes.heading_deg)))
+        w, x, y, z = map(float, quaternion_from_matrix(turned))
+        first = replace(first, orientation=(w, x, y, z))
     if changes.current is not None:
-        water["current"] = {"velocity": list(changes.current)}
+        x, y, z = changes.current
+        water = replace(water, current=Current(velocity=(x, y, z)))
     if changes.wave_height is not None:
-        water["waves"] = []
-        if changes.wave_height > 0.0:
-            water["waves"] = [{"regular": {"height": changes.wave_height, "period": changes.wave_period or 5.0}}]
-    if water:
-        out["environment"] = water
-    if changes.seed is not None:
-        out["seed"] = changes.seed
-    return out
+        wave = RegularWave(height=changes.wave_height, period=changes.wave_period or 5.0) if changes.wave_height > 0.0 else None
+        water = replace(water, waves=() if wave is None else (wave,))
+    return replace(
+        scenario,
+        controller=ControllerSpec(type=PILOT, period=_period(scenario), parameters=gains),
+        period=None,
+        checks=(),
+        events=tuple(event for event in scenario.events if not _of_mission(event)),
+        models=(first, *scenario.models[1:]),
+        environment=water,
+        seed=scenario.seed if changes.seed is None else changes.seed,
+    )
 
 
-def _angles(first: Mapping[str, Any]) -> Sequence[float]:
-    given = first.get("rpy_deg")
-    return given if isinstance(given, list) and len(given) == 3 else [0.0, 0.0, 0.0]
-
-
-def _of_mission(event: Mapping[str, Any]) -> bool:
-    """Whether an event is part of a mission: at a set time, or of a signal of its controller."""
-    quantity = str(event.get("quantity", ""))
-    return quantity == "time" or quantity.startswith("signal.")
+def _of_mission(event: Event) -> bool:
+    """True if an event is part of a mission: at a set time, or of a signal of its controller."""
+    return event.quantity == "time" or event.quantity.startswith("signal.")

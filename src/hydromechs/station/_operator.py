@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any
 
+from hydromechs import files
 from hydromechs.errors import FieldError
 from hydromechs.values import floats, nearest, positive
 
@@ -191,7 +192,7 @@ class RecordedInputs(Inputs):
         self._values: list[Operator] = []
         self.end: float | None = None
         """Time at which that run ended [s]; None where it was killed."""
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
+        lines = files.read_text(path).splitlines()
         head = self._line(path, 1, lines[0] if lines else "")
         if head.get("hydromechs_inputs") != FORMAT:
             raise ValueError(f"{path} is not a file of an operator's inputs; a piloted run leaves inputs.jsonl in its folder")
@@ -217,7 +218,7 @@ class RecordedInputs(Inputs):
         except json.JSONDecodeError as error:
             raise ValueError(f"{path}:{k}: {error}") from None
         if not isinstance(line, dict):
-            raise ValueError(f"{path}:{k}: {text!r} is not an object with names and values")
+            raise ValueError(f"{path}:{k}: this is not an object with names and values")
         return line
 
     def at(self, tick: int) -> Operator:

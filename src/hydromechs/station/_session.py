@@ -36,6 +36,8 @@ __all__ = ["FRAME", "LOST_AFTER", "Session", "fly_again", "piloted"]
 
 FRAME = 1.0 / 30.0
 """Time between two snapshots [s]."""
+SCALES = 1e-3, 1e6
+"""Lowest and highest time scale."""
 SMOOTH = 0.02
 """Time between two stops of a session that is short enough [s]."""
 LOST_AFTER = 2.0
@@ -91,7 +93,8 @@ def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.Pa
         raise ValueError(f'{old.inputs} has no end: the run was killed; add a line {{"end": T}} with the time to simulate to')
     read = catalog.read(text, file)
     scenario = piloted(Configured(name=read.name, scenario=read, text=text, file=file, changes=Changes()), inputs)
-    return run_scenario(replace(scenario, duration=inputs.end), folder, text=text, file=file)
+    drawing = catalog.drawing(read)
+    return run_scenario(replace(scenario, duration=inputs.end), folder, text=text, file=file, attrs=drawing)
 
 
 def _slice(simulation: Simulation, period: float) -> float:
@@ -173,11 +176,11 @@ class Session:
         """Let time run faster or slower than the clock.
 
         Args:
-            factor: Simulated over real time, above 0; infinite for as fast as possible.
+            factor: Simulated over real time, within `SCALES`; infinite for as fast as possible.
         """
         factor = float(factor)
-        if not factor > 0.0:
-            raise ValueError(f"the time scale is {factor!r}, must be above 0; inf for as fast as possible")
+        if not (SCALES[0] <= factor <= SCALES[1] or factor == math.inf):
+            raise ValueError(f"time scale {factor:g}: must be from {SCALES[0]:g} to {SCALES[1]:g}; inf for as fast as possible")
         self._ask(lambda: self._set_scale(factor))
 
     def reset(self, configured: Configured | None = None) -> None:
@@ -431,10 +434,9 @@ class Session:
         """Stop time at a tick of the control."""
         if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
             self._advance(self._pilot.period)
+        if not self.problem:
+            self._publish()  # first, so that whoever sees time stand still sees where
         self._running, self._factor = False, 0.0
-        if self.problem:
-            return
-        self._publish()
 
     def _one_step(self) -> None:
         if not self._running and not self.problem:
@@ -473,7 +475,7 @@ class Session:
         self._run_folder = self._stack.enter_context(RunFolder.numbered(self.folder / configured.scenario.name))
         folder = self._run_folder
         self._saved = Checkpoints(folder.state, simulation, CHECKPOINT)
-        attrs = recording_attrs(configured.scenario, configured.text, configured.file)
+        attrs = recording_attrs(configured.scenario, configured.text, configured.file) | dict(configured.attrs)
         self._live: LiveRun = simulation.begin(path=folder.recording, saved=self._saved.take, attrs=attrs)
         self.inputs.log = InputLog(folder.inputs, pilot.period)
         self.inputs.set(gripper="keep", target=None, swing=False)

@@ -15,12 +15,12 @@ import numpy as np
 
 from hydromechs.errors import ScenarioError
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.viewer import LivePage, free_port, live_scene
+from hydromechs.viewer import LivePage, Rejected, live_scene
 
+from ._camera import camera_place
 from ._channel import AcousticLink
 from ._configuration import Catalog, Changes, Configured, configured
-from ._gate import Gate
-from ._messages import Refused
+from ._gate import StationGate
 from ._operator import AXES
 from ._seats import Seats
 from ._session import FRAME, LOST_AFTER, Session
@@ -29,9 +29,8 @@ from ._telemetry import Snapshot
 
 __all__ = ["Station"]
 
-LOCAL = "127.0.0.1"
-EVERYWHERE = "0.0.0.0"
-"""Addresses to listen on: of this machine alone, or of all its networks."""
+HANDLE = "/world/handle"
+"""Name of the node that the pilot drags."""
 PICTURE = (720, 1280)
 """Height and width of a saved camera image."""
 PICTURE_WAIT = 20.0
@@ -57,14 +56,20 @@ class Scenes:
         self.model = sim.model
         """The mechanism that is shown."""
         vehicle = session.pilot.vehicle.body
-        scene = live_scene(sim.model, first.position, first.wxyz, terrain=scenario.terrain, environment=scenario.environment)
+        scene = live_scene(
+            sim.model,
+            first.position,
+            first.wxyz,
+            terrain=scenario.terrain,
+            environment=scenario.environment,
+            tethers=first.tethers,
+        )
         options: dict[str, Any] = dict(environment=scenario.environment, seed=scenario.seed, actuators=sim.actuators)
-        self.outside = LivePage(sim.model, scene, follow=vehicle, **options)
+        self.outside = LivePage(sim.model, scene, follow=vehicle, terrain=scenario.terrain, **options)
         """Seen from outside; the camera moves with the vehicle."""
         self.onboard = LivePage(sim.model, scene, **options)
         """Seen from the camera on the vehicle."""
-        cameras = [name for name in sim.model.frames if name.rpartition(".")[2].endswith("camera")]
-        self._eye = sim.model.locate(cameras[0] if cameras else sim.model.body_names[vehicle])
+        self._eye = camera_place(sim.model, scene, vehicle)
         self._upright, self._down = scene.upright, np.array(sim.model.world.down)
         self._looked = 0.0
         self._outlook: Outlook | None = None
@@ -76,15 +81,13 @@ class Scenes:
         if not session.snapshot.tools:
             return None
         low, high = self.outside.scene.bounds(0)
-        handle = self.outside.server.scene.add_transform_controls(
-            "/world/handle",
+        return self.outside.server.scene.add_transform_controls(
+            HANDLE,
             scale=0.08 * float(np.linalg.norm(high - low)),
             disable_rotations=True,
             depth_test=False,
             position=session.snapshot.tools[0],
         )
-        handle.on_update(lambda event: session.drag(event.target.position.tolist()))
-        return handle
 
     def show(self, snapshot: Snapshot, *, arm: int, dragged: bool) -> None:
         """Show a snapshot.
@@ -96,6 +99,8 @@ class Scenes:
         """
         moved = (snapshot.t, snapshot.position, snapshot.wxyz, snapshot.force, snapshot.flow)
         self.outside.pose(*moved)
+        for name, points in snapshot.tethers.items():
+            self.outside.tether(name, points)
         flown = snapshot.ghost or snapshot
         if snapshot.ghost is None:
             self.outside.remove_ghost(PREDICTED)
@@ -107,6 +112,8 @@ class Scenes:
                 self._handle.position = place
         if self.onboard.server.get_clients():
             self.onboard.pose(*moved)
+            for name, points in snapshot.tethers.items():
+                self.onboard.tether(name, points)
             self.look(snapshot)
 
     def ways(self, outlook: Outlook | None) -> None:
@@ -198,11 +205,10 @@ class Station:
         self._frame: tuple[int, str] = (0, "{")
         self._generation = 0
         self._closed = False
-        self._offered: list[str] | None = None
         self._pictures = threading.Lock()
         self._outlook: tuple[int, Outlook] | None = None
         self._render()
-        self.gate = Gate(self, host=EVERYWHERE if share else LOCAL, port=free_port(port))
+        self.gate = StationGate(self, port=port, share=share)
         """Its door."""
         self._feed = threading.Thread(target=self._show, name="scenes", daemon=True)
         self._feed.start()
@@ -210,7 +216,7 @@ class Station:
     @property
     def url(self) -> str:
         """Its address; from other machines, with the name of this one in place of 127.0.0.1."""
-        return f"http://{LOCAL}:{self.gate.port}/{self.gate.token}/"
+        return self.gate.url
 
     def close(self) -> None:
         """End the run and stop serving."""
@@ -274,27 +280,26 @@ class Station:
         frame = {"type": "frame", "t": round(snapshot.t, 3), "scene": self._generation, "hud": snapshot.hud}
         frame |= {"status": session.status, "operator": operator, "ahead": self._ways()}
         frame["ghost"] = None if snapshot.ghost is None else {"t": round(snapshot.ghost.t, 3), "hud": snapshot.ghost.hud}
-        text = json.dumps(frame)[:-1]
+        text = _plain_json(frame)[:-1]
         if text != self._frame[1]:
             self._frame = (snapshot.number, text)
 
     # -- what the gate asks for ---------------------------------------------------------------------------------------------
 
-    def scene_port(self, view: str) -> int | None:
-        """Port of the viewer's server of "outside" or "onboard"; None for other names."""
-        pages = {"outside": self.scenes.outside, "onboard": self.scenes.onboard}
-        return int(pages[view].server.get_port()) if view in pages else None
+    def page(self, view: str) -> LivePage | None:
+        """Return the scene "outside" or "onboard"; None for other names."""
+        return {"outside": self.scenes.outside, "onboard": self.scenes.onboard}.get(view)
 
     def enter(self, seat: str) -> dict[str, Any]:
         """Somebody opens the page: who they are, what can be chosen, what can be moved."""
         name = self.seats.join(seat)
         arms = [{"frame": arm.frame, "joints": arm.joints, "gripper": bool(arm.holdings)} for arm in self.session.pilot.arms]
-        return {"you": name, "scenarios": self.offered, "arms": arms, "axes": AXES}
+        return {"you": name, "scenarios": self.offered, "scenario": self.session.configured.name, "arms": arms, "axes": AXES}
 
     @property
     def offered(self) -> list[str]:
         """Names of the scenarios that can be chosen."""
-        return list(self.catalog.files)
+        return list(self.catalog.offered)
 
     def exit(self, seat: str) -> None:
         """Somebody has closed the page."""
@@ -308,9 +313,28 @@ class Station:
         """What only one seat is told."""
         return {**self.seats.view(seat), "dropped": dropped}
 
-    def may(self, seat: str, kind: str) -> bool:
-        """Whether a seat may send a message of the viewer: handles are for the pilot."""
-        return not kind.startswith("TransformControls") or self.seats.steers(seat)
+    def moved(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
+        """Act on a message from a scene: the tool follows the handle that the pilot drags. True if the viewer gets it too.
+
+        Args:
+            seat: Who sends it.
+            view: Name of the scene.
+            message: The message.
+        """
+        kind = message["type"]
+        if not kind.startswith("TransformControls"):
+            return True
+        if view != "outside" or message["name"] != HANDLE:
+            raise Rejected(f"{kind}: {message['name'][:40]!r} in {view} is no handle of the station")
+        if not self.seats.steers(seat):
+            raise Rejected(f"{kind} from a seat that does not steer")
+        self.session.heard()
+        if kind == "TransformControlsUpdateMessage":
+            try:
+                self.session.drag(message["position"])
+            except ValueError as error:
+                raise Rejected(f"{kind}: {error}") from None
+        return True
 
     def take(self, seat: str, message: Mapping[str, Any]) -> dict[str, Any] | None:
         """Do what a page asks for; who does not steer may only ask for the controls.
@@ -323,8 +347,12 @@ class Station:
         if kind == "ask":
             self.seats.ask(seat)
             return None
+        if kind == "alive":
+            if self.seats.steers(seat):
+                session.heard()
+            return None
         if not self.seats.steers(seat):
-            raise Refused(f"{kind} from a seat that does not steer")
+            raise Rejected(f"{kind} from a seat that does not steer")
         session.heard()
         if kind == "give":
             self.seats.give(seat)
@@ -351,15 +379,15 @@ class Station:
         try:
             self.session.inputs.set(**fields)
         except (ValueError, TypeError) as error:
-            raise Refused(f"operator: {error}") from None
+            raise Rejected(f"operator: {error}") from None
 
     def _scale(self, value: Any) -> None:
         if value != "max" and (not isinstance(value, int | float) or isinstance(value, bool)):
-            raise Refused(f"scale: {value!r}, must be a number or max")
+            raise Rejected(f"scale: {value!r}, must be a number or max")
         try:
             self.session.scale(float("inf") if value == "max" else float(value))
         except ValueError as error:
-            raise Refused(f"scale: {error}") from None
+            raise Rejected(f"scale: {error}") from None
 
     def _delay(self, message: Mapping[str, Any]) -> None:
         """Put a link between operator and vehicle, or take it away where its delay is null."""
@@ -370,7 +398,7 @@ class Station:
         for name, most in (("delay", FARTHEST_DELAY), ("message_time", SLOWEST_MESSAGE), ("loss", 1.0)):
             x = values.get(name, 0.0)
             if not isinstance(x, int | float) or isinstance(x, bool) or not 0.0 <= x <= most:
-                raise Refused(f"delay: {name} is {str(x)[:40]}, must be a number from 0 to {most:g}")
+                raise Rejected(f"delay: {name} is {str(x)[:40]}, must be a number from 0 to {most:g}")
         self.session.over(AcousticLink(**values))
 
     def _look_ahead(self) -> dict[str, Any]:
@@ -421,3 +449,11 @@ class Station:
             except (ValueError, TimeoutError) as error:
                 return {"type": "picture", "problem": str(error)}
         return {"type": "picture", "file": str(path)}
+
+
+def _plain_json(frame: dict[str, Any]) -> str:
+    """Return a frame as JSON, which has no numbers that are not finite: null in place of those of a diverged run."""
+    try:
+        return json.dumps(frame, allow_nan=False)
+    except ValueError:
+        return json.dumps(json.loads(json.dumps(frame), parse_constant=lambda _: None))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from hydromechs import contact
+from hydromechs import contact, lines
 from hydromechs.actuation import JointDrive
+from hydromechs.model import State
 from hydromechs.simulation import Simulation
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 
@@ -36,6 +37,8 @@ class Snapshot:
     """Forces of actuators [N, N·m], shape (na,)."""
     flow: np.ndarray
     """Velocity of the water at the vehicle, in world axes [m/s], shape (3,)."""
+    tethers: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Points of tethers by name, from the vehicle up, in world axes [m], shape (n, 3)."""
     tools: tuple[tuple[float, ...], ...] = ()
     """Where the tools are, in world axes [m], shape (arms, 3)."""
     hud: Mapping[str, Any] = field(default_factory=dict)
@@ -64,6 +67,9 @@ class Display:
             if isinstance(c, JointDrive) and c.joint in actuators
         ]
         self._terrain = tuple(terrain)
+        self._tethers = {
+            c.name: (c, len(c.entries(self.model))) for c in parts if isinstance(c, lines.Tether | lines.HangingLine)
+        }
         self._grips = [c.name for c in parts if isinstance(c, contact.Holding)]
         self._down = np.array(self.model.world.down, dtype=float)
 
@@ -99,12 +105,42 @@ class Display:
                 [n, round(float(force[k]), 2), round(float(force[k]) / most, 3), bool(saturated[k])]
                 for n, k, most in self._joints
             ],
+            "tethers": self._tether_rows(state, seen),
             "grips": [[name, closed > 0.0] for name, closed in self._switches(state.held)],
             "tools": [[arm.frame, *np.round(p, 3).tolist()] for arm, p in zip(self.pilot.arms, tools, strict=True)],
         }
         return Snapshot(
-            number=number, t=state.t, run=run, position=position, wxyz=wxyz, force=force, flow=flow, tools=tools, hud=hud
+            number=number,
+            t=state.t,
+            run=run,
+            position=position,
+            wxyz=wxyz,
+            force=force,
+            flow=flow,
+            tethers={name: seen["line_position"][rows] for name, rows in self._rows()},
+            tools=tools,
+            hud=hud,
         )
+
+    def _rows(self) -> Iterator[tuple[str, slice]]:
+        """Names of tethers, and the rows of their points among those of all."""
+        start = 0
+        for name, (_, points) in self._tethers.items():
+            if points:
+                yield name, slice(start, start + points)
+            start += points
+
+    def _tether_rows(self, state: State, seen: Mapping[str, Any]) -> list[list[Any]]:
+        """Name, length out [m], rate of the winch [m/s] (None without one) and highest tension [N] of each tether."""
+        names = self.simulation.plant.layout.states
+        out = []
+        for name, rows in self._rows():
+            length, rate = float(self._tethers[name][0].length), None
+            if f"{name}.length" in names:
+                length = float(state.internal[names.index(f"{name}.length")])
+                rate = round(float(state.internal[names.index(f"{name}.winch_rate")]), 3)
+            out.append([name, round(length, 2), rate, round(float(np.max(seen["line_tension"][rows])), 1)])
+        return out
 
     def _altitude(self, p: np.ndarray) -> float | None:
         """Height above the ground [m]; None where there is none below."""

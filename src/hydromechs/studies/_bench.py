@@ -314,7 +314,7 @@ _COMPILE = """
 import json, sys, time
 begin = time.perf_counter()
 import hydromechs as hm
-model = hm.load(sys.argv[1])
+model = hm.load(sys.argv[1], code="code" in sys.argv[2:])
 loaded = time.perf_counter()
 hm.Dynamics
 imported = time.perf_counter()
@@ -329,7 +329,7 @@ print(json.dumps({"load_model_s": loaded - begin, "import_compiler_s": imported 
 """
 
 
-def _compile_times(source: str, repeats: int) -> dict[str, dict[str, float]]:
+def _compile_times(arguments: list[str], repeats: int) -> dict[str, dict[str, float]]:
     """Seconds until the first result of forward dynamics in a new process, with an empty cache and with a filled one."""
     runs: dict[str, list[dict]] = {"cold": [], "cached": []}
     for _ in range(repeats):
@@ -337,7 +337,11 @@ def _compile_times(source: str, repeats: int) -> dict[str, dict[str, float]]:
             environment = {**os.environ, "HYDROMECHS_CACHE": folder}
             for kind in ("cold", "cached"):
                 done = subprocess.run(
-                    [sys.executable, "-c", _COMPILE, source], env=environment, stdout=subprocess.PIPE, text=True, check=True
+                    [sys.executable, "-c", _COMPILE, *arguments],
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    check=True,
                 )
                 runs[kind].append(json.loads(done.stdout))
     return {kind: {key: min(run[key] for run in found) for key in found[0]} for kind, found in runs.items()}
@@ -350,26 +354,28 @@ _TIMES = """
 import json, sys
 import hydromechs as hm
 from hydromechs.studies._bench import times_here
-print(json.dumps(times_here(hm.load(sys.argv[1]))))
+print(json.dumps(times_here(hm.load(sys.argv[1], code="code" in sys.argv[2:]))))
 """
 
 
-def measure_dynamics(model: Model, source: str, *, quick: bool = False) -> dict[str, Any]:
+def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bool = False) -> dict[str, Any]:
     """All measurements of `hydromechs bench dynamics`.
 
     Args:
         model: The mechanism.
         source: Its library name or path, for the processes that measure.
         quick: Few repeats and short chains, in this process, to see that it runs.
+        code: True if these processes may run the Python code that the model's file names.
     """
+    arguments = [source, *(["code"] if code else [])]
     start, lanes = machine(), compiler.native_lanes()
-    runs = [times_here(model, quick=True)] if quick else [_times_there(source) for _ in range(PROCESSES)]
+    runs = [times_here(model, quick=True)] if quick else [_times_there(arguments) for _ in range(PROCESSES)]
     times, of_chains = (_least([run[key] for run in runs]) for key in ("times", "chains"))
     base = times["ours_one_lane"]["minimum_ns"]
     for row in times.values():
         row["ratio"] = row["minimum_ns"] / base
     chains = [_chain(links, of_chains, lanes) for links in (SHORT if quick else CHAINS)]
-    compiling = _compile_times(source, 1 if quick else 3)
+    compiling = _compile_times(arguments, 1 if quick else 3)
     return {
         "command": "hydromechs bench dynamics",
         "quick": quick,
@@ -438,9 +444,9 @@ def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
     }
 
 
-def _times_there(source: str) -> dict[str, Any]:
+def _times_there(arguments: list[str]) -> dict[str, Any]:
     """`times_here` of a new process."""
-    done = subprocess.run([sys.executable, "-c", _TIMES, source], stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", _TIMES, *arguments], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -44,6 +44,8 @@ def places_in_models(scenario: Scenario, path: str) -> list[str]:
     """
     body, rest = first_part(scenario.known_model, path.removeprefix(OF_MODEL))
     if body == "world":
+        if scenario.world is not None and getattr(scenario.world, rest) is not None:
+            raise ValueError(f"{path}: the scenario sets world.{rest} for all models; vary 'world.{rest}' instead")
         return [f"{i}.model.world.{rest}" for i in range(len(scenario.models))]
     i, name = owner_of(scenario, body)
     return [f"{i}.model.{name}.{rest}"]

@@ -50,10 +50,8 @@ class Dask(Engine):
                         f"the scheduler at {self.address} has no workers; start some with `dask worker {self.address}`"
                     )
             else:
-                cluster = distributed.LocalCluster(
-                    n_workers=self.workers, threads_per_worker=1, dashboard_address=None, memory_limit=0, silence_logs=50
-                )
-                client = stack.enter_context(distributed.Client(stack.enter_context(cluster)))
+                cluster = stack.enter_context(local_cluster(distributed, self.workers))
+                client = stack.enter_context(distributed.Client(cluster))
             plugin = _plugin(distributed, work)
             client.register_plugin(plugin)
             stack.callback(client.unregister_worker_plugin, plugin.name)
@@ -76,6 +74,28 @@ def _distributed() -> Any:
     except ModuleNotFoundError:
         raise ModuleNotFoundError("the engine dask needs dask.distributed: pip install 'hydromechs[dask]'") from None
     return distributed
+
+
+def local_cluster(distributed: Any, workers: int | None) -> Any:
+    """Return a cluster on this machine. Only who has its keys, made for this cluster, can connect: a scheduler runs any code.
+
+    Args:
+        distributed: The module.
+        workers: Number of workers; one for each core if None.
+    """
+    import dask
+
+    with dask.config.set({"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}):
+        return distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            dashboard_address=None,
+            memory_limit=0,
+            silence_logs=50,
+            host="127.0.0.1",
+            protocol="tls://",
+            security=distributed.Security.temporary(),
+        )
 
 
 def _plugin(distributed: Any, work: Work) -> Any:

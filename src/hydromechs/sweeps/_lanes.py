@@ -17,7 +17,7 @@ from hydromechs.compiler import import_cupy
 from hydromechs.hydro import Environment
 from hydromechs.integrators import whole_steps
 from hydromechs.model import State
-from hydromechs.recording import STORED_ENERGIES, find_terms, statistic_of, summed
+from hydromechs.recording import STORED_ENERGIES, find_terms, source_of, statistic_of, values_of
 from hydromechs.simulation import CommandRanges, Plant, coordinates, quantities
 from hydromechs.values import Array
 from hydromechs.worlds import Worlds
@@ -63,7 +63,7 @@ class LaneRunner:
         wanted = [*(result.quantity for result in study.results), *(check.quantity for check in self._scenario.checks)]
         variables, labels = quantities(plant), coordinates(plant)
         self._terms = {name: find_terms(name, variables, labels) for name in wanted if name != "time"}
-        heads = {head for head, _ in self._terms.values()}
+        heads = {source_of(head) for head, _ in self._terms.values()}
         self._audited = AUDIT in heads
         audit = {*STORED_ENERGIES, "work"} & variables.keys() if self._audited else set()
         self._needed = sorted(heads - {AUDIT} | audit)
@@ -195,7 +195,10 @@ class LaneRunner:
         if self._audited:
             found[AUDIT] = sum(found[name] for name in STORED_ENERGIES)
             found[AUDIT] = found[AUDIT] - (found["work"].sum(axis=1) if "work" in found else 0.0)
-        return {name: summed(np.asarray(found[head], dtype=float), terms) for name, (head, terms) in self._terms.items()}
+        return {
+            name: values_of(head, np.asarray(found[source_of(head)], dtype=float), terms)
+            for name, (head, terms) in self._terms.items()
+        }
 
     def _judged(self, time: Array, samples: dict[str, Array]) -> Row:
         samples["time"] = time

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hydromechs.recording import lock_folder, unlock_folder
+from hydromechs import files
+from hydromechs.recording import check_store, lock_folder, unlock_folder
 
 from ._fingerprint import fingerprint_of, source_of
 from ._runner import FAILED, REASON, Row
@@ -229,7 +230,8 @@ def load_sweep(path: str | os.PathLike[str]) -> xarray.Dataset:
     attrs = _attributes(store)
     if MARK not in attrs:
         raise ValueError(f"{folder} is not the folder of a sweep; `hydromechs sweep STUDY.yaml` makes one")
-    dataset = xarray.open_zarr(store, consolidated=False, mask_and_scale=False, chunks=None).load()
+    check_store(store)
+    dataset = xarray.open_zarr(store, consolidated=False, mask_and_scale=False, chunks=None, zarr_format=2).load()
     return dataset.set_coords(["seed", *attrs["parameters"]])
 
 
@@ -250,9 +252,10 @@ def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
 def _attributes(path: Path) -> dict[str, Any]:
     """Attributes of a store; none where there is no store."""
     try:
-        return json.loads((path / ".zattrs").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = files.read_json(path / ".zattrs")
+    except OSError:
         return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hydromechs.errors import Fault, ModelError, StudyError, words_of
 from hydromechs.model import State, body_faults, world_faults
-from hydromechs.recording import STATISTICS, find_terms, samples_of, statistic_of
+from hydromechs.recording import STATISTICS, find_terms, period_of, samples_of, statistic_of
 from hydromechs.scenario import Scenario, assemble
 from hydromechs.simulation import coordinates, quantities
 from hydromechs.values import Pair, nearest, whole
@@ -83,7 +83,8 @@ class Result:
     @property
     def how(self) -> dict[str, Any]:
         """What of the samples the statistic is of, as `statistic_of` takes it."""
-        return {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
+        how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
+        return how | {"period": period_of(self.quantity)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,10 +133,12 @@ class Study:
     def __post_init__(self) -> None:
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
         faults = [*self._name_faults(), *self._path_faults()]
+        found, simulable = self._trial_faults()
+        faults += found
+        if simulable:  # else each value would repeat the scenario's problem
+            faults += self._value_faults()
         if not faults:
-            faults = self._value_faults()
-        if not faults:
-            faults = self._trial_faults()
+            faults = self._lane_faults()
         if faults:
             raise StudyError(self.name, faults)
 
@@ -229,7 +232,7 @@ class Study:
     @cached_property
     def built_anew(self) -> frozenset[str]:
         """Paths into the model whose numbers cannot stay open, as sizes of shapes: each value builds it anew."""
-        return anew(self.scenario, [path for path in self.paths if path.startswith(OF_MODEL)])
+        return anew(self.scenario, [p for p in self.paths if p.startswith(OF_MODEL) and not self._path_fault(p)])
 
     def _changes(self, given: Sequence[tuple[str, Any]]) -> tuple[dict[str, Any], dict[str, float]]:
         parts: dict[str, Any] = {}
@@ -334,9 +337,11 @@ class Study:
             return 0.0
 
     def _value_faults(self) -> list[Fault]:
-        """Spreads that do not go with the sampling, values that the scenario refuses."""
+        """Spreads that do not go with the sampling, values that the scenario rejects; of parameters whose paths are good."""
         out = []
         for parameter in self.parameters:
+            if any(self._path_fault(path) for path in parameter.paths):
+                continue
             where = ("parameters", parameter.name)
             if isinstance(self.sampling, Grid):
                 try:
@@ -354,20 +359,14 @@ class Study:
                     break
         return out
 
-    def _trial_faults(self) -> list[Fault]:
-        """What the scenario, not yet simulated, shows: quantities that are not there."""
+    def _trial_faults(self) -> tuple[list[Fault], bool]:
+        """Problems of the scenario and quantities that it does not record; and whether it can be simulated."""
         try:
             sim = self.scenario.simulation()
         except REFUSED as e:
-            return [Fault(("scenario",), f"scenario: {' '.join(words_of(e).split())}")]
+            return [Fault(("scenario",), f"scenario: {' '.join(words_of(e).split())}")], False
         variables, labels = quantities(sim.plant, sim.signals), coordinates(sim.plant, sim.signals)
         out = []
-        if self.target == "cuda" and not self.on_lanes:
-            text = (
-                "target is cuda, but each run of this study is a simulation of its own: it has a controller, sensors, events "
-                "or code in Python, an integrator that divides its steps, or parameters that are compiled; leave target out"
-            )
-            out.append(Fault(("target",), text, "cuda"))
         for result in self.results:
             try:
                 if result.quantity != "time":
@@ -375,4 +374,14 @@ class Study:
             except KeyError as e:
                 where = ("results", result.name, "quantity")
                 out.append(Fault(where, f"results.{result.name}: quantity: {words_of(e)}", result.quantity))
-        return out
+        return out, True
+
+    def _lane_faults(self) -> list[Fault]:
+        """A GPU for runs that are no worlds of one plant."""
+        if self.target != "cuda" or self.on_lanes:
+            return []
+        text = (
+            "target is cuda, but each run of this study is a simulation of its own: it has a controller, sensors, events "
+            "or code in Python, an integrator that divides its steps, or parameters that are compiled; leave target out"
+        )
+        return [Fault(("target",), text, "cuda")]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hydromechs.errors import Fault, StudyError, words_of
+from hydromechs.errors import CodeNotAllowed, Fault, StudyError, words_of
 from hydromechs.formats import document_faults, read_document
 from hydromechs.library import load, load_scenario, study_file
 from hydromechs.scenario import ModelStart, Scenario
@@ -68,11 +68,12 @@ class _StudyFile(_Entry):
     target: Literal["cpu", "cuda"] = "cpu"
 
 
-def load_study(source: str | os.PathLike[str]) -> Study:
+def load_study(source: str | os.PathLike[str], *, code: bool = False) -> Study:
     """The study of a library name or of a file; every fault is listed in one `StudyError`, before anything is computed.
 
     Args:
         source: A name such as "density_and_mass", or the path of a file (it has a folder or an ending in it).
+        code: True if the Python code that its scenario or model names may run. Otherwise it raises `CodeNotAllowed`.
     """
     path = study_file(source)
     document = read_document(path, "sweep", "hydromechs_sweep: 1", StudyError)
@@ -89,19 +90,19 @@ def load_study(source: str | os.PathLike[str]) -> Study:
     except ValidationError as e:
         raise refuse(document_faults(e, _StudyFile)) from None
     faults: list[Fault] = []
-    scenario = _scenario(file, Path(path).parent, faults)
+    scenario = _scenario(file, Path(path).parent, faults, code or not is_path(source))
     parameters = [_parameter(name, entry, faults) for name, entry in file.parameters.items()]
     sampling = _sampling(file, faults)
-    if faults or scenario is None or sampling is None:
+    if scenario is None:
         raise refuse(faults)
     try:
-        return Study(
+        study = Study(  # also after a fault, to list those of the rest with it
             name=file.name,
             title=file.title,
             description=file.description,
             scenario=scenario,
             parameters=tuple(p for p in parameters if p is not None),
-            sampling=sampling,
+            sampling=sampling or MonteCarlo(1),
             seed=file.seed,
             run_seeds=file.run_seeds,
             results=tuple(_result(name, entry) for name, entry in file.results.items()),
@@ -109,10 +110,13 @@ def load_study(source: str | os.PathLike[str]) -> Study:
             target=file.target,
         )
     except StudyError as e:
-        raise refuse(list(e.faults)) from None
+        raise refuse([*faults, *e.faults]) from None
+    if faults:
+        raise refuse(faults)
+    return study
 
 
-def _scenario(file: _StudyFile, folder: Path, faults: list[Fault]) -> Scenario | None:
+def _scenario(file: _StudyFile, folder: Path, faults: list[Fault], code: bool) -> Scenario | None:
     """The scenario with the changes that hold for all runs; None where a fault is noted."""
     given = {key: value for key in ("scenario", "model") if (value := getattr(file, key)) is not None}
     if len(given) != 1:
@@ -123,9 +127,13 @@ def _scenario(file: _StudyFile, folder: Path, faults: list[Fault]) -> Scenario |
     source = folder / reference if is_path(reference) else reference
     try:
         if key == "scenario":
-            scenario = load_scenario(source)
+            scenario = load_scenario(source, code=code)
+            if scenario.locked_code:
+                raise CodeNotAllowed(scenario.locked_code)
         else:
-            scenario = Scenario(name=file.name, models=(ModelStart(model=load(source), source=str(source)),))
+            scenario = Scenario(name=file.name, models=(ModelStart(model=load(source, code=code), source=str(source)),))
+    except CodeNotAllowed:
+        raise
     except (*REFUSED, OSError) as e:
         faults.append(Fault((key,), f"{key}: {words_of(e)}"))
         return None

@@ -1,9 +1,12 @@
 """Models and recordings to look at: scenes in a browser and in pictures, plots, reports."""
 
 from ._compare import plot_comparison
+from ._gate import Gate, answer, viewer_html
 from ._live import LivePage, live_scene
+from ._looks import DrawingWarning, drawing_notes
+from ._messages import LARGEST, Guard, Rejected
 from ._modes import ShownMode, plot_modes
-from ._page import Page, free_port
+from ._page import Page
 from ._pictures import browser_picture, plot_moments, snapshot, write_picture
 from ._plots import plot_recording, plot_variable
 from ._raster import Camera, camera_for, raster
@@ -17,27 +20,33 @@ from ._video import VIDEOS, chosen_layers, follow, video_moments, write_video
 from ._view import ModelPage, view
 
 __all__ = [
+    "LARGEST",
     "MOST_HTML",
     "VIDEOS",
     "Arrows",
     "Camera",
+    "DrawingWarning",
+    "Gate",
+    "Guard",
     "Line",
     "LivePage",
     "ModelPage",
     "MovingFrame",
     "Page",
+    "Rejected",
     "ReplayPage",
     "Scene",
     "ShownMode",
     "Solid",
     "Surface",
     "Triangles",
+    "answer",
     "browser_picture",
     "camera_for",
     "chosen_layers",
+    "drawing_notes",
     "figure",
     "follow",
-    "free_port",
     "live_scene",
     "model_scene",
     "plot_comparison",
@@ -52,6 +61,7 @@ __all__ = [
     "snapshot",
     "video_moments",
     "view",
+    "viewer_html",
     "write_picture",
     "write_report",
     "write_video",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hydromechs.recording import RecordingComparison, find_quantity
+from hydromechs.recording import RecordingComparison, samples_of
 
 from ._style import COLOURS, figure, keep_scale, thinned, time_panels
 
@@ -48,7 +48,7 @@ def plot_comparison(
     out = Path(out)
     series: dict[str, list[np.ndarray]] = {}
     for name in quantities or _by_difference(comparison):
-        pair = [_values(ds, name) for ds in (first, second)]
+        pair = [samples_of(ds, name) for ds in (first, second)]
         shown = any(all(map(np.array_equal, pair, other)) for other in series.values())  # as v and velocity of a vehicle
         if quantities or (not shown and len(series) < MOST_PANELS):
             series[name] = pair
@@ -58,7 +58,7 @@ def plot_comparison(
     span = np.array([min(t[0] for t in times), max(t[-1] for t in times)])
     units = {d.name: "" if d.units == "1" else f"[{d.units}]" for d in comparison.differences}
     titles = [(name, units.get(name.partition(".")[0], "")) for name in series]
-    with figure(out, height=0.8 + 1.9 * len(series)) as fig:
+    with figure(out, height=0.8 + 1.9 * len(series), math=False) as fig:
         panels = time_panels(fig, titles, span)
         for ax, pair in zip(panels, series.values(), strict=True):
             for values, time, label, colour, style in zip(pair, times, labels, COLOURS, ("-", "--"), strict=False):
@@ -74,13 +74,3 @@ def _by_difference(comparison: RecordingComparison) -> list[str]:
     changed = sorted(known, key=lambda d: -d.relative)
     same = sorted((d for d in comparison.differences if d.name in PREFERRED), key=lambda d: PREFERRED.index(d.name))
     return [d.quantity for d in changed or same]
-
-
-def _values(ds: xarray.Dataset, name: str) -> np.ndarray:
-    """A quantity over time, shape (time,)."""
-    variables = {str(n): tuple(map(str, v.dims[1:])) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",)}
-    labels = {str(dim): [str(x) for x in ds[dim].values] for dim in ds.dims if dim != "time"}
-    head, index = find_quantity(name, variables, labels)
-    values = np.asarray(ds[head].values, dtype=float).reshape(ds.sizes["time"], -1)
-    shape = tuple(ds[head].sizes[dim] for dim in ds[head].dims[1:])
-    return values[:, int(np.ravel_multi_index(index, shape)) if index else 0]

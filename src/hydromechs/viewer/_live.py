@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from hydromechs.contact import terrain
+from hydromechs.contact import ray_distance, terrain
 from hydromechs.hydro import Environment, WaveComponents, wave_components
 from hydromechs.model import Model
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
-from ._page import Page
+from ._page import Page, node_name
 from ._raster import Camera, scene_camera
-from ._recorded import CURRENT, FASTEST, NEAR_SURFACE, SEA, _ground, wave_heights
+from ._recorded import CURRENT, FASTEST, NEAR_SURFACE, SEA, _ground, tether_strand, wave_heights
 from ._scene import Arrows, Scene, Surface, _frame_at, body_parts
 
 __all__ = ["LivePage", "live_scene"]
@@ -29,6 +29,8 @@ COMES = 2.0
 """Time that a browser has to take its first camera [s]."""
 LAG = 0.1
 """Distance of what a camera looks at from what it follows, as a part of its own distance, from which on it is put right."""
+SKY_HEIGHT, CLEARANCE = 30.0, 0.3
+"""Height above a camera from which the ground is looked for, and least height of a camera above it [m]."""
 GHOST = 0.35
 """Opacity of ghosts."""
 
@@ -40,6 +42,7 @@ def live_scene(
     *,
     terrain: Sequence[terrain.Terrain] = (),
     environment: Environment | None = None,
+    tethers: Mapping[str, Array] | None = None,
 ) -> Scene:
     """The scene of a mechanism at one time, with room around it to move in.
 
@@ -49,6 +52,7 @@ def live_scene(
         wxyz: Orientations of all bodies, shape (nb, 4).
         terrain: What stands still and can be touched.
         environment: The water; gives its surface and current.
+        tethers: Points of tethers by name, in world axes [m], shape (n, 3); none by default.
     """
     frames, solids = body_parts(model, position[None], wxyz[None])
     wet = any(body.hydro is not None for body in model.bodies)
@@ -71,6 +75,7 @@ def live_scene(
         solids=(*solids, *_ground(model, terrain, environment, around)),
         arrows=(current,) if environment is not None and _moves(environment) else (),
         surfaces=surfaces,
+        strands=tuple(tether_strand(name, points[None]) for name, points in (tethers or {}).items()),
         wet=wet,
     )
 
@@ -96,6 +101,7 @@ class LivePage(Page):
         actuators: Names of actuators, in the order of their forces; propellers on frames of these names turn.
         follow: Index of the body that cameras move with; None for none.
         camera: Where it is seen from first; so that this body fills a part of the picture unless given.
+        terrain: Ground that cameras stay above.
     """
 
     def __init__(
@@ -108,10 +114,11 @@ class LivePage(Page):
         actuators: Sequence[str] = (),
         follow: int | None = None,
         camera: Camera | None = None,
+        terrain: Sequence[terrain.Terrain] = (),
     ) -> None:
         seen = camera or scene_camera(scene, aspect=1.0)
         super().__init__(scene, camera=seen)
-        self.model, self._follow = model, follow
+        self.model, self._follow, self._terrain = model, follow, tuple(terrain)
         self.server.gui.main_panel.float()  # it is empty; the page around the scene hides what floats
         api = self.server.scene
         self._bodies = [api.get_handle_by_name(self.paths[name]) for name in model.body_names]
@@ -121,6 +128,7 @@ class LivePage(Page):
             self._waves = wave_components(environment, model.world.gravity, seed)
         self._ghosts: dict[str, list[Any]] = {}
         self._lines: dict[str, Any] = {}
+        self._tethers_t: dict[str, float] = {}
         self._angles = np.zeros(len(self._propellers))
         self._t = self._sea_t = self._arrows_t = 0.0
         self._where: dict[int, tuple[float, Array]] = {}
@@ -145,6 +153,20 @@ class LivePage(Page):
             self._move_current(t, position, flow)
         if self._follow is not None:
             self._move_cameras(self.scene.upright @ position[self._follow])
+
+    def tether(self, name: str, points: Array) -> None:
+        """Show a tether of the scene somewhere else.
+
+        Args:
+            name: Its name.
+            points: Its points in world axes [m], shape (n, 3).
+        """
+        if 0.0 <= self._t - self._tethers_t.get(name, -np.inf) < SEA_EVERY:
+            return
+        self._tethers_t[name] = self._t
+        curve = tether_strand(name, points[None]).points[0]
+        handle = self.server.scene.get_handle_by_name(f"{self.paths['']}/{node_name(f'tether {name}')}")
+        handle.points = np.stack([curve[:-1], curve[1:]], axis=1).astype(np.float32)
 
     def ghost(self, name: str, position: Array, wxyz: Array) -> None:
         """Show a translucent copy of all bodies somewhere; the first call makes it.
@@ -267,12 +289,26 @@ class LivePage(Page):
             camera = client.camera
             away = self._first[0] - self._first[1] if now - since < COMES else camera.position - camera.look_at
             lags = np.linalg.norm(camera.look_at - aim) > LAG * np.linalg.norm(away)
-            if now - since < COMES or lags or np.abs(place - before).max() > 1e-3:
+            seen_from = self.above_ground(aim + away)
+            sunk = np.abs(seen_from - (aim + away)).max() > 0.01
+            if now - since < COMES or lags or sunk or np.abs(place - before).max() > 1e-3:
                 with client.atomic():
-                    camera.position = aim + away
+                    camera.position = seen_from
                     camera.look_at = aim
                 before = place
             self._where[number] = (since, before)
+
+    def above_ground(self, place: Array) -> Array:
+        """Return the place of a camera, lifted if it is below the ground or close above it.
+
+        Args:
+            place: The place, z up [m], shape (3,).
+        """
+        down, p = np.array(self.model.world.down, dtype=float), self.scene.upright.T @ np.asarray(place, dtype=float)
+        over = p - SKY_HEIGHT * down
+        height = min((float(ray_distance(thing, over, down, down)) for thing in self._terrain), default=np.inf)
+        lift = max(SKY_HEIGHT + CLEARANCE - height, 0.0) if np.isfinite(height) else 0.0
+        return np.asarray(self.scene.upright @ (p - lift * down))
 
 
 def _frame_of(scene: Scene, model: Model, body: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable
 from functools import singledispatch
 from pathlib import Path
@@ -10,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import Body, Hydro, World, added_mass, added_mass_matrix, drag, shapes, visual
+from hydromechs.model import Body, Hydro, Model, World, added_mass, added_mass_matrix, drag, shapes, visual
 from hydromechs.spatial import tensor_matrix
 from hydromechs.values import Array
 
 from . import _solids as solids
 from ._solids import Triangles, joined, moved
 
-__all__ = ["ROLES", "Piece", "Propeller", "body_looks", "body_properties", "solid_of"]
+__all__ = ["ROLES", "DrawingWarning", "Piece", "Propeller", "body_looks", "body_properties", "drawing_notes", "solid_of"]
 
 Color = tuple[float, float, float]
 
@@ -42,6 +43,16 @@ ADDED: Color = (0.10, 0.45, 0.80)
 INERTIA: Color = (0.85, 0.45, 0.10)
 BUOYANCY: Color = (0.05, 0.35, 0.85)
 MASS: Color = (0.75, 0.10, 0.10)
+AIR, WATER = 1.2, 1000.0
+"""Densities of air and of water [kg/m³]."""
+UNREADABLE: Color = (0.5, 0.5, 0.5)
+"""Colour of the box that replaces a mesh that cannot be read."""
+UNREADABLE_SIZE = 0.1
+"""Edge of that box for a body without inertia [m]."""
+
+
+class DrawingWarning(UserWarning):
+    """Something is not drawn as the model describes it."""
 
 
 class Piece(NamedTuple):
@@ -168,7 +179,7 @@ def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
     """What a body looks like: a piece for each colour, and its propellers.
 
     A body without looks gets those of the first that it has: shapes, elements of drag, elements of added mass, its volume
-    as a ball, a box of its inertia.
+    as a ball, a box of its inertia. A mesh that cannot be read becomes a grey box, with a warning.
 
     Args:
         body: The body.
@@ -178,13 +189,26 @@ def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
     for look in body.visual:
         color = look.color or ROLES[look.role]
         if isinstance(look, visual.Mesh):
-            pieces += _mesh_pieces(look)
+            pieces += _mesh_pieces(look, body)
         else:
             pieces.append(Piece(_solid(look), color, look.opacity))
         if isinstance(look, visual.Thruster):
             piece = Piece(solids.propeller(look.radius, look.length), PROPELLER)
             propellers.append(Propeller(look.origin.R, np.array(look.origin.xyz), piece))
     return _by_color(pieces or _stand_in(body)), propellers
+
+
+def drawing_notes(model: Model) -> list[str]:
+    """List the visuals of a model that cannot be drawn as it describes them.
+
+    Args:
+        model: The model.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DrawingWarning)
+        for body in model.bodies:
+            body_looks(body)
+    return [str(warning.message) for warning in caught]
 
 
 def _solid(element: Any) -> Triangles:
@@ -194,9 +218,15 @@ def _solid(element: Any) -> Triangles:
     return surface
 
 
-def _mesh_pieces(look: visual.Mesh) -> list[Piece]:
+def _mesh_pieces(look: visual.Mesh, body: Body) -> list[Piece]:
+    try:
+        parts = solids.mesh_file(Path(look.folder) / look.file)
+    except (OSError, ValueError) as error:  # a visual must not stop a run
+        warnings.warn(f"body {body.name!r}: {error}; a grey box is drawn instead", DrawingWarning, stacklevel=2)
+        box = _inertia_box(body)
+        return [Piece(_placed(look, solids.box((UNREADABLE_SIZE,) * 3)) if box is None else box, UNREADABLE)]
     out = []
-    for surface, color in solids.mesh_file(Path(look.folder) / look.file):
+    for surface, color in parts:
         flip = math.prod(look.scale) < 0.0  # a mirror turns the triangles inside out
         faces = surface.faces[:, ::-1] if flip else surface.faces
         scaled = Triangles(surface.vertices * np.array(look.scale), faces)
@@ -222,8 +252,19 @@ def _stand_in(body: Body) -> list[Piece]:
     if hydro.volume > 0.0:
         radius = (0.75 * hydro.volume / math.pi) ** (1.0 / 3.0)
         return [Piece(moved(solids.ellipsoid((radius,) * 3), np.eye(3), hydro.buoyancy_center), color)]
-    found_box = _of_inertia(body, solids.box, 12.0)
+    found_box = _inertia_box(body)
     return [Piece(found_box, color)] if found_box is not None else []
+
+
+def _inertia_box(body: Body) -> Triangles | None:
+    """The box of a body's inertia; of its mass in water where it would be lighter than air, as made-up tensors are."""
+
+    def box(edges: tuple[float, ...]) -> Triangles:
+        density = body.inertia.mass / math.prod(edges)
+        shrink = (density / WATER) ** (1.0 / 3.0) if density < AIR else 1.0
+        return solids.box(tuple(edge * shrink for edge in edges))
+
+    return _of_inertia(body, box, 12.0)
 
 
 def _of_inertia(body: Body, make: Any, factor: float) -> Triangles | None:

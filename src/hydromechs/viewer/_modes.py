@@ -77,7 +77,7 @@ def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | o
         raise ValueError("plot_modes: there are no modes to draw")
     shown, path = list(modes)[:MOST], Path(path)
     rows = math.ceil(len(shown) / COLUMNS)
-    with figure(path, height=2.3 + 2.1 * rows) as fig:
+    with figure(path, height=2.3 + 2.1 * rows, math=False) as fig:
         grid = fig.add_gridspec(rows + 1, COLUMNS)
         plane = fig.add_subplot(grid[0, :])
         for k, mode in enumerate(shown):

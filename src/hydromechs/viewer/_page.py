@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-import logging
-import socket
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,13 @@ import numpy as np
 from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array
 
+from ._gate import PageGate
+from ._inner import Tickets, viser_server
 from ._raster import AIR, FOV, WATER, Camera, scene_camera
 from ._scene import HIDDEN, Scene
 from ._solids import grid
 
-__all__ = ["Page", "free_port"]
+__all__ = ["Page", "heading", "node_name"]
 
 ROOT = "/world"
 SKY, GROUND = (235, 245, 255), (120, 130, 120)
@@ -27,42 +28,21 @@ ARRAYS_EVERY = 0.09
 """Time between two updates of arrows and surfaces [s]."""
 
 
-def free_port(port: int) -> int:
-    """The first port from `port` on that is not in use on this machine; any for 0.
-
-    Args:
-        port: Number of the first port to try.
-    """
-    if not 0 <= port <= 65535:
-        raise ValueError(f"port {port}: ports are from 1 to 65535, 0 for any")
-    for candidate in range(port, min(port + 100, 65536)) if port else (0,):
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                trial.bind(("127.0.0.1", candidate))
-            except OSError:
-                continue
-            return int(trial.getsockname()[1])
-    raise OSError(f"ports {port} to {min(port + 99, 65535)} are all in use; give another one with --port")
-
-
 class Page:
-    """A scene behind an address of this machine.
+    """A scene on a viser server that only gates of this process can reach; `open` gives it an address.
 
     Args:
         scene: What is shown.
-        port: Port to listen on; the next free one where it is in use, any for 0.
-        camera: Where it is seen from first; so that all bodies are seen unless given.
+        camera: Initial camera; sees all bodies by default.
     """
 
-    def __init__(self, scene: Scene, *, port: int = 0, camera: Camera | None = None) -> None:
-        import viser
-
-        logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a closed tab is no news
+    def __init__(self, scene: Scene, *, camera: Camera | None = None) -> None:
         self.scene = scene
-        with contextlib.redirect_stdout(io.StringIO()):  # it prints its address; ours is in the command's own words
-            self.server: Any = viser.ViserServer(host="127.0.0.1", port=free_port(port), label="HydroMechs", verbose=False)
+        self.tickets = Tickets()
+        """Tickets of connections to the viser server."""
+        self.server: Any = viser_server(self.tickets)
         """The viser server; its `gui` takes controls."""
+        self._gate: PageGate | None = None
         self.shown = {layer: layer not in HIDDEN for layer in scene.layers}
         """Which layers are on."""
         self.k = 0
@@ -74,13 +54,30 @@ class Page:
         self._surroundings(camera or scene_camera(scene, aspect=1.5))
         self._build()
 
+    def open(self, port: int = 0) -> None:
+        """Serve the page on this machine, at an address with a random token.
+
+        Args:
+            port: Port to listen on; the next free one if it is in use, any for 0.
+        """
+        self._gate = PageGate(self.server, self.tickets, port=port)
+
+    @property
+    def gate(self) -> PageGate:
+        """The gate in front of the page."""
+        if self._gate is None:
+            raise ValueError("the page has no address; call open() first")
+        return self._gate
+
     @property
     def url(self) -> str:
         """Its address."""
-        return f"http://127.0.0.1:{self.server.get_port()}"
+        return self.gate.url
 
     def close(self) -> None:
         """Stop serving."""
+        if self._gate is not None:
+            self._gate.close()
         with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()
 
@@ -142,7 +139,8 @@ class Page:
         server.scene.configure_environment_map(None)  # its light is pale, and takes ten seconds without a graphics card
         server.scene.add_light_hemisphere("/light", sky_color=SKY, ground_color=GROUND, intensity=1.5)
         if self.scene.wet:  # the water takes light: what is far away fades
-            fog = tuple((255.0 * 0.5 * (top + bottom)).astype(int).tolist())
+            shade = 0.3 * top + 0.7 * bottom  # of the depth: darker than the surface above
+            fog = tuple((255.0 * ((shade + 0.055) / 1.055) ** 2.4).astype(int).tolist())  # viser takes fog as linear light
             server.scene.configure_fog(1.5 * far, 14.0 * far, color=fog)
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
         server.gui.main_panel.dock_right()
@@ -151,14 +149,14 @@ class Page:
         scene, api = self.scene, self.server.scene
         api.add_frame(ROOT, show_axes=False, wxyz=quaternion_from_matrix(scene.upright))
         for frame in scene.frames:
-            self.paths[frame.name] = f"{self.paths[frame.parent]}/{_segment(frame.name)}"
+            self.paths[frame.name] = f"{self.paths[frame.parent]}/{node_name(frame.name)}"
             handle = api.add_frame(self.paths[frame.name], show_axes=False)
             self._moving.append(_mover(handle, frame.position, frame.wxyz))
         for solid in scene.solids:
             self._keep(
                 solid.layer,
                 api.add_mesh_simple(
-                    f"{self.paths[solid.frame]}/{_segment(solid.name)}",
+                    f"{self.paths[solid.frame]}/{node_name(solid.name)}",
                     solid.triangles.vertices.astype(np.float32),
                     solid.triangles.faces.astype(np.uint32),
                     color=solid.color,
@@ -171,19 +169,19 @@ class Page:
             if len(line.points) > 1:
                 ends = np.stack([line.points[:-1], line.points[1:]], axis=1).astype(np.float32)
                 handle = api.add_line_segments(
-                    f"{ROOT}/{_segment(line.name)}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
+                    f"{ROOT}/{node_name(line.name)}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
                 )
                 self._keep(line.layer, handle)
         for strand in scene.strands:
             pairs = np.stack([strand.points[:, :-1], strand.points[:, 1:]], axis=2).astype(np.float32)
             handle = api.add_line_segments(
-                f"{ROOT}/{_segment(strand.name)}", pairs[0], _bytes(strand.color), thickness=3.0, thickness_units="screen"
+                f"{ROOT}/{node_name(strand.name)}", pairs[0], _bytes(strand.color), thickness=3.0, thickness_units="screen"
             )
             self._keep(strand.layer, handle)
             self._moving.append(self._setter(strand.layer, handle, "points", pairs))
         for arrows in scene.arrows:
             handle = api.add_arrows(
-                f"{ROOT}/{_segment(arrows.name)}",
+                f"{ROOT}/{node_name(arrows.name)}",
                 arrows.ends[0].astype(np.float32),
                 _bytes(arrows.color),
                 shaft_radius=arrows.width,
@@ -195,7 +193,7 @@ class Page:
         for surface in scene.surfaces:
             first = grid(surface.x, surface.y, surface.z[0])
             handle = api.add_mesh_simple(
-                f"{ROOT}/{_segment(surface.name)}",
+                f"{ROOT}/{node_name(surface.name)}",
                 first.vertices.astype(np.float32),
                 first.faces.astype(np.uint32),
                 color=surface.color,
@@ -226,8 +224,23 @@ class Page:
         self._parts[layer].append(handle)
 
 
-def _segment(name: str) -> str:
-    """A name as one part of the name of a node, which has slashes between its parts."""
+def heading(title: str, text: str = "") -> str:
+    """Return HTML of a title and a text from a file. Markdown of viser would run the HTML in them.
+
+    Args:
+        title: The title.
+        text: A text of paragraphs with empty lines between them.
+    """
+    paragraphs = "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n") if part.strip())
+    return f'<div style="font-size:0.85em;padding:0 1em"><h3 style="margin:0.3em 0">{escape(title)}</h3>{paragraphs}</div>'
+
+
+def node_name(name: str) -> str:
+    """Return a name as one part of the name of a node, which has slashes between its parts.
+
+    Args:
+        name: Any name.
+    """
     return name.replace("/", " ")
 
 

@@ -21,8 +21,10 @@ POINTS = 400
 """Points of a curve."""
 MOST_BODIES = 3
 MOST_CURVES = 8
-WIDTH, HEIGHT, LEFT = 300.0, 96.0, 40.0
-"""Size of the field of a plot and the room for numbers at its left [pixels]."""
+WIDTH, HEIGHT, LEFT, BELOW = 300.0, 96.0, 40.0, 16.0
+"""Size of the field of a plot and the room for numbers at its left and below it [pixels]."""
+TICKS = 4
+"""Times that are written below a plot."""
 
 
 class Panel(NamedTuple):
@@ -50,7 +52,8 @@ def panels(ds: xarray.Dataset) -> list[Panel]:
     Args:
         ds: The recording.
     """
-    thin = ds.isel(time=np.unique(np.linspace(0, ds.sizes["time"] - 1, POINTS).astype(int)))
+    kept = np.unique(np.linspace(0, ds.sizes["time"] - 1, POINTS).astype(int))
+    thin = ds.isel(time=kept)
     t, free = thin["time"].values, free_bodies(ds)[:MOST_BODIES]
     out = []
     if free and "position" in ds:
@@ -59,7 +62,8 @@ def panels(ds: xarray.Dataset) -> list[Panel]:
         speeds = {b: np.linalg.norm(thin["velocity"].sel(body=b).values[:, :3], axis=1) for b in free}
         out.append(Panel("Speed [m/s]", t, speeds))
     if free and "orientation" in ds:
-        angles = np.degrees(roll_pitch_yaw(thin["orientation"].sel(body=free[0]).values)).T
+        turned = roll_pitch_yaw(ds["orientation"].sel(body=free[0]).values)  # of all samples, so that none jumps
+        angles = np.degrees(turned[kept]).T
         out.append(Panel(f"Attitude of {free[0]} [deg]", t, dict(zip(("roll", "pitch", "yaw"), angles, strict=True))))
     dofs = {str(x) for x in ds["dof"].values} if "dof" in ds.coords else set()
     joints = [c for x in ds["coordinate"].values if (c := str(x)) in dofs] if "q" in ds else []
@@ -97,11 +101,32 @@ def _svg(panel: Panel) -> str:
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True) if np.isfinite(b))
         lines.append(f"<polyline points='{points}' stroke='{COLOURS[k % len(COLOURS)]}'/>")
     top, bottom = (low + pad, high - pad) if panel.down else (high - pad, low + pad)
+    numbers = zip((11.0, HEIGHT - 3.0), distinct(top, bottom), strict=True)
+    ticks = np.linspace(float(t[0]), float(t[-1]), TICKS)
+    places = LEFT + WIDTH * np.linspace(0.0, 1.0, TICKS)
+    anchors, units = ("start", *["middle"] * (TICKS - 2), "end"), (*[""] * (TICKS - 1), " s")
     return (
-        f"<svg width='{LEFT + WIDTH:.0f}' height='{HEIGHT:.0f}'><rect x='{LEFT}' width='{WIDTH}' height='{HEIGHT}'/>"
-        f"<text x='{LEFT - 4}' y='11'>{top:.3g}</text><text x='{LEFT - 4}' y='{HEIGHT - 3}'>{bottom:.3g}</text>"
-        f"{''.join(lines)}<line x1='{LEFT}' x2='{LEFT}' y2='{HEIGHT}'/></svg>"
+        f"<svg width='{LEFT + WIDTH:.0f}' height='{HEIGHT + BELOW:.0f}'><rect x='{LEFT}' width='{WIDTH}' height='{HEIGHT}'/>"
+        + "".join(f"<text x='{LEFT - 4}' y='{y}'>{text}</text>" for y, text in numbers)
+        + "".join(
+            f"<text x='{x:.1f}' y='{HEIGHT + BELOW - 4}' style='text-anchor:{anchor}'>{text}{unit}</text>"
+            for x, text, anchor, unit in zip(places, distinct(*ticks), anchors, units, strict=True)
+        )
+        + f"{''.join(lines)}<line x1='{LEFT}' x2='{LEFT}' y2='{HEIGHT}'/></svg>"
     )
+
+
+def distinct(*values: float) -> list[str]:
+    """Return numbers as texts with as few digits as tell neighbours apart; at least three.
+
+    Args:
+        values: The numbers.
+    """
+    for digits in range(3, 16):
+        texts = [f"{x:.{digits}g}" for x in values]
+        if all(a != b or x == y for a, b, x, y in zip(texts, texts[1:], values, values[1:], strict=False)):
+            break
+    return texts
 
 
 def _legend(panel: Panel) -> str:

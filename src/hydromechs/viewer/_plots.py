@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hydromechs.recording import ATTITUDE, attitude, attitude_of, period_of
+from hydromechs.values import nearest
+
 from ._style import COLOURS, GREY, INK, RED, curves, figure, grid_panels, shade, time_panels
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ def plot_variable(
 
     Args:
         ds: The recording.
-        name: Name of the variable.
+        name: Name of the variable, or an angle of the bodies, as "roll_deg" or "tilt".
         out: File to write; its suffix chooses the format (.png, .svg, .pdf).
         select: Names to show along a dimension, one or a list: `{"body": "vehicle", "xyz": ["x", "z"]}`.
 
@@ -63,18 +66,23 @@ def plot_variable(
         The file.
     """
     out = Path(out)
-    if name not in ds.data_vars or ds[name].dims[:1] != ("time",):
-        known = ", ".join(str(n) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",))
-        raise ValueError(f"no variable {name!r} in the recording; there are {known}")
-    data = ds[name]
+    angle = name in ATTITUDE and "orientation" in ds
+    if not angle and (name not in ds.data_vars or ds[name].dims[:1] != ("time",)):
+        known = [str(n) for n, v in ds.data_vars.items() if v.dims[:1] == ("time",)]
+        known += [*ATTITUDE] if "orientation" in ds else []
+        raise ValueError(f"no variable {name!r} in the recording{nearest(name, known)}")
+    data = attitude_of(ds, name) if angle else ds[name]
+    period = period_of(name)
+    if period is not None and np.isfinite(data.values).all():
+        data = data.copy(data=np.unwrap(data.values, axis=0, period=period))  # without jumps by a full turn
     for dim, wanted in (select or {}).items():
         if dim not in data.dims[1:]:
-            raise ValueError(f"{name!r} has no dimension {dim!r}; it has {', '.join(map(str, data.dims[1:])) or 'time only'}")
+            raise ValueError(f"{name!r} has no dimension {dim!r}{nearest(dim, map(str, data.dims[1:]))}")
         labels = [wanted] if isinstance(wanted, str) else list(wanted)
         entries = [str(x) for x in data[dim].values]
         for label in labels:
             if label not in entries:
-                raise ValueError(f"{dim} {label!r} is not in the recording; there are {', '.join(entries)}")
+                raise ValueError(f"{dim} {label!r} is not in the recording{nearest(label, entries)}")
         data = data.sel({dim: labels})
     if data.size == 0:
         raise ValueError(f"{name!r} has no entries in this recording")
@@ -84,11 +92,11 @@ def plot_variable(
     most = max(len(g) for g in groups.values())
     if len(groups) > 16 or most > 2 * MOST_CURVES:
         dims = ", ".join(map(str, data.dims[1:]))
-        known = "; ".join(f"{dim} has {', '.join(map(str, data[dim].values))}" for dim in data.dims[1:])
-        raise ValueError(f"{name!r} would be {len(groups)} panels of {most} curves: select fewer along {dims}; {known}")
+        entries_of = "; ".join(f"{dim} has {', '.join(map(str, data[dim].values))}" for dim in data.dims[1:])
+        raise ValueError(f"{name!r} would be {len(groups)} panels of {most} curves: select fewer along {dims}; {entries_of}")
     time = ds["time"].values
     heading = data.attrs.get("long_name", name)
-    with figure(out, height=0.8 + max(1.9 * len(groups), 0.2 * most + 1.2, 2.6)) as fig:
+    with figure(out, height=0.8 + max(1.9 * len(groups), 0.2 * most + 1.2, 2.6), math=False) as fig:
         fig.suptitle(heading[:1].upper() + heading[1:], x=0.01, ha="left", fontweight="bold", fontsize=12)
         panels = time_panels(fig, [(title, label) for title in groups], time)
         for ax, series in zip(panels, groups.values(), strict=True):
@@ -158,10 +166,7 @@ def depth(ds: xarray.Dataset, body: str) -> np.ndarray:
 
 def roll_pitch_yaw(quaternion: np.ndarray) -> np.ndarray:
     """Angles of the rotations about z, then y, then x [rad], shape (time, 3), for display, without jumps of 2π."""
-    w, x, y, z = quaternion.T
-    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    pitch = np.arcsin(np.minimum(1.0, np.maximum(-1.0, 2 * (w * y - z * x))))
-    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    roll, pitch, yaw = (attitude(name, quaternion) for name in ("roll", "pitch", "heading"))
     return np.stack([_unwrapped(roll), pitch, _unwrapped(yaw)], axis=1)
 
 
@@ -192,7 +197,7 @@ def _path(ds: xarray.Dataset, out: Path) -> bool:
         return False
     time, ned = ds["time"].values, ds.attrs.get("axes", "NED") == "NED"
     right, up = ("y", "x") if ned else ("x", "y")
-    with figure(out, height=4.0) as fig:
+    with figure(out, height=4.0, math=False) as fig:
         plan, section = fig.subplots(1, 2, width_ratios=[1.0, 1.15])
         depths = {body: depth(ds, body) for body in shown[:MOST_CURVES]}
         led: dict[str, np.ndarray] = {}
@@ -243,7 +248,7 @@ def _attitude(ds: xarray.Dataset, out: Path) -> bool:
     if not bodies or not _has(ds, "orientation"):
         return False
     time, shown = ds["time"].values, bodies[:4]
-    with figure(out, height=0.6 + 2.1 * len(shown)) as fig:
+    with figure(out, height=0.6 + 2.1 * len(shown), math=False) as fig:
         panels = time_panels(fig, [(f"Attitude of {body}", "angle [deg]") for body in shown], time)
         for ax, body in zip(panels, shown, strict=True):
             angles = np.degrees(roll_pitch_yaw(ds["orientation"].sel(body=body).values))
@@ -264,7 +269,7 @@ def _velocity(ds: xarray.Dataset, out: Path) -> bool:
         for body in shown
         for pair in ((f"Velocity of {body}, in its axes", "[m/s]"), (f"Angular velocity of {body}, in its axes", "[rad/s]"))
     ]
-    with figure(out, height=0.6 + 1.9 * len(titles)) as fig:
+    with figure(out, height=0.6 + 1.9 * len(titles), math=False) as fig:
         panels = time_panels(fig, titles, time)
         for k, body in enumerate(shown):
             V = ds["velocity"].sel(body=body).values
@@ -283,7 +288,7 @@ def _joints(ds: xarray.Dataset, out: Path) -> bool:
         parts.append(("tau", "dof", "Joint torques and forces", "[N·m] or [N]"))
     series = {part[0]: {n: ds[part[0]].sel({part[1]: n}).values for n in names} for part in parts}
     keep = list(_largest(series["v"]))
-    with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
+    with figure(out, height=0.6 + 2.1 * len(parts), math=False) as fig:
         rest = "" if len(keep) == len(names) else f" (the {len(keep)} fastest of {len(names)})"
         panels = time_panels(fig, [(part[2] + rest, part[3]) for part in parts], time)
         for k, (ax, part) in enumerate(zip(panels, parts, strict=True)):
@@ -313,7 +318,7 @@ def _small_panels(ds: xarray.Dataset, out: Path, name: str, heading: str) -> boo
     time, names, dofs = ds["time"].values, _names(ds, "actuator"), _names(ds, "dof")
     saturated = ds["saturated"].values.astype(bool) if _has(ds, "saturated") else np.zeros((len(time), len(names)), bool)
     shares = 100.0 * saturated.mean(axis=0)
-    with figure(out, height=0.9 + 1.45 * -(-len(names) // 3)) as fig:
+    with figure(out, height=0.9 + 1.45 * -(-len(names) // 3), math=False) as fig:
         fig.suptitle(heading, x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         for k, (ax, label) in enumerate(zip(grid_panels(fig, names, time), names, strict=True)):
             values = ds[name].sel(actuator=label).values
@@ -343,7 +348,7 @@ def _forces(ds: xarray.Dataset, out: Path) -> bool:
     time = ds["time"].values
     titles = ["X  along x [N]", "K  about x [N·m]", "Y  along y [N]", "M  about y [N·m]", "Z  along z [N]", "N  about z [N·m]"]
     colours = dict(zip(wrenches, COLOURS, strict=False))
-    with figure(out, height=6.4) as fig:
+    with figure(out, height=6.4, math=False) as fig:
         fig.suptitle(f"Forces and moments on {body} by cause, in its axes", x=0.01, ha="left", fontsize=10.5, fontweight="bold")
         panels = grid_panels(fig, titles, time, columns=2)
         for ax, entry in zip(panels, (0, 3, 1, 4, 2, 5), strict=True):
@@ -383,7 +388,7 @@ def _energy(ds: xarray.Dataset, out: Path) -> bool:
     if _has(ds, "energy_residual"):
         parts.append(("Audit: energy not accounted for", {"residual": _change(ds["energy_residual"])}))
     parts = [(title, series) for title, series in parts if series]
-    with figure(out, height=0.6 + 2.1 * len(parts)) as fig:
+    with figure(out, height=0.6 + 2.1 * len(parts), math=False) as fig:
         panels = time_panels(fig, [(title, "[J]") for title, _ in parts], time)
         for ax, (_, series) in zip(panels, parts, strict=True):
             curves(ax, time, series, colours={"residual": GREY, "total": INK, **_cause_colours(work)})
@@ -405,7 +410,7 @@ def _contact(ds: xarray.Dataset, out: Path) -> bool:
     keep = [n for n in _largest(forces) if _anything(forces[n])]
     rest = "" if len(keep) == len(names) else f" ({len(keep)} of {len(names)} pairs)"
     what = keep[0] if len(keep) == 1 else "contacts"  # one curve has no legend
-    with figure(out, height=0.6 + 2.1 * (1 + ("contact_gap" in ds))) as fig:
+    with figure(out, height=0.6 + 2.1 * (1 + ("contact_gap" in ds)), math=False) as fig:
         titles = [(f"Normal force of {what}{rest}", "[N]")]
         if "contact_gap" in ds:
             titles.append(("Gap, negative where pressed in", "[m]"))
@@ -424,7 +429,7 @@ def _water(ds: xarray.Dataset, out: Path) -> bool:
     if not _anything(v):
         return False
     time = ds["time"].values
-    with figure(out, height=2.7) as fig:
+    with figure(out, height=2.7, math=False) as fig:
         (ax,) = time_panels(fig, [(f"Velocity of the water at {body}, in world axes", "[m/s]")], time)
         curves(ax, time, dict(zip("xyz", v.T, strict=True)))
     return True

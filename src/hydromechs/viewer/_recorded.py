@@ -28,6 +28,7 @@ FORCES: dict[str, Color] = {
     "thrust": (0.90, 0.35, 0.05),
     "drag": (0.00, 0.60, 0.45),
     "added_mass": (0.35, 0.30, 0.75),
+    "fluid_acceleration": (0.30, 0.65, 0.90),
     "contact": (0.80, 0.25, 0.60),
     "external": (0.55, 0.40, 0.10),
     "weight": (0.70, 0.10, 0.10),
@@ -41,7 +42,7 @@ STATIC = ("weight", "buoyancy")
 SAND: Color = (0.74, 0.67, 0.52)
 CONCRETE: Color = (0.62, 0.64, 0.66)
 TETHER: Color = (0.98, 0.72, 0.10)
-SEA: Color = (0.35, 0.65, 0.80)
+SEA: Color = (0.80, 0.94, 1.0)
 CURRENT: Color = (0.10, 0.55, 0.85)
 NEAR_SURFACE = 12.0
 """Depth down to which the surface is drawn [m]."""
@@ -155,7 +156,17 @@ def _tethers(ds: xarray.Dataset) -> Iterator[Strand]:
     names = [str(name).rpartition(".")[0] for name in ds["line_point"].values]
     for name in dict.fromkeys(names):
         points = ds["line_position"].values[:, [k for k, other in enumerate(names) if other == name]]
-        yield Strand(name=f"tether {name}", points=_smooth(points), color=TETHER, layer="tethers")
+        yield tether_strand(name, points)
+
+
+def tether_strand(name: str, points: Array) -> Strand:
+    """The line of a tether, smooth through its points.
+
+    Args:
+        name: Its name.
+        points: Its points in world axes [m], shape (time, n, 3).
+    """
+    return Strand(name=f"tether {name}", points=_smooth(points), color=TETHER, layer="tethers")
 
 
 def _smooth(points: Array, parts: int = 4) -> Array:

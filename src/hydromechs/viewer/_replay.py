@@ -10,7 +10,8 @@ import numpy as np
 
 from hydromechs.values import Array
 
-from ._page import Page
+from ._gate import page_policy
+from ._page import Page, heading
 from ._panels import Panel, panels, panels_html
 from ._plots import free_bodies
 from ._raster import scene_camera
@@ -38,9 +39,9 @@ class ReplayPage(Page):
     """
 
     def __init__(self, scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> None:
-        super().__init__(scene, port=port)
+        super().__init__(scene)
         gui, times = self.server.gui, scene.times
-        gui.add_markdown(f"### {scene.title}")
+        gui.add_html(heading(scene.title))
         self.playing = gui.add_checkbox("Play", True)
         """Whether time runs."""
         self.line = gui.add_slider(
@@ -64,6 +65,7 @@ class ReplayPage(Page):
         self._before: dict[int, Array] = {}
         self._t, self._clock, self._drawn = float(times[0]), time.perf_counter(), 0.0
         self.line.on_update(self._moved)
+        self.open(port)
 
     def _moved(self, event: Any) -> None:
         """Go where the time line is put by hand."""
@@ -171,4 +173,6 @@ def replay_html(scene: Scene, ds: xarray.Dataset | None = None) -> str:
         page.close()
     plots = panels_html(ds) if ds is not None else ""
     before, end, after = text.rpartition("</body>")
-    return f"{before}{plots}{end}{after}"
+    whole = f"{before}{plots}{end}{after}"
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{page_policy(whole.encode())}">'
+    return whole.replace("<head>", f"<head>{policy}", 1)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from hydromechs.recording import STORED_ENERGIES, CheckResult, Summary
+from hydromechs.recording import STORED_ENERGIES, CheckResult, RunWarning, Summary
 
 from ._report_style import CSS
 
@@ -37,6 +37,8 @@ CAPTIONS = {
 MIME = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 PASSED = '<span class="badge good">✓ passed</span>'
 FAILED = '<span class="badge bad">✗ failed</span>'
+WARNING = '<span class="badge warn">! warning</span>'
+EXPECTED = '<span class="badge none">expected</span>'
 AUDIT_CLOSES = 0.01
 """Residual over energy exchanged up to which the audit is said to close."""
 
@@ -68,6 +70,7 @@ def write_report(
     sections = [
         _head(ds, summary, title) + _replay(replay, path.parent),
         _cards(summary),
+        _warnings(summary.warnings),
         _messages(ds, summary),
         _checks(summary.checks),
         _plots([Path(p) for p in plots]),
@@ -112,6 +115,9 @@ def _head(ds: xarray.Dataset, summary: Summary, title: str) -> str:
         verdict = ("good", "Check passed" if passed == 1 else f"All {passed} checks passed")
     else:
         verdict = ("bad", f"{len(checks) - passed} of {len(checks)} checks failed")
+    if summary.unexpected and verdict[0] != "bad":
+        count = len(summary.unexpected)
+        verdict = ("warn", f"{verdict[1]}, but {count} warning{'' if count == 1 else 's'}")
     description = escape(summary.description).replace("\n\n", "</p><p>")
     return (
         f'<header><p class="brand">HydroMechs simulation report</p><h1>{escape(title)}</h1>'
@@ -200,6 +206,28 @@ def _messages(ds: xarray.Dataset, summary: Summary) -> str:
     return f'<section class="messages"><h2>Worth knowing</h2><ul>{items}</ul></section>'
 
 
+def _warnings(warnings: Sequence[RunWarning]) -> str:
+    """Warnings as a table, those that the mission does not expect first."""
+    if not warnings:
+        return ""
+    rows = "".join(
+        f"<tr><td>{EXPECTED if w.expected else WARNING}</td>"
+        f"<td><b>{escape(_words(w.kind))}: {escape(w.item)}</b>{_note(w.text)}</td>"
+        f'<td class="n">{_number(w.time, 4)}&nbsp;s</td><td class="n">{_measured(w.value, w.unit)}</td>'
+        f'<td class="n">{_measured(w.limit, w.unit)}</td></tr>'
+        for w in sorted(warnings, key=lambda w: w.expected)
+    )
+    return (
+        '<section class="messages"><h2>Warnings</h2><table class="checks"><thead><tr><th></th><th>Condition</th>'
+        '<th class="n">First at</th><th class="n">Worst value</th><th class="n">Limit</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></section>"
+    )
+
+
+def _measured(x: float, unit: str) -> str:
+    return _number(x, 3) + ("" if unit == "1" else f"&nbsp;{escape('°' if unit == 'deg' else unit)}")
+
+
 def _checks(checks: Sequence[CheckResult]) -> str:
     if not checks:
         return ""
@@ -256,6 +284,9 @@ def _audit(summary: Summary) -> str:
         note = ""
         if summary.residual_relative is not None:
             note = f'<span class="note">, {_percent(summary.residual_relative)} of the energy exchanged</span>'
+        if summary.residual_before is not None:
+            before = _number(summary.residual_before, 2)
+            note += f'<span class="note">, in this part; the resumed run had {before}&nbsp;J before it</span>'
         rows.append(
             f'<tr class="sum"><td colspan="2">Maximum residual{note}</td><td class="n">{_number(summary.residual, 2)}</td></tr>'
         )

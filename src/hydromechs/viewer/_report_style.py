@@ -21,6 +21,7 @@ p { margin: 0 0 10px; max-width: 46em; }
 .verdict { display: inline-block; margin: 0 0 18px; padding: 5px 14px; border-radius: 99px; font-weight: 600; }
 .good { color: var(--good); background: #dff3e8; }
 .bad { color: var(--bad); background: #fbe4e1; }
+.warn { color: #855300; background: #fdeec6; }
 .none { color: var(--soft); background: #e6ebee; }
 section { margin: 20px 0 0; padding: 24px; background: #fff; border: 1px solid var(--line); border-radius: 12px; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(172px, 1fr)); gap: 14px; padding: 0; border: 0;

@@ -34,7 +34,7 @@ __all__ = [
 HIDDEN = frozenset(
     {
         *("inertia", "added mass", "drag shapes", "contact shapes", "centres of mass", "centres of buoyancy"),
-        *("force: weight", "force: buoyancy", "force: added mass", "force: sum of thrust"),
+        *("force: weight", "force: buoyancy", "force: added mass", "force: fluid acceleration", "force: sum of thrust"),
     }
 )
 """Layers that are not shown unless asked for."""
@@ -52,6 +52,8 @@ class MovingFrame:
     """Origin in the parent [m], shape (time, 3)."""
     wxyz: Array
     """Axes in the parent, quaternion (w, x, y, z), shape (time, 4)."""
+    scenery: bool = False
+    """True for a part of the surroundings, which decides neither the camera nor the size of arrows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,13 +206,15 @@ class Scene:
 
         Args:
             moments: Indices of the times.
-            frames: Names of the bodies' frames; all unless given.
+            frames: Names of the bodies' frames. Defaults to all but scenery.
         """
+        if frames is None:
+            frames = {"", *(frame.name for frame in self.frames if not frame.scenery)}
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         for k in moments:
             poses = self.poses(k)
             for solid in self.solids:
-                if solid.layer == "looks" and len(solid.triangles.vertices) and (frames is None or solid.frame in frames):
+                if solid.layer == "looks" and len(solid.triangles.vertices) and solid.frame in frames:
                     R, p = poses[solid.frame]
                     points = (solid.triangles.vertices @ R.T + p) @ self.upright.T
                     low, high = np.minimum(low, points.min(0)), np.maximum(high, points.max(0))
@@ -258,10 +262,11 @@ def body_parts(
     frames: list[MovingFrame] = []
     solids: list[Solid] = []
     looks = [body_looks(body) for body in model.bodies]
-    everything = joined(piece.triangles for pieces, _ in looks for piece in pieces).vertices
+    shown = [pieces for (pieces, _), scenery in zip(looks, model.scenery, strict=True) if not scenery]
+    everything = joined(piece.triangles for pieces in shown for piece in pieces).vertices
     size = 0.02 * float(np.ptp(everything, axis=0).max()) if len(everything) else 0.02
     for i, (body, (pieces, propellers)) in enumerate(zip(model.bodies, looks, strict=True)):
-        frames.append(MovingFrame(name=body.name, position=position[:, i], wxyz=wxyz[:, i]))
+        frames.append(MovingFrame(name=body.name, position=position[:, i], wxyz=wxyz[:, i], scenery=model.scenery[i]))
         if properties:
             pieces = [*pieces, *body_properties(body, model.world, size)]
         for k, piece in enumerate(pieces):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.model.meshes import read_mesh
 from hydromechs.values import Array
 
 __all__ = [
@@ -245,27 +246,15 @@ def arrow(start: Array, end: Array, width: float) -> Triangles:
 
 
 def mesh_file(path: str | Path) -> list[tuple[Triangles, tuple[float, float, float] | None]]:
-    """The parts of a mesh file with their colours, where the file has some.
+    """Return the parts of a mesh file with their colours, None for a part without one.
 
     Args:
-        path: The file: OBJ, STL or GLB.
+        path: OBJ, STL, GLB or DAE file.
     """
-    import trimesh
-
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no mesh {str(path)!r}; paths of meshes are relative to the model file")
-    try:
-        scene = trimesh.load_scene(path)
-    except Exception as error:
-        raise ValueError(f"the mesh {str(path)!r} cannot be read ({error}); use OBJ, STL or GLB") from error
-    out = []
-    for part in scene.dump():
-        if isinstance(part, trimesh.Trimesh):
-            out.append(
-                (Triangles(np.asarray(part.vertices, dtype=float), np.asarray(part.faces, dtype=int)), _mesh_color(part))
-            )
-    return out
+    return [
+        (Triangles(np.asarray(part.vertices, dtype=float), np.asarray(part.faces, dtype=int)), _mesh_color(part))
+        for part in read_mesh(path)
+    ]
 
 
 def _mesh_color(part: Any) -> tuple[float, float, float] | None:

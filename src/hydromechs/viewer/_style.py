@@ -59,13 +59,20 @@ STYLE = {
 
 
 @contextlib.contextmanager
-def figure(out: Path, *, height: float, width: float = WIDTH) -> Iterator[Figure]:
-    """A figure in the style of all figures, saved at the end; no global state of matplotlib is touched."""
+def figure(out: Path, *, height: float, width: float = WIDTH, math: bool = True) -> Iterator[Figure]:
+    """A figure in the style of all figures, saved at the end; no global state of matplotlib is touched.
+
+    Args:
+        out: The file.
+        height: Height [in].
+        width: Width [in].
+        math: True if texts between $ are formulas; False where names from files are shown, which may have any characters.
+    """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(cast(Any, STYLE)):
+    with matplotlib.rc_context(cast(Any, {**STYLE, "text.parse_math": math})):
         fig = Figure(figsize=(width, height))
         FigureCanvasAgg(fig)
         cast(Any, fig.get_layout_engine()).set(h_pad=0.09, w_pad=0.08)

@@ -12,7 +12,7 @@ from hydromechs.model import JointPart, Model, joints
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
-from ._page import Page
+from ._page import Page, heading
 from ._scene import bodies_at, model_scene
 
 __all__ = ["ModelPage", "view"]
@@ -34,10 +34,10 @@ class ModelPage(Page):
         self.model = model
         self.q = np.array(model.initial().q if q is None else q, dtype=float)
         """The configuration that is shown, shape (nq,)."""
-        super().__init__(model_scene(model, self.q, properties=True), port=port)
+        super().__init__(model_scene(model, self.q, properties=True))
         self._bodies = [self.server.scene.get_handle_by_name(self.paths[name]) for name in model.body_names]
         gui = self.server.gui
-        gui.add_markdown(f"### {model.name}\n{model.description}")
+        gui.add_html(heading(model.name, model.description))
         self.layer_switches()
         self._frame_switches()
         with gui.add_folder("Joints"):
@@ -46,6 +46,7 @@ class ModelPage(Page):
             gui.add_button("Back to the start").on_click(lambda _: self.configure(model.initial().q))
         with gui.add_folder("Tree", expand_by_default=False):
             gui.add_html(_tree(model))
+        self.open(port)
 
     def configure(self, q: Array) -> None:
         """Show a configuration.

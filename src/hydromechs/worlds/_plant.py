@@ -166,7 +166,7 @@ class PlantRun(Run):
 
     # -- the start of worlds --------------------------------------------------------------------------------------------------
 
-    def begin(self, which: np.ndarray, resumed: bool) -> None:
+    def begin(self, which: np.ndarray, resumed: bool, held: np.ndarray | None = None) -> None:
         """See `Run.begin`: internal states and inputs as at the start of a simulation; the run's data."""
         plant, layout, target = self.plant, self.plant.layout, self.target
         q, v, U = (target.get(a)[which] for a in (target.q, target.x[:, : plant.model.nv], target.inputs[0]))
@@ -186,7 +186,12 @@ class PlantRun(Run):
         self._together = not len(self._base) or bool((self._base == self._base[0]).all())
         target.put(target.x[:, plant.model.nv :], which, z)
         target.put(target.inputs[0][:, : self.nu], which, u)
-        self._applied[which] = np.nan if resumed else switched_off(plant, np.concatenate([u, U[:, self.nu :]], axis=1))
+        inputs = np.concatenate([u, U[:, self.nu :]], axis=1)
+        if held is not None:  # constraints that these close hold already; those closed from now on get an impulse
+            inputs[:, self.na : self.nu] = held
+            self._applied[which] = inputs
+        else:
+            self._applied[which] = np.nan if resumed else switched_off(plant, inputs)
         if self.sensing is not None:
             self.sensing.begin(which, self.seeds[which])
         if self.source.controller is not None:

@@ -41,12 +41,14 @@ class Run:
         self.memory = target.zeros(0)
         """What the controller of each world remembers, shape (worlds, nm)."""
 
-    def begin(self, which: np.ndarray, resumed: bool) -> None:
+    def begin(self, which: np.ndarray, resumed: bool, held: np.ndarray | None = None) -> None:
         """Set up worlds whose configurations and velocities have been set.
 
         Args:
             which: Numbers of the worlds.
-            resumed: Whether they go on from a state of an earlier run, in which what is closed holds already.
+            resumed: True if they resume from internal states of an earlier run.
+            held: Held inputs of the state from which they resume, shape (len(which), nh): the constraints that these close
+                hold already. If omitted, those of the first step do in worlds that resume, and close in others.
         """
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:

@@ -330,7 +330,8 @@ class Worlds:
     def reset(self, mask: Any = None, seed: int | Sequence[int] | None = None) -> None:
         """Put worlds back to their start: time, state, inputs, what a controller remembers.
 
-        Grasps that are closed then close with the next step, and their impulse makes velocities agree.
+        Grasps that are closed then close with the next step, and their impulse makes velocities agree. Grasps that are closed
+        in `State.held` of the start hold already.
 
         Args:
             mask: Which worlds: booleans of shape (worlds,), or their numbers; all unless given.
@@ -350,7 +351,8 @@ class Worlds:
         if not isinstance(self._run, PlantRun):
             for place in self.source.places.values():
                 target.put(target.inputs[place.argument], which, np.zeros((len(which), *place.shape)))
-        self._run.begin(which, "internal" in self._start)
+        held = self._start["held"][which] if "held" in self._start else None
+        self._run.begin(which, "internal" in self._start, held)
         for name, value in self.start_commands.items():
             target.put(self.inputs[name], which, np.full(len(which), float(value)))
         views = {"internal": self.internal, "command": self.command, "held": self.held, "memory": self.memory}

@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const base = location.pathname.replace(/\/?$/, "/");
-const SEND_EVERY = 50;      // ms between two messages of whoever steers: also the sign of life
+const SEND_EVERY = 50;      // ms between two messages of whoever steers
 const SLOW = 0.3;           // deflection of a key with Shift
 const DEAD = 0.12;          // stick deflection that counts as none
 
@@ -16,7 +16,8 @@ const TOOL = { KeyI: [0, 1], KeyK: [0, -1], KeyJ: [1, -1], KeyL: [1, 1], KeyU: [
 const JOINTS = { KeyJ: [0, -1], KeyL: [0, 1], KeyI: [1, 1], KeyK: [1, -1], KeyU: [2, 1], KeyO: [2, -1],
   KeyT: [3, 1], KeyY: [3, -1], KeyG: [4, 1], KeyH: [4, -1], KeyN: [5, 1], KeyM: [5, -1] };
 
-let link = null, hello = null, frame = null, scene = -1, gripping = false;
+const link = new Worker("link.js");   // holds the connection, so that a busy page still shows signs of life
+let hello = null, frame = null, scene = -1, gripping = false;
 const held = new Set();      // keys that are down
 const pressed = new Map();   // on-screen buttons that are down: element -> key code
 const history = [];          // [t, depth, speed, heading]
@@ -25,26 +26,25 @@ let frames = 0, padButtons = [];
 // -- the link ---------------------------------------------------------------------------------------------------------------
 
 function open() {
-  link = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${base}link/${hello ? hello.seat : "new"}`);
-  link.onmessage = (event) => {
-    const message = JSON.parse(event.data);
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  link.postMessage({ connect: `${scheme}://${location.host}${base}link/${hello ? hello.seat : "new"}` });
+  link.onmessage = ({ data }) => {
+    if (data.closed) { banner("the connection is lost; trying again"); setTimeout(open, 1000); return; }
+    const message = JSON.parse(data.message);
     if (message.type === "hello") {
       if (!hello || hello.seat !== message.seat) scene = -1;
       hello = message;
       fillScenarios();
     }
-    else if (message.type === "frame") { frame = message; frames += 1; show(); }
+    else if (message.type === "frame") { frame = message; frames += 1; show(); link.postMessage({ shown: true }); }
     else if (message.type === "checked") problems(message.problems);
     else if (message.type === "saved") { problems([]); download(message); }
     else if (message.type === "ahead") note(message.problem || "");
     else if (message.type === "picture") note(message.problem || `saved ${message.file}`);
   };
-  link.onclose = () => { banner("the connection is lost; trying again"); setTimeout(open, 1000); };
 }
 
-function send(message) {
-  if (link && link.readyState === WebSocket.OPEN) link.send(JSON.stringify(message));
-}
+function send(message) { link.postMessage({ send: JSON.stringify(message) }); }
 
 const steers = () => frame !== null && frame.steers;
 
@@ -157,7 +157,7 @@ document.addEventListener("click", (e) => { if (e.target.tagName === "BUTTON") e
 
 function fillScenarios() {
   const list = $("form").elements.scenario;
-  list.replaceChildren(...hello.scenarios.map((name) => new Option(name)));
+  list.replaceChildren(...hello.scenarios.map((name) => new Option(name, name, name === hello.scenario, name === hello.scenario)));
 }
 function changes() {
   const form = $("form").elements, out = {};
@@ -237,6 +237,7 @@ function show() {
     <tr><td>real time</td><td>${fixed(status.factor)} ×</td><td>dropped</td><td>${frame.dropped}</td></tr></table>
     ${hud.thrusters.map((x) => `<div>${bar(x[1], x[2])} ${short(x[0])}</div>`).join("")}
     ${hud.joints.map((x) => `<div>${bar(x[2], x[3])} ${short(x[0])} ${fixed(x[1], 0)} N·m</div>`).join("")}
+    ${hud.tethers.map((x) => `<div>${short(x[0])}: ${fixed(x[1], 1)} m out${x[2] === null ? "" : `, winch ${fixed(x[2])} m/s`}, ${fixed(x[3], 0)} N</div>`).join("")}
     ${hud.grips.map((x) => `<div>${short(x[0])}: ${x[1] ? "closed" : "open"}</div>`).join("")}
     ${ghostRows()}${aheadRows()}
     ${warnings.map((x) => `<div class="warn">${escape(x)}</div>`).join("")}`;
@@ -259,7 +260,8 @@ function show() {
   banner(status.problem);
   if (!history.length || frame.t < history[history.length - 1][0]) history.length = 0;
   if (!history.length || frame.t - history[history.length - 1][0] >= 0.1) {
-    history.push([frame.t, hud.depth, hud.speed, hud.heading]);
+    const before = history.length ? history[history.length - 1][3] : hud.heading;  // no jump at 360°
+    history.push([frame.t, hud.depth, hud.speed, hud.heading + 360 * Math.round((before - hud.heading) / 360)]);
     if (history.length > 600) history.shift();
     plot();
   }
@@ -286,20 +288,27 @@ function plot() {
   const canvas = $("plots"), g = canvas.getContext("2d"), labels = ["depth [m]", "speed [m/s]", "heading [°]"];
   g.clearRect(0, 0, canvas.width, canvas.height);
   g.font = "11px system-ui"; g.lineWidth = 1.4;
-  const t1 = history[history.length - 1][0], t0 = t1 - 60, height = canvas.height / 3;
+  const t1 = history[history.length - 1][0], t0 = t1 - 60, height = (canvas.height - 14) / 3;
   labels.forEach((label, k) => {
     const values = history.map((h) => h[k + 1]);
     let low = Math.min(...values), high = Math.max(...values);
     if (high - low < 0.2) { low -= 0.1; high += 0.1; }
     const y = (v) => k * height + 16 + (height - 24) * (k === 0 ? (v - low) : (high - v)) / (high - low);
     g.fillStyle = "#4d626d";
-    g.fillText(`${label}  ${fixed(values[values.length - 1])}`, 4, k * height + 11);
+    const now = values[values.length - 1];
+    g.fillText(`${label}  ${fixed(k === 2 ? ((now % 360) + 360) % 360 : now)}`, 4, k * height + 11);
     g.textAlign = "right"; g.fillText(`${fixed(low)} … ${fixed(high)}`, canvas.width - 4, k * height + 11); g.textAlign = "left";
     g.strokeStyle = ["#0a6c8f", "#c2571a", "#1e7f4f"][k];
     g.beginPath();
     history.forEach((h, i) => { const x = canvas.width * (h[0] - t0) / 60; if (i) g.lineTo(x, y(h[k + 1])); else g.moveTo(x, y(h[k + 1])); });
     g.stroke();
   });
+  g.fillStyle = "#4d626d";
+  for (const back of [60, 40, 20, 0]) {
+    g.textAlign = back === 60 ? "left" : back ? "center" : "right";
+    g.fillText(back ? `−${back} s` : "now", canvas.width * (60 - back) / 60, canvas.height - 2);
+  }
+  g.textAlign = "left";
 }
 
 setInterval(() => { window.framesPerSecond = frames; frames = 0; }, 1000);

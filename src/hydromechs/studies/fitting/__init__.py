@@ -6,7 +6,17 @@ from ._pieces import Nodes
 from ._problem import Evaluated, Problem, Samples, Trial
 from ._sensitivity import SensitiveState, Sensitivities
 from ._solve import Solution, solve
-from ._unknowns import AddedMass, CurrentOf, Factor, InertiaOf, JointOffset, Number, Positive, Unknown
+from ._unknowns import (
+    AddedMass,
+    CurrentOf,
+    Factor,
+    InertiaOf,
+    JointOffset,
+    Number,
+    Positive,
+    SurfaceHeight,
+    Unknown,
+)
 
 __all__ = [
     "CHANNELS",
@@ -30,6 +40,7 @@ __all__ = [
     "Sensitivities",
     "Solution",
     "States",
+    "SurfaceHeight",
     "Trial",
     "Unknown",
     "Whiteness",

@@ -250,11 +250,13 @@ class Identification:
         return "\n".join([*lines, *self.notes])
 
     def values(self) -> dict[str, Any]:
-        """What the plant's open parameters and held inputs are then, by name; as arrays."""
+        """Values of the plant's open parameters (arrays), held inputs and surface height, by name."""
         problem, layout = self.problem, self.problem.plant.layout
         inputs = problem.inputs(self.solution.at.shared, slice(1))[0][0]
         out = {name: layout.array(f"parameter.{name}", inputs) for name in problem.plant.parameters}
         first = len(layout.commands)
+        place = problem.plant.surface_place
+        out |= {} if place is None else {"surface_height": float(inputs[place])}
         return out | {name: float(inputs[first + k]) for k, name in enumerate(layout.held)}
 
     def model(self) -> Model:

@@ -18,7 +18,19 @@ from hydromechs.equations import parameter_value
 from hydromechs.simulation import Plant
 from hydromechs.values import nearest
 
-__all__ = ["AddedMass", "CurrentOf", "Factor", "InertiaOf", "JointOffset", "Number", "Positive", "Unknown", "derived", "opened"]
+__all__ = [
+    "AddedMass",
+    "CurrentOf",
+    "Factor",
+    "InertiaOf",
+    "JointOffset",
+    "Number",
+    "Positive",
+    "SurfaceHeight",
+    "Unknown",
+    "derived",
+    "opened",
+]
 
 STEP = 1e-30
 """Of the complex differences by which values are derived: exact to rounding."""
@@ -125,6 +137,12 @@ def _now(plant: Plant, path: str) -> np.ndarray:
     return parameter_value(plant.model, path)
 
 
+def _check_bounds(label: str, lower: float, upper: float) -> None:
+    """Raise `ValueError` if the lower bound is above the upper."""
+    if not lower <= upper:
+        raise ValueError(f"{label}: its lower bound is {lower:g}, must not be above the upper, {upper:g}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Number(Unknown):
     """One number of the model, or a held input."""
@@ -143,10 +161,7 @@ class Number(Unknown):
     """What it is taken for before any data; what the model has unless given."""
 
     def __post_init__(self) -> None:
-        if not self.lower <= self.upper:
-            raise ValueError(
-                f"{self.labels()[0]}: its lower bound is {self.lower:g}, must not be above the upper, {self.upper:g}"
-            )
+        _check_bounds(self.labels()[0], self.lower, self.upper)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -327,6 +342,63 @@ class CurrentOf(Unknown):
     def deviations(self) -> np.ndarray:
         """As given."""
         return np.full(2, self.deviation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurfaceHeight(Unknown):
+    """Height of the free surface above the world's origin, the zero of measured heights; the plant must have a surface.
+
+    Only trials in which a body reaches the surface carry information on it. Everywhere else it keeps `value`.
+    """
+
+    value: float = 0.0
+    """Height before any data [m], from the world's origin, positive up."""
+    deviation: float = math.inf
+    """Standard deviation before any data [m]."""
+    lower: float = -math.inf
+    """Minimum [m]."""
+    upper: float = math.inf
+    """Maximum [m]."""
+
+    name = "surface_height"
+
+    def __post_init__(self) -> None:
+        _check_bounds(self.name, self.lower, self.upper)
+        if not (math.isfinite(self.value) and self.lower <= self.value <= self.upper):
+            raise ValueError(
+                f"{self.name}: value {self.value:g} m must be finite and within [{self.lower:g}, {self.upper:g}] m; change the "
+                "value or its bounds"
+            )
+
+    def places(self, plant: Plant) -> list[int]:
+        """Return its one index among the inputs."""
+        place = plant.surface_place
+        if place is None:
+            raise KeyError(
+                "surface_height is unknown, but the plant has no free surface; give its environment one: "
+                "Environment(surface=FreeSurface())"
+            )
+        return [place]
+
+    def start(self, plant: Plant) -> np.ndarray:
+        """Return the height before any data."""
+        return np.array([self.value])
+
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """Return θ itself."""
+        return theta
+
+    def labels(self) -> list[str]:
+        """Return the name."""
+        return [self.name]
+
+    def deviations(self) -> np.ndarray:
+        """Return the deviation before any data."""
+        return np.array([self.deviation])
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return minimum and maximum."""
+        return np.array([self.lower]), np.array([self.upper])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from hydromechs import library
+from hydromechs import files, library
 from hydromechs.actuation import JointMotion, motions
-from hydromechs.hydro import Current, Environment
+from hydromechs.hydro import Current, Environment, FreeSurface
 from hydromechs.lines import LiftedLine
 from hydromechs.model import Model, joints
 from hydromechs.simulation import Plant
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
-from ..fitting import CurrentOf, Problem, Samples, Trial
+from ..fitting import CurrentOf, Problem, Samples, SurfaceHeight, Trial
 from ._logs import FEW, Log, changed, euler_angles, read_log, without_outliers
 from ._signals import aligned, check_units, far_off, hanging, resampled
 from ._study import Study
@@ -69,6 +69,15 @@ class Campaign:
     """Name of the body that floats."""
     trials: tuple[Recorded, ...]
     """The trials."""
+    fit_only: tuple[Recorded, ...] = ()
+    """Records that every fit uses and that are never predicted."""
+    remarks: tuple[str, ...] = ()
+    """Notes on the folder."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the folder and on what was done to the logs."""
+        return (*self.remarks, *(note for r in (*self.trials, *self.fit_only) for note in r.notes))
 
     @property
     def groups(self) -> list[str]:
@@ -105,7 +114,7 @@ def read_campaign(study: Study, folder: str | Path) -> Campaign:
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}; give that of the logs with --data")
-    model = library.load(study.model)
+    model = library.load(study.model, code=study.code)
     if study.variant is not None:
         model = varied(model, study.variant)
     roots = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
@@ -118,19 +127,55 @@ def read_campaign(study: Study, folder: str | Path) -> Campaign:
         lines.append(
             LiftedLine(name=line.name, body=line.body, weight=line.weight, place=tuple(line.place), height=line.height)  # type: ignore[arg-type]
         )
-    flows = any(isinstance(u, CurrentOf) for u in study.found())
+    unknowns = study.found()
+    current = Current(velocity=(0.0, 0.0, 0.0)) if any(isinstance(u, CurrentOf) for u in unknowns) else None
+    surface = FreeSurface() if any(isinstance(u, SurfaceHeight) for u in unknowns) else None
     plant = Plant(
         model=model,
-        environment=Environment(current=Current(velocity=(0.0, 0.0, 0.0))) if flows else Environment(),
+        environment=Environment(current=current, surface=surface),
         components=(*(JointMotion(joint=name, motion=rest) for name in study.joints), *lines),
     )
-    pattern = study.logs[study.trials.find].file
-    shape = re.compile(re.escape(pattern).replace(r"\{trial\}", "(.+)"))
-    found = sorted(folder.glob(pattern.replace("{trial}", study.trials.names)))
-    names = [match.group(1) for f in found if (match := shape.fullmatch(f.name))]
+    names = _names(study, folder, study.trials.names)
     if not names:
-        raise ValueError(f"{folder} has no trials: no file {pattern.replace('{trial}', study.trials.names)}")
-    return Campaign(study, plant, roots[0], tuple(_recorded(study, model, roots[0], folder, name) for name in names))
+        raise ValueError(f"{folder} has no trials: no file {_pattern(study, study.trials.names)}")
+    return Campaign(
+        study,
+        plant,
+        roots[0],
+        tuple(_recorded(study, model, roots[0], folder, name) for name in names),
+        *_fit_only(study, model, roots[0], folder, names),
+    )
+
+
+def _pattern(study: Study, names: str) -> str:
+    """Return the pattern of the files that show which trials there are."""
+    return study.logs[study.trials.find].file.replace("{trial}", names)
+
+
+def _names(study: Study, folder: Path, names: str) -> list[str]:
+    """Return the names of the trials in a folder that match a pattern."""
+    shape = re.compile(re.escape(study.logs[study.trials.find].file).replace(r"\{trial\}", "(.+)"))
+    found = sorted(folder.glob(_pattern(study, names)))
+    return [match.group(1) for f in found if (match := shape.fullmatch(f.name))]
+
+
+def _fit_only(
+    study: Study, model: Model, base: str, folder: Path, trials: Sequence[str]
+) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
+    """Return the records that every fit uses, and a note if the folder has none of them."""
+    entry = study.trials.fit_only
+    if entry is None:
+        return (), ()
+    names = _names(study, folder, entry.names)
+    for name in names:
+        if name in trials:
+            raise ValueError(
+                f"{name}: matches trials.names, {study.trials.names!r}, and trials.fit_only.names, {entry.names!r}; every fit "
+                "would know a trial that is predicted; change one of the patterns"
+            )
+    if not names:
+        return (), (f"trials.fit_only: {folder} has no file {_pattern(study, entry.names)}; fits use the trials alone",)
+    return tuple(_recorded(study, model, base, folder, name, last=entry.last) for name in names), ()
 
 
 def _file(folder: Path, pattern: str, trial: str) -> Path:
@@ -138,17 +183,14 @@ def _file(folder: Path, pattern: str, trial: str) -> Path:
     return folder / pattern.replace("{trial}", trial).replace("{number}", number)
 
 
-def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) -> Recorded:
-    """One trial."""
+def _recorded(study: Study, model: Model, base: str, folder: Path, name: str, *, last: float | None = None) -> Recorded:
+    """One trial, or the last seconds of a record without a motion."""
     logs = _logs(study, model, folder, name)
-    said = _file(folder, study.trials.begins.file, name)
-    if not said.is_file():
-        raise ValueError(f"{name}: there is no file {said}, which says when the motion begins (trials.begins.file)")
-    try:
-        begins = float(yaml.safe_load(said.read_text(encoding="utf-8"))[study.trials.begins.key])
-    except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
-        raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
-    begins, logs = _from_zero(begins, logs)
+    begins, logs = _from_zero(_begins(study, folder, name) if last is None else _end(study, logs), logs)
+    if last is not None:  # no motion: the start is sought in the first seconds of the used part
+        end = _end(study, logs)
+        first = max(end - last, *(float(log.time[0]) for log in logs.values()))
+        begins = first + min(study.window, 0.5 * (end - first))
     notes = [note for log in logs.values() for note in log.notes]
     start, end = _span(study, name, logs, begins)
     _refuse_sparse(logs, start, end)
@@ -178,6 +220,17 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str) ->
     q, v = _guess(study, model, base, samples, given, start, begins)
     trial = Trial(name=name, start=start, end=end, q=q, v=v, samples=samples, motions=given)
     return Recorded(trial, name.split(study.trials.group)[0], begins, tuple(notes))
+
+
+def _begins(study: Study, folder: Path, name: str) -> float:
+    """Return the time at which the motion of a trial begins [s]."""
+    said = _file(folder, study.trials.begins.file, name)
+    if not said.is_file():
+        raise ValueError(f"{name}: there is no file {said}, which says when the motion begins (trials.begins.file)")
+    try:
+        return float(yaml.safe_load(files.read_text(said))[study.trials.begins.key])
+    except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
+        raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
 
 
 def _logs(study: Study, model: Model, folder: Path, name: str) -> dict[str, Log]:
@@ -234,7 +287,7 @@ def _span(study: Study, name: str, logs: dict[str, Log], begins: float) -> tuple
                 f"units: {{time: {unit}}} for this log"
             )
     start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
-    end = min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
+    end = _end(study, logs)
     if not start <= begins < end:
         spans = ", ".join(f"{log.name} from {log.time[0]:.2f} to {log.time[-1]:.2f} s" for log in logs.values())
         raise ValueError(
@@ -242,6 +295,11 @@ def _span(study: Study, name: str, logs: dict[str, Log], begins: float) -> tuple
             "align puts a log on the clock of another"
         )
     return start, end
+
+
+def _end(study: Study, logs: dict[str, Log]) -> float:
+    """Return the time at which a trial ends: the first end of the logs that it cannot do without [s]."""
+    return min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
 
 
 def _refuse_sparse(logs: dict[str, Log], start: float, end: float) -> None:

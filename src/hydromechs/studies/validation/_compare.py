@@ -153,7 +153,7 @@ def _fold(study: Study, data: str, kept: Path | None, left_out: tuple[str, ...],
 def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[str, Any]) -> str:
     """A name for a fit: another one where anything is other that it depends on."""
     logs = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(Path(data).iterdir())]
-    trials = [r.trial.name for r in campaign.trials]
+    trials = [r.trial.name for r in (*campaign.trials, *campaign.fit_only)]
     what = (campaign.study.model_dump(mode="json", exclude={"variants"}), repr(campaign.plant), logs, trials, left_out, start)
     return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
 

@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.values import nearest
 
 from ._messages import is_messages, read_messages
 
 __all__ = ["UNITS", "Log", "euler_angles", "read_log"]
+
+MAX_LOG = 2**31
+"""Size of a log [bytes]."""
 
 DEGREE = math.radians(1.0)
 UNITS = {
@@ -122,19 +126,29 @@ def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
     """Names and rows of comma-separated values."""
     opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
+        files.require_file(path, MAX_LOG)
         with opener(path, "rt", encoding="utf-8") as text:
             names = [name.strip() for name in text.readline().split(",")]
             lines = [line for line in text if line.strip()]
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise ValueError(f"{path} is not a log that can be read: {error}") from None
     if time not in names:
-        raise KeyError(f"{path.name}: no column {time!r} with the times{nearest(time, names)}")
+        shown = names if any(map(_is_numbers, lines)) else []  # of what may be any file, no names are quoted
+        raise KeyError(f"{path.name}: no column {time!r} with the times{nearest(time, shown)}")
     if not lines:
         raise ValueError(f"{path.name}: no samples, only the names of {len(names)} columns")
     rows = np.genfromtxt(lines, delimiter=",", invalid_raise=False, ndmin=2)
     if rows.shape[1] != len(names):
         raise ValueError(f"{path.name}: rows have {rows.shape[1]} numbers, but {len(names)} columns have names")
     return names, rows
+
+
+def _is_numbers(line: str) -> bool:
+    """True if all entries of a line are numbers."""
+    try:
+        return bool([float(cell) for cell in line.split(",")])
+    except ValueError:
+        return False
 
 
 def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Log:

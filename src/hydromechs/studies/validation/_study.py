@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
+from hydromechs import files
+from hydromechs.errors import StudyError, words_of
+from hydromechs.formats import read_document
 from hydromechs.values import is_path, nearest
 
-from ..fitting import AddedMass, Channel, CurrentOf, Factor, InertiaOf, Instrument, JointOffset, Number, Positive, Unknown
+from ..fitting import (
+    AddedMass,
+    Channel,
+    CurrentOf,
+    Factor,
+    InertiaOf,
+    Instrument,
+    JointOffset,
+    Number,
+    Positive,
+    SurfaceHeight,
+    Unknown,
+)
 from ..fitting._instruments import CHANNELS
 from ._variants import Variant
 
@@ -67,6 +84,15 @@ class BeginsEntry(_Entry):
     """Its key with the time [s]."""
 
 
+class FitOnlyEntry(_Entry):
+    """Records without a motion that every fit uses and that are never predicted, for example of the vehicle drifting."""
+
+    names: str
+    """Pattern of their names, as "baseline*"."""
+    last: float = Field(20.0, gt=0.0)
+    """Length of the used part, the end of the record [s]."""
+
+
 class TrialsEntry(_Entry):
     """Which trials there are."""
 
@@ -78,6 +104,8 @@ class TrialsEntry(_Entry):
     """What ends the part of a name that trials of one motion share."""
     begins: BeginsEntry
     """When the motion begins; all before is given to a prediction."""
+    fit_only: FitOnlyEntry | None = None
+    """Records without a motion that every fit uses; none if omitted."""
 
 
 class JointEntry(_Entry):
@@ -145,7 +173,7 @@ class LineEntry(_Entry):
     place: list[float]
     """Where it is fastened, in the body's axes [m]."""
     height: float = 0.0
-    """Height of the body at which it pulls with nothing [m]."""
+    """Height of that place at which it pulls with nothing [m]."""
 
 
 class StartEntry(_Entry):
@@ -202,6 +230,17 @@ class Study(_Entry):
     """How the model differs from its file."""
     variants: dict[str, Variant] = {}
     """Other models whose predictions are compared with this one's, by what they are."""
+
+    _code: bool = PrivateAttr(False)
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Take the permission to run code from who loads the study."""
+        self._code = bool(context and context["code"])
+
+    @property
+    def code(self) -> bool:
+        """True if the Python code that its model names may run; said by who loads the study, not by its file."""
+        return self._code
 
     def varied(self, name: str) -> Study:
         """The study with one of its variants, without the quasi-static balance, which is the same for all of them.
@@ -267,6 +306,7 @@ KINDS: dict[str, tuple[Any, str]] = {
     "added_mass": (AddedMass, "name"),
     "joint_offset": (JointOffset, "joint"),
     "current": (CurrentOf, "deviation"),
+    "surface_height": (SurfaceHeight, "value"),
 }
 """What can be unknown: the key in a file, the class, and the field that the key's value is."""
 
@@ -289,43 +329,56 @@ def _fault(error: Any) -> str:
     return f"{'.'.join(place)}: no such key{nearest(place[-1], entry.model_fields)}"
 
 
-def load_study(path: str | Path) -> Study:
+def load_study(path: str | Path, *, code: bool = False) -> Study:
     """A study from its file; all faults in one `ValueError`.
 
     Args:
         path: The file.
+        code: True to run the Python code that its model names (custom joints) when the model is loaded.
     """
-    try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-    if not isinstance(data, dict) or "hydromechs_study" not in data:
+    document = read_document(path, "study", "hydromechs_study: 1", StudyError)
+    if document.problems:
+        raise StudyError(str(path), document.problems)
+    data = yaml.safe_load(files.read_text(path))  # within the limits of `read_document`; it knows merge keys, <<
+    if "hydromechs_study" not in data:
         raise ValueError(f"{path} is not a study: it needs the key hydromechs_study: 1")
     try:
-        study = Study(**data)
+        study = Study.model_validate(data, context={"code": code})
     except ValidationError as error:
-        lines = [_fault(e) for e in error.errors()]
-        raise ValueError("\n  - ".join([f"{path} has {len(lines)} faults:", *lines])) from None
+        raise _refused(path, [_fault(e) for e in error.errors()]) from None
     if is_path(study.model):
         study = study.model_copy(update={"model": str(Path(path).absolute().parent / study.model)})
-    for name, instrument in study.instruments.items():
-        for quantity in instrument.channels:
-            if quantity not in CHANNELS:
-                raise ValueError(f"{path}: instruments.{name}.channels: no quantity {quantity!r}{nearest(quantity, CHANNELS)}")
+    problems = [
+        f"instruments.{name}.channels: no quantity {quantity!r}{nearest(quantity, CHANNELS)}"
+        for name, instrument in study.instruments.items()
+        for quantity in instrument.channels
+        if quantity not in CHANNELS
+    ]
     named = [(f"instruments.{k}", x.log) for k, x in study.instruments.items()]
     named += [(f"joints.{k}", x.log) for k, x in study.joints.items()] + [("trials.find", study.trials.find)]
     named += [(f"logs.{k}.align", x.align.to) for k, x in study.logs.items() if x.align is not None]
-    for where, log in named:
-        if log not in study.logs:
-            raise ValueError(f"{path}: {where}: no log {log!r}{nearest(log, study.logs)}")
+    problems += [f"{where}: no log {log!r}{nearest(log, study.logs)}" for where, log in named if log not in study.logs]
     channels = [f"{i}.{c}" for i, x in study.instruments.items() for c in x.channels]
-    for name in (*study.judged, *study.baseline):
-        if name not in channels:
-            raise ValueError(f"{path}: judged: no channel {name!r}{nearest(name, channels)}")
-    study.found()
-    study.measuring()
-    for name in study.variants:
-        study.varied(name).found()
+    for key, chosen in (("judged", study.judged), ("baseline", study.baseline)):
+        problems += [f"{key}: no channel {name!r}{nearest(name, channels)}" for name in chosen if name not in channels]
+    builds: list[Callable[[], Any]] = [study.model_copy(update={"unknowns": [entry]}).found for entry in study.unknowns]
+    builds += [study.measuring, *(partial(_varied, study, name) for name in study.variants)]
+    for build in builds:
+        try:
+            build()
+        except (ValueError, KeyError) as error:
+            problems.append(words_of(error))
+    if problems:
+        raise _refused(path, list(dict.fromkeys(problems)))
     return study
+
+
+def _varied(study: Study, name: str) -> None:
+    """Build what a variant of a study asks for."""
+    study.varied(name).found()
+
+
+def _refused(path: str | Path, problems: list[str]) -> ValueError:
+    """The error of a study file, with all problems."""
+    lines = [f"{path}: {len(problems)} problem(s)", *problems]
+    return ValueError("\n  - ".join(lines) if len(problems) > 1 else f"{path}: {problems[0]}")

@@ -139,7 +139,7 @@ def validate(
     if len(groups) < 2:
         raise ValueError(f"{data} has trials of one motion, {groups[0]}; to leave one out takes two")
     told(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
-    notes = [note for recorded in campaign.trials for note in recorded.notes]
+    notes = campaign.notes
     for note in (*notes[:TOLD], *([f"and {len(notes) - TOLD} more notes on logs, in the report"] if len(notes) > TOLD else [])):
         told(note)
     campaign.problem_of(campaign.trials[:1]).compile()  # once, for all workers
@@ -163,7 +163,7 @@ def validate(
         predicted=tuple(sorted((p for _, rows in done.values() for p in rows), key=lambda p: p.trial)),
         fits=tuple(done[group][0] for group in [*groups, ""]),
         static_all=static_all,
-        notes=tuple(note for r in campaign.trials for note in r.notes),
+        notes=notes,
         seconds=time.perf_counter() - began,
     )
 
@@ -213,18 +213,19 @@ def fit(
     own: np.ndarray | None = None,
     telling: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
-    """The fit to some trials: first their starts, from before the motion, then all.
+    """The fit to some trials and the records that every fit uses: first their starts, from before the motion, then all.
 
     Args:
         campaign: The trials and what they are of.
-        known: Those that it may see.
+        known: Those that it may see, besides `Campaign.fit_only`.
         shared: Where the search begins; at what is taken for known before unless given.
         own: The same of what trials have of their own; found from before the motion unless given.
         telling: Called after each iteration with its number, the cost and the damping.
     """
-    problem = campaign.problem_of(known)
+    fitted = [*known, *campaign.fit_only]
+    problem = campaign.problem_of(fitted)
     if own is None:
-        own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in known], most=8, gain=1e-2).at.own
+        own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in fitted], most=8, gain=1e-2).at.own
     solution = solve(problem, shared=shared, own=own, most=ITERATIONS, gain=GAIN, told=telling)
     return Identification(problem=problem, solution=solution)
 

@@ -1,0 +1,114 @@
+"""Arguments of commands: what a name or a path is, and the command to use for it."""
+
+from __future__ import annotations
+
+import re
+import stat
+from pathlib import Path
+from typing import Any
+
+from typer.core import TyperCommand
+
+from hydromechs.values import is_path, nearest
+
+__all__ = ["SuggestingCommand", "expect", "kinds_of"]
+
+HEAD = 65_536
+"""Bytes at the start of a file in which its kind is looked for."""
+KEYS = {
+    "scenario": rb"hydromechs_scenario",
+    "sweep": rb"hydromechs_sweep",
+    "validation study": rb"hydromechs_study",
+    "model": rb"hydromechs",
+}
+"""Key at the start of a line that marks a YAML file of each kind."""
+USES = {
+    "model": "show it with `hydromechs view {0}`, or name it under models: in a scenario file",
+    "vehicle": "fly it with `hydromechs pilot {0}`, show it with `hydromechs view {0}`, or name it in a scenario file",
+    "scenario": "simulate it with `hydromechs run {0}`; `hydromechs replay` then shows the folder of the run",
+    "sweep": "run it with `hydromechs sweep {0}`",
+    "validation study": "run it with `hydromechs validate {0}`",
+    "run": "show it with `hydromechs replay {0}`, or continue it with `hydromechs run SCENARIO --resume {0}`",
+}
+"""What to do with an argument of each kind."""
+TEXTS = {"model": "a model", "vehicle": "a model", "scenario": "a scenario", "sweep": "a study of many runs (a sweep)"}
+TEXTS |= {"validation study": "a study that validates a model", "run": "the folder of a run or a recording"}
+
+
+def kinds_of(source: str) -> set[str]:
+    """Return what a name or a path can be: "model", "vehicle", "scenario", "sweep", "validation study", "run".
+
+    Nothing is loaded: names are looked up in the library, folders and files are recognised by their first bytes.
+
+    Args:
+        source: The argument of a command.
+    """
+    from hydromechs.library import names, plant_names, scenario_names, study_names
+
+    path = Path(source)
+    if path.is_dir():
+        return {"run"} if (path / "recording.zarr").is_dir() or (path / ".zattrs").is_file() else set()
+    if not is_path(source):
+        tables = {"model": names(), "vehicle": plant_names(), "scenario": scenario_names(), "sweep": study_names()}
+        return {kind for kind, known in tables.items() if source in known}
+    return _kind_of_file(path)
+
+
+def _kind_of_file(path: Path) -> set[str]:
+    from hydromechs.formats import is_robot_file
+
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):  # reading a device or a pipe might never end
+            return set()
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except (OSError, ValueError):
+        return set()
+    if path.suffix == ".nc":
+        return {"run"}
+    if is_robot_file(path):
+        return {"model"}
+    marked = [kind for kind, key in KEYS.items() if re.search(rb"^" + key + rb"\s*:", head, re.MULTILINE)]
+    return set(marked[:1])
+
+
+def expect(source: str, command: str, *wanted: str) -> None:
+    """Reject an argument of another kind than the command takes, and name the command to use for it.
+
+    An argument that is nothing known passes: what loads it names the problem.
+
+    Args:
+        source: The argument.
+        command: Name of the command.
+        wanted: The kinds that it takes.
+    """
+    found = kinds_of(source)
+    if found and found.isdisjoint(wanted):
+        kind = "vehicle" if "vehicle" in found else sorted(found)[0]
+        takes = " or ".join(dict.fromkeys(TEXTS[w] for w in wanted))
+        raise ValueError(f"{source} is {TEXTS[kind]}; `hydromechs {command}` takes {takes}: {USES[kind].format(source)}")
+    if not found and wanted == ("run",) and not Path(source).exists():
+        runs = sorted(str(p.parent) for p in Path("runs").glob("*/recording.zarr"))
+        hint = nearest(str(Path("runs") / source), runs) if runs else "; simulate a scenario first: hydromechs run NAME"
+        raise FileNotFoundError(f"no run at {source}: there is nothing at that path{hint}")
+
+
+class SuggestingCommand(TyperCommand):
+    """A command that answers an unknown option with the closest one and the list of all."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the arguments.
+
+        Args:
+            ctx: Context of the command.
+            args: The words on the command line.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            name = getattr(error, "option_name", None)  # of NoSuchOption, which Typer does not export
+            if name is None or not hasattr(error, "possibilities") or not hasattr(error, "message"):
+                raise
+            known = [o for p in self.get_params(ctx) for o in (*p.opts, *p.secondary_opts) if o.startswith("--")]
+            error.message, error.possibilities = f"no option {name} in `{ctx.command_path}`{nearest(name, known)}", None
+            raise

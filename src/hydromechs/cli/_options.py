@@ -1,0 +1,12 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+__all__ = ["CODE"]
+
+CODE = Annotated[bool, typer.Option("--code", help="Run the Python code that the file names; rejected by default.")]
+"""Permission to run code that a file names: custom controllers, components and joints."""

@@ -1,0 +1,154 @@
+"""Contacts that probes cannot represent: which pairs of shapes they are, and which motion is wrong there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from functools import singledispatch
+
+import numpy as np
+
+from hydromechs.model import Model, shapes
+
+from . import terrain as ground
+from ._pair import Pair
+from ._probe import Point
+from ._probes import probes
+
+__all__ = ["unrepresented_contacts"]
+
+LISTED = 6
+"""Pairs that one message names before it counts the rest."""
+CREST = 0.1
+"""Height of a crest between two probes, as a share of the shape's smallest dimension, above which it is reported."""
+ENGINE = "run the plant in MuJoCo, which touches with whole shapes"
+
+Solid = ground.Terrain | shapes.Shape
+
+
+def unrepresented_contacts(model: Model, pairs: Iterable[Pair]) -> list[str]:
+    """Warnings about contacts whose geometry the probes cannot represent; pairs with the same defect share a message.
+
+    A contact is represented if the probes of one side cover its whole surface, since distances to solids are exact. Spheres
+    cover theirs, capsules do where the spheres along their axis overlap, and boxes do against a plane. Terrain has no probes.
+
+    Args:
+        model: The mechanism.
+        pairs: Its contacts.
+    """
+    found: dict[str, list[str]] = {}
+    for where, defect in _meetings(model, pairs):
+        places = found.setdefault(defect, [])
+        if where not in places:
+            places.append(where)
+    return [f"contact of {_listed(places)}: {defect}, or {ENGINE}" for defect, places in found.items()]
+
+
+def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
+    """Names of two shapes that may meet, and what their probes cannot represent."""
+    names = model.body_names
+    met = {(pair.body, pair.other, id(pair.solid)): pair.solid for pair in pairs if pair.frame is None}
+    for (body, other, _), solid in met.items():
+        for shape in model.bodies[body].shapes:
+            defect = _defect(shape, solid) if shape.contact else None
+            if defect is None:
+                continue
+            name = f"{_kind(shape)} {names[body]!r}"
+            if isinstance(solid, ground.Terrain):
+                yield f"{name} with {_kind(solid)} {solid.name!r}", "; ".join(defect)
+            elif other is not None:
+                opposite = _defect(solid, shape)
+                if opposite is not None:  # both ways are found, and give the same words
+                    where = sorted([name, f"{_kind(solid)} {names[other]!r}"])
+                    parts = zip(*sorted([defect, opposite]), strict=True)
+                    motions, remedies = (dict.fromkeys(part) for part in parts)
+                    yield " with ".join(where), f"{'; '.join(motions)}; {', or '.join(remedies)}"
+
+
+def _listed(places: list[str]) -> str:
+    more = len(places) - LISTED
+    return ", ".join(places[:LISTED]) + (f" and {more} more pairs" if more > 0 else "")
+
+
+def _kind(thing: Solid) -> str:
+    return "height field" if isinstance(thing, ground.HeightField) else type(thing).__name__.lower()
+
+
+@singledispatch
+def _defect(shape: Solid, solid: Solid) -> tuple[str, str] | None:
+    """Motion that the probes of a shape cannot represent against a solid, and its remedy; None if they cover the shape.
+
+    Args:
+        shape: Shape that has the probes.
+        solid: Shape or terrain that they touch.
+    """
+    return None
+
+
+@_defect.register
+def _(shape: shapes.Box, solid: Solid) -> tuple[str, str] | None:
+    if isinstance(solid, ground.Plane):
+        return None
+    if isinstance(solid, ground.HeightField):
+        height = _crest(solid, max(shape.size))
+        if height <= CREST * min(shape.size):
+            return None
+        passing = f"crests of the ground, up to {height:.2g} m high between two corners, pass through its faces"
+    else:
+        passing = "edges that cross, and faces that meet between the corners, pass through each other"
+    return f"a box touches with its 8 corners only, so {passing}", (
+        "give the body spheres or capsules instead, and set the box's contact to false"
+    )
+
+
+@_defect.register
+def _(shape: shapes.Cylinder, solid: Solid) -> tuple[str, str] | None:
+    if shape.length < 2.0 * shape.radius:
+        return "a cylinder shorter than its diameter touches with 4 points on each rim, so it rolls like a square", (
+            "for rolling use a sphere, a capsule or a cylinder that is longer than its diameter; for standing use a box"
+        )
+    round_ends = "a cylinder touches as a capsule of the same length, so it cannot stand on its round ends"
+    between = _between(shape, solid)
+    passing = f", and {between[0]} pass between its {between[1]}" if between else ""
+    return round_ends + passing, "for standing use a box; for lying and rolling use a capsule"
+
+
+@_defect.register
+def _(shape: shapes.Capsule, solid: Solid) -> tuple[str, str] | None:
+    between = _between(shape, solid)
+    if not between:
+        return None
+    motion = (
+        f"a capsule longer than its diameter touches with spheres along its axis, so {between[0]} pass between its {between[1]}"
+    )
+    return motion, "divide the capsule into ones no longer than their diameter"
+
+
+def _between(shape: shapes.Cylinder, solid: Solid) -> tuple[str, str] | None:
+    """Objects that pass between the spheres along an axis, and the spheres' distance; None if nothing passes."""
+    places = [p.position for p in probes(shape, solid) if isinstance(p, Point)]  # a segment is exact
+    if isinstance(solid, ground.Plane) or len(places) < 2:
+        return None
+    apart = math.dist(places[0], places[1])
+    if apart <= 2.0 * shape.radius * (1.0 + 1e-9):
+        return None
+    if isinstance(solid, ground.HeightField):
+        height = _crest(solid, apart)
+        if height <= CREST * 2.0 * shape.radius:
+            return None
+        return f"crests of the ground, up to {height:.2g} m high", f"spheres {apart:.3g} m apart"
+    return "edges and corners", f"spheres {apart:.3g} m apart"
+
+
+def _crest(field: ground.HeightField, span: float) -> float:
+    """Largest height of the surface above the chord between two points this far apart along x or y [m].
+
+    The chord's ends lie on grid lines; within a cell the surface is taken as a parabola.
+    """
+    highest, heights = 0.0, np.array(field.heights)
+    for h, cell in ((heights, field.spacing[0]), (heights.T, field.spacing[1])):
+        reach = min(max(round(0.5 * span / cell), 1), (len(h) - 1) // 2)
+        if reach:
+            above = float((h[reach:-reach] - 0.5 * (h[2 * reach :] + h[: -2 * reach])).max())
+            highest = max(highest, above * min(1.0, 0.5 * span / cell) ** 2)
+    return highest

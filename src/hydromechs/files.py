@@ -1,0 +1,113 @@
+"""Reading of files that someone else may have written: regular files only, up to a size, never waiting for a pipe or device.
+
+Every reader of a file format goes through these functions. Their errors name the file and the reason, never its contents:
+a path in a file may point anywhere on the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any, BinaryIO
+
+__all__ = ["MAX_BYTES", "UnreadableFile", "open_file", "read_bytes", "read_json", "read_text", "require_file"]
+
+MAX_BYTES = 64 * 2**20
+"""Size of a text file [bytes]; the largest model of the library has 60 kB."""
+
+FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""Flags of a file that is opened to be read, of those that the system has."""
+
+
+class UnreadableFile(OSError):
+    """A file that is not read; the message names it, the reason and the remedy."""
+
+
+def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Path:
+    """Return a path that names a regular file of limited size, for a library that opens the file on its own.
+
+    Args:
+        path: The file.
+        limit: Maximum size [bytes].
+    """
+    try:
+        _check(path, os.stat(path), limit)
+    except ValueError as error:  # a null character
+        raise UnreadableFile(f"{os.fspath(path)!r} is not a path: {error}; give the path of a file") from None
+    return Path(path)
+
+
+def open_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> BinaryIO:
+    """Open a regular file of limited size to read its bytes.
+
+    Args:
+        path: The file.
+        limit: Maximum size [bytes].
+    """
+    require_file(path, limit)  # first: merely opening a device can have effects
+    handle = os.open(path, FLAGS)
+    try:
+        _check(path, os.fstat(handle), limit)  # again: the path may name another file by now
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a regular file of limited size.
+
+    Args:
+        path: The file.
+        limit: Maximum size [bytes].
+    """
+    with open_file(path, limit) as file:
+        raw = file.read(limit + 1)  # files of the kernel have no size, and others may grow
+    if len(raw) > limit:
+        raise _too_large(path, limit)
+    return raw
+
+
+def read_text(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> str:
+    """Return the text of a regular UTF-8 file of limited size, with or without a byte order mark.
+
+    Args:
+        path: The file.
+        limit: Maximum size [bytes].
+    """
+    try:
+        return read_bytes(path, limit).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnreadableFile(f"{os.fspath(path)} is not UTF-8 text; save it as UTF-8") from None
+
+
+def read_json(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Any:
+    """Return the content of a JSON file of limited size.
+
+    Args:
+        path: The file.
+        limit: Maximum size [bytes].
+    """
+    try:
+        return json.loads(read_text(path, limit))
+    except json.JSONDecodeError as error:
+        raise UnreadableFile(f"{os.fspath(path)} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except RecursionError:
+        raise UnreadableFile(f"{os.fspath(path)} is nested too deeply to be read as JSON") from None
+    except ValueError as error:  # a number with thousands of digits
+        raise UnreadableFile(f"{os.fspath(path)} cannot be read as JSON: {error}") from None
+
+
+def _check(path: str | os.PathLike[str], status: os.stat_result, limit: int) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise UnreadableFile(f"{os.fspath(path)} is a folder; give the path of a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise UnreadableFile(f"{os.fspath(path)} is a device, pipe or socket; give the path of a regular file")
+    if status.st_size > limit:
+        raise _too_large(path, limit)
+
+
+def _too_large(path: str | os.PathLike[str], limit: int) -> UnreadableFile:
+    return UnreadableFile(f"{os.fspath(path)} has more than {limit // 2**20} MiB, the limit for such a file; split it")

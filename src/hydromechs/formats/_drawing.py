@@ -1,0 +1,85 @@
+"""Everything that a replay draws besides the recorded motion, as text in the attributes of a recording.
+
+A recording is data: it must be drawn without the files and the code that made it, which may be missing, changed or hostile.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hydromechs.errors import ScenarioError, UnsupportedFeature
+from hydromechs.model import Model, visual
+from hydromechs.scenario import ModelStart, Scenario
+
+from ._read import loads
+from ._scenario_read import loads_scenario
+from ._scenario_write import dumps_scenario
+from ._write import dumps
+
+__all__ = ["drawing_attrs", "drawn_scenario"]
+
+MODEL, SURROUNDINGS = "drawn_model", "drawn_surroundings"
+"""Attributes of a recording: a model file with all bodies, and a scenario file with thrusters, terrain and water."""
+NAME = "recorded"
+"""Name of the model in the surroundings."""
+
+
+def drawing_attrs(scenario: Scenario) -> dict[str, str]:
+    """Return the attributes from which `drawn_scenario` rebuilds what a replay draws; none if no file can hold the scenario.
+
+    Meshes are named by their absolute paths, not copied.
+
+    Args:
+        scenario: The scenario that is simulated.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a scenario without its mission
+            return _drawing(scenario)
+    except (UnsupportedFeature, ScenarioError):  # objects made in Python; a picture must not stop a run
+        return {}
+
+
+def _drawing(scenario: Scenario) -> dict[str, str]:
+    model = _absolute_meshes(scenario.known_model)
+    drawn = Scenario(
+        name=scenario.name,
+        models=(ModelStart(model=model, source=NAME),),
+        environment=scenario.environment,
+        terrain=scenario.terrain,
+        thrusters=scenario.thrusters,
+        integrator=scenario.integrator,
+        step=scenario.step,
+        record=scenario.record,
+        duration=scenario.duration,
+        seed=scenario.seed,
+    )
+    return {MODEL: dumps(model), SURROUNDINGS: dumps_scenario(drawn)}
+
+
+def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
+    """Return the scenario that a recording stores to be drawn; None if it stores none. Runs no code and reads no model file.
+
+    Args:
+        attrs: Attributes of the recording.
+        source: Name of the recording in messages.
+    """
+    if MODEL not in attrs or SURROUNDINGS not in attrs:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a scenario without its mission
+        model = loads(str(attrs[MODEL]), f"{source}: {MODEL}")
+        return loads_scenario(str(attrs[SURROUNDINGS]), f"{source}: {SURROUNDINGS}", library=lambda name: model)
+
+
+def _absolute_meshes(model: Model) -> Model:
+    """The model with absolute paths of its visual meshes."""
+
+    def absolute(look: visual.Visual) -> visual.Visual:
+        return replace(look, file=str((Path(look.folder) / look.file).absolute())) if isinstance(look, visual.Mesh) else look
+
+    return replace(model, bodies=tuple(replace(body, visual=tuple(map(absolute, body.visual))) for body in model.bodies))

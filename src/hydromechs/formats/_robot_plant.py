@@ -1,0 +1,75 @@
+"""A robot description of another program as a plant: its model with the actuators, springs and rotors of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from hydromechs.actuation import JointDrive, JointRotor, JointSpring, Thruster
+from hydromechs.model import Model
+from hydromechs.model.component import Component
+from hydromechs.scenario import ComponentSpec, ModelStart, Scenario
+
+from ._scenario_write import dumps_scenario
+from ._write import replace_file
+
+__all__ = ["convertible", "plant_path", "renamed", "robot_plant", "save_plant"]
+
+
+def robot_plant(model: Model, components: Iterable[Component], source: str | None = None) -> Scenario:
+    """Return the scenario without a mission that has a model with its components.
+
+    Args:
+        model: The model.
+        components: Components of an import: thrusters, drives, springs, rotors.
+        source: Path of the model's file, which a scenario file names.
+    """
+    components = tuple(components)
+    return Scenario(
+        name=model.name,
+        models=(ModelStart(model=model, source=source),),
+        thrusters=tuple(c for c in components if isinstance(c, Thruster)),
+        drives=tuple((c.joint, c.drive) for c in components if isinstance(c, JointDrive)),
+        components=tuple(c for c in components if not isinstance(c, Thruster | JointDrive)),
+    )
+
+
+def plant_path(out: Path) -> Path:
+    """Return the path of the file that holds the actuators of a model file: "rov.yaml" gives "rov_plant.yaml".
+
+    Args:
+        out: Path of the model file.
+    """
+    return out.with_name(f"{out.stem}_plant{out.suffix}")
+
+
+def save_plant(model: Model, components: Iterable[Component], out: Path) -> Path:
+    """Write thrusters and drives beside a model file, for `plant:` in scenario files and for `load_plant`.
+
+    Args:
+        model: The model.
+        components: Its thrusters and drives.
+        out: Path of the model file.
+
+    Returns:
+        The path of the new file.
+    """
+    path = plant_path(out)
+    head = f"# {out.name} with its actuators: a scenario without a mission, for load_plant and `plant:` in scenario files.\n"
+    scenario = robot_plant(model, components, str(out.absolute()))
+    replace_file(head + dumps_scenario(scenario, out.absolute().parent), path)
+    return path
+
+
+def convertible(text: str) -> str:
+    """A problem of a robot description, with what to do where a scenario cannot give the options that it advises."""
+    advised = "(--" in text
+    return f"{text}; in a scenario, convert the file with these options first, and name the new file" if advised else text
+
+
+def renamed(component: Component | ComponentSpec, before: str) -> Component | ComponentSpec:
+    """A component of a vehicle in a scenario of several models, whose names begin with that of their model."""
+    if before and isinstance(component, JointSpring | JointRotor):
+        return replace(component, joint=before + component.joint)
+    return component

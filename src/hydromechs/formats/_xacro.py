@@ -1,0 +1,357 @@
+"""Xacro to plain XML, by the package `xacro` where it is installed.
+
+Files are untrusted, and xacro evaluates expressions with Python's `eval`, reads any file and the environment. So expressions
+are evaluated here, node by node: arithmetic, comparisons, indices and calls of known functions, nothing else; files are read
+from the folder of the description, its packages and the folders that the user allows; the environment is not read.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import yaml
+
+from hydromechs.errors import Fault, ModelError
+
+from ._robot_files import Missing, RobotFiles
+from ._xml import read_bytes
+
+__all__ = ["expanded", "is_xacro"]
+
+MAX_POWER = 100.0
+"""Largest exponent: larger ones would let a file fill the memory."""
+MAX_LENGTH = 10_000
+"""Longest text or list that a product makes."""
+MAX_TEXT = 1_000_000
+"""Longest text of an attribute."""
+MAX_BITS = 10_000
+"""Longest whole number, in bits."""
+MAX_EVALUATIONS = 50_000
+"""Texts and attributes that one expansion evaluates: blocks that insert each other twice would never end."""
+MAX_CALLS = 100_000
+"""Calls of macros in one expansion: macros that call each other twice would never end."""
+TEXT_METHODS = frozenset(
+    ("split", "strip", "lstrip", "rstrip", "lower", "upper", "startswith", "endswith", "join", "get", "keys", "items")
+)
+"""Methods of texts and mappings that expressions may call."""
+FUNCTIONS: tuple[Callable, ...] = (
+    *(list, dict, len, str, float, int, bool, min, max, round, sorted, abs, all, any, sum, tuple, zip),
+)
+"""Functions that expressions may call, besides those of `math`."""
+LONG_RUNNING = ("factorial", "comb", "perm", "prod")
+"""Functions of `math` that they may not."""
+OPERATORS: dict[type, Callable] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+"""What operators of an expression do."""
+_LOCK = threading.Lock()  # xacro keeps its state in its module
+
+
+def is_xacro(raw: str | bytes, source: str) -> bool:
+    """True for a file that is named .xacro or has elements of xacro.
+
+    Args:
+        raw: The content of the file.
+        source: Its name.
+    """
+    mark: Any = b"<xacro:" if isinstance(raw, bytes) else "<xacro:"
+    return source.lower().endswith(".xacro") or mark in raw
+
+
+def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mapping[str, str]) -> str:
+    """Return a xacro file as plain XML, or raise `ModelError`.
+
+    Args:
+        raw: The content of the file.
+        source: Its name, for messages and for relative paths.
+        files: Where the files that it includes may be.
+        arguments: Values of its `<xacro:arg>`s.
+    """
+    try:
+        import xacro
+    except ModuleNotFoundError:
+        text = "the file is a xacro macro, and the package xacro, which expands it, is not installed"
+        remedy = f"run `pip install 'hydromechs[xacro]'`, or expand it elsewhere: `xacro {Path(source).name} > robot.urdf`"
+        raise ModelError(source, [Fault((), f"{text}; {remedy}", remedy=remedy, line=1)]) from None
+    from xml.parsers.expat import ExpatError
+
+    job = _Expansion(xacro, files)
+    with _LOCK, ExitStack() as patched:
+        for name in ("parse", "safe_eval", "eval_extension", "eval_text", "handle_macro_call"):
+            patched.enter_context(patch.object(xacro, name, getattr(job, name)))
+        patched.enter_context(patch.object(xacro, "_global_symbols", job.symbols()))
+        try:
+            xacro.init_stacks(str(files.folder / Path(source).name))
+            document = job.document(raw)
+            xacro.process_doc(document, mappings=dict(arguments), verbosity=0)
+            return document.toprettyxml(indent=" ")
+        except (xacro.XacroException, Missing, ExpatError, OSError, ValueError, RecursionError) as error:
+            text = f"xacro cannot expand the file: {str(error).strip() or type(error).__name__}"
+        except Exception as error:  # a third-party program on an untrusted file: anything
+            text = f"xacro cannot expand the file: {type(error).__name__}: {error}"
+        inside = Path(xacro.filestack[-1]).name if getattr(xacro, "filestack", None) else ""
+    where = f" (in {inside})" if inside and inside != Path(source).name else ""
+    raise ModelError(source, [Fault((), " ".join(f"{text}{where}".split()), line=1)])
+
+
+class _Expansion:
+    """The parts of xacro that read files and evaluate expressions, made safe."""
+
+    def __init__(self, xacro: Any, files: RobotFiles) -> None:
+        self.xacro, self.files = xacro, files
+        self.calls, self.evaluations, self.known = 0, 0, [*FUNCTIONS]
+        self._eval_text, self._handle_macro_call = xacro.eval_text, xacro.handle_macro_call
+
+    def symbols(self) -> dict[str, Any]:
+        """Names that expressions may use."""
+        numbers = {name: x for name, x in vars(math).items() if not name.startswith("_") and name not in LONG_RUNNING}
+        plain: dict[str, Any] = {function.__name__: function for function in FUNCTIONS}
+        plain |= {"True": True, "False": False}
+        own = {
+            "load_yaml": self.load_yaml,
+            "arg": lambda name: self.xacro.substitution_args_context["arg"][name],
+            "dotify": self.xacro.YamlDictWrapper,
+            "tokenize": self.xacro.tokenize,
+            **dict.fromkeys(("message", "warning", "error", "print_location"), _silent),
+            "fatal": _fatal,
+        }
+        spaces = {"math": self._space(numbers), "python": self._space(plain), "xacro": self._space(own)}
+        self.known += [x for group in (numbers, own) for x in group.values() if callable(x)]
+        self.names = {**numbers, **plain, "load_yaml": own["load_yaml"], **spaces}
+        return self.names
+
+    def _space(self, values: Mapping[str, Any]) -> Any:
+        out = self.xacro.NameSpace()
+        dict.update(out, values)
+        return out
+
+    # -- files ----------------------------------------------------------------------------------------------------------------
+
+    def parse(self, inp: Any, filename: str | None = None) -> Any:
+        """The document of an included file; in place of `xacro.parse`."""
+        return inp if inp is not None else self.document(self._content(str(filename)))
+
+    def document(self, raw: str | bytes) -> Any:
+        """The document of a text, without document types and entities."""
+        from xml.dom import minidom
+
+        raw = raw.encode() if isinstance(raw, str) else raw
+        if b"\0" in raw:  # UTF-16 would hide what is looked for below
+            raise Missing("the file is not UTF-8; save it as UTF-8")
+        if b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
+            raise Missing("the file declares a document type or an entity, which is not read; write out what it stands for")
+        return minidom.parseString(raw)
+
+    def load_yaml(self, filename: str) -> Any:
+        """The content of a YAML file; in place of `xacro.load_yaml`."""
+        path = self.xacro.abs_filename_spec(filename)
+        return self.xacro.YamlListWrapper.wrap(yaml.load(self._content(path), Loader=_Units))
+
+    def _content(self, path: str) -> bytes:
+        found = self.files.allowed_file(path)
+        self.xacro.all_includes.append(str(found))
+        return read_bytes(found)
+
+    # -- limits ---------------------------------------------------------------------------------------------------------------
+
+    def eval_text(self, text: str, symbols: Any) -> Any:
+        """The value of a text with expressions, within a length; in place of `xacro.eval_text`."""
+        self.evaluations += 1
+        if self.evaluations > MAX_EVALUATIONS:
+            raise Missing(f"it evaluates more than {MAX_EVALUATIONS} texts and attributes")
+        out = self._eval_text(text, symbols)
+        if isinstance(out, str) and len(out) > MAX_TEXT:
+            raise Missing(f"a text has {len(out)} characters, more than {MAX_TEXT}")
+        return out
+
+    def handle_macro_call(self, *arguments: Any) -> Any:
+        """Expand one call of a macro, within a number of calls; in place of `xacro.handle_macro_call`."""
+        self.calls += 1
+        if self.calls > MAX_CALLS:
+            raise Missing(f"its macros are called more than {MAX_CALLS} times")
+        return self._handle_macro_call(*arguments)
+
+    # -- expressions ----------------------------------------------------------------------------------------------------------
+
+    def eval_extension(self, text: str) -> Any:
+        """The value of $(find NAME), $(arg NAME), $(dirname), $(cwd), $(optenv NAME DEFAULT), $(eval ...)."""
+        word, _, rest = text[2:-1].strip().partition(" ")
+        rest = rest.strip()
+        arguments = self.xacro.substitution_args_context["arg"]
+        if word == "find":
+            return str(self.files.package(rest))
+        if word == "arg":
+            if rest not in arguments:
+                raise Missing(f"its argument {rest!r} has no value; give arguments={{{rest!r}: ...}} (--arg {rest}=VALUE)")
+            return arguments[rest]
+        if word == "dirname":
+            return str(Path(self.xacro.filestack[-1]).parent)
+        if word == "cwd":
+            return str(self.files.folder)
+        if word == "optenv":
+            return rest.partition(" ")[2]
+        if word == "eval":
+            own = {**arguments, **self.names, "arg": lambda name: _literal(arguments[name])}
+            self.known.append(own["arg"])
+            return str(self.safe_eval(rest, own))
+        raise Missing(f"{text} is not evaluated here; expand the file with xacro, and load what it writes")
+
+    def safe_eval(self, text: str, symbols: Mapping[str, Any], local: object = None) -> Any:
+        """The value of an expression, by its nodes; in place of `xacro.safe_eval`."""
+        return self._value(ast.parse(text.strip(), mode="eval").body, symbols)
+
+    def _value(self, node: ast.expr, symbols: Mapping[str, Any]) -> Any:
+        def of(inner: ast.expr) -> Any:
+            return self._value(inner, symbols)
+
+        match node:
+            case ast.Constant(value=str() | int() | float() | bool() | None as value):
+                return value
+            case ast.Name(id=name):
+                return self._named(name, symbols)
+            case ast.UnaryOp(op=op, operand=inner) if type(op) in OPERATORS:
+                return OPERATORS[type(op)](of(inner))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+                return _bounded(op, of(left), of(right))
+            case ast.BoolOp(op=op, values=values):
+                out: Any = None
+                for inner in values:
+                    out = of(inner)
+                    if bool(out) is isinstance(op, ast.Or):
+                        break
+                return out
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                a = of(left)
+                for comparison, other in zip(ops, others, strict=True):
+                    b = of(other)
+                    if not OPERATORS[type(comparison)](a, b):
+                        return False
+                    a = b
+                return True
+            case ast.IfExp(test=test, body=body, orelse=other):
+                return of(body) if of(test) else of(other)
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                return _weighed([of(item) for item in items])
+            case ast.Dict(keys=keys, values=values) if None not in keys:
+                return _weighed({of(k): of(v) for k, v in zip(keys, values, strict=True) if k is not None})
+            case ast.Subscript(value=inner, slice=ast.Slice(lower=low, upper=high, step=None)):
+                return of(inner)[None if low is None else of(low) : None if high is None else of(high)]
+            case ast.Subscript(value=inner, slice=index):
+                return of(inner)[of(index)]
+            case ast.Attribute(value=inner, attr=name) if not name.startswith("_"):
+                owner = of(inner)
+                if isinstance(owner, self.xacro.NameSpace | self.xacro.YamlDictWrapper):
+                    return owner[name]
+            case ast.Call(func=ast.Attribute(value=inner, attr=name), args=given, keywords=[]) if name in TEXT_METHODS:
+                owner = of(inner)
+                if type(owner) in (str, dict, self.xacro.YamlDictWrapper):
+                    passed = [_weighed(of(x)) for x in given]
+                    if name == "join" and passed and len(owner) * len(passed[0]) > MAX_TEXT:
+                        raise Missing(f"a text of {len(owner) * len(passed[0])} characters is beyond the limit of {MAX_TEXT}")
+                    return getattr(owner, name)(*passed)
+            case ast.Call(func=inner, args=given, keywords=[]):
+                function = of(inner)
+                if any(function is known for known in self.known):
+                    return _weighed(function(*(_weighed(of(x)) for x in given)))
+        raise Missing(
+            f"the expression {ast.unparse(node)!r} is not evaluated here; expand the file with xacro, and load what it writes"
+        )
+
+    def _named(self, name: str, symbols: Mapping[str, Any]) -> Any:
+        try:
+            return symbols[name]
+        except KeyError:
+            raise Missing(f"the name {name!r} is not defined; define it with <xacro:property>") from None
+
+
+class _Units(yaml.SafeLoader):
+    """YAML with the units of xacro: !degrees and !radians."""
+
+
+def _number(loader: Any, node: Any) -> float:
+    return float(loader.construct_scalar(node))
+
+
+_Units.add_constructor("!degrees", lambda loader, node: math.radians(_number(loader, node)))
+_Units.add_constructor("!radians", _number)
+
+
+def _weighed(value: Any) -> Any:
+    """A value with at most `MAX_LENGTH` items in all its lists and mappings, texts of at most `MAX_TEXT`; else `Missing`."""
+    open_items, count = [value], 0
+    while open_items:
+        item = open_items.pop()
+        count += 1
+        if count > MAX_LENGTH or (isinstance(item, str) and len(item) > MAX_TEXT):
+            raise Missing(f"a value of an expression has more than {MAX_LENGTH} items or {MAX_TEXT} characters")
+        if isinstance(item, dict):
+            open_items += [*item, *item.values()]
+        elif isinstance(item, list | tuple):
+            if len(item) > MAX_LENGTH:
+                raise Missing(f"a list has {len(item)} items, more than {MAX_LENGTH}")
+            open_items += item
+    return value
+
+
+def _bounded(op: ast.operator, a: Any, b: Any) -> Any:
+    """The value of a binary operation that cannot fill the memory."""
+    if isinstance(a, int) and isinstance(b, int) and isinstance(op, ast.Pow | ast.Mult):
+        bits = a.bit_length() * abs(b) if isinstance(op, ast.Pow) else a.bit_length() + b.bit_length()
+        if bits > MAX_BITS:
+            raise Missing(f"a whole number of {bits} bits is beyond the limit of {MAX_BITS}")
+    if isinstance(op, ast.Pow) and not (isinstance(a, int | float) and isinstance(b, int | float) and abs(b) <= MAX_POWER):
+        raise Missing(f"the power {a} ** {b} is beyond the limit of {MAX_POWER:g}")
+    if isinstance(op, ast.Mult):
+        for rows, times in ((a, b), (b, a)):
+            if isinstance(rows, str | list | tuple) and isinstance(times, int) and len(rows) * times > MAX_LENGTH:
+                raise Missing(f"{times} times a text or list of {len(rows)} is beyond the limit of {MAX_LENGTH}")
+    if isinstance(op, ast.Add) and isinstance(a, str | list) and isinstance(b, str | list) and len(a) + len(b) > MAX_TEXT:
+        raise Missing(f"a text or list of {len(a) + len(b)} is beyond the limit of {MAX_TEXT}")
+    if isinstance(op, ast.Mod) and isinstance(a, str):
+        raise Missing("texts are not formatted with % here; write them with +")
+    return OPERATORS[type(op)](a, b)
+
+
+def _literal(text: Any) -> Any:
+    """A number or a boolean that a text stands for, or the text."""
+    if not isinstance(text, str):
+        return text
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", text, re.IGNORECASE) else text
+
+
+def _silent(*words: object) -> str:
+    return ""
+
+
+def _fatal(*words: object) -> None:
+    raise Missing(" ".join(map(str, words)))

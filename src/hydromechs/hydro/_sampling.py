@@ -1,0 +1,298 @@
+"""Points at which a body feels water whose motion varies over it.
+
+Each element of drag and added mass feels the water at its own place; the displaced volume (the hull) feels it at its strips.
+A strip is a piece of a hull or cylinder along its longest axis, at most `STRIP`/k long for waves with wavenumber k. The mean
+of a harmonic field over a sphere is its value at the centre, and linear waves are harmonic. So only the excess of the second
+moments S of a strip over those of a sphere matters, S_e = S₁ − (S₂ + S₃)/2 along the longest axis. Two points at ±√S_e from the
+centre of the strip reproduce the mean and the first moment of the field to fourth order in the strip's length.
+
+Data that describe the whole body (added-mass matrices, damping coefficients, custom classes) feel the mean over the hull.
+All points follow from the geometry alone, so they do not depend on the body frame.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from hydromechs.model import Body, Hydro, Origin, added_mass, added_mass_matrix, added_mass_strips, drag, shapes
+from hydromechs.values import Array, Scalar
+
+from ._drag import drag_numbers, drag_wrench
+from ._environment import Environment, RegularWave
+from ._surface import BoxCell, Cell, CylinderCell, EllipsoidCell, hull_cells
+from ._waves import wavenumber
+
+__all__ = ["AddedMassAt", "DragAt", "HullStrip", "Sampling", "Shares", "sampling", "strip_wavenumber"]
+
+STRIP = 1.0
+"""Largest k L of a strip of length L; two points then integrate a wave to (k L)⁴/4320 = 0.02 %, and a line through them gives
+its velocity at the ends to (k L)²/12 = 8 %."""
+ROUND = 0.05
+"""S_e over S₁ below which a strip counts as a sphere."""
+SEA = 2.0
+"""Frequency over that of the peak whose waves the strips of a sea resolve; those below have 4/5 of the velocity's variance."""
+
+Shares: TypeAlias = tuple[tuple[int, float], ...]
+"""Numbers of points and their weights in a mean."""
+
+
+class AddedMassAt(NamedTuple):
+    """Added mass with the points where it feels the water."""
+
+    matrix: Array
+    """About the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
+    shares: Shares
+    """Points whose mean it feels."""
+
+
+class DragAt(NamedTuple):
+    """Drag element with the points where it feels the water."""
+
+    element: Any
+    """Numbers of the element, see `drag_numbers`; a custom element is kept as it is."""
+    shares: Shares
+    """Points whose mean it feels."""
+    stations: tuple[Shares, ...] = ()
+    """Cylinders only: interpolation of the water at each station, in the order of `Strips.wrench`."""
+
+
+class HullStrip(NamedTuple):
+    """Piece of the displaced volume."""
+
+    share: float
+    """Part of the volume, 0 to 1."""
+    center: Array
+    """Its centre [m], shape (3,)."""
+    spread: Array
+    """√S_e along its longest axis [m], shape (3,); zero for a strip that counts as a sphere."""
+    shares: Shares
+    """Points of the strip; their weights add up to 1."""
+    cells: tuple[Cell, ...] = ()
+    """Cells of the strip, relative to its centre; empty for water without a free surface."""
+
+
+class Sampling(NamedTuple):
+    """Points at which a body feels the water, as nested tuples of numbers."""
+
+    points: tuple[Array, ...]
+    """In body axes from the body origin [m], shape (3,) each."""
+    mean: Shares
+    """Weights of the mean over the hull."""
+    hull: tuple[HullStrip, ...]
+    """Strips of the displaced volume."""
+    added_mass: tuple[AddedMassAt, ...]
+    """Elements of added mass; empty for custom hydrodynamics."""
+    drag: tuple[DragAt, ...]
+    """Elements of drag; empty for custom hydrodynamics."""
+
+
+def strip_wavenumber(environment: Environment, gravity: float) -> float:
+    """Return the wavenumber k that strips resolve: the largest of regular waves and of seas at `SEA` times their peak [rad/m].
+
+    Args:
+        environment: The environment.
+        gravity: Acceleration of gravity [m/s²].
+    """
+    depth = math.inf if environment.water_depth is None else environment.water_depth
+    periods = [w.period if isinstance(w, RegularWave) else w.peak_period / SEA for w in environment.waves]
+    return max((wavenumber(2.0 * math.pi / period, gravity, depth) for period in periods), default=0.0)
+
+
+def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: bool) -> Sampling:
+    """Return the points at which a body feels the water.
+
+    Args:
+        body: The body; its open parameters may be symbols.
+        nominal: The same body with numbers only, which determine the number of points.
+        density: Density of the water [kg/m³].
+        k: Wavenumber that strips resolve [rad/m], see `strip_wavenumber`.
+        surface: True if the water has a free surface.
+    """
+    points = _Points()
+    hull = _hull(body, nominal, k, points, surface=surface)
+    mean = tuple((i, strip.share * w) for strip in hull for i, w in strip.shares)
+    if not isinstance(body.hydro, Hydro):
+        return Sampling(tuple(points.found), mean, hull, (), ())
+    lumped = np.zeros((6, 6))
+    added = []
+    known = nominal.hydro if isinstance(nominal.hydro, Hydro) else body.hydro
+    for element, given in zip(body.hydro.added_mass, known.added_mass, strict=True):
+        if isinstance(element, added_mass.Cylinder):
+            nodes = _nodes(given, k)
+            matrices = added_mass_strips(element, density, len(nodes), points=len(nodes[0]))
+            for s, matrix in zip([s for piece in nodes for s in piece], matrices, strict=True):
+                added.append(AddedMassAt(matrix, ((points.number(_on_axis(element, s)), 1.0),)))
+        elif isinstance(element, added_mass.Matrix | added_mass.Diagonal):
+            lumped = lumped + added_mass_matrix(element, density)
+        else:
+            added.append(AddedMassAt(added_mass_matrix(element, density), ((points.number(_center(element)), 1.0),)))
+    if np.asarray(lumped).dtype == object or np.any(lumped):
+        added.append(AddedMassAt(lumped, mean))
+    pairs = zip(body.hydro.drag, known.drag, strict=True)
+    dragged = [_drag_at(element, given, density, k, points, mean) for element, given in pairs]
+    return Sampling(tuple(points.found), mean, hull, tuple(added), tuple(dragged))
+
+
+class _Points:
+    """Distinct points: elements at the same place share one."""
+
+    def __init__(self) -> None:
+        self.found: list[Array] = []
+        self._numbers: dict[tuple[float, ...], int] = {}
+
+    def number(self, x: Array) -> int:
+        """Return the number of a point, adding it if it is new."""
+        x = np.asarray(x)
+        if x.dtype == object:  # open parameters: points that coincide now may differ in the next run
+            self.found.append(x)
+            return len(self.found) - 1
+        key = tuple((np.round(x, 9) + 0.0).tolist())
+        if key not in self._numbers:
+            self._numbers[key] = len(self.found)
+            self.found.append(x)
+        return self._numbers[key]
+
+
+def _center(element: Any) -> Array:
+    """Where an element that is not a cylinder feels the water [m], shape (3,)."""
+    match element:
+        case added_mass.Sphere() | drag.Sphere():
+            return np.array(element.center)
+        case drag.Foil():
+            return np.array(element.position)
+    return np.array(element.origin.xyz)
+
+
+def _drag_at(element: Any, nominal: Any, density: Scalar, k: float, points: _Points, mean: Shares) -> DragAt:
+    if not drag_wrench.dispatch(type(element)).__module__.startswith("hydromechs."):
+        return DragAt(element, mean)
+    if isinstance(element, drag.Damping):
+        return DragAt(drag_numbers(element, density), mean)
+    if not isinstance(element, drag.Cylinder):
+        return DragAt(drag_numbers(element, density), ((points.number(_center(element)), 1.0),))
+    nodes = [s for piece in _nodes(nominal, k) for s in piece]
+    numbers = [points.number(_on_axis(element, s)) for s in nodes]
+    strips = drag_numbers(element, density, len(nodes))
+    length = float(np.linalg.norm(np.subtract(element.end, element.start)))
+
+    def between(s: float) -> Shares:
+        """On the cubic through the four nearest points, on the line where there are only two."""
+        first = min(max(int(np.searchsorted(nodes, s)) - 2, 0), max(len(nodes) - 4, 0))
+        near = range(first, min(first + 4, len(nodes)))
+        return tuple((numbers[i], math.prod((s - nodes[j]) / (nodes[i] - nodes[j]) for j in near if j != i)) for i in near)
+
+    shares = tuple((i, 1.0 / len(nodes)) for i in numbers)
+    stations = [0.0, *(x / length for s in strips.stations for x in (s, -s))]
+    return DragAt(strips, shares, tuple(map(between, stations)))
+
+
+def _nodes(element: added_mass.Cylinder | drag.Cylinder, k: float) -> list[list[float]]:
+    """Stations of the points of each piece of a cylinder, from the middle over the length."""
+    length = float(np.linalg.norm(np.subtract(element.end, element.start)))
+    pieces = max(1, math.ceil(k * length / STRIP))
+    each = length / pieces
+    excess = each**2 / 12.0 - element.radius**2 / 4.0
+    away = math.sqrt(excess) / length if excess > ROUND * each**2 / 12.0 else 0.0
+    middles = [(j + 0.5) / pieces - 0.5 for j in range(pieces)]
+    return [[middle - away, middle + away] if away else [middle] for middle in middles]
+
+
+def _on_axis(element: added_mass.Cylinder | drag.Cylinder, s: float) -> Array:
+    """Point of a cylinder's axis at s from its middle over its length [m], shape (3,)."""
+    return (0.5 - s) * np.array(element.start) + (0.5 + s) * np.array(element.end)
+
+
+# -- the displaced volume -----------------------------------------------------------------------------------------------
+
+
+def _hull(body: Body, nominal: Body, k: float, points: _Points, *, surface: bool) -> tuple[HullStrip, ...]:
+    """Strips of the displaced volume, their centres moved with an open centre of buoyancy."""
+    own = isinstance(body.hydro, Hydro)
+    center = nominal.hydro.buoyancy_center if isinstance(nominal.hydro, Hydro) else nominal.inertia.com
+    moved = np.array(body.hydro.buoyancy_center) - np.array(center) if own else np.zeros(3)  # type: ignore[union-attr]
+    out = []
+    cells = hull_cells(nominal) if surface else _cells(nominal)
+    for share, middle, spread, made_of in _strips(cells, np.array(center), k):
+        c = middle + moved
+        ends = [c - spread, c + spread] if np.any(spread) else [c]
+        shares = tuple((points.number(x), 1.0 / len(ends)) for x in ends)
+        out.append(HullStrip(share, c, spread, shares, made_of if surface else ()))
+    return tuple(out)
+
+
+def _cells(body: Body) -> tuple[Cell, ...]:
+    """Cells of a body's hull; none for one of which nothing but a point is known."""
+    shaped = any(not isinstance(shape, shapes.Mesh) for shape in body.shapes)
+    return hull_cells(body) if shaped or (isinstance(body.hydro, Hydro) and body.hydro.volume) else ()
+
+
+_Strip: TypeAlias = tuple[float, np.ndarray, np.ndarray, tuple[Cell, ...]]
+
+
+def _strips(cells: tuple[Cell, ...], center: np.ndarray, k: float) -> list[_Strip]:
+    """Share, centre, spread and cells (from the centre) of each strip: one if the whole is short, else those of each cell."""
+    if not cells:
+        return [(1.0, center, np.zeros(3), ())]
+    whole, size = _strip(cells)
+    if k * size <= STRIP:
+        return [whole]
+    return [_strip([piece])[0] for cell in cells for piece in _cut(cell, k)]
+
+
+def _strip(cells: Sequence[Cell]) -> tuple[_Strip, float]:
+    """One strip of cells, and its length: of a line with the largest second moment."""
+    share = sum(cell.weight for cell in cells)
+    places = [np.array(cell.origin.xyz) for cell in cells]
+    center = np.asarray(sum(cell.weight / share * p for cell, p in zip(cells, places, strict=True)))
+    S = np.zeros((3, 3))
+    for cell, p in zip(cells, places, strict=True):
+        R, d = cell.origin.R, p - center
+        S += cell.weight / share * (R @ np.diag(_second_moments(cell)) @ R.T + np.outer(d, d))
+    values, axes = np.linalg.eigh(S)
+    excess = values[2] - 0.5 * (values[0] + values[1])
+    long = values[2] - values[1] > values[1] - values[0] and excess > ROUND * values[2]  # else its axis is not defined
+    spread = math.sqrt(excess) * axes[:, 2] if long else np.zeros(3)
+    at = tuple(replace(cell, weight=cell.weight / share, origin=_shifted(cell.origin, center)) for cell in cells)
+    return (share, center, spread, at), math.sqrt(12.0 * values[2])
+
+
+def _shifted(origin: Origin, center: np.ndarray) -> Origin:
+    return Origin(tuple((np.array(origin.xyz) - center).tolist()), origin.rpy)
+
+
+def _second_moments(cell: Cell) -> list[float]:
+    """Mean of ξ_i² over a cell, in its axes [m²]."""
+    if isinstance(cell, EllipsoidCell):
+        return [a**2 / 5.0 for a in cell.axes]
+    if isinstance(cell, CylinderCell):
+        return [cell.radius**2 / 4.0, cell.radius**2 / 4.0, cell.half_length**2 / 3.0]
+    assert isinstance(cell, BoxCell)
+    return [a**2 / 3.0 for a in cell.half_size]
+
+
+def _cut(cell: Cell, k: float) -> list[Cell]:
+    """A long cylinder or box in pieces across its longest axis; an ellipsoid stays whole."""
+    if isinstance(cell, CylinderCell):
+        axis, half = 2, cell.half_length
+    elif isinstance(cell, BoxCell):
+        axis = int(np.argmax(cell.half_size))
+        half = cell.half_size[axis]
+    else:
+        return [cell]
+    count = max(1, math.ceil(k * 2.0 * half / STRIP))
+    out: list[Cell] = []
+    for j in range(count):
+        away = (2.0 * (j + 0.5) / count - 1.0) * half * cell.origin.R[:, axis]
+        origin = Origin(tuple((np.array(cell.origin.xyz) + away).tolist()), cell.origin.rpy)
+        if isinstance(cell, CylinderCell):
+            out.append(replace(cell, weight=cell.weight / count, origin=origin, half_length=half / count))
+        else:
+            assert isinstance(cell, BoxCell)
+            x, y, z = (h / count if i == axis else h for i, h in enumerate(cell.half_size))
+            out.append(replace(cell, weight=cell.weight / count, origin=origin, half_size=(x, y, z)))
+    return out

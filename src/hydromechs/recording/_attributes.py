@@ -1,0 +1,38 @@
+"""Attributes of recordings: texts and numbers, which every file format holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["plain_attributes", "structured"]
+
+
+def structured(ds: xarray.Dataset, name: str) -> Any:
+    """Return an attribute of a recording that is a list or a table, such as "messages"; None if there is none.
+
+    Args:
+        ds: The recording.
+        name: Name of the attribute.
+    """
+    value = ds.attrs.get(name)
+    return json.loads(value) if isinstance(value, str) else value  # recordings of version 0.5 have lists and tables there
+
+
+def plain_attributes(attrs: Mapping[str, Any]) -> dict[str, str | int | float]:
+    """Return attributes as texts and numbers; lists and tables become JSON text, which `structured` reads.
+
+    Args:
+        attrs: Anything that JSON, NumPy or `str` can express.
+    """
+    text = json.dumps(dict(attrs), default=lambda x: x.tolist() if isinstance(x, np.generic | np.ndarray) else str(x))
+    return {
+        key: value if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
+        for key, value in json.loads(text).items()
+    }

@@ -1,0 +1,158 @@
+"""Recordings for other programs: a part of one, and tables and MATLAB files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hydromechs.values import nearest
+
+from ._pandas import to_pandas
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["save_csv", "save_mat", "save_parquet", "select_recording"]
+
+MAT_NAME = 63
+"""Longest name of a variable in MATLAB [characters]."""
+
+
+def select_recording(
+    recording: xarray.Dataset,
+    *,
+    variables: Iterable[str] = (),
+    entries: Mapping[str, Sequence[str]] | None = None,
+    begin: float | None = None,
+    end: float | None = None,
+) -> xarray.Dataset:
+    """Return a part of a recording: some variables, some entries of a dimension, an interval of time.
+
+    Args:
+        recording: The recording.
+        variables: Names of the variables, such as "position". Defaults to all.
+        entries: Names to keep along a dimension, such as {"body": ["vehicle"]}. Defaults to all.
+        begin: Time of the first sample to keep [s]. Defaults to the start.
+        end: Time of the last sample to keep [s]. Defaults to the end.
+    """
+    names = [str(name) for name in recording.data_vars]
+    wanted = list(dict.fromkeys(variables))
+    for name in wanted:
+        if name not in names:
+            raise KeyError(f"no variable {name!r}{nearest(name, names)}")
+    part = recording[wanted] if wanted else recording
+    for dim, chosen in (entries or {}).items():
+        if dim not in part.coords or dim == "time":
+            raise KeyError(f"no dimension {dim!r}{nearest(dim, [str(d) for d in part.coords if d != 'time'])}")
+        there = [str(x) for x in part[dim].values]
+        for entry in chosen:
+            if entry not in there:
+                raise KeyError(f"no {dim} {entry!r}{nearest(entry, there)}")
+        part = part.isel({dim: [there.index(entry) for entry in chosen]})
+    if begin is None and end is None:
+        return part
+    time = recording["time"].values
+    first, last = (float(time[0]), float(time[-1])) if len(time) else (0.0, 0.0)
+    low, high = first if begin is None else begin, last if end is None else end
+    keep = np.flatnonzero((time >= low - 1e-9) & (time <= high + 1e-9))
+    if not len(keep):
+        raise ValueError(
+            f"no sample from {low:g} to {high:g} s; the recording has {len(time)} samples from {first:g} to {last:g} s; "
+            "choose times within these"
+        )
+    return part.isel(time=keep)
+
+
+def save_csv(ds: xarray.Dataset, path: Path) -> None:
+    """Write one row per sample and one column per entry; numbers with all digits.
+
+    Args:
+        ds: The recording.
+        path: The file.
+    """
+    to_pandas(ds).reset_index().to_csv(path, index=False)
+
+
+def save_parquet(ds: xarray.Dataset, path: Path) -> None:
+    """Write the table of `save_csv` as Parquet, with the unit of each column and the attributes as metadata.
+
+    Args:
+        ds: The recording.
+        path: The file.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "Parquet files need pyarrow, which is not installed: pip install 'hydromechs[parquet]'; or save as .csv",
+            name="pyarrow",
+        ) from None
+
+    frame = to_pandas(ds)
+    units = frame.attrs["units"]
+    frame = frame.reset_index()
+    fields = [
+        pyarrow.field(name, pyarrow.from_numpy_dtype(frame[name].dtype), metadata={"units": units.get(name, "")})
+        for name in frame.columns
+    ]
+    attrs = {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in ds.attrs.items()}
+    columns = [pyarrow.array(frame[name].to_numpy()) for name in frame.columns]
+    parquet.write_table(pyarrow.Table.from_arrays(columns, schema=pyarrow.schema(fields, metadata=attrs)), path)
+
+
+def save_mat(ds: xarray.Dataset, path: Path) -> None:
+    """Write a MATLAB file (version 5): each variable as an array with time along the first dimension.
+
+    The structs `dims`, `units` and `long_name` describe the variables, `entries` holds the names along each dimension as a
+    cell array, and `attributes` the attributes of the recording. Characters that MATLAB names cannot hold become "_".
+
+    Args:
+        ds: The recording.
+        path: The file.
+    """
+    from scipy.io import savemat
+
+    used: set[str] = set()
+    content: dict[str, Any] = {}
+    dims: dict[str, Any] = {}
+    units: dict[str, str] = {}
+    titles: dict[str, str] = {}
+    for original in ("time", *ds.data_vars):
+        variable, name = ds[original], _mat_name(str(original), used)
+        values = variable.values
+        # MATLAB has no arrays with one dimension: samples of a scalar are a column.
+        content[name] = values[:, None] if values.ndim == 1 else values
+        dims[name] = _cells([str(dim) for dim in variable.dims])
+        units[name] = str(variable.attrs.get("units", ""))
+        titles[name] = str(variable.attrs.get("long_name", ""))
+    entries = {str(dim): _cells([str(x) for x in ds[dim].values]) for dim in ds.coords if dim != "time"}
+    attributes = {_mat_name(str(key), set()): value for key, value in ds.attrs.items()}
+    described = {"dims": dims, "units": units, "long_name": titles, "entries": entries, "attributes": attributes}
+    content |= {_mat_name(key, used): value for key, value in described.items() if value}
+    with open(path, "wb") as file:  # savemat would add .mat to the name
+        savemat(file, content, format="5", long_field_names=True, do_compression=True)
+
+
+def _cells(texts: Sequence[str]) -> Any:
+    """A cell array of texts."""
+    cells = np.empty((len(texts), 1), dtype=object)
+    cells[:, 0] = texts
+    return cells
+
+
+def _mat_name(name: str, used: set[str]) -> str:
+    """A name that MATLAB accepts and that is not used yet; adds it to those used."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    plain = (plain if plain[:1].isalpha() else f"x{plain}")[:MAT_NAME]
+    found, k = plain, 2
+    while found in used:
+        suffix = f"_{k}"
+        found, k = plain[: MAT_NAME - len(suffix)] + suffix, k + 1
+    used.add(found)
+    return found

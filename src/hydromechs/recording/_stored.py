@@ -1,0 +1,101 @@
+"""Zarr stores that others may have written: checked before zarr opens them.
+
+A store names the codecs that unpack it, and zarr would load any codec that is installed, pickle among them. Stores of this
+package hold plain numbers and fixed-length texts, uncompressed or compressed by Blosc or Zstandard; nothing else is opened.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hydromechs import files
+
+__all__ = ["KINDS", "check_store"]
+
+CODECS = ("blosc", "zstd")
+"""Compressors of stores that this package writes."""
+KINDS = "fiubU"
+"""Kinds of numbers, truth values and fixed-length texts, as NumPy names them; no Python objects."""
+HEADER = 2**20
+"""Size of the description of an array [bytes]."""
+SMALL = 2**30
+"""Size of the arrays of a store that needs no further look [bytes]."""
+RATIO = 1000
+"""Size of the arrays of a larger store over that of its files; recorded motions compress by less than 100."""
+
+
+def check_store(path: Path) -> None:
+    """Raise `files.UnreadableFile` for a Zarr store that this package cannot have written.
+
+    Args:
+        path: Folder of the store.
+    """
+    declared = held = 0
+    for name in (".zgroup", ".zattrs"):
+        _mapping(path / name)
+    for folder in sorted(p for p in path.iterdir() if p.is_dir()):
+        if (folder / ".zarray").exists():
+            _mapping(folder / ".zattrs")
+            declared += _array_size(folder / ".zarray")
+            held += sum(_size(Path(chunk.path)) for chunk in os.scandir(folder))
+    if declared > max(SMALL, RATIO * held):
+        raise files.UnreadableFile(
+            f"{path} declares {declared:.3g} bytes of numbers, but holds {held}; it is damaged or hostile"
+        )
+
+
+def _mapping(file: Path) -> None:
+    """Raise `files.UnreadableFile` for a file that is there and holds no mapping."""
+    if file.exists() and not isinstance(files.read_json(file), dict):
+        raise files.UnreadableFile(f"{file} must hold a mapping; it is damaged")
+
+
+def _array_size(header: Path) -> int:
+    """Size of an array [bytes], from its description."""
+    meta = files.read_json(header, HEADER)
+
+    def refuse(key: str, must: str) -> files.UnreadableFile:
+        return files.UnreadableFile(
+            f"{header}: {key} {must}; a recording holds numbers and texts, compressed by {', '.join(CODECS)}"
+        )
+
+    if not isinstance(meta, dict) or meta.get("zarr_format") != 2:
+        raise refuse("zarr_format", "must be 2")
+    compressor = meta.get("compressor")
+    if compressor is not None and not (isinstance(compressor, dict) and compressor.get("id") in CODECS):
+        raise refuse("compressor", "names a foreign codec")
+    if meta.get("filters"):
+        raise refuse("filters", "must be empty")
+    if meta.get("dimension_separator", ".") != ".":
+        raise refuse("dimension_separator", "must be '.'")
+    try:
+        dtype = np.dtype(meta["dtype"]) if isinstance(meta.get("dtype"), str) else None
+    except (TypeError, ValueError):
+        dtype = None
+    if dtype is None or dtype.kind not in KINDS:
+        raise refuse("dtype", "is no number and no fixed-length text")
+    shape, chunks = _counts(meta.get("shape"), 0), _counts(meta.get("chunks"), 1)
+    if shape is None or chunks is None or len(shape) != len(chunks):
+        raise refuse("shape and chunks", "must be lists of equally many whole numbers")
+    return dtype.itemsize * max(math.prod(shape), math.prod(chunks) if 0 not in shape else 0)
+
+
+def _counts(value: Any, least: int) -> list[int] | None:
+    good = isinstance(value, list) and all(type(n) is int and n >= least for n in value)
+    return value if good else None
+
+
+def _size(file: Path) -> int:
+    """Bytes that a file takes on disk; raises `files.UnreadableFile` for a pipe or a device, which would be waited for."""
+    status = os.stat(file)
+    if stat.S_ISDIR(status.st_mode):
+        return 0
+    if not stat.S_ISREG(status.st_mode):
+        raise files.UnreadableFile(f"{file} is a device, pipe or socket; a recording holds regular files")
+    return int(getattr(status, "st_blocks", -(-status.st_size // 512))) * 512

@@ -1,0 +1,77 @@
+"""Length of the program of a linearly implicit step, estimated before anything is traced."""
+
+from __future__ import annotations
+
+from hydromechs.compiler import longest_program
+from hydromechs.contact import Pair
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.integrators import Integrator, LinearlyImplicit
+
+from ._plant import Plant
+
+__all__ = ["advice", "check_length", "implicit_length", "other_method"]
+
+LIMIT = 500_000
+"""Lines of LLVM IR above which a linearly implicit step is rejected unless the user raises the limit. Memory and time of LLVM
+grow with the square of the lines, and tracing comes on top."""
+
+# measured on chains of 1 to 12 bodies with 1 to 48 contacts with friction on a plane; other contacts have more operations
+BODY, CONTACT = 300, 114
+"""Operations of the derivative for each body in water and for each contact."""
+COLUMN = 1.25
+"""Operations of the Jacobian over those of the derivative, for each degree of freedom."""
+SQUARE, LINE = 9, 200
+"""Lines of the rest of the step for each entry of the Jacobian, and for each row."""
+
+
+def implicit_length(plant: Plant) -> int:
+    """Lines of LLVM IR of a linearly implicit step of a plant, estimated from its bodies, contacts and states.
+
+    Args:
+        plant: What is simulated.
+    """
+    nv, layout = plant.model.nv, plant.layout
+    n = 2 * nv + layout.nz - len(layout.causes)
+    rates = BODY * plant.model.nb + CONTACT * sum(isinstance(c, Pair) for c in plant.components)
+    return int(COLUMN * nv * rates + SQUARE * n * n + LINE * n)
+
+
+def check_length(plant: Plant, method: Integrator) -> None:
+    """Raise `UnsupportedFeature` if the program of a linearly implicit step is too long to compile.
+
+    Args:
+        plant: What is simulated.
+        method: The integrator.
+    """
+    if not isinstance(method, LinearlyImplicit):
+        return
+    lines, limit = implicit_length(plant), longest_program(LIMIT)
+    if lines > limit:
+        contacts = sum(isinstance(c, Pair) for c in plant.components)
+        states = plant.layout.nz - len(plant.layout.causes)
+        raise UnsupportedFeature(
+            f"integrator linearly_implicit: its program has about {lines:,} lines for {plant.model.nv} degrees of freedom, "
+            f"{contacts} contacts and {states} internal states, more than {limit:,}; use rk4 with a shorter step, fewer "
+            "contacts or contacts without friction, or set HYDROMECHS_LONGEST_PROGRAM to a larger number"
+        )
+
+
+def other_method(plant: Plant, method: Integrator) -> str:
+    """Advice to use another method for a stiff plant; empty if there is none, or if it is too large for that method.
+
+    Args:
+        plant: What is simulated.
+        method: The integrator.
+    """
+    return method.other if implicit_length(plant) <= longest_program(LIMIT) else ""
+
+
+def advice(plant: Plant, method: Integrator, step: float) -> str:
+    """Advice for a run that diverged, or whose energy did.
+
+    Args:
+        plant: What is simulated.
+        method: The integrator.
+        step: Its step [s].
+    """
+    return method.remedy(step) if not method.other or other_method(plant, method) else f"take a step below {step:g} s"

@@ -1,0 +1,30 @@
+"use strict";
+// The page's connection, in a thread of its own: a page that is busy drawing still shows signs of life, and gets the newest frame only.
+
+const ALIVE_EVERY = 250;    // ms between two signs of life
+const HUNG = 10000;         // ms without a word from the page after which it counts as hung, and the signs end
+
+let socket = null, address = "", last = 0, frame = null, free = true;
+
+function connect() {
+  socket = new WebSocket(address);
+  socket.onmessage = (event) => {
+    if (event.data.startsWith('{"type": "frame"')) { frame = event.data; forward(); }
+    else postMessage({ message: event.data });
+  };
+  socket.onclose = () => { frame = null; postMessage({ closed: true }); };
+}
+function forward() {
+  if (!free || frame === null) return;
+  postMessage({ message: frame });
+  frame = null; free = false;
+}
+function send(text) { if (socket && socket.readyState === WebSocket.OPEN) socket.send(text); }
+
+onmessage = ({ data }) => {
+  last = performance.now();
+  if (data.connect) { address = data.connect; free = true; connect(); }
+  else if (data.shown) { free = true; forward(); }
+  else if (data.send) send(data.send);
+};
+setInterval(() => { if (performance.now() - last < HUNG) send('{"type": "alive"}'); }, ALIVE_EVERY);

@@ -1,0 +1,348 @@
+"""The gate of a page: one address with a random token, the only way to the viser servers behind it. It checks all input."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import hashlib
+import http
+import ipaddress
+import logging
+import re
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Collection
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+import websockets
+from websockets.asyncio.client import connect
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from ._inner import TICKET, Tickets
+from ._messages import LARGEST_PICTURE, Guard, Rejected, RejectedLog, scene_message
+
+__all__ = ["Gate", "PageGate", "answer", "free_port", "page_policy", "viewer_html"]
+
+LOCAL = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"
+"""Addresses to listen on: of this machine alone, or of all its networks."""
+PING = 20.0, 60.0
+"""Time between two pings of a browser, and time that it has for an answer [s]."""
+CONTROLS = frozenset({"ViewerCameraMessage", "GuiUpdateMessage"})
+"""Messages that the page of a model or a recording may send."""
+
+
+def free_port(port: int) -> int:
+    """Return the first port from `port` on that is not in use on this machine; any for 0.
+
+    Args:
+        port: Number of the first port to try.
+    """
+    if not 0 <= port <= 65535:
+        raise ValueError(f"port {port}: ports are from 1 to 65535, 0 for any")
+    for candidate in range(port, min(port + 100, 65536)) if port else (0,):
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind(("127.0.0.1", candidate))
+            except OSError:
+                continue
+            return int(trial.getsockname()[1])
+    raise OSError(f"ports {port} to {min(port + 99, 65535)} are all in use; give another one with --port")
+
+
+class Gate:
+    """A web server in its own thread, behind an address with a random token.
+
+    It drops a connection without a word if the token is missing or wrong, or if `Host` does not name this machine (a page that
+    another site has bound to this address). It rejects websockets whose `Origin` is another site. Subclasses answer the rest.
+
+    Args:
+        port: Port to listen on; the next free one if it is in use, any for 0.
+        share: True to accept connections from other machines.
+    """
+
+    def __init__(self, *, port: int = 0, share: bool = False) -> None:
+        self.host, self.port, self._share = EVERYWHERE if share else LOCAL, free_port(port), share
+        self.token = secrets.token_urlsafe(16)
+        """First part of the path of every request."""
+        self.rejected = RejectedLog()
+        """Requests and messages that were rejected."""
+        self._names = {"localhost"} | ({name.lower() for name in _own_names()} if share else set())
+        self._ready, self._failed = threading.Event(), ""
+        self._thread = threading.Thread(target=self._serve, name="gate", daemon=True)
+        self._thread.start()
+        self._ready.wait()
+        if self._failed:
+            raise OSError(self._failed)
+
+    @property
+    def url(self) -> str:
+        """Address of the page on this machine."""
+        return f"http://{LOCAL}:{self.port}/{self.token}/"
+
+    def close(self) -> None:
+        """Stop serving."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(5.0)
+
+    # -- for subclasses -----------------------------------------------------------------------------------------------------
+
+    def respond(self, parts: list[str]) -> Response | None:
+        """Return the answer to a plain request; None if there is nothing at that path.
+
+        Args:
+            parts: Path behind the token.
+        """
+        raise NotImplementedError
+
+    def serves(self, parts: list[str]) -> bool:
+        """True if there is a websocket at a path.
+
+        Args:
+            parts: Path behind the token.
+        """
+        raise NotImplementedError
+
+    async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
+        """Serve a websocket until it is closed.
+
+        Args:
+            connection: The websocket.
+            parts: Path behind the token.
+        """
+        raise NotImplementedError
+
+    async def relay(
+        self,
+        connection: ServerConnection,
+        port: int,
+        tickets: Tickets,
+        types: Collection[str],
+        admit: Callable[[dict[str, Any]], bool] = lambda _: True,
+    ) -> None:
+        """Connect a browser to a viser server: pass on all that the server sends, and checked messages from the browser.
+
+        Args:
+            connection: The browser's websocket.
+            port: Port of the viser server.
+            tickets: Tickets of that server.
+            types: Types of messages that are passed on.
+            admit: True if a checked message is passed on; all are by default.
+        """
+        protocols = [Subprotocol(connection.subprotocol)] if connection.subprotocol else None
+        options: dict[str, Any] = dict(compression=None, max_size=None, max_queue=4, proxy=None)
+        options |= {"subprotocols": protocols, "additional_headers": {TICKET: tickets.issue()}}
+        async with connect(f"ws://{LOCAL}:{port}", **options) as inner:
+
+            async def outwards() -> None:
+                async for raw in inner:
+                    await connection.send(raw)
+
+            async def inwards() -> None:
+                guard = Guard()
+                async for raw in connection:
+                    try:
+                        guard.admit()
+                        if admit(scene_message(raw, types)):
+                            await inner.send(raw)
+                    except Rejected as reason:
+                        self.rejected.take("scene", str(reason))
+
+            tasks = [asyncio.create_task(outwards()), asyncio.create_task(inwards())]
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    # -- serving ------------------------------------------------------------------------------------------------------------
+
+    def _serve(self) -> None:
+        asyncio.run(self._main())
+
+    async def _main(self) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        quiet = logging.getLogger("hydromechs.viewer.websockets")
+        quiet.setLevel(logging.CRITICAL)  # a closed tab is no news
+        try:
+            server = serve(
+                self._connected,
+                self.host,
+                self.port,
+                process_request=self._request,
+                select_subprotocol=lambda _, offered: next((p for p in offered if p.startswith("viser-v")), None),
+                compression=None,
+                max_size=LARGEST_PICTURE,
+                max_queue=16,
+                write_limit=65_536,
+                ping_interval=PING[0],
+                ping_timeout=PING[1],
+                logger=quiet,
+            )
+            async with server as running:
+                self.port = running.sockets[0].getsockname()[1] if running.sockets else self.port
+                self._ready.set()
+                await self._stop.wait()
+        except OSError as error:
+            self._failed = f"cannot listen on {self.host}:{self.port}: {error}; give another port with --port"
+            self._ready.set()
+
+    def _path(self, path: str) -> list[str] | None:
+        """Parts of a path behind the token; None if the token is wrong."""
+        try:
+            parts = urlsplit(path).path.lstrip("/").split("/")
+        except ValueError:  # as "//["
+            return None
+        if not secrets.compare_digest(parts[0].encode(), self.token.encode()):
+            return None
+        return parts[1:]
+
+    def _here(self, host: str) -> bool:
+        """True if a `Host` header names this machine. A name that another site has bound to our address is not one of ours."""
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").lower()
+        except ValueError:
+            return False
+        if name in self._names:
+            return True
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return self._share or address.is_loopback
+
+    def _request(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Answer plain requests; let websockets with the token through; drop all else without a word."""
+        hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
+        parts = self._path(request.path)
+        problem = ""
+        if parts is None:
+            problem = "no token, or a wrong one"
+        elif len(hosts) != 1 or not self._here(hosts[0]):
+            problem = f"Host {', '.join(hosts)} is not this machine"
+        if parts is None or problem:
+            self.rejected.take("address", problem)
+            connection.transport.abort()
+            return _nothing()
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            if any(_netloc(origin) != hosts[0] for origin in origins):
+                self.rejected.take("address", f"the page of another site: {', '.join(origins)}")
+                return _nothing()
+            return None if self.serves(parts) else _nothing()
+        return self.respond(parts) or _nothing()
+
+    async def _connected(self, connection: ServerConnection) -> None:
+        request = connection.request
+        parts = self._path(request.path) if request is not None else None
+        if parts is not None:
+            with contextlib.suppress(websockets.ConnectionClosed):
+                await self.connected(connection, parts)
+
+
+def _netloc(origin: str) -> str:
+    """Host and port of an `Origin` header; empty for one that cannot be read."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
+class PageGate(Gate):
+    """The gate of a page that shows a model or a recording. Whoever has its address can use the controls of the page.
+
+    Args:
+        server: The viser server of the page.
+        tickets: Tickets of that server.
+        port: Port to listen on; the next free one if it is in use, any for 0.
+    """
+
+    def __init__(self, server: Any, tickets: Tickets, *, port: int = 0) -> None:
+        self._inner, self._tickets = int(server.get_port()), tickets
+        super().__init__(port=port)
+
+    def respond(self, parts: list[str]) -> Response | None:
+        """See `Gate`."""
+        return answer(self._page, "text/html; charset=utf-8") if parts == [""] else None
+
+    @cached_property
+    def _page(self) -> bytes:
+        return viewer_html()
+
+    def serves(self, parts: list[str]) -> bool:
+        """See `Gate`; viser's client leaves out the last slash."""
+        return parts in ([], [""])
+
+    async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
+        """See `Gate`."""
+        await self.relay(connection, self._inner, self._tickets, CONTROLS)
+
+
+def viewer_html(style: str = "", script: str = "") -> bytes:
+    """Return viser's page.
+
+    Args:
+        style: Styles to add.
+        script: JavaScript to run first.
+    """
+    text = (files("viser") / "client" / "build" / "index.html").read_text(encoding="utf-8")
+    added = (f"<style>{style}</style>" if style else "") + (f"<script>{script}</script>" if script else "")
+    return text.replace("<head>", f"<head>{added}", 1).encode()
+
+
+@cache
+def page_policy(page: bytes) -> str:
+    """Content security policy of a page: no script but those in the page itself and what these load, nothing from elsewhere.
+
+    Args:
+        page: The whole page, in HTML.
+    """
+    inline = re.findall(rb"<script\b[^>]*>(.*?)</script>", page, re.DOTALL)
+    hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in inline if body)
+    # viser's code evaluates text of its own; what HTML brings, handlers and frames too, does not run
+    scripts = f"{hashes} 'strict-dynamic' 'unsafe-eval'" if any(inline) else "'self'"
+    return (
+        f"default-src 'self'; script-src {scripts}; worker-src 'self' blob: data:; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
+        "object-src 'none'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def answer(body: bytes, kind: str) -> Response:
+    """Return a response with a body.
+
+    Args:
+        body: The body.
+        kind: Its media type.
+    """
+    headers = {
+        "Content-Type": kind,
+        "Content-Length": str(len(body)),
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "no-referrer",
+        "Connection": "close",
+    }
+    if kind.startswith("text/html"):
+        headers["Content-Security-Policy"] = f"{page_policy(body)}; frame-ancestors 'self'"
+    return Response(http.HTTPStatus.OK.value, "OK", Headers(headers), body)
+
+
+def _nothing() -> Response:
+    return Response(http.HTTPStatus.NOT_FOUND.value, "Not Found", Headers({"Content-Length": "0", "Connection": "close"}), b"")
+
+
+def _own_names() -> set[str]:
+    """Names of this machine on its network."""
+    name = socket.gethostname()
+    return {name, f"{name}.local", socket.getfqdn()}

@@ -1,0 +1,90 @@
+"""Viser servers that only a gate can reach: each connection needs a ticket that the gate gets in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import secrets
+import threading
+from typing import Any
+
+from websockets.http11 import Request, Response
+
+__all__ = ["TICKET", "Tickets", "viser_server"]
+
+TICKET = "X-HydroMechs-Ticket"
+"""Header that carries the ticket of a connection. A web page cannot set headers of a websocket."""
+
+_STARTING = threading.Lock()
+
+
+class Tickets:
+    """Secrets that each admit one connection to a viser server."""
+
+    def __init__(self) -> None:
+        self._valid: set[str] = set()
+
+    def issue(self) -> str:
+        """Return a new ticket."""
+        ticket = secrets.token_hex(16)
+        self._valid.add(ticket)
+        return ticket
+
+    def redeem(self, ticket: str | None) -> bool:
+        """True if the ticket is valid; it is not valid a second time.
+
+        Args:
+            ticket: The ticket, or None where a connection has none.
+        """
+        if ticket is None or ticket not in self._valid:
+            return False
+        self._valid.discard(ticket)
+        return True
+
+
+def viser_server(tickets: Tickets) -> Any:
+    """Start a viser server on a free port of this machine. It drops every connection without a ticket, and all with an Origin.
+
+    Viser has no hook for the handshake of its websocket. So the `serve` that it calls is replaced while it starts.
+
+    Args:
+        tickets: Where connections get their tickets.
+
+    Raises:
+        RuntimeError: This version of viser starts its server in another way, so the check is not in place.
+    """
+    import viser
+    import websockets.asyncio.server as module
+
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a closed tab is no news
+    serve: Any = module.serve
+    checked: list[bool] = []
+
+    def guarded(handler: Any, *args: Any, **options: Any) -> Any:
+        if not str(handler.__module__).startswith("viser"):
+            return serve(handler, *args, **options)
+
+        def admit(connection: Any, request: Request) -> Response | None:
+            headers = request.headers
+            ticket = headers.get_all(TICKET)
+            if "Origin" in headers or len(ticket) != 1 or not tickets.redeem(ticket[0]):
+                connection.transport.abort()
+                return Response(404, "Not Found", type(headers)())
+            return None
+
+        checked.append(True)
+        return serve(handler, *args, **{**options, "process_request": admit})
+
+    with _STARTING, contextlib.redirect_stdout(io.StringIO()):  # viser prints its address, which nobody can use
+        module.serve = guarded  # type: ignore[assignment,misc]
+        try:
+            server = viser.ViserServer(host="127.0.0.1", port=0, label="HydroMechs", verbose=False)
+        finally:
+            module.serve = serve  # type: ignore[misc]
+    if not checked:
+        server.stop()
+        raise RuntimeError(
+            f"viser {viser.__version__}: connections to its server cannot be checked; install the version that hydromechs needs"
+        )
+    return server

@@ -1,0 +1,138 @@
+"""Xacro files: expanded by the package xacro, without running what a hostile file asks for."""
+
+import builtins
+import math
+
+import pytest
+
+import hydromechs as hm
+from hydromechs.formats import import_file
+
+LINK = """<link name="{name}"><inertial><mass value="{mass}"/>
+  <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+ROBOT = f"""<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:include filename="$(find parts)/urdf/links.xacro"/>
+  <xacro:arg name="joints" default="2"/>
+  <xacro:property name="sizes" value="${{xacro.load_yaml('sizes.yaml')}}"/>
+  <xacro:property name="tilt" value="${{-pi/2 if sizes['up'] else radians(30)}}"/>
+  {LINK.format(name="base", mass="${sizes['mass'] * 2**2 + 1}")}
+  <xacro:rows prefix="link" n="$(arg joints)"/>
+</robot>"""
+MACROS = f"""<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:macro name="rows" params="prefix n">
+  <xacro:if value="${{n > 0}}">
+    {LINK.format(name="${prefix}_${n}", mass="0.5")}
+    <joint name="j${{n}}" type="continuous"><parent link="base"/><child link="${{prefix}}_${{n}}"/>
+      <origin xyz="0 0 ${{0.1 * n}}" rpy="${{tilt}} 0 0"/></joint>
+    <xacro:rows prefix="${{prefix}}" n="${{n - 1}}"/>
+  </xacro:if></xacro:macro></robot>"""
+
+
+@pytest.fixture
+def robot(tmp_path):
+    """Write a robot of two packages; its path."""
+    pytest.importorskip("xacro", reason="xacro is an extra: pip install 'hydromechs[xacro]'")
+    for folder in ("parts/urdf", "arm/urdf"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder.split("/")[0] / "package.xml").write_text("<package/>")
+    (tmp_path / "parts/urdf/links.xacro").write_text(MACROS)
+    (tmp_path / "arm/urdf/sizes.yaml").write_text("mass: 3.0\nup: true\n")
+    path = tmp_path / "arm/urdf/arm.urdf.xacro"
+    path.write_text(ROBOT)
+    return path
+
+
+def test_macros_includes_arguments_and_yaml_are_expanded(robot):
+    model = import_file(robot).model
+    assert model.body_names == ("base", "link_2", "link_1")
+    assert model.bodies[0].inertia.mass == 13.0
+    assert model.bodies[1].joint.placement.xyz == pytest.approx((0, 0, 0.2))
+    assert model.bodies[1].joint.placement.rpy == pytest.approx((-math.pi / 2, 0, 0))
+    assert import_file(robot, arguments={"joints": "5"}).model.nb == 6
+    renamed = robot.with_name("arm.urdf")
+    renamed.write_text(ROBOT)
+    assert import_file(renamed).model == model
+    with pytest.warns(UserWarning):
+        assert hm.load(robot, arguments={"joints": "1"}).nb == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("parts)", "gone)", "no package 'gone'.*--package gone=FOLDER"),
+        ("$(find parts)/urdf/links.xacro", "none.xacro", "none.xacro"),
+        ("$(arg joints)", "$(arg legs)", "argument 'legs'.*--arg legs=VALUE"),
+        ("sizes['mass']", "length", "'length' is not defined"),
+        ("</robot>", "", "cannot expand"),
+    ],
+)
+def test_what_is_missing_is_said(robot, old, new, words):
+    robot.write_text(ROBOT.replace(old, new))
+    with pytest.raises(hm.ModelError, match=f"(?s)arm.urdf.xacro.*{words}"):
+        import_file(robot)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(lambda: ().__class__.__base__.__subclasses__())()",
+        "[x for x in (1,)][0].__class__",
+        "open('OUT', 'w')",
+        "python.type(1)",
+        "math.__loader__",
+        "'{0.__class__}'.format(1)",
+        "9**9**9",
+        "'a' * 10**9",
+        "math.factorial(10**7)",
+        "xacro.load_yaml('SECRET')",
+        "(((10**100)**100)**100)**20",
+        "len(tuple([0])*50000000)",
+        "len(('x'*10000).join(['a']*10000))",
+    ],
+)
+@pytest.mark.parametrize("form", ["${%s}", "$(eval %s)"])
+def test_hostile_expressions_run_nothing(robot, tmp_path_factory, expression, form):
+    secret = tmp_path_factory.mktemp("elsewhere") / "secret.yaml"
+    secret.write_text("mass: 1")
+    out = robot.with_name("written")
+    text = form % expression.replace("SECRET", str(secret)).replace("OUT", str(out))
+    robot.write_text(ROBOT.replace("${sizes['mass'] * 2**2 + 1}", text.replace("<", "&lt;")))
+    with pytest.raises(hm.ModelError, match="arm.urdf.xacro") as error:
+        import_file(robot)
+    assert "secret" not in str(error.value) or "outside" in str(error.value)
+    assert not out.exists()
+
+
+def test_the_environment_and_files_elsewhere_are_not_read(robot, monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("MASS", "77")
+    robot.write_text(ROBOT.replace("${sizes['mass'] * 2**2 + 1}", "$(env MASS)"))
+    with pytest.raises(hm.ModelError, match="env MASS") as error:
+        import_file(robot)
+    assert "77" not in str(error.value)
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "links.xacro"
+    elsewhere.write_text(MACROS)
+    robot.write_text(ROBOT.replace("$(find parts)/urdf/links.xacro", str(elsewhere)))
+    with pytest.raises(hm.ModelError, match="outside"):
+        import_file(robot)
+    assert import_file(robot, folders=[str(elsewhere.parent)]).model.nb == 3
+
+
+def test_macros_without_end_are_stopped(robot):
+    twice = MACROS.replace("</xacro:if>", '<xacro:rows prefix="x${n}" n="${n}"/></xacro:if>')
+    robot.parent.parent.parent.joinpath("parts/urdf/links.xacro").write_text(twice)
+    with pytest.raises(hm.ModelError, match="cannot expand"):
+        import_file(robot)
+
+
+def test_without_the_package_the_message_says_exactly_that(robot, monkeypatch):
+    found = builtins.__import__
+
+    def without(name, *rest):
+        if name == "xacro":
+            raise ModuleNotFoundError("No module named 'xacro'", name="xacro")
+        return found(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(
+        hm.ModelError, match=r"xacro.* is not installed.*hydromechs\[xacro\].*xacro arm.urdf.xacro > robot.urdf"
+    ):
+        import_file(robot)

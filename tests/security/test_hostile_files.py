@@ -1,0 +1,303 @@
+"""Files of every format that are devices, pipes, folders, huge, damaged or someone else's: an error, soon, that quotes nothing."""
+
+import contextlib
+import gzip
+import json
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hydromechs as hm
+from hydromechs import files, sweeps
+from hydromechs.actuation.motions import recorded_file
+from hydromechs.cli._main import app
+from hydromechs.contact.ground import read_heights
+from hydromechs.formats import is_scenario_file, load_scenario_file, loads
+from hydromechs.model.code import code_fault
+from hydromechs.scenario import SavedState
+from hydromechs.simulation import load_state
+from hydromechs.station import RecordedInputs
+from hydromechs.studies import validation
+
+SECRET = "s3cr3t-of-root"
+TEXTS = {
+    "a password file": f"root:{SECRET}:0:0:{SECRET}:/root:/bin/sh\ndaemon:{SECRET}:1:1\n",
+    "a mapping": f"token: {SECRET}\nname: {SECRET}\nbodies: {SECRET}\nmodels: {SECRET}\n",
+    "a list": f"- {SECRET}\n",
+    "bad YAML": f"key: *{SECRET}\n",
+    "XML": f"<{SECRET}><{SECRET}></a>",
+    "JSON": json.dumps({SECRET: SECRET}),
+    "words": f'{SECRET} {{ "{SECRET}" }} {SECRET}\n',
+    "a table": f"{SECRET},{SECRET}\n{SECRET},1\n",
+    "bytes": f"{SECRET}\n".encode() + b"\xff\xfe\x00\x80",
+    "nulls": f"\0{SECRET}\0\n",
+}
+READERS = {
+    "model.yaml": hm.load,
+    "scenario.yaml": hm.load_scenario,
+    "sweep.yaml": sweeps.load_study,
+    "study.yaml": validation.load_study,
+    "robot.urdf": hm.load,
+    "robot.sdf": hm.load,
+    "robot.xml": hm.load,
+    "robot.dm": hm.load,
+    "plant.urdf": hm.load_plant,
+    "state.json": load_state,
+    "resumed.json": SavedState.read,
+    "inputs.jsonl": RecordedInputs,
+    "recording.nc": hm.load_recording,
+    "heights.csv": lambda file: read_heights(file, None),
+    "heights.xyz": lambda file: read_heights(file, None),
+    "heights.npy": lambda file: read_heights(file, None),
+    "heights.png": lambda file: read_heights(file, None, low=0, high=1),
+    "heights.stl": lambda file: read_heights(file, None, spacing=0.1),
+    "motion.csv": lambda file: recorded_file(str(file), "t", "x"),
+    "motion.csv.gz": lambda file: recorded_file(str(file), "t", "x"),
+    "log.csv": lambda file: validation.read_log(file, "t"),
+}
+ERRORS = (OSError, ValueError, KeyError)
+"""What the command line turns into a message."""
+
+
+@pytest.fixture(params=READERS)
+def reader(request, tmp_path):
+    """A path with the ending of a format, and what reads it."""
+    return tmp_path / request.param, READERS[request.param]
+
+
+def strange(path, kind):
+    """Make something at a path that is no regular file, or is too large."""
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "huge":
+        with path.open("wb") as file:
+            file.truncate(files.MAX_BYTES + 1)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+def test_only_regular_files_are_read(reader, kind):
+    path, read = reader
+    strange(path, kind)
+    with pytest.raises(ERRORS, match="folder|device, pipe|not a recording|cannot resume"):
+        read(path)
+
+
+def test_large_files_are_not_read(reader):
+    path, read = reader
+    strange(path, "huge")
+    with pytest.raises(ERRORS):
+        read(path)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_messages_quote_no_file_that_is_not_ours(reader, kind):
+    path, read = reader
+    text = TEXTS[kind]
+    raw = text if isinstance(text, bytes) else text.encode()
+    path.write_bytes(gzip.compress(raw) if path.suffix == ".gz" else raw)
+    with pytest.raises(ERRORS) as error:
+        read(path)
+    assert SECRET not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "huge"])
+def test_what_looks_at_files_does_not_wait(tmp_path, kind):
+    path = tmp_path / "x.py"
+    strange(path, kind)
+    assert not is_scenario_file(path)
+    assert code_fault(f"{path}:Thing", "joint")
+
+
+# -- YAML ---------------------------------------------------------------------------------------------------------------
+
+HEAD = "hydromechs: 1\nname: x\n"
+LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{k}: &a{k} [{f'*a{k - 1}, ' * 9}x]\n" for k in range(1, 12))
+YAML = {
+    "many aliases": (HEAD + LAUGHS, "aliases"),
+    "flow nesting": (HEAD + "bodies: " + "[" * 500 + "]" * 500, "64 levels"),
+    "flow nesting without end": (HEAD + "bodies: " + "{a: " * 100_000, "64 levels"),
+    "block nesting": (HEAD + "".join(f"{' ' * k}k:\n" for k in range(500)), "64 levels"),
+    "many values": (HEAD + "bodies: [" + "1," * 60_000 + "]", "50000 values"),
+    "an alias of itself": (HEAD + "bodies: &a [*a]\n", "alias"),
+    "Python objects": (HEAD + "bodies: !!python/object/apply:os.system ['touch ran']\n", "tag"),
+    "a null character": (HEAD + "title: a\0b\n", "character"),
+    "a long number": (HEAD + f"bodies: {'9' * 10_000}\n", "bodies"),
+    "a list as a key": (HEAD + "? [a, b]\n: 1\nbodies: []\n", "key"),
+}
+
+
+@pytest.mark.parametrize("kind", YAML)
+def test_hostile_yaml(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("hydromechs.formats._yaml.MAX_VALUES", 50_000)
+    text, words = YAML[kind]
+    with pytest.raises(hm.ModelError, match=words):
+        loads(text)
+    Path("s.yaml").write_text(text.replace("hydromechs: 1", "hydromechs_scenario: 1"))
+    with pytest.raises(hm.ScenarioError):
+        load_scenario_file("s.yaml")
+    Path("v.yaml").write_text(text.replace("hydromechs: 1", "hydromechs_study: 1"))
+    with pytest.raises(ValueError):
+        validation.load_study("v.yaml")
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize("value", ["1", "a", "[]", "{}", "null", "true", "[[[]]]", "{a: {b: [1, null]}}", ".nan", "-1e999"])
+def test_wrong_types_in_every_key(value):
+    """Every key of a model, a scenario and its first items with a value of another type is an error in words, or is accepted."""
+    from hydromechs.formats._model_entries import BodyEntry, Header
+    from hydromechs.formats._scenario_entries import ScenarioFile
+
+    for key in Header.model_fields:
+        _quietly(lambda key=key: loads(f"hydromechs: 1\nname: x\nbodies: []\n{key}: {value}\n"))
+    for key in BodyEntry.model_fields:
+        _quietly(lambda key=key: loads(f"hydromechs: 1\nname: x\nbodies:\n  - {{name: b, {key}: {value}}}\n"))
+    for key in ScenarioFile.model_fields:
+        text = f"hydromechs_scenario: 1\nname: x\nduration: 1\nmodels: [{{model: m}}]\n{key}: {value}\n"
+        _quietly(lambda text=text: hm.formats.loads_scenario(text, library=lambda name: BALL))
+
+
+BALL = loads(
+    "hydromechs: 1\nname: x\nbodies: [{name: b, joint: {type: free}, inertia: {mass: 1, tensor: [1, 1, 1, 0, 0, 0]}}]\n"
+)
+
+
+def _quietly(read):
+    """Read; an error must be one of the reader's own."""
+    with contextlib.suppress(hm.ModelError, hm.ScenarioError):
+        read()
+
+
+# -- robot descriptions -------------------------------------------------------------------------------------------------
+
+URDF = "<robot name='r'><link name='a'><{0}><geometry><mesh filename='{1}'/></geometry></{0}></link></robot>"
+
+
+@pytest.mark.parametrize("role", ["visual", "collision"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../secret.stl",
+        "/etc/passwd",
+        "file:///etc/passwd",
+        "package://../secret.stl",
+        "package://x/../../secret.stl",
+        "model://../secret.stl",
+        "http://127.0.0.1:9/a.stl",
+        "link.stl",
+        "pipe.stl",
+        "a\0b.stl",
+        "..\\secret.stl",
+    ],
+)
+def test_meshes_stay_in_the_folder_of_the_robot(tmp_path, path, role):
+    """A collision mesh elsewhere is an error; a visual one becomes a box. Neither is read."""
+    robot = tmp_path / "robot"
+    robot.mkdir()
+    (tmp_path / "secret.stl").write_text(f"solid {SECRET}\nendsolid {SECRET}\n")
+    (robot / "link.stl").symlink_to(tmp_path / "secret.stl")
+    os.mkfifo(robot / "pipe.stl")
+    (robot / "r.urdf").write_text(URDF.format(role, path.replace("\0", "&#0;")))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = hm.import_file(robot / "r.urdf")
+            assert role == "visual" and not any(isinstance(look, hm.visual.Mesh) for look in found.model.bodies[0].visual)
+            text = str(found.notes)
+        except hm.ModelError as error:
+            text = str(error)
+    assert SECRET not in text + " ".join(str(w.message) for w in caught)
+
+
+@pytest.mark.parametrize("root", ["robot", "sdf", "mujoco"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]><{0}>&x;</{0}>",
+        "<!DOCTYPE a [<!ENTITY a 'xx'><!ENTITY b '&a;&a;'>]><{0} name='&b;'/>",
+        "<!DOCTYPE a SYSTEM 'http://127.0.0.1:9/a.dtd'><{0}/>",
+        "<{0}>" * 200,
+        "<{0} name='r'><include file='/etc/passwd'/><include><uri>file:///etc/passwd</uri></include></{0}>",
+    ],
+)
+def test_hostile_xml(tmp_path, root, text):
+    suffix = {"robot": ".urdf", "sdf": ".sdf", "mujoco": ".xml"}[root]
+    (tmp_path / f"r{suffix}").write_text(text.format(root))
+    with pytest.raises(hm.ModelError) as error:
+        hm.load(tmp_path / f"r{suffix}")
+    assert "root:" not in str(error.value)
+
+
+# -- tables and states --------------------------------------------------------------------------------------------------
+
+
+def test_a_compressed_table_that_grows_is_not_unpacked(tmp_path):
+    file = tmp_path / "m.csv.gz"
+    with gzip.open(file, "wb", compresslevel=1) as out:
+        for _ in range(66):
+            out.write(bytes(2**20))
+    with pytest.raises(ValueError, match="MiB"):
+        recorded_file(str(file), "t", "x")
+
+
+def test_arrays_of_python_objects_are_not_unpickled(tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    np.save(tmp_path / "h.npy", np.array([[Evil()]], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="cannot be read as numbers"):
+        read_heights(tmp_path / "h.npy", None)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_images_are_of_the_formats_that_are_named(tmp_path):
+    """Pillow would start a program for some others."""
+    (tmp_path / "h.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n(%pipe%id) (w) file\n")
+    with pytest.raises(ValueError, match="cannot be read"):
+        read_heights(tmp_path / "h.png", None, low=0, high=1)
+
+
+STATE = {"hydromechs_state": 1, "layout": "", "run": {}, "t": 0.0, "q": [0, 0, 0, 1, 0, 0, 0], "v": [0] * 6}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"t": "now"},
+        {"t": [1]},
+        {"q": "abc"},
+        {"q": [[1], [2, 3]]},
+        {"q": {"a": 1}},
+        {"evil": [1]},
+        {"__class__": [1]},
+        {"run": [1]},
+        {"run": {"seed": [1]}},
+        {"run": {"seed": {"a": 1}}},
+        {"hydromechs_state": [1]},
+        {"hydromechs_state": 99},
+    ],
+)
+def test_hostile_states(tmp_path, change):
+    file = tmp_path / "state.json"
+    file.write_text(json.dumps(STATE | change))
+    with pytest.raises(ValueError, match=r"state.json"):
+        SavedState.read(file)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "[]", "null", '"a"', "{", "\ufeff{}", "1" * 5000, ""])
+def test_json_that_is_no_state(tmp_path, text):
+    file = tmp_path / "state.json"
+    file.write_text(text)
+    with pytest.raises(ValueError, match=r"state.json"):
+        load_state(file)
+    result = CliRunner().invoke(app, ["run", "sinking_chain", "--resume", str(file), "--out", str(tmp_path / "out")])
+    assert isinstance(result.exception, ValueError) and not (tmp_path / "out").exists()

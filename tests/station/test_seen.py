@@ -1,0 +1,85 @@
+"""What the station shows: the camera on board, the camera that follows, tethers. No browser."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hydromechs import contact
+from hydromechs.simulation import Simulation
+from hydromechs.station import LiveInputs, configured
+from hydromechs.station._camera import _hits, _triangles, camera_place
+from hydromechs.station._session import pilot_of, piloted
+from hydromechs.station._telemetry import Display
+from hydromechs.viewer import LivePage, live_scene
+from hydromechs.viewer._scene import bodies_at
+
+
+@pytest.mark.parametrize("name", ["bluerov2_square", "pick_and_release", "underwater_dual_arm"])
+def test_the_camera_on_board_is_outside_the_hull_and_sees_past_the_arm(catalog, name):
+    file = catalog.files[name]
+    scenario = catalog.read(Path(file).read_text(), file)
+    model = scenario.model
+    position, wxyz = bodies_at(model, model.initial().q)
+    scene = live_scene(model, position, wxyz)
+    vehicle = model.locate(scenario.thrusters[0].frame)[0]
+    body, p, R = camera_place(model, scene, vehicle)
+    hull = _triangles(scene, model.body_names[vehicle], np.eye(3), np.zeros(3))
+    assert body == vehicle and R[:, 0] @ [1, 0, 0] > 0.8, "it looks ahead"
+    assert not len(_hits(hull, p, R[:, 0])), "nothing of the hull is in front of it"
+    poses = scene.poses(0)
+    R_V, p_V = poses[model.body_names[vehicle]]
+    for other in model.body_names:
+        if other != model.body_names[vehicle]:
+            part = _triangles(scene, other, R_V.T @ poses[other][0], R_V.T @ (poses[other][1] - p_V))
+            assert not (_hits(part, p, R[:, 0]) < 0.5).any(), other
+
+
+def test_a_ray_finds_a_triangle():
+    triangle = np.array([[[2.0, -1, -1], [2, 1, -1], [2, 0, 1]]])
+    assert _hits(triangle, np.zeros(3), np.array([1.0, 0, 0])) == pytest.approx([2.0])
+    assert not len(_hits(triangle, np.zeros(3), np.array([-1.0, 0, 0]))) and not len(
+        _hits(triangle[:0], np.zeros(3), np.ones(3))
+    )
+
+
+@pytest.mark.parametrize("axes", ["NED", "ENU"])
+def test_a_camera_stays_above_the_ground(little, axes):
+    model = little.scenario.model
+    down = 1.0 if axes == "NED" else -1.0
+    model = dataclasses.replace(model, world=dataclasses.replace(model.world, axes=axes))
+    bed = contact.terrain.Plane(
+        name="bed",
+        point=(0, 0, 8 * down),
+        normal=(0, 0, -down),
+        material=contact.Material(law=contact.LinearContact(stiffness=1e4)),
+    )
+    position, wxyz = np.zeros((model.nb, 3)), np.tile([1.0, 0, 0, 0], (model.nb, 1))
+    page = LivePage(model, live_scene(model, position, wxyz), terrain=(bed,))
+    try:
+        assert page.above_ground([3, 2, -20]) == pytest.approx([3, 2, -7.7])
+        assert page.above_ground([3, 2, -5]) == pytest.approx([3, 2, -5])
+    finally:
+        page.close()
+
+
+@pytest.mark.usefixtures("quickly_compiled")
+def test_a_tether_is_shown_with_its_length_winch_and_tension(catalog):
+    made = configured(catalog, "tethered_rov")
+    sim = piloted(made, LiveInputs()).simulation()
+    assert isinstance(sim, Simulation)
+    shown = Display(sim, pilot_of(sim), made.scenario.terrain).snapshot(1, 1)
+    [(name, length, rate, tension)] = shown.hud["tethers"]
+    assert (name, length, rate) == ("tether", 100.0, 0.0) and 0.0 < tension < 100.0
+    points = shown.tethers["tether"]
+    assert points.shape == (22, 3) and points[-1, 0] == pytest.approx(40.0)
+    scene = live_scene(sim.model, shown.position, shown.wxyz, tethers=shown.tethers)
+    page = LivePage(sim.model, scene)
+    try:
+        page.pose(1.0, shown.position, shown.wxyz, shown.force, shown.flow)
+        page.tether("tether", points + 1.0)
+        handle = page.server.scene.get_handle_by_name("/world/tether tether")
+        assert handle.points[0, 0] == pytest.approx(points[0] + 1.0, abs=1e-4)
+    finally:
+        page.close()
