@@ -447,7 +447,7 @@ def test_a_local_process_cannot_join_the_cluster_of_a_sweep():
         port = int(cluster.scheduler_address.rpartition(":")[2])
         for address in (cluster.scheduler_address, f"tcp://127.0.0.1:{port}"):
             with pytest.raises((OSError, TypeError, RuntimeError)):
-                distributed.Client(address, timeout=2)
+                distributed.Client(address, timeout=2, set_as_default=False)
         page = request("/info/main/workers.html", more="Connection: close\r\n")
         assert b"404" in raw(cluster.scheduler.http_server.port, page), "its page of status tells nothing"
         with distributed.Client(cluster) as client:

@@ -51,7 +51,8 @@ class Dask(Engine):
                     )
             else:
                 cluster = stack.enter_context(local_cluster(distributed, self.workers))
-                client = stack.enter_context(distributed.Client(cluster))
+                client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+            stack.enter_context(client.as_current())
             plugin = _plugin(distributed, work)
             client.register_plugin(plugin)
             stack.callback(client.unregister_worker_plugin, plugin.name)
@@ -59,7 +60,8 @@ class Dask(Engine):
 
     def _reached(self, distributed: Any) -> Client:
         try:
-            return distributed.Client(self.address, timeout=PATIENCE)
+            # not the default: one that cannot connect would stay Dask's scheduler, and xarray would ask it to write files
+            return distributed.Client(self.address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise ValueError(
                 f"cannot reach a Dask scheduler at {self.address!r}: {error}; is it running (`dask scheduler`), and is it an "
