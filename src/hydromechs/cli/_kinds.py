@@ -30,7 +30,7 @@ USES = {
     "validation study": "run it with `hydromechs validate {0}`",
     "run": "show it with `hydromechs replay {0}`, or continue it with `hydromechs run SCENARIO --resume {0}`",
 }
-"""What to do with an argument of each kind."""
+"""Advice for an argument of each kind."""
 TEXTS = {"model": "a model", "vehicle": "a model", "scenario": "a scenario", "sweep": "a study of many runs (a sweep)"}
 TEXTS |= {"validation study": "a study that validates a model", "run": "the folder of a run or a recording"}
 

@@ -70,7 +70,7 @@ class Imported:
     joint_bodies: Mapping[str, str] = field(default_factory=dict)
     """Joints of the file by name, and the body that each carries: the name of the joint here."""
     headlines: tuple[str, ...] = ()
-    """What a user must know before anything else: nothing moves, included models are missing."""
+    """Warnings that come first: nothing moves, included models are missing."""
     written: tuple[str, ...] = ()
     """Files that a conversion has written: the model, and a plant where the source has actuators."""
 

@@ -543,7 +543,7 @@ class _Reader:
         return out
 
     def _code(self, path: tuple, entry: Any) -> Any:
-        """What names Python code, with the path of its file made absolute and its place in this file."""
+        """A reference to Python code, with the path of its file made absolute and its place in this file."""
         file, colon, name = entry.type.rpartition(":")
         if colon and file.endswith(".py"):
             entry.type = f"{(self.folder / file).absolute()}:{name}"

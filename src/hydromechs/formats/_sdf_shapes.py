@@ -58,7 +58,7 @@ def visuals_of(
 
 
 def shapes_of(link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose) -> tuple[shapes.Shape, ...]:
-    """What a link touches with; the arguments are those of `visuals_of`, without shapes."""
+    """Contact shapes of a link; the arguments are those of `visuals_of`, without shapes."""
     out: list[shapes.Shape] = []
     for element in link.all("collision"):
         findings.unknown(element, ("pose", "geometry"), owner)

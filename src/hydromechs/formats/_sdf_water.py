@@ -31,7 +31,7 @@ AXES = "xyzpqr"
 THRUST = 1000.0
 """Highest thrust of Gazebo's thruster where none is given [N]."""
 HELD = "held fixed; its thruster pushes along its axis"
-"""What is done with a propeller's joint."""
+"""Note on a propeller's joint."""
 DENSITY = 1000.0
 """Density of Gazebo's water where none is given [kg/m³]."""
 

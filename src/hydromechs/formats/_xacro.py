@@ -71,7 +71,7 @@ OPERATORS: dict[type, Callable] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
-"""What operators of an expression do."""
+"""Functions of the operators of an expression."""
 _LOCK = threading.Lock()  # xacro keeps its state in its module
 
 
@@ -326,7 +326,7 @@ def _bounded(op: ast.operator, a: Any, b: Any) -> Any:
     if isinstance(a, int) and isinstance(b, int) and isinstance(op, ast.Pow | ast.Mult):
         bits = a.bit_length() * abs(b) if isinstance(op, ast.Pow) else a.bit_length() + b.bit_length()
         if bits > MAX_BITS:
-            raise Missing(f"a whole number of {bits} bits is beyond the limit of {MAX_BITS}")
+            raise Missing(f"an integer of {bits} bits is beyond the limit of {MAX_BITS}")
     if isinstance(op, ast.Pow) and not (isinstance(a, int | float) and isinstance(b, int | float) and abs(b) <= MAX_POWER):
         raise Missing(f"the power {a} ** {b} is beyond the limit of {MAX_POWER:g}")
     if isinstance(op, ast.Mult):
