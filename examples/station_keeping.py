@@ -11,7 +11,7 @@ import numpy as np
 
 import hydromechs as hm
 from hydromechs.actuation import linear_curve
-from hydromechs.gnc import HoldPose
+from hydromechs.control import HoldPose
 from hydromechs.hydro import Current, Environment, Gusts
 
 DEPTH = 20.0

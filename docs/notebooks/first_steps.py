@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hydromechs as hm
-from hydromechs.gnc import HoldPose
+from hydromechs.control import HoldPose
 
 model = hm.load("bluerov2_heavy_alpha5")
 print(model.name, "has", model.nb, "bodies and", model.nv, "degrees of freedom:", ", ".join(model.body_names))

@@ -105,5 +105,5 @@ print("error at the end:", np.abs(errors[-1, :3]).max().round(4), "m,", np.rad2d
 assert np.abs(errors[-1, :6]).max() < 0.5 * np.abs(errors[0, :6]).max()
 
 # %% [markdown]
-# Nothing pushes the vehicle here. A current would leave an error; `gnc.servo_lqr` adds the integrators that remove it, and
+# Nothing pushes the vehicle here. A current would leave an error; `control.servo_lqr` adds the integrators that remove it, and
 # the [ready controllers](../controllers.md#lqrspeed) `lqr_speed`, `lqr_hold_pose` and `lqr_follow_path` are made with it.

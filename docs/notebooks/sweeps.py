@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import hydromechs as hm
-from hydromechs.gnc import HoldPose
+from hydromechs.control import HoldPose
 
 model = hm.load("bluerov2_heavy_alpha5")
 

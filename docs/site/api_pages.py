@@ -22,7 +22,7 @@ TOPICS = {
     "contact": ("Contact, terrain and grasps", ("contact", "contact.terrain", "contact.ground")),
     "control": (
         "Controllers, sensors, navigation",
-        ("gnc", "gnc.sensors", "gnc.navigation", "gnc.walking"),
+        ("control", "sensors", "navigation", "walking"),
     ),
     "equations": ("Equations of motion", ("equations", "dynamics", "spatial")),
     "integrators": ("Integrators and other engines", ("integrators", "hybrid")),

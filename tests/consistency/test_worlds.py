@@ -11,12 +11,12 @@ import hydromechs as hm
 from hydromechs import contact
 from hydromechs.actuation import Thruster, drives, linear_curve
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.gnc import Navigated
-from hydromechs.gnc.sensors import Channel, DepthGauge, Dvl, Imu, Mounted, Noise, Usbl
 from hydromechs.hydro import Current, Gusts, RegularWave
 from hydromechs.integrators import method_named
 from hydromechs.library import load_scenario, scenario_names
 from hydromechs.model import added_mass, drag, joints, shapes
+from hydromechs.navigation import Navigated
+from hydromechs.sensors import Channel, DepthGauge, Dvl, Imu, Mounted, Noise, Usbl
 from hydromechs.simulation import components_of
 from hydromechs.spatial import quaternion_from_matrix
 

@@ -7,10 +7,10 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.actuation import ExternalWrench, drives
-from hydromechs.gnc.sensors import DepthGauge
 from hydromechs.hydro import Current, RegularWave, UniformFlow
 from hydromechs.model import joints
 from hydromechs.scenario import ModelStart, Scenario
+from hydromechs.sensors import DepthGauge
 from hydromechs.studies import fitting
 from hydromechs.sweeps import Choices, Parameter, Result, Study
 from hydromechs.sweeps._runner import Runner, Task

@@ -11,7 +11,7 @@ import hydromechs as hm
 from hydromechs.formats import documentation_table, dumps, json_schema, loads
 from hydromechs.formats._documentation import renewed
 from hydromechs.formats._entries import ENTRIES
-from hydromechs.gnc import CONTROLLERS
+from hydromechs.scenario import CONTROLLERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 DOC = (DOCS / "model_file.md").read_text(encoding="utf-8")

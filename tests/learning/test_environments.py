@@ -280,10 +280,10 @@ def test_a_scenario_declares_what_varies(tmp_path):
 
 def test_a_policy_sees_what_the_sensors_of_the_scenario_say():
     """Readings with their errors in place of the true motion, by the seed of the episode, the same for one world as for many."""
-    noise = hm.gnc.sensors.Noise(sigma=0.05, bias=0.1)
+    noise = hm.sensors.Noise(sigma=0.05, bias=0.1)
     scenario = load_vehicle("bluerov2_heavy_alpha5")
-    depth = hm.gnc.sensors.DepthGauge(name="depth", frame="vehicle", rate=10.0, noise=noise)
-    compass = hm.gnc.sensors.Compass(name="compass", frame="vehicle", rate=5.0, latency=0.2, noise=noise)
+    depth = hm.sensors.DepthGauge(name="depth", frame="vehicle", rate=10.0, noise=noise)
+    compass = hm.sensors.Compass(name="compass", frame="vehicle", rate=5.0, latency=0.2, noise=noise)
     scenario = replace(scenario, sensors=(depth, compass))
     options = dict(task="StationKeeping", scenario=scenario, step=0.01, duration=1.0, sensors=("depth", "compass"))
     many, one = learning.make_vector(num_envs=3, **options), learning.make_single(**options)

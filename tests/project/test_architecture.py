@@ -21,7 +21,7 @@ MODEL = {"spatial", "model"}
 DYNAMICS = {*MODEL, "dynamics"}
 EQUATIONS = {*DYNAMICS, "hydro", "compiler", "equations"}
 SIMULATION = {*EQUATIONS, "contact", "actuation", "lines", "integrators", "recording", "simulation"}
-SCENARIO = {*SIMULATION, "gnc", "hybrid", "scenario"}
+SCENARIO = {*SIMULATION, "sensors", "navigation", "control", "walking", "hybrid", "scenario"}
 MAY_IMPORT = {
     "errors": set(),
     "files": set(),
@@ -40,7 +40,10 @@ MAY_IMPORT = {
     "integrators": {*DYNAMICS, "compiler"},
     "recording": MODEL,
     "simulation": SIMULATION,
-    "gnc": SIMULATION,
+    "sensors": SIMULATION,
+    "navigation": {*SIMULATION, "sensors"},
+    "control": SIMULATION,
+    "walking": {*SIMULATION, "control"},
     "hybrid": SIMULATION,
     "scenario": SCENARIO,
     "worlds": SCENARIO,

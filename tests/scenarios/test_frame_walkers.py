@@ -13,8 +13,7 @@ import hydromechs as hm
 from hydromechs.contact import ground, terrain
 from hydromechs.equations import kinematics
 from hydromechs.errors import UnreachableFoothold
-from hydromechs.gnc import AlternatingSupport, ArticulatedDrive
-from hydromechs.gnc.walking import FlatPose, FrameWalker, Step, SupportGait
+from hydromechs.walking import AlternatingSupport, ArticulatedDrive, FlatPose, FrameWalker, Step, SupportGait
 
 CONCRETE = ground.MATERIALS["concrete"]
 SCENARIOS = ("dante_step", "k2t_walk", "waav_step")

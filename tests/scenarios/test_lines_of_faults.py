@@ -11,9 +11,9 @@ from rich.console import Console
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.cli._run import run
+from hydromechs.control import JointMotion
 from hydromechs.errors import Fault, FieldError, ScenarioError
 from hydromechs.formats import load_scenario_file, with_lines
-from hydromechs.gnc import JointMotion
 from hydromechs.hybrid import Hybrid
 from hydromechs.integrators import method_named
 from hydromechs.scenario import trial_faults

@@ -8,11 +8,12 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.contact import Grasp
-from hydromechs.gnc import HoldPose, JointMotion, LqrHoldPose, Navigated, Navigation
-from hydromechs.gnc.sensors import DepthGauge, Imu
+from hydromechs.control import HoldPose, JointMotion, LqrHoldPose
 from hydromechs.model import joints
 from hydromechs.model.component import Action, Output
+from hydromechs.navigation import Navigated, Navigation
 from hydromechs.recording import summarise
+from hydromechs.sensors import DepthGauge, Imu
 from hydromechs.simulation import components_of, coordinates
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
@@ -235,9 +236,9 @@ def test_rollouts_say_which_shape_does_not_fit():
 def test_what_a_notebook_shows():
     dyn = hm.compile(pendulum(), lanes=1, parameters=["bob.inertia.mass"])
     assert repr(dyn) == ("<Dynamics of pendulum: 2 bodies, 7 degrees of freedom; lanes 1, threads 1, open: bob.inertia.mass>")
-    hold = hm.gnc.HoldPose(position=(0.0, 1.5, 20.0), heading_deg=30.0)
+    hold = hm.control.HoldPose(position=(0.0, 1.5, 20.0), heading_deg=30.0)
     assert repr(hold) == "<HoldPose: (0, 1.5, 20) m, heading 30°, every 0.05 s>"
-    path = hm.gnc.FollowPath(waypoints=[{"position": (0, 0, 1)}, {"t": 9.0, "position": (0, 0, 2)}], body="hull")
+    path = hm.control.FollowPath(waypoints=[{"position": (0, 0, 1)}, {"t": 9.0, "position": (0, 0, 2)}], body="hull")
     assert repr(path) == "<FollowPath of 'hull': 2 waypoints from t = 0 to 9 s, every 0.05 s>"
     assert repr(hm.actuation.linear_curve(50.0, 40.0)) == "<ForceCurve of 3 points: -40 to 50 N at -1 to 1 throttle>"
     s = dyn.model.initial()

@@ -6,7 +6,7 @@ import pytest
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.actuation import Thruster, drives, ideal_curve
-from hydromechs.gnc import HoldPose
+from hydromechs.control import HoldPose
 from hydromechs.hydro import FreeSurface
 from hydromechs.model import added_mass, joints
 

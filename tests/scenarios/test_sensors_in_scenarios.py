@@ -11,8 +11,8 @@ from hydromechs import library
 from hydromechs.compiler import Recipe
 from hydromechs.errors import ScenarioError
 from hydromechs.formats import dumps_scenario, loads_scenario
-from hydromechs.gnc.sensors import DEVICES, Dvl, Imu, Noise, Usbl, device
 from hydromechs.scenario import scenario_slips
+from hydromechs.sensors import DEVICES, Dvl, Imu, Noise, Usbl, device
 
 TEXT = (files("hydromechs.library") / "scenarios" / "hold_in_gusts.yaml").read_text(encoding="utf-8")
 
@@ -127,9 +127,10 @@ def test_sensors_go_round_through_a_file():
     """Devices are written out in full; a navigation with defaults alone is kept."""
     scenario = hm.load_scenario("hold_in_gusts")
     assert loads_scenario(dumps_scenario(scenario), "file", ".", library.load, library.load_vehicle) == scenario
-    plain = replace(scenario, navigation=hm.gnc.Navigation())
+    plain = replace(scenario, navigation=hm.navigation.Navigation())
     assert (
-        loads_scenario(dumps_scenario(plain), "file", ".", library.load, library.load_vehicle).navigation == hm.gnc.Navigation()
+        loads_scenario(dumps_scenario(plain), "file", ".", library.load, library.load_vehicle).navigation
+        == hm.navigation.Navigation()
     )
 
 

@@ -6,8 +6,8 @@ import scipy.integrate
 
 import hydromechs as hm
 from hydromechs.actuation import drives
+from hydromechs.control import JointControl, JointMotion
 from hydromechs.errors import ScenarioError
-from hydromechs.gnc import JointControl, JointMotion
 from hydromechs.recording import Check, structured
 from hydromechs.scenario import ControllerSpec, ModelStart
 

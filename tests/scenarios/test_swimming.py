@@ -7,7 +7,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import library
-from hydromechs.gnc import Serpenoid
+from hydromechs.control import Serpenoid
 
 N, LENGTH, RADIUS = 10, 0.2, 0.05
 BENDS = [f"module{k}" for k in range(2, N + 1)]

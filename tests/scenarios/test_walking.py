@@ -14,8 +14,7 @@ import hydromechs as hm
 from hydromechs.contact import ground, ground_height, signed_distance, terrain
 from hydromechs.equations import kinematics
 from hydromechs.errors import UnreachableFoothold
-from hydromechs.gnc import Walk
-from hydromechs.gnc.walking import Course, Gait, Legs, Tripod, Wave
+from hydromechs.walking import Course, Gait, Legs, Tripod, Walk, Wave
 
 ROCK = ground.MATERIALS["rock"]
 FEET = [f"foot{k}" for k in range(1, 7)]

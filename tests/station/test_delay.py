@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import gnc
+from hydromechs import control
 from hydromechs.hydro import Current
 from hydromechs.model import State, added_mass, drag, joints
 from hydromechs.simulation import Beginning
@@ -181,14 +181,14 @@ class SpeedByLink(hm.Controller):
     period = 0.1
 
     def __init__(self):
-        self.inner = gnc.LqrSpeed(waypoints=[{"t": 0.0}], period=self.period)
+        self.inner = control.LqrSpeed(waypoints=[{"t": 0.0}], period=self.period)
 
     def start(self, simulation):
         self.inner.start(simulation)
         self.memory = np.zeros(12)
 
     def __call__(self, state):
-        self.inner.path, self.inner.memory = gnc.Waypoints([0.0], [self.memory[:6]]), self.memory[6:]
+        self.inner.path, self.inner.memory = control.Waypoints([0.0], [self.memory[:6]]), self.memory[6:]
         command = self.inner(state)
         self.memory = np.concatenate([self.memory[:6], self.inner.memory])
         return command
@@ -327,18 +327,18 @@ def test_telemetry_brings_back_a_ghost_that_diverged(plants):
 
 def test_advance_is_run_to_the_last_bit_with_signals_and_with_control_off(plants):
     """Of a controller that shows its reference, asked every other tick; and while it is off."""
-    path = gnc.FollowPath(
+    path = control.FollowPath(
         waypoints=[{"position": (0, 0, 0)}, {"t": 3.0, "position": (0.5, 0, 0)}], frequency=0.5, period=2 * TICK
     )
-    for control in (1.0, 0.0):
+    for switch in (1.0, 0.0):
         by_run, by_ticks = (hm.Simulation(plants["bluerov2_heavy_alpha5"], step=STEP, controller=path) for _ in range(2))
         for sim in (by_run, by_ticks):
-            sim.reset(dataclasses.replace(sim.state, control=control))
+            sim.reset(dataclasses.replace(sim.state, control=switch))
         for _ in range(5):
             advance(by_ticks, [], TICK)
         run = by_run.run(5 * TICK).state
         assert by_ticks.state == dataclasses.replace(run, books=())  # ticks record nothing
-        assert np.isfinite(by_ticks.state.signal).all() == bool(control)
+        assert np.isfinite(by_ticks.state.signal).all() == bool(switch)
 
 
 def test_telemetry_of_q_and_v_leaves_time_and_control_alone(plants):

@@ -8,17 +8,17 @@ import scipy.optimize
 
 import hydromechs as hm
 from hydromechs.actuation import Thruster, drives, ideal_curve
-from hydromechs.gnc import (
+from hydromechs.control import (
     CartesianMotion,
     ComputedTorque,
     JointControl,
     TaskPriority,
-    Together,
     damped_inverse,
     prioritised,
     reach_pose,
 )
 from hydromechs.model import added_mass, drag, joints
+from hydromechs.scenario import Together
 
 RNG = np.random.default_rng(5)
 
@@ -281,7 +281,8 @@ def test_a_mistyped_parameter_of_a_part_gets_its_name():
 @pytest.mark.parametrize("ends", ["part", "control off"])
 def test_targets_stand_still_when_no_one_leads_them(ends):
     """A servo's target moves on at its rate until the next call; where there is none, it must not run into the stop."""
-    from hydromechs.gnc import JointMotion, Together
+    from hydromechs.control import JointMotion
+    from hydromechs.scenario import Together
     from hydromechs.simulation import Event
 
     link = hm.Body(

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import sensors
 from hydromechs.actuation import drives
 from hydromechs.contact import Grip
-from hydromechs.gnc import CartesianMotion, GiveWay, Navigated, Together, sensors
+from hydromechs.control import CartesianMotion, GiveWay
 from hydromechs.model import joints
+from hydromechs.navigation import Navigated
+from hydromechs.scenario import Together
 from hydromechs.simulation import Measured
 from hydromechs.spatial import matrix_from_rpy
 

@@ -11,12 +11,13 @@ from rich.console import Console
 import hydromechs as hm
 from hydromechs.actuation import Thruster, ideal_curve
 from hydromechs.cli._run import print_summary
-from hydromechs.gnc import FollowPath, HoldPose, LqrFollowPath, LqrHoldPose, LqrSpeed, Together, loop_margins, servo_lqr
-from hydromechs.gnc._speed_control import AXES, linear_vehicle, speed_design
-from hydromechs.gnc._vehicle import Vehicle
+from hydromechs.control import FollowPath, HoldPose, LqrFollowPath, LqrHoldPose, LqrSpeed, loop_margins, servo_lqr
+from hydromechs.control._speed_control import AXES, linear_vehicle, speed_design
+from hydromechs.control._vehicle import Vehicle
 from hydromechs.hydro import Current
 from hydromechs.model import added_mass, drag, joints
 from hydromechs.recording import DESIGN, Summary
+from hydromechs.scenario import Together
 from hydromechs.station import LiveInputs, Pilot
 
 FRAMES = {

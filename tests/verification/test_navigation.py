@@ -9,9 +9,9 @@ import pytest
 import xarray
 
 import hydromechs as hm
-from hydromechs.gnc import ErrorStateFilter, FollowPath, Navigated, Navigation
-from hydromechs.gnc.navigation import log_of
-from hydromechs.gnc.sensors import DepthGauge, Dvl, Imu, JointEncoders, Noise, Reading, Usbl
+from hydromechs.control import FollowPath
+from hydromechs.navigation import ErrorStateFilter, Navigated, Navigation, log_of
+from hydromechs.sensors import DepthGauge, Dvl, Imu, JointEncoders, Noise, Reading, Usbl
 from hydromechs.spatial import quaternion_exp
 from hydromechs.studies import FULL_NAVIGATION, QUICK_NAVIGATION, measure_navigation
 from hydromechs.studies._navigation_study import FILTER, FLOOR, IMU, RATE, SENSORS, THRUSTERS, Flight, small_vehicle
@@ -41,7 +41,7 @@ def navigator(flight):
 
 def test_compiled_derivatives_are_differences(navigator):
     """F and H against central differences of the equations themselves, in floats."""
-    from hydromechs.gnc.navigation._equations import Believed, difference, moved, plus
+    from hydromechs.navigation._equations import Believed, difference, moved, plus
 
     rng = np.random.default_rng(3)
     x = np.concatenate([rng.normal(size=6), quaternion_exp(np.array([0.4, -0.9, 0.3])), 0.1 * rng.normal(size=9)])
@@ -87,7 +87,7 @@ def test_covariance_grows_as_that_of_many_runs(navigator):
         noisy = u + sigma * rng.standard_normal((n, 6))
         many = navigator._move([np.zeros((n, 18)), many, noisy, np.full(n, 1.0 / RATE)])[1]
         many[:, 10:16] += walk * rng.standard_normal((n, 6))
-    from hydromechs.gnc.navigation._equations import difference
+    from hydromechs.navigation._equations import difference
 
     found = np.cov(np.array([difference(y, m["x"][0])[:15] for y in many]).T)
     P = navigator.covariance(m)[:15, :15]

@@ -8,9 +8,9 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.contact import Grasp, LinearContact, Material, terrain
-from hydromechs.gnc import ErrorStateFilter, Navigated
-from hydromechs.gnc.navigation._equations import difference, moved
-from hydromechs.gnc.sensors import (
+from hydromechs.navigation import ErrorStateFilter, Navigated
+from hydromechs.navigation._equations import difference, moved
+from hydromechs.sensors import (
     Compass,
     ContactSwitch,
     DepthGauge,

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import hydromechs as hm
-from hydromechs.gnc import FollowPath
+from hydromechs.control import FollowPath
 from hydromechs.hydro import Current, Environment, FreeSurface, RegularWave, fluid_motion, wave_components
 
 

@@ -36,7 +36,7 @@ WHY = {
     "light": "looks only",
     "material": "looks only",
     "attach": "not read; write its bodies out",
-    "sensor": "put sensors of hydromechs.gnc on frames",
+    "sensor": "put sensors of hydromechs.sensors on frames",
     "size": "memory of another program",
     "skin": "looks only",
     "statistic": "looks only",

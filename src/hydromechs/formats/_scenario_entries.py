@@ -12,13 +12,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from hydromechs import hydro, lines
+from hydromechs import hydro, lines, sensors
 from hydromechs.actuation import ForceCurve, Thruster, drives, ideal_curve, linear_curve, motions, t200_curve
 from hydromechs.contact import DryFriction, Grasp, Grip, LinearContact, Material, NonlinearContact, terrain
-from hydromechs.gnc import ErrorStateFilter, Navigation, sensors
 from hydromechs.hybrid import ENGINES, SCHEMES, Filtered, Hybrid
 from hydromechs.integrators import METHODS, DormandPrince
 from hydromechs.model import Origin
+from hydromechs.navigation import ErrorStateFilter, Navigation
 from hydromechs.recording import STATISTICS, WARNING_KINDS, Check
 from hydromechs.scenario import (
     ComponentSpec,

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hydromechs import equations
-from hydromechs.gnc.sensors import Sensor
 from hydromechs.hydro import Current
 from hydromechs.integrators import Integrator, whole_steps
 from hydromechs.library import load_scenario, load_vehicle, names, plant_names
 from hydromechs.model import joints
 from hydromechs.scenario import Randomisation, Scenario
+from hydromechs.sensors import Sensor
 from hydromechs.simulation import Plant
 from hydromechs.values import Array, is_path, nearest, positive
 from hydromechs.worlds import Worlds

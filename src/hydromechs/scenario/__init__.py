@@ -2,13 +2,15 @@
 
 from ._assemble import ModelStart, WorldSettings, assemble, start_names
 from ._blame import owner_of
-from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
+from ._code import ComponentSpec, ControllerSpec
+from ._controllers import CONTROLLERS
 from ._judge import check_faults, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
 from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario, code_faults
 from ._slips import contact_warnings, scenario_slips
 from ._states import Checkpoints, SavedState
+from ._together import Together
 
 __all__ = [
     "CONTROLLERS",
@@ -22,6 +24,7 @@ __all__ = [
     "RunResult",
     "SavedState",
     "Scenario",
+    "Together",
     "WorldSettings",
     "assemble",
     "check_faults",

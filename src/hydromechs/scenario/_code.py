@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from hydromechs import gnc
 from hydromechs.errors import ScenarioError
 from hydromechs.model.code import COMPONENT, CONTROLLER, FUNCTION, CodeError, called, is_foreign, kind_of, named_code
 from hydromechs.model.component import Component
@@ -19,11 +18,9 @@ from hydromechs.simulation import Controller
 from hydromechs.values import Positive, positive
 
 from ._assemble import pairs
+from ._controllers import CONTROLLERS
 
-__all__ = ["CONTROLLERS", "ComponentSpec", "ControllerSpec"]
-
-CONTROLLERS = gnc.CONTROLLERS
-"""Controllers of the library by name."""
+__all__ = ["ComponentSpec", "ControllerSpec"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,8 @@ import numpy as np
 
 from hydromechs import __version__
 from hydromechs.errors import SimulationDiverged, SimulationInterrupted
-from hydromechs.gnc import Navigated
 from hydromechs.model import State
+from hydromechs.navigation import Navigated
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
 from hydromechs.simulation import Controller, Plant, Run, Simulation, run_warnings, sigterm_interrupts
 from hydromechs.values import positive

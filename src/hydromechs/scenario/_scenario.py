@@ -15,8 +15,6 @@ from hydromechs.actuation import JointDrive, Thruster
 from hydromechs.actuation.drives import Drive, Friction, Stops
 from hydromechs.actuation.motions import Motion
 from hydromechs.errors import CodeNotAllowed, FieldError, ScenarioError, words_of
-from hydromechs.gnc import Navigated, Navigation
-from hydromechs.gnc.sensors import Sensor
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
@@ -32,7 +30,9 @@ from hydromechs.model.code import (
     run_joint_code,
 )
 from hydromechs.model.component import Component
+from hydromechs.navigation import Navigated, Navigation
 from hydromechs.recording import WARNING_KINDS, Check, find_quantity, find_terms
+from hydromechs.sensors import Sensor
 from hydromechs.simulation import (
     Controller,
     Event,
@@ -48,7 +48,8 @@ from hydromechs.values import Bound, Positive, instances, nearest, number, posit
 
 from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults
 from ._blame import REFUSED, building_faults
-from ._code import CONTROLLERS, ComponentSpec, ControllerSpec
+from ._code import ComponentSpec, ControllerSpec
+from ._controllers import CONTROLLERS
 from ._judge import environment_faults, plant_faults, time_faults
 from ._randomisation import Randomisation, randomisation_faults
 from ._sensor_faults import sensor_faults
@@ -68,7 +69,7 @@ LISTS: dict[str, tuple[Any, str]] = {
     "tethers": (lines.Tether | lines.HangingLine, "tethers, as lines.Tether(...) or lines.HangingLine(...)"),
     "external": (str, "names of bodies"),
     "components": (Component | ComponentSpec, "components, or ComponentSpec(type=...)"),
-    "sensors": (Sensor, "sensors, as gnc.sensors.Imu(...)"),
+    "sensors": (Sensor, "sensors, as sensors.Imu(...)"),
     "events": (Event, "events, as Event(...)"),
     "checks": (Check, "checks, as Check(...)"),
     "expected_warnings": (str, "kinds of warnings"),

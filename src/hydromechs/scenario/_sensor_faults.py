@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydromechs.errors import words_of
-from hydromechs.gnc.navigation import vehicle_of
-from hydromechs.gnc.sensors import Tachometer, common_period, whole_periods
 from hydromechs.integrators import method_named, whole_steps
 from hydromechs.model import Fault, Model
+from hydromechs.navigation import vehicle_of
+from hydromechs.sensors import Tachometer, common_period, whole_periods
 from hydromechs.values import nearest
 
 from ._code import ControllerSpec

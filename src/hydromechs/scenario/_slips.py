@@ -9,9 +9,9 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.contact import Pair, unrepresented_contacts
-from hydromechs.gnc.sensors import Dvl
 from hydromechs.model import Body, Hydro, joints, limits_slip, turned_slip
 from hydromechs.model.code import named_joints
+from hydromechs.sensors import Dvl
 from hydromechs.simulation import below_the_bed
 
 if TYPE_CHECKING:

@@ -25,6 +25,8 @@ _LATER = {  # compile with CasADi and LLVM
     "Mode": "._modes",
     "Modes": "._modes",
     "Outside": "._outside",
+    "Pack": "._pack",
+    "check_free_in_world": "._free_root",
     "Plant": "._plant",
     "PlantPrograms": "._programs",
     "RolloutCost": "._rollout_cost",

@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs import contact, dynamics
 from hydromechs.actuation import JointDrive, drives
-from hydromechs.gnc import ToolLoop, ToolPath
+from hydromechs.control import ToolLoop, ToolPath
 from hydromechs.model import Model, State
 from hydromechs.simulation import Simulation
 from hydromechs.spatial import rpy_from_matrix

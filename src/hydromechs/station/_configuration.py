@@ -9,9 +9,9 @@ from typing import Any
 
 from hydromechs.errors import FieldError
 from hydromechs.files import read_text
-from hydromechs.gnc.sensors import common_period
 from hydromechs.hydro import Current, RegularWave
 from hydromechs.scenario import ControllerSpec, Scenario
+from hydromechs.sensors import common_period
 from hydromechs.simulation import Event
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import floats, nearest, number, positive, whole

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from hydromechs.actuation import Thruster
-from hydromechs.gnc import Pack, SpeedLoop, Vehicle, speeds_towards
+from hydromechs.control import SpeedLoop, Vehicle, speeds_towards
 from hydromechs.model import State
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.simulation import Controller, Pack, Simulation
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import floats, positive
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from hydromechs.errors import SimulationDiverged
-from hydromechs.gnc import Navigated
 from hydromechs.integrators import is_multiple
+from hydromechs.navigation import Navigated
 from hydromechs.recording import RunFolder, load_recording
 from hydromechs.scenario import Checkpoints, ControllerSpec, RunResult, Scenario, conclude_run, recording_attrs, run_scenario
 from hydromechs.simulation import LiveRun, Simulation

@@ -21,10 +21,9 @@ from scipy.special import chdtri
 import hydromechs as hm
 from hydromechs.actuation import Thruster, ideal_curve
 from hydromechs.contact import LinearContact, Material, terrain
-from hydromechs.gnc import ErrorStateFilter
-from hydromechs.gnc.navigation import Navigator
-from hydromechs.gnc.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Instruments, Noise, Reading, Sensor, Usbl, normals
 from hydromechs.model import State
+from hydromechs.navigation import ErrorStateFilter, Navigator
+from hydromechs.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Instruments, Noise, Reading, Sensor, Usbl, normals
 from hydromechs.simulation import Plant, components_of
 from hydromechs.sweeps import Engine, each
 from hydromechs.values import Array

@@ -12,9 +12,9 @@ import numpy as np
 from hydromechs import compiler
 from hydromechs.compiler import Compiled
 from hydromechs.contact.terrain import Terrain
-from hydromechs.gnc.sensors import InstrumentArray, Sensor
 from hydromechs.hydro import UniformFlow, WaveComponents, wave_components
 from hydromechs.integrators import Integrator, Point, is_multiple, rounding, slack, whole_steps
+from hydromechs.sensors import InstrumentArray, Sensor
 from hydromechs.simulation import (
     Beginning,
     CommandRanges,

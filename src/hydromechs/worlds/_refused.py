@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.gnc.sensors import JointEncoders
 from hydromechs.integrators import FixedStep
 from hydromechs.scenario import ControllerSpec, Scenario
+from hydromechs.sensors import JointEncoders
 from hydromechs.simulation import TracedController
 
 from ._source import Source

@@ -22,10 +22,10 @@ from hydromechs import equations
 from hydromechs.contact.terrain import Terrain
 from hydromechs.equations import Dynamics
 from hydromechs.errors import FieldError
-from hydromechs.gnc.sensors import Sensor
 from hydromechs.integrators import Integrator, method_named
 from hydromechs.model import Model, State
 from hydromechs.scenario import Scenario
+from hydromechs.sensors import Sensor
 from hydromechs.simulation import Plant, TracedController, check_time
 from hydromechs.values import nearest, positive, whole
 

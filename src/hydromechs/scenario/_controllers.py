@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from hydromechs.control import (
+    CarryLoad,
+    CartesianMotion,
+    ComputedTorque,
+    FollowPath,
+    HoldPose,
+    JointControl,
+    JointMotion,
+    LqrFollowPath,
+    LqrHoldPose,
+    LqrSpeed,
+    Serpenoid,
+    TaskPriority,
+)
 from hydromechs.simulation import Controller
+from hydromechs.walking import AlternatingSupport, ArticulatedDrive, Walk
 
-from ._carry import CarryLoad
-from ._cartesian import CartesianMotion
-from ._joint_control import ComputedTorque, JointControl
-from ._pose_control import FollowPath, HoldPose
-from ._reference import JointMotion
-from ._serpenoid import Serpenoid
-from ._speed_control import LqrSpeed
-from ._speed_path import LqrFollowPath, LqrHoldPose
-from ._task_priority import TaskPriority
 from ._together import Together
-from .walking import AlternatingSupport, ArticulatedDrive, Walk
 
 __all__ = ["CONTROLLERS"]
 

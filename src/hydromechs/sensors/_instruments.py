@@ -18,10 +18,9 @@ from hydromechs.equations import identity_of
 from hydromechs.hydro import UniformFlow
 from hydromechs.integrators import is_multiple, rounding, whole_steps
 from hydromechs.model import State
-from hydromechs.simulation import Plant
+from hydromechs.simulation import Pack, Plant
 from hydromechs.values import Array, Scalar
 
-from .._pack import Pack
 from ._instant import Before, Instant, terrain_of
 from ._noise import PERFECT, Noise
 from ._sensor import Mounted, Sensor

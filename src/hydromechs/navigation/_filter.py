@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from hydromechs.model import Model
+from hydromechs.sensors import Sensor
 from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 
-from ..sensors import Sensor
 from ._log import Track, run_on
 from ._navigator import Navigator
 

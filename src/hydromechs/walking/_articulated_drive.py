@@ -11,12 +11,10 @@ import numpy as np
 from hydromechs.dynamics import kinematics
 from hydromechs.errors import FieldError, UnreachableFoothold
 from hydromechs.model import Model, State, joints
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.simulation import Controller, Pack, Simulation, check_free_in_world
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rotation_between
 from hydromechs.values import Array, not_negative, positive
 
-from .._free_root import check_free_in_world
-from .._pack import Pack
 from ._course import Course
 from ._drives import JointServos
 from ._ground import Ground

@@ -10,12 +10,10 @@ import numpy as np
 
 from hydromechs.errors import FieldError, UnreachableFoothold
 from hydromechs.model import State, joints
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.simulation import Controller, Pack, Simulation, check_free_in_world
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import Array, nearest, not_negative, number, positive
 
-from .._free_root import check_free_in_world
-from .._pack import Pack
 from ._course import Course
 from ._drives import JointServos, smooth
 from ._gait import GAITS, Gait

@@ -60,7 +60,7 @@ class Together(Controller):
             whole_steps(part.controller.period, self.period, "period of a part")
 
     def _part(self, k: int, given: Controller | Mapping[str, Any]) -> Part:
-        from ._registry import CONTROLLERS  # which has this class, too
+        from ._controllers import CONTROLLERS  # which has this class, too
 
         if isinstance(given, Controller):
             return Part(given, "", -np.inf, np.inf)

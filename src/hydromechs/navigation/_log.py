@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hydromechs.model import Model
+from hydromechs.sensors import Reading, Sensor
 from hydromechs.values import Array, nearest
-
-from ..sensors import Reading, Sensor
 
 if TYPE_CHECKING:
     import xarray
@@ -83,7 +82,7 @@ def log_of(recording: xarray.Dataset, model: Model, sensors: Sequence[Sensor]) -
         sensors: The sensors.
     """
     if "signal" not in recording:
-        raise KeyError("the recording has no signals; run it with hydromechs.gnc.Navigated as its controller")
+        raise KeyError("the recording has no signals; run it with hydromechs.navigation.Navigated as its controller")
     times, out = recording["time"].values, {}
     for s in sensors:
         names = [f"{s.name}.{c.label}" for c in s.channels(model)]

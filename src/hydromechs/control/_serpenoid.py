@@ -10,11 +10,10 @@ import numpy as np
 from hydromechs.equations import kinematics
 from hydromechs.errors import FieldError
 from hydromechs.model import State, joints
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.simulation import Controller, Simulation, check_free_in_world
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import Array, finite, not_negative, positive
 
-from ._free_root import check_free_in_world
 from ._reference import Servos
 
 __all__ = ["Serpenoid"]

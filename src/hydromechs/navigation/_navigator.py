@@ -11,12 +11,11 @@ from scipy.special import chdtri
 from hydromechs import dynamics
 from hydromechs.compiler import Compiled, Program, Recipe, jacobian_program, trace
 from hydromechs.model import Model, State, joints
+from hydromechs.sensors import Aid, Imu, Noise, Reading, Sensor
+from hydromechs.simulation import Pack, check_free_in_world
 from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array, Scalar
 
-from .._free_root import check_free_in_world
-from .._pack import Pack
-from ..sensors import Aid, Imu, Noise, Reading, Sensor
 from ._equations import ERRORS, STATES, Believed, difference, moved, of_body, plus
 
 if TYPE_CHECKING:

@@ -11,13 +11,24 @@ import numpy as np
 from hydromechs.contact.terrain import Terrain
 from hydromechs.integrators import is_multiple
 from hydromechs.model import State
-from hydromechs.simulation import Controller, Measured, Simulation
+from hydromechs.sensors import (
+    Aid,
+    Imu,
+    Instruments,
+    JointEncoders,
+    Mounted,
+    Reading,
+    Sensor,
+    common_period,
+    normals,
+    whole_periods,
+)
+from hydromechs.simulation import Controller, Measured, Pack, Simulation
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
-from ._pack import Pack
-from .navigation import Estimate, Navigation, Navigator
-from .sensors import Aid, Imu, Instruments, JointEncoders, Mounted, Reading, Sensor, common_period, normals, whole_periods
+from ._filter import Navigation
+from ._navigator import Estimate, Navigator
 
 __all__ = ["Navigated"]
 

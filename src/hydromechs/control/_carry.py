@@ -11,11 +11,10 @@ from hydromechs import compiler, contact, dynamics
 from hydromechs.actuation import JointDrive, drives
 from hydromechs.equations import inverse_dynamics
 from hydromechs.model import Model, State, joints
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.simulation import Controller, Simulation, check_free_in_world
 from hydromechs.spatial import cross, ldl, quaternion_matrix
 from hydromechs.values import Array, Scalar, positive
 
-from ._free_root import check_free_in_world
 from ._pose_control import POSE, pose_error, pose_waypoints
 
 __all__ = ["CarryLoad"]

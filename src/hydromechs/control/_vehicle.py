@@ -9,9 +9,7 @@ import numpy as np
 
 from hydromechs.actuation import Allocator, Thruster, allocation_matrix
 from hydromechs.model import Model, joints
-from hydromechs.simulation import Simulation
-
-from ._free_root import check_free_in_world
+from hydromechs.simulation import Simulation, check_free_in_world
 
 __all__ = ["Push", "Vehicle", "pose_notes"]
 
