@@ -17,7 +17,7 @@ FAST_TESTS = $(wildcard \
 	tests/verification/test_thrusters.py tests/verification/test_energy_audit.py tests/scenarios/test_recording.py \
 	tests/cli/test_run_folders.py tests/cli/test_compare.py)
 
-.PHONY: demo train check test test-mesh style lint docs notebooks docs-tables docs-times crosscheck dist try-wheel clean
+.PHONY: demo train check test test-mesh style lint docs notebooks docs-tables docs-times evidence crosscheck dist try-wheel clean
 
 demo: $(VENV)/run
 	$(BIN)/hydromechs demo
@@ -63,6 +63,10 @@ docs-tables: $(VENV)/dev
 # Measures the times anew first, some three minutes on a machine that does nothing else; add gpu where there is one.
 docs-times: $(VENV)/dev
 	$(BIN)/python docs/make_tables.py --measure dynamics papers
+
+# All long studies, some hours, on one page: evidence/evidence.md.
+evidence: $(VENV)/dev
+	$(BIN)/python -m benchmarks evidence
 
 crosscheck: $(VENV)/dev
 	$(BIN)/hydromechs crosscheck --trees 1000

@@ -14,18 +14,20 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for benchmarks
 from doc_tables import DATA, DOCS, TABLES
 
 COMMANDS = {
-    "dynamics": ("bench", "dynamics", "--json"),
-    "gpu": ("bench", "gpu", "--json"),
-    "hybrid": ("study", "hybrid", "--json"),
-    "missions": ("study", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
-    "navigation": ("study", "navigation", "--json"),
-    "papers": ("papers", "--json"),
-    "stiffness": ("study", "stiffness", "--json", "--out", str(DOCS / "pictures" / "stiffness.png")),
-    "trees": ("bench", "trees", "--json"),
+    "dynamics": ("hydromechs.cli", "bench", "dynamics", "--json"),
+    "gpu": ("hydromechs.cli", "bench", "gpu", "--json"),
+    "hybrid": ("benchmarks", "hybrid", "--json"),
+    "missions": ("benchmarks", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
+    "navigation": ("benchmarks", "navigation", "--json"),
+    "papers": ("hydromechs.cli", "papers", "--json"),
+    "stiffness": ("benchmarks", "stiffness", "--json", "--out", str(DOCS / "pictures" / "stiffness.png")),
+    "trees": ("hydromechs.cli", "bench", "trees", "--json"),
 }
 """Commands whose reports are kept in docs/data, because they take long or measure times."""
 BLOCK = re.compile(r"(?P<head><!-- table: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(?P<foot><!-- end -->)", re.DOTALL)
@@ -44,8 +46,9 @@ def renewed(text: str) -> str:
 
 def measure(name: str) -> None:
     """Run a command and keep its report."""
-    script = "from hydromechs.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", script, *COMMANDS[name]], check=True, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", *COMMANDS[name]], cwd=DOCS.parent, check=True, stdout=subprocess.PIPE, text=True
+    )
     data = json.loads(done.stdout)
     data.pop("counts", None)  # those are made anew
     DATA.mkdir(exist_ok=True)

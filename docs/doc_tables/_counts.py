@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cache
 
-from hydromechs import studies
+from hydromechs import bench
 
 from ._common import pair, table
 
@@ -13,12 +13,12 @@ __all__ = ["TABLES", "comparisons"]
 
 
 @cache
-def comparisons() -> tuple[studies.Comparison, ...]:
+def comparisons() -> tuple[bench.Comparison, ...]:
     """Our counts beside the papers'."""
-    return tuple(studies.compare_with_papers())
+    return tuple(bench.compare_with_papers())
 
 
-def _beside(found: Iterable[studies.Comparison]) -> str:
+def _beside(found: Iterable[bench.Comparison]) -> str:
     heads = ("what", "where", "papers", "ours", "ours / papers")
     rows = [(c.what, c.source, pair(c.papers), pair(c.ours), ", ".join(f"{x:.2f}" for x in c.ratio or ())) for c in found]
     return table(heads, rows)
@@ -69,14 +69,14 @@ def counts_star_steps() -> str:
 
 def counts_star_sizes() -> str:
     """Composite against articulated bodies."""
-    rows = [(c.joints, pair(c.composite), pair(c.articulated)) for c in studies.star_counts()]
+    rows = [(c.joints, pair(c.composite), pair(c.articulated)) for c in bench.star_counts()]
     return table(("N", "composite bodies", "articulated bodies"), rows)
 
 
 def counts_closed_form() -> str:
     """Closed form against articulated bodies."""
     heads = ("model", "`forward_dynamics`", "`closed_form_dynamics`", "`coriolis_matrix`", "`coriolis_matrix_lagrange`")
-    return table(heads, [(c.model, *map(pair, c[1:])) for c in studies.closed_form_counts()])
+    return table(heads, [(c.model, *map(pair, c[1:])) for c in bench.closed_form_counts()])
 
 
 def counts_decoupled() -> str:

@@ -6,7 +6,7 @@ from math import degrees
 from statistics import fmean, stdev
 from typing import Any
 
-from hydromechs import studies
+from benchmarks import published_vehicles as vehicles
 
 from ._common import report, row, table, where
 
@@ -225,7 +225,7 @@ def published_vehicles() -> str:
     """Single vehicles, published and found."""
     rows = [
         (r.vehicle, r.quantity, f"{r.published:.4g} {r.unit}".rstrip(" –"), f"{r.found:.4g}", f"{r.kind}: {r.source}")
-        for r in studies.published_vehicles()
+        for r in vehicles.published_vehicles()
     ]
     return table(("vehicle", "quantity", "published", "found here", "where from"), rows)
 

@@ -5,7 +5,7 @@ python docs/pictures/make_block_methods.py
 
 from pathlib import Path
 
-from hydromechs.studies._block_study import BENCHMARK, arms, measure_blocks, plot_blocks, time_to
+from hydromechs.bench._blocks import BENCHMARK, arms, measure_blocks, plot_blocks, time_to
 
 
 def main() -> None:

@@ -31,7 +31,8 @@ TOPICS = {
     "viewer": ("Viewer and operator station", ("viewer", "station")),
     "compiler": ("Compiler", ("compiler",)),
     "sweeps": ("Sweeps", ("sweeps",)),
-    "studies": ("Studies", ("studies", "studies.peers")),
+    "identification": ("Identification and validation", ("identification", "identification.validation")),
+    "bench": ("Benchmarks", ("bench", "bench.peers")),
     "errors": ("Errors", ("errors",)),
 }
 """Title and modules of each topic; the order is that of the pages."""

@@ -81,7 +81,7 @@ _LATER = {
     "Worlds": ".worlds",
     "rollout": ".worlds",
     "trim": ".simulation",
-    "identify": ".studies.fitting",
+    "identify": ".identification",
     # what acts on a mechanism
     "Action": ".model.component",
     "Component": ".model.component",
@@ -214,6 +214,7 @@ __all__ = [
 
 _PACKAGES = (
     "actuation",
+    "bench",
     "bridges",
     "compiler",
     "contact",
@@ -223,6 +224,7 @@ _PACKAGES = (
     "formats",
     "hybrid",
     "hydro",
+    "identification",
     "integrators",
     "learning",
     "library",
@@ -236,7 +238,6 @@ _PACKAGES = (
     "simulation",
     "spatial",
     "station",
-    "studies",
     "sweeps",
     "viewer",
     "walking",

@@ -8,10 +8,7 @@ import pytest
 from hydromechs.cli import main
 
 
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
-
+def _command(main, monkeypatch, capsys):
     def command(*arguments, columns=400):
         monkeypatch.setenv("COLUMNS", str(columns))
         monkeypatch.setattr(sys, "argv", ["hydromechs", *map(str, arguments)])
@@ -20,6 +17,20 @@ def run(monkeypatch, capsys):
         return end.value.code or 0, *capsys.readouterr()
 
     return command
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run `hydromechs` with arguments on a wide terminal: status, stdout, stderr."""
+    return _command(main, monkeypatch, capsys)
+
+
+@pytest.fixture
+def study(monkeypatch, capsys):
+    """Run `python -m benchmarks` with arguments on a wide terminal: status, stdout, stderr."""
+    from benchmarks.__main__ import main
+
+    return _command(main, monkeypatch, capsys)
 
 
 BUOY = """

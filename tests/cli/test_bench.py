@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs.bench import _dynamics as _bench
 from hydromechs.library import random_tree
-from hydromechs.studies import _bench as _bench
 
 OURS = {
     "ours_one_lane",

@@ -181,13 +181,13 @@ def test_crosscheck_passes(run):
     assert all(code in out for code in ("DART", "Pinocchio", "MuJoCo")) and "NO" not in out
 
 
-def test_backends_compares_machine_code(run, monkeypatch, tmp_path):
+def test_backends_compares_machine_code(study, monkeypatch, tmp_path):
     """One small tree through lanes, threads and C; the whole comparison is the command itself."""
-    from hydromechs.studies import _backends as _backends
+    from benchmarks import backends as _backends
 
     monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
     monkeypatch.setattr(_backends.library, "names", lambda: ())
-    status, out, _ = run("backends", "--trees", "1", "--seed", "5")
+    status, out, _ = study("backends", "--trees", "1", "--seed", "5")
     assert status == 0
     for backend in ("1 lane", "4 lanes", "8 lanes, 2 threads"):
         assert backend in out

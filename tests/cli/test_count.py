@@ -5,8 +5,8 @@ import json
 import pytest
 
 import hydromechs as hm
+from hydromechs.bench import _count
 from hydromechs.library import serial_chain
-from hydromechs.studies import _count as _count
 
 
 @pytest.fixture(scope="module")

@@ -6,17 +6,17 @@ import re
 import numpy as np
 import pytest
 import xarray
+from benchmarks.mission_flights import MISSIONS
+from benchmarks.mission_study import angles
 
 import hydromechs as hm
-from hydromechs.studies import MISSIONS
-from hydromechs.studies._mission_study import angles
 
 pytest.importorskip("mujoco", reason="the engine MuJoCo is an extra: pip install 'hydromechs[mujoco]'")
 SHORT = ("--missions", "crash", "--engines", "mujoco", "--duration", "0.4")
 
 
-def test_the_missions_are_flown_compared_and_drawn(run, tmp_path):
-    status, out, _ = run("study", "missions", *SHORT, "--seeds", "1", "--out", tmp_path)
+def test_the_missions_are_flown_compared_and_drawn(study, tmp_path):
+    status, out, _ = study("missions", *SHORT, "--seeds", "1", "--out", tmp_path)
     assert status == 1  # the crash is not reached
     assert "crash in mujoco: it stops turning: ended before" in out
     saved = json.loads((tmp_path / "missions.json").read_text())
@@ -30,8 +30,8 @@ def test_the_missions_are_flown_compared_and_drawn(run, tmp_path):
     assert all((tmp_path / name).stat().st_size > 10_000 for name in saved["pictures"])
 
 
-def test_the_missions_are_timed_in_each_engine(run):
-    status, out, _ = run("bench", "missions", "--missions", "crash", "--engines", "mujoco", "--duration", "0.1")
+def test_the_missions_are_timed_in_each_engine(study):
+    status, out, _ = study("speed", "--missions", "crash", "--engines", "mujoco", "--duration", "0.1")
     assert status == 0 and "≥ 20" in out and "not judged in a quick run" in out
     factors = {
         name: [float(x) for x in re.findall(rf"{name} +([\d.]+) +([\d.]+)", out)[0]] for name in ("hydromechs", "mujoco")
@@ -39,10 +39,10 @@ def test_the_missions_are_timed_in_each_engine(run):
     assert all(x > 0.0 for pair in factors.values() for x in pair)
 
 
-def test_a_wrong_mission_or_engine_lists_what_there_is(run):
-    status, _, err = run("study", "missions", "--missions", "crush")
+def test_a_wrong_mission_or_engine_lists_what_there_is(study):
+    status, _, err = study("missions", "--missions", "crush")
     assert status == 1 and "no mission 'crush'" in err and "crash" in err
-    status, _, err = run("bench", "missions", "--missions", "crash", "--engines", "havok")
+    status, _, err = study("speed", "--missions", "crash", "--engines", "havok")
     assert status == 1 and "no engine 'havok'; there are mujoco, dart, bullet" in err
     assert set(MISSIONS) <= set(hm.library.scenario_names())
 

@@ -4,9 +4,9 @@ import json
 import math
 
 import pytest
+from benchmarks import stiffness_study as study
 
 import hydromechs as hm
-from hydromechs.studies import _stiffness_study as study
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +30,12 @@ def test_stiffer_contacts_need_shorter_steps(report):
     assert min(soft["factor"], hard["factor"]) > 0.0
 
 
-def test_the_command_prints_and_draws(run, report, tmp_path, monkeypatch):
+def test_the_command_prints_and_draws(study, report, tmp_path, monkeypatch):
     monkeypatch.setattr(study, "measure_stiffness", lambda cases, progress: report)
-    status, out, _ = run("study", "stiffness", "--quick", "--out", tmp_path / "x.png")
+    status, out, _ = study("stiffness", "--quick", "--out", tmp_path / "x.png")
     assert status == 0 and "waav_step" in out and "1e+07" in out
     assert (tmp_path / "x.png").stat().st_size > 10_000
     lost = {**report, "rows": [{"stiffness": 1e9, "method": "rk4", "step": None, "factor": None, "residual": None}]}
     monkeypatch.setattr(study, "measure_stiffness", lambda cases, progress: lost)
-    assert "no step will do" in run("study", "stiffness", "--quick")[1]
-    assert json.loads(run("study", "stiffness", "--json")[1])["rows"][0]["factor"] is None
+    assert "no step will do" in study("stiffness", "--quick")[1]
+    assert json.loads(study("stiffness", "--json")[1])["rows"][0]["factor"] is None

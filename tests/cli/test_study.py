@@ -5,12 +5,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+from benchmarks import decoupled as _study
+from benchmarks import file_study as _file_study
+from benchmarks import hybrid_study
 
 import hydromechs as hm
-from hydromechs.studies import Comparison, _file_study
-from hydromechs.studies import _decoupled as _study
-from hydromechs.studies import _papers as _papers
-from hydromechs.studies._block_study import Runner
+from hydromechs.bench import Comparison, _papers
+from hydromechs.bench._blocks import Runner
 
 
 @pytest.fixture(scope="module")
@@ -59,13 +60,13 @@ def test_picture_is_drawn(report, tmp_path):
     assert _study.plot_decoupled(report, tmp_path / "decoupled.png").stat().st_size > 10_000
 
 
-def test_command(run, report, tmp_path, monkeypatch):
+def test_command(study, report, tmp_path, monkeypatch):
     monkeypatch.setattr(_study, "measure_decoupled", lambda cases: report)
-    status, out, err = run("study", "decoupled", "--quick", "--out", str(tmp_path / "x.png"))
+    status, out, err = study("decoupled", "--quick", "--out", str(tmp_path / "x.png"))
     assert (status, err) == (0, "")
     assert "Vehicle floats freely: tool [mm]" in out and "47.5" in out
     assert (tmp_path / "x.png").exists()
-    status, out, _ = run("study", "decoupled", "--quick", "--json")
+    status, out, _ = study("decoupled", "--quick", "--json")
     assert json.loads(out)["ratios"] == [5.0, 47.5]
 
 
@@ -100,8 +101,8 @@ def test_the_block_study_can_run_each_kind_of_method(name):
 def hybrid_report():
     """The ball alone, in the first engine that is installed."""
     pytest.importorskip("mujoco", reason="the engine MuJoCo is an extra: pip install 'hydromechs[mujoco]'")
-    few = hm.studies.QUICK_HYBRID._replace(models=(), engines=("mujoco",))
-    return hm.studies.measure_hybrid(few)
+    few = hybrid_study.QUICK_HYBRID._replace(models=(), engines=("mujoco",))
+    return hybrid_study.measure_hybrid(few)
 
 
 def test_the_hybrid_study_finds_what_the_paper_says(hybrid_report):
@@ -116,16 +117,16 @@ def test_the_hybrid_study_finds_what_the_paper_says(hybrid_report):
     assert runs["causal"]["until"] == pytest.approx(runs["causal"]["foretold"], abs=0.015)
 
 
-def test_the_hybrid_study_is_printed_and_drawn(hybrid_report, run, tmp_path, monkeypatch):
-    monkeypatch.setattr("hydromechs.studies._hybrid_study.measure_hybrid", lambda cases: hybrid_report)
-    status, out, err = run("study", "hybrid", "--quick", "--out", tmp_path / "hybrid.png")
+def test_the_hybrid_study_is_printed_and_drawn(hybrid_report, study, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.hybrid_study.measure_hybrid", lambda cases: hybrid_report)
+    status, out, err = study("hybrid", "--quick", "--out", tmp_path / "hybrid.png")
     assert (status, err) == (0, "")
     assert "Lemma 1" in out and "causal" in out
     assert (tmp_path / "hybrid.png").stat().st_size > 10_000
 
 
-def test_changed_files_are_tried_in_processes_of_their_own(run, tmp_path):
-    status, out, err = run("study", "files", "--count", "4", "--seed", "3", "--processes", "1", "--out", tmp_path / "failed")
+def test_changed_files_are_tried_in_processes_of_their_own(study, tmp_path):
+    status, out, err = study("files", "--count", "4", "--seed", "3", "--processes", "1", "--out", tmp_path / "failed")
     assert (status, err) == (0, "")
     assert "4 changed files" in out and "refused when read" in out
     assert not (tmp_path / "failed").exists()
@@ -142,8 +143,8 @@ def test_a_file_that_fails_is_kept(monkeypatch, tmp_path):
     assert file.with_suffix(".txt").read_text().endswith("TypeError: what")
 
 
-def test_the_navigation_study_is_printed_and_drawn(run, tmp_path):
-    status, out, _ = run("study", "navigation", "--quick", "--seeds", 2, "--out", tmp_path / "found")
+def test_the_navigation_study_is_printed_and_drawn(study, tmp_path):
+    status, out, _ = study("navigation", "--quick", "--seeds", 2, "--out", tmp_path / "found")
     assert status == 0 and "accelerometer bias" in out and "2 s without DVL" in out and "95 % bounds" in out
     assert (tmp_path / "found" / "navigation.png").stat().st_size > 10_000
     report = json.loads((tmp_path / "found" / "navigation.json").read_text())

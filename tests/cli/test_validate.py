@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import yaml
 
-from hydromechs.studies import validation
-from hydromechs.studies.validation._shared_work import in_processes
-from hydromechs.studies.validation._validate import _fold
+from hydromechs.identification import validation
+from hydromechs.identification.validation._shared_work import in_processes
+from hydromechs.identification.validation._validate import _fold
 
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 

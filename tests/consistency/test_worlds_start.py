@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import identification
 from hydromechs.actuation import ExternalWrench, drives
 from hydromechs.hydro import Current, RegularWave, UniformFlow
 from hydromechs.model import joints
 from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.sensors import DepthGauge
-from hydromechs.studies import fitting
 from hydromechs.sweeps import Choices, Parameter, Result, Study
 from hydromechs.sweeps._runner import Runner, Task
 
@@ -146,7 +146,7 @@ def test_an_added_current_carries_waves(scenario):
 
 def test_a_current_that_is_sought_carries_waves(scenario):
     """Inputs of an identification are those of a plant that has the current."""
-    still, there = fitting.CurrentOf(), scenario.plant
+    still, there = identification.CurrentOf(), scenario.plant
     data, _ = there.data(UniformFlow(there.environment, 0), 0.0, {})
     inputs = np.concatenate([np.zeros(there.layout.size - len(data)), data])
     values = still.values(np.array([0.3, 0.0]))

@@ -7,10 +7,10 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import dynamics
+from hydromechs.bench.peers._pinocchio import PinocchioPeer
 from hydromechs.equations import balance
 from hydromechs.library import serial_chain, star
 from hydromechs.spatial import Path, Turn
-from hydromechs.studies.peers._pinocchio import PinocchioPeer
 
 TOLERANCE = 1e-8
 """Relative to the largest acceleration, as the issue asks; the arms here are not singular."""

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs.bench._crosscheck import TOLERANCE, compare_dry, compare_with_added_mass
 from hydromechs.hybrid import placement_pose
-from hydromechs.studies._crosscheck import TOLERANCE, compare_dry, compare_with_added_mass
 
 SAMPLE = 40
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.robot_study import ROBOTS
 
 import hydromechs as hm
 from hydromechs.formats import convert_file, import_file, loads_robot
 from hydromechs.model import Origin, added_mass, drag, joints
-from hydromechs.studies._robot_study import ROBOTS
 
 VEHICLE = (ROBOTS / "vehicle.dm").read_text(encoding="utf-8")
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.mujoco_reading import mujoco_difference
+from benchmarks.robot_study import ROBOTS
 
 import hydromechs as hm
 from hydromechs.actuation import JointDrive, JointRotor, JointSpring
 from hydromechs.formats import ImportOptions, convert_file, loads_robot
 from hydromechs.spatial import tensor_matrix
-from hydromechs.studies._mujoco_reading import mujoco_difference
-from hydromechs.studies._robot_study import ROBOTS
 
 WALKER = (ROBOTS / "walker.xml").read_text(encoding="utf-8")
 LOOSE = (ROBOTS / "loose.xml").read_text(encoding="utf-8")

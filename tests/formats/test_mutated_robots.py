@@ -1,12 +1,12 @@
 """Robot descriptions with random changes give a model or an error of ours with lines, never another error.
 
-306 files here; `hydromechs study files --robots` tries as many as one likes.
+306 files here; `python -m benchmarks files --robots` tries as many as one likes.
 """
 
 import pytest
+from benchmarks.robot_study import ROBOTS, robot_mutant, try_robot
 
 import hydromechs as hm
-from hydromechs.studies._robot_study import ROBOTS, robot_mutant, try_robot
 
 BASES = sorted(ROBOTS.iterdir())
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from benchmarks.mutations import flow_yaml
 
 from hydromechs import contact, hydro, library
 from hydromechs.actuation import drives
@@ -28,7 +29,6 @@ from hydromechs.recording import Check, find_quantity, find_terms
 from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario, assemble
 from hydromechs.simulation import Event
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
-from hydromechs.studies._mutations import flow_yaml
 
 RICH = (Path(__file__).parent / "scenario_rich.yaml").read_text()
 SHIPPED = files("hydromechs.formats") / "scenario.schema.json"

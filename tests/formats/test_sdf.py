@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.robot_study import ROBOTS
 
 import hydromechs as hm
 from hydromechs.actuation import Thruster
 from hydromechs.formats import dumps_robot, import_file, loads_robot
-from hydromechs.studies._robot_study import ROBOTS
 
 INERTIA = "<inertia><ixx>0.4</ixx><ixy>0.02</ixy><ixz>-0.01</ixz><iyy>0.5</iyy><iyz>0.03</iyz><izz>0.6</izz></inertia>"
 ADDED = """<fluid_added_mass><xx>5</xx><xy>0.3</xy><xz>0.1</xz><xp>0.05</xp><xq>0.2</xq><xr>-0.1</xr>
@@ -22,7 +22,7 @@ ROV = (ROBOTS / "rov.sdf").read_text(encoding="utf-8")
 def test_accelerations_with_added_mass_are_those_of_dart(tmp_path):
     """DART reads the links and joints itself; a pose with relative_to it does not know, so the poses are written out for it."""
     pytest.importorskip("dartpy")
-    from hydromechs.studies import IMPORT_TOLERANCE, measure_imports
+    from benchmarks.import_study import IMPORT_TOLERANCE, measure_imports
 
     text = ROV.replace(' relative_to="elbow_frame">0 0 0.3 0 0.4 0', ">0.45 0.2 0.1 0.3 0.4 0.6").replace(
         ' relative_to="arm">0 0.5 0 0.2 0 0', ">0.5 0.6 0.2 0.2 0.1 0"

@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+from benchmarks.robot_study import ROBOTS
 
 import hydromechs as hm
 from hydromechs.actuation import JointDrive
 from hydromechs.formats import ImportOptions, convert_file, dumps_robot, import_file, loads_robot
-from hydromechs.studies._robot_study import ROBOTS
 
 ARM = (ROBOTS / "arm.urdf").read_text(encoding="utf-8")
 
@@ -61,7 +61,7 @@ def test_effort_and_velocity_limits_become_drives(arm):
 
 def test_accelerations_agree_with_pinocchios_own_reading(tmp_path):
     pytest.importorskip("pinocchio")
-    from hydromechs.studies import IMPORT_TOLERANCE, measure_imports
+    from benchmarks.import_study import IMPORT_TOLERANCE, measure_imports
 
     (tmp_path / "arm.urdf").write_text(ARM)
     fixed = ARM.replace('<link name="base">', '<link name="world"/><link name="base">').replace(

@@ -54,8 +54,21 @@ MAY_IMPORT = {
     "learning": {*SCENARIO, "formats", "library", "worlds", "viewer"},
     "station": {*SCENARIO, "worlds", "viewer"},
     "sweeps": {*SCENARIO, "formats", "library", "worlds"},
-    "studies": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station", "sweeps"},
-    "cli": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "station", "sweeps", "studies", "naval"},
+    "identification": {*SCENARIO, "formats", "library", "worlds", "viewer", "sweeps"},
+    "bench": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer"},
+    "cli": {
+        *SCENARIO,
+        "formats",
+        "bridges",
+        "library",
+        "worlds",
+        "viewer",
+        "station",
+        "sweeps",
+        "identification",
+        "bench",
+        "naval",
+    },
 }
 """DESIGN section 3: which packages a package may import, besides `EVERYONE` and itself."""
 

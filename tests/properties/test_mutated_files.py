@@ -1,6 +1,6 @@
 """Whatever happens to a model or scenario file: it is simulated, or refused with an error of ours, and nothing else.
 
-500 files here; `hydromechs study files` tries as many as one likes, those of the library too, with limits on time and memory.
+500 files here; `python -m benchmarks files` tries as many as one likes, those of the library too, with limits on time and memory.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from random import Random
 
 import pytest
 import yaml
-
-from hydromechs.studies import _file_study as study
-from hydromechs.studies import _mutations as mutations
+from benchmarks import file_study as study
+from benchmarks import mutations
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

@@ -17,11 +17,11 @@ from hydromechs.actuation.motions import recorded_file
 from hydromechs.cli._main import app
 from hydromechs.contact.ground import read_heights
 from hydromechs.formats import is_scenario_file, load_scenario_file, loads
+from hydromechs.identification import validation
 from hydromechs.model.code import code_fault
 from hydromechs.scenario import SavedState
 from hydromechs.simulation import load_state
 from hydromechs.station import RecordedInputs
-from hydromechs.studies import validation
 
 SECRET = "s3cr3t-of-root"
 TEXTS = {

@@ -11,8 +11,8 @@ from hydromechs import sweeps
 from hydromechs.cli import _show
 from hydromechs.cli._main import app
 from hydromechs.formats import load_file, load_scenario_file
+from hydromechs.identification import validation
 from hydromechs.recording import RunFolder
-from hydromechs.studies import validation
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 

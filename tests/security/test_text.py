@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from benchmarks import file_study as _file_study
 
 import hydromechs as hm
 from hydromechs import viewer
 from hydromechs.cli._pilot import catalog
 from hydromechs.recording import CheckResult, summarise
 from hydromechs.station import Station
-from hydromechs.studies import _file_study
 
 PAYLOAD = (
     "\"'><img src=x onerror=top[`pwned`]=1><iframe srcdoc='<script>top[`pwned`]=1</script>'></iframe></script></style>"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs.bench.peers import PinocchioPeer
 from hydromechs.formats import dumps, loads
 from hydromechs.library import random_tree
-from hydromechs.studies.peers import PinocchioPeer
 
 EPS = np.finfo(float).eps
 MASS, INERTIA, PITCH = 3.0, 0.02, 0.04

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import identification
 from hydromechs.actuation import JointMotion, motions
 from hydromechs.simulation import Plant
-from hydromechs.studies import fitting
 
 STEP = 0.02
 PAGE = Path(__file__).parents[2] / "docs" / "identification.md"
@@ -43,18 +43,18 @@ def plant():
 
 
 UNKNOWNS = (
-    fitting.Positive(name="hull.hydro.drag.0.linear", index=(4,), deviation=1.0),
-    fitting.Number(name="hull.hydro.volume", deviation=2e-3),
-    fitting.Number(name="hull.inertia.com", index=(0,), deviation=0.05),
-    fitting.JointOffset(joint="arm", deviation=0.1),
+    identification.Positive(name="hull.hydro.drag.0.linear", index=(4,), deviation=1.0),
+    identification.Number(name="hull.hydro.volume", deviation=2e-3),
+    identification.Number(name="hull.inertia.com", index=(0,), deviation=0.05),
+    identification.JointOffset(joint="arm", deviation=0.1),
 )
-IMU = fitting.Instrument(
+IMU = identification.Instrument(
     name="imu",
     body="hull",
     channels=(
-        fitting.Channel(quantity="pitch", deviation=2e-3, offset=0.01),
-        fitting.Channel(quantity="q", deviation=5e-3),
-        fitting.Channel(quantity="x", deviation=5e-3),
+        identification.Channel(quantity="pitch", deviation=2e-3, offset=0.01),
+        identification.Channel(quantity="q", deviation=5e-3),
+        identification.Channel(quantity="x", deviation=5e-3),
     ),
     turn=0.1,
     place=0.05,
@@ -72,9 +72,9 @@ def blank(k, motion):
     """A trial without samples."""
     now = motion.now(0.0)
     times = np.arange(0.0, 3.9, 0.05)
-    samples = {f"imu.{c.quantity}": fitting.Samples(times, np.zeros_like(times)) for c in IMU.channels}
+    samples = {f"imu.{c.quantity}": identification.Samples(times, np.zeros_like(times)) for c in IMU.channels}
     q = np.array([0.2 - 0.15 * k, now.position])
-    return fitting.Trial(
+    return identification.Trial(
         name=f"t{k}", start=0.0, end=3.95, q=q, v=np.array([0.0, now.velocity]), samples=samples, motions={"arm": motion}
     )
 
@@ -82,7 +82,7 @@ def blank(k, motion):
 @pytest.fixture(scope="module")
 def problem(plant):
     trials = [blank(k, arm_motion(k)) for k in range(2)]
-    return fitting.Problem(plant, trials, [IMU], UNKNOWNS, start=START, step=STEP)
+    return identification.Problem(plant, trials, [IMU], UNKNOWNS, start=START, step=STEP)
 
 
 def test_derivatives_agree_with_differences(problem):
@@ -127,13 +127,15 @@ def test_trajectories_are_those_of_a_simulation(plant, problem):
 @pytest.fixture(scope="module")
 def small(plant):
     """Short trials with coarse steps, and nothing that makes simulated signals bend at samples."""
-    imu = fitting.Instrument(name="imu", body="hull", channels=IMU.channels[:2], turn=0.1)
+    imu = identification.Instrument(name="imu", body="hull", channels=IMU.channels[:2], turn=0.1)
     trials = []
     for k in range(2):
         trial = blank(k, arm_motion(k))
-        samples = {name: fitting.Samples(s.times[:40], s.values[:40]) for name, s in trial.samples.items() if name != "imu.x"}
+        samples = {
+            name: identification.Samples(s.times[:40], s.values[:40]) for name, s in trial.samples.items() if name != "imu.x"
+        }
         trials.append(replace(trial, end=2.0, samples=samples))
-    return fitting.Problem(plant, trials, [imu], UNKNOWNS, start=START, step=0.05)
+    return identification.Problem(plant, trials, [imu], UNKNOWNS, start=START, step=0.05)
 
 
 def synthetic(problem, rng):
@@ -147,7 +149,7 @@ def synthetic(problem, rng):
         for c, name in enumerate(problem.outputs.names):
             mine = e.channel == c
             noise = rng.normal(size=mine.sum()) * problem.outputs.channels[c][1].deviation
-            samples[name] = fitting.Samples(e.times[mine], e.error[mine] + noise)  # of samples that are 0
+            samples[name] = identification.Samples(e.times[mine], e.error[mine] + noise)  # of samples that are 0
         trials.append(replace(trial, samples=samples))
     return truth, trials
 
@@ -159,7 +161,7 @@ def test_truth_is_within_the_error_bars(small):
         for _ in range(40):
             small.trials = clean
             truth, small.trials = synthetic(small, rng)
-            found = fitting.Identification(problem=small, solution=fitting.solve(small, most=25, gain=1e-6))
+            found = identification.Identification(problem=small, solution=identification.solve(small, most=25, gain=1e-6))
             assert found.converged
             off = np.abs(found.solution.at.shared - truth) / np.sqrt(np.diag(found.covariance))
             inside, total = inside + int((off < 1.96).sum()), total + len(off)
@@ -174,17 +176,19 @@ def test_truth_is_within_the_error_bars(small):
 def test_what_the_data_cannot_tell_is_named(plant):
     """The drag of a sway that hardly happens is not told by the data, and said so; that of pitch is."""
     unknowns = (
-        fitting.Positive(name="hull.hydro.drag.0.linear", index=(4,), deviation=0.5),
-        fitting.Positive(name="hull.inertia.mass", deviation=0.1),
-        fitting.Positive(name="hull.hydro.drag.0.linear", index=(1,), deviation=0.5),
+        identification.Positive(name="hull.hydro.drag.0.linear", index=(4,), deviation=0.5),
+        identification.Positive(name="hull.inertia.mass", deviation=0.1),
+        identification.Positive(name="hull.hydro.drag.0.linear", index=(1,), deviation=0.5),
     )
-    pitch = fitting.Instrument(name="imu", body="hull", channels=(fitting.Channel(quantity="pitch", deviation=2e-3),))
+    pitch = identification.Instrument(
+        name="imu", body="hull", channels=(identification.Channel(quantity="pitch", deviation=2e-3),)
+    )
     trial = blank(0, arm_motion(0))
     trial = replace(trial, samples={"imu.pitch": trial.samples["imu.pitch"]})
-    problem = fitting.Problem(plant, [trial], [pitch], unknowns, start=[0.0] * 4, step=STEP)
+    problem = identification.Problem(plant, [trial], [pitch], unknowns, start=[0.0] * 4, step=STEP)
     values, _ = problem.simulate(problem.guess, np.zeros((1, 0)), derivatives=False)
     times = np.arange(0.0, 3.9, STEP)
-    trial = replace(problem.trials[0], samples={"imu.pitch": fitting.Samples(times, values[: len(times), 0, 0])})
+    trial = replace(problem.trials[0], samples={"imu.pitch": identification.Samples(times, values[: len(times), 0, 0])})
     found = hm.identify(plant, [trial], [pitch], unknowns, step=STEP)
     assert found.converged and math.isclose(found.solution.cost, 0.0, abs_tol=1e-9)
     names = {f.name: f for f in found.found}
@@ -197,8 +201,8 @@ def test_what_the_data_cannot_tell_is_named(plant):
 def test_inertias_and_added_masses_stay_physical(plant):
     """Whatever the free coordinates are, tensors keep the triangle inequality and added masses are positive."""
     rng = np.random.default_rng(2)
-    inertia = fitting.InertiaOf(body="hull")
-    added = fitting.AddedMass(name="hull.hydro.added_mass.0.matrix", coupled=True)
+    inertia = identification.InertiaOf(body="hull")
+    added = identification.AddedMass(name="hull.hydro.added_mass.0.matrix", coupled=True)
     start = inertia.start(plant)
     mass, com, tensor = np.split(inertia.values(start), [1, 4])
     body = plant.model.bodies[0].inertia

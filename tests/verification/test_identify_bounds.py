@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.studies import fitting, validation
-from hydromechs.studies.fitting._normal import Normal
+from hydromechs import identification
+from hydromechs.identification import validation
+from hydromechs.identification._normal import Normal
 
-IMU = fitting.Instrument(name="imu", body="plate", channels=(fitting.Channel(quantity="pitch", deviation=2e-3),))
-LINEAR = fitting.Number(name="plate.hydro.drag.0.linear", index=(4,), value=0.05, deviation=10.0)
-QUADRATIC = fitting.Number(name="plate.hydro.drag.0.quadratic", index=(4,), value=0.2, deviation=10.0)
-TENSOR = fitting.Positive(name="plate.inertia.tensor", index=(1,), value=0.04, deviation=1.0)
+IMU = identification.Instrument(name="imu", body="plate", channels=(identification.Channel(quantity="pitch", deviation=2e-3),))
+LINEAR = identification.Number(name="plate.hydro.drag.0.linear", index=(4,), value=0.05, deviation=10.0)
+QUADRATIC = identification.Number(name="plate.hydro.drag.0.quadratic", index=(4,), value=0.2, deviation=10.0)
+TENSOR = identification.Positive(name="plate.inertia.tensor", index=(1,), value=0.04, deviation=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +34,8 @@ def trial(plant):
     """A decay, with noise."""
     run = hm.Simulation(plant, step=0.05, record=0.05, state=hm.State(q=np.array([0.6]), v=np.zeros(1))).run(3.0).recording
     pitch = run.q.values[:, 0] + 2e-3 * np.random.default_rng(0).normal(size=len(run.time))
-    samples = {"imu.pitch": fitting.Samples(run.time.values, pitch)}
-    return fitting.Trial(name="decay", start=0.0, end=3.0, q=np.array([0.58]), v=np.zeros(1), samples=samples)
+    samples = {"imu.pitch": identification.Samples(run.time.values, pitch)}
+    return identification.Trial(name="decay", start=0.0, end=3.0, q=np.array([0.58]), v=np.zeros(1), samples=samples)
 
 
 def identified(plant, trial, unknowns, **how):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.studies import fitting
-from hydromechs.studies.fitting import Number, Positive, Samples
+from hydromechs import identification
+from hydromechs.identification import Number, Positive, Samples
 
-IMU = fitting.Instrument(name="imu", body="plate", channels=(fitting.Channel(quantity="pitch", deviation=2e-3),))
+IMU = identification.Instrument(name="imu", body="plate", channels=(identification.Channel(quantity="pitch", deviation=2e-3),))
 DRAG = Positive(name="plate.hydro.drag.0.linear", index=(4,))
 MASS = Positive(name="plate.inertia.mass")
 TENSOR = Positive(name="plate.inertia.tensor", index=(1,))
@@ -34,7 +34,7 @@ def trial(plant):
     run = hm.Simulation(plant, step=0.05, record=0.05, state=hm.State(q=np.array([0.6]), v=np.zeros(1))).run(3.0).recording
     pitch = run.q.values[:, 0] + 2e-3 * np.random.default_rng(0).normal(size=len(run.time))
     samples = {"imu.pitch": Samples(run.time.values, pitch)}
-    return fitting.Trial(name="decay", start=0.0, end=3.0, q=np.array([0.6]), v=np.zeros(1), samples=samples)
+    return identification.Trial(name="decay", start=0.0, end=3.0, q=np.array([0.6]), v=np.zeros(1), samples=samples)
 
 
 def test_unknowns_that_trade_are_named_with_their_direction(plant, trial):
@@ -116,7 +116,9 @@ def test_other_things_that_make_no_sense_are_refused(plant, trial):
 
 def test_one_factor_on_several_numbers(plant, trial):
     """Drag and inertia of the plate by one factor, which the report shows."""
-    factor = fitting.Factor(name="size", names=("plate.hydro.drag.0.linear", "plate.inertia.tensor"), value=1.3, deviation=0.5)
+    factor = identification.Factor(
+        name="size", names=("plate.hydro.drag.0.linear", "plate.inertia.tensor"), value=1.3, deviation=0.5
+    )
     found = hm.identify(plant, [trial], [IMU], [factor], step=0.05)
     (row,) = found.found
     assert row.name == "size" and row.value == pytest.approx(1.0, abs=4.0 * row.deviation) and row.deviation < 0.05

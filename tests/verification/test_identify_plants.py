@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact, hydro, lines
+from hydromechs import contact, hydro, identification, lines
 from hydromechs.actuation import JointMotion, motions
 from hydromechs.contact import terrain
-from hydromechs.studies import fitting
 
 STEP, END = 0.05, 3.0
 
@@ -24,10 +23,10 @@ def followed(plant, state, quantities):
     """A simulation, an instrument on the hull, and a trial of all that it measures without any noise."""
     run = hm.Simulation(plant, step=STEP, record=STEP, state=state).run(END).recording
     seen = {"x": run.position.values[:, 0, 0], "z": run.position.values[:, 0, 2]}
-    channels = tuple(fitting.Channel(quantity=x, deviation=1e-3) for x in quantities)
-    samples = {f"nav.{x}": fitting.Samples(run.time.values, seen[x]) for x in quantities}
-    trial = fitting.Trial(name="one", start=0.0, end=END, q=run.q.values[0], v=run.v.values[0], samples=samples)
-    return run, fitting.Instrument(name="nav", body="hull", channels=channels), trial
+    channels = tuple(identification.Channel(quantity=x, deviation=1e-3) for x in quantities)
+    samples = {f"nav.{x}": identification.Samples(run.time.values, seen[x]) for x in quantities}
+    trial = identification.Trial(name="one", start=0.0, end=END, q=run.q.values[0], v=run.v.values[0], samples=samples)
+    return run, identification.Instrument(name="nav", body="hull", channels=channels), trial
 
 
 # -- what changes with time -----------------------------------------------------------------------------------------------------
@@ -57,14 +56,14 @@ def tide():
 def test_water_and_motions_change_as_in_a_simulation(tide):
     """A tide, gusts and a recorded motion of the plant, all of which bend within steps: the same trajectory, to rounding."""
     run, nav, trial = tide
-    problem = fitting.Problem(in_a_tide(8.0, 0.05), [trial], [nav], [DRAG_X, WATER], start=[0.0] * 4, step=STEP)
+    problem = identification.Problem(in_a_tide(8.0, 0.05), [trial], [nav], [DRAG_X, WATER], start=[0.0] * 4, step=STEP)
     assert len(problem.timeline.lengths) > problem.timeline.steps[0] + 10  # cut where something bends
     found, _ = problem.simulate(problem.guess, np.zeros((1, 0)), derivatives=False)
     np.testing.assert_allclose(found[:, 0, 0], run.q.values[:, 0], atol=1e-9)
 
 
-DRAG_X = fitting.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)
-WATER = fitting.CurrentOf(deviation=0.2)
+DRAG_X = identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)
+WATER = identification.CurrentOf(deviation=0.2)
 
 
 def test_drag_and_current_are_found_in_water_that_changes(tide):
@@ -110,7 +109,7 @@ def on_a_line(drag):
     return hm.Plant(model=model, components=(Leak(name="leak", frame="hull"), line))
 
 
-DRAG_Z = fitting.Positive(name="hull.hydro.drag.0.linear", index=(2,), deviation=1.0)
+DRAG_Z = identification.Positive(name="hull.hydro.drag.0.linear", index=(2,), deviation=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +120,7 @@ def buoy():
 def test_internal_states_begin_as_components_say(buoy):
     """A number, and the places of a tether's masses, which follow the start: trajectory and derivatives."""
     run, nav, trial = buoy
-    problem = fitting.Problem(on_a_line(8.0), [trial], [nav], [DRAG_Z], start=[0.1, 0.1], step=STEP)
+    problem = identification.Problem(on_a_line(8.0), [trial], [nav], [DRAG_Z], start=[0.1, 0.1], step=STEP)
     _, x, _ = problem.starts(problem.guess, np.zeros((1, 2)))
     np.testing.assert_allclose(x[0, 1:], run.internal_state.values[0, : x.shape[1] - 1], atol=1e-12)
     found, _ = problem.simulate(problem.guess, np.zeros((1, 2)), derivatives=False)
@@ -174,9 +173,9 @@ def test_parts_without_derivatives_are_refused_by_name(made, name):
     plant = made()
     start, nav = (
         plant.start,
-        fitting.Instrument(name="nav", body="hull", channels=(fitting.Channel(quantity="z", deviation=1e-3),)),
+        identification.Instrument(name="nav", body="hull", channels=(identification.Channel(quantity="z", deviation=1e-3),)),
     )
-    samples = {"nav.z": fitting.Samples(np.array([0.0, 1.0]), np.zeros(2))}
-    trial = fitting.Trial(name="one", start=0.0, end=1.0, q=start.q, v=start.v, samples=samples)
+    samples = {"nav.z": identification.Samples(np.array([0.0, 1.0]), np.zeros(2))}
+    trial = identification.Trial(name="one", start=0.0, end=1.0, q=start.q, v=start.v, samples=samples)
     with pytest.raises(hm.UnsupportedFeature, match=f"identify: .* without derivatives.*: {name}; leave these components out"):
         hm.identify(plant, [trial], [nav], [DRAG_Z], step=STEP)

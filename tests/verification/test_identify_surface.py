@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import identification
 from hydromechs.hydro import Current, FreeSurface, RegularWave
-from hydromechs.studies import fitting
 
 STEP, END = 0.05, 4.0
 HEIGHT = 1.37
 """Height of the surface in the world of the recordings [m]."""
-VOLUME = fitting.Positive(name="hull.hydro.volume", deviation=0.1)
+VOLUME = identification.Positive(name="hull.hydro.volume", deviation=0.1)
 
 
 def floating(environment=None, *, shapes=True, volume=0.0105, center=(0.0, 0.0, 0.03)):
@@ -45,22 +45,22 @@ def start_at(z):
 
 def trial_of(samples, z):
     q, v = start_at(z)
-    return fitting.Trial(name="rise", start=0.0, end=END, q=q, v=v, samples=samples)
+    return identification.Trial(name="rise", start=0.0, end=END, q=q, v=v, samples=samples)
 
 
-NAV = fitting.Instrument(
+NAV = identification.Instrument(
     name="nav",
     body="hull",
-    channels=tuple(fitting.Channel(quantity=x, deviation=2e-3) for x in ("roll", "pitch", "z")),
+    channels=tuple(identification.Channel(quantity=x, deviation=2e-3) for x in ("roll", "pitch", "z")),
 )
-ANYTHING = {"nav.z": fitting.Samples(np.array([0.0, END]), np.zeros(2))}
+ANYTHING = {"nav.z": identification.Samples(np.array([0.0, END]), np.zeros(2))}
 
 
 @pytest.fixture(scope="module")
 def problem():
     """A hull that rises through the surface from 25 cm below it."""
-    unknowns = [fitting.SurfaceHeight(value=HEIGHT, deviation=0.1), VOLUME]
-    return fitting.Problem(floating(), [trial_of(ANYTHING, HEIGHT - 0.25)], [NAV], unknowns, start=[0.0] * 12, step=STEP)
+    unknowns = [identification.SurfaceHeight(value=HEIGHT, deviation=0.1), VOLUME]
+    return identification.Problem(floating(), [trial_of(ANYTHING, HEIGHT - 0.25)], [NAV], unknowns, start=[0.0] * 12, step=STEP)
 
 
 def simulated(problem, height, volume=0.0105):
@@ -96,8 +96,8 @@ def test_height_and_volume_are_found_from_noisy_recordings(problem, value):
     values, _ = simulated(problem, HEIGHT)
     t = STEP * np.arange(len(values))
     noisy = values[:, 0] + 2e-3 * np.random.default_rng(1).normal(size=values[:, 0].shape)
-    samples = {name: fitting.Samples(t, x) for name, x in zip(problem.outputs.names, noisy.T, strict=True)}
-    unknowns = [fitting.SurfaceHeight(value=value, deviation=0.3), replace(VOLUME, value=0.0107)]
+    samples = {name: identification.Samples(t, x) for name, x in zip(problem.outputs.names, noisy.T, strict=True)}
+    unknowns = [identification.SurfaceHeight(value=value, deviation=0.3), replace(VOLUME, value=0.0107)]
     found = hm.identify(floating(), [trial_of(samples, HEIGHT - 0.25)], [NAV], unknowns, step=STEP)
     assert found.converged and [row.name for row in found.found] == ["surface_height", "hull.hydro.volume"]
     for row, true in zip(found.found, (HEIGHT, 0.0105), strict=True):
@@ -109,8 +109,8 @@ def test_height_and_volume_are_found_from_noisy_recordings(problem, value):
 def test_a_body_that_stays_below_tells_nothing_of_the_height(problem):
     """The unknown keeps its value and its deviation, and is reported as a direction that the data cannot tell."""
     values, _ = simulated(problem, HEIGHT + 5.0)
-    samples = {"nav.z": fitting.Samples(STEP * np.arange(len(values)), values[:, 0, 2])}
-    unknowns = [fitting.SurfaceHeight(value=HEIGHT + 4.0, deviation=0.3), VOLUME]
+    samples = {"nav.z": identification.Samples(STEP * np.arange(len(values)), values[:, 0, 2])}
+    unknowns = [identification.SurfaceHeight(value=HEIGHT + 4.0, deviation=0.3), VOLUME]
     found = hm.identify(floating(), [trial_of(samples, HEIGHT - 0.25)], [NAV], unknowns, step=STEP)
     height = found.found[0]
     assert height.value == HEIGHT + 4.0 and height.deviation == pytest.approx(0.3)
@@ -125,8 +125,8 @@ def test_waves_and_profiles_move_with_the_surface():
         waves=(RegularWave(height=0.1, period=2.0),),
         current=Current(velocity=(0.3, 0.0, 0.0), profile=profile),
     )
-    unknowns = [fitting.SurfaceHeight()]
-    problem = fitting.Problem(floating(sea), [trial_of(ANYTHING, -0.25)], [NAV], unknowns, start=[0.0] * 12, step=STEP)
+    unknowns = [identification.SurfaceHeight()]
+    problem = identification.Problem(floating(sea), [trial_of(ANYTHING, -0.25)], [NAV], unknowns, start=[0.0] * 12, step=STEP)
     low, _ = problem.simulate(np.array([0.0]), np.zeros((1, 0)), derivatives=False)
     problem.take([trial_of(ANYTHING, HEIGHT - 0.25)])
     high, _ = problem.simulate(np.array([HEIGHT]), np.zeros((1, 0)), derivatives=False)
@@ -135,11 +135,11 @@ def test_waves_and_profiles_move_with_the_surface():
 
 def test_a_plant_without_a_free_surface_is_rejected():
     with pytest.raises(KeyError, match=r"surface_height.*no free surface.*FreeSurface\(\)"):
-        fitting.Problem(
+        identification.Problem(
             floating(hm.Environment()),
             [trial_of(ANYTHING, 0.0)],
             [NAV],
-            [fitting.SurfaceHeight()],
+            [identification.SurfaceHeight()],
             start=[0.0] * 12,
             step=STEP,
         )
@@ -155,7 +155,7 @@ def test_a_plant_without_a_free_surface_is_rejected():
 )
 def test_bounds_without_the_value_are_rejected(fields, said):
     with pytest.raises(ValueError, match=said):
-        fitting.SurfaceHeight(**fields)
+        identification.SurfaceHeight(**fields)
 
 
 def test_a_volume_can_stay_open_at_a_surface_if_shapes_give_the_geometry():

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from hydromechs.studies import validation
+from hydromechs.identification import validation
 
 TIMES = 1_700_000_000.0 + 0.05 * np.arange(40)
 MCAP, BAGS = (f"needs pip install 'hydromechs[{extra}]'" for extra in ("mcap", "rosbags"))

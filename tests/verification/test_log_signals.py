@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hydromechs.studies import validation
-from hydromechs.studies.validation._signals import aligned, check_units, far_off, hanging, resampled
+from hydromechs.identification import validation
+from hydromechs.identification.validation._signals import aligned, check_units, far_off, hanging, resampled
 
 T = np.arange(0.0, 20.0, 0.05)
 ROLL = 0.1 * np.sin(1.3 * T) + 0.03 * np.sin(3.1 * T)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.studies import fitting
-from hydromechs.studies.fitting import Nodes
+from hydromechs import identification
+from hydromechs.identification import Nodes
 
 STEP, NOISE = 0.02, 5e-3
 """Step of the simulation [s], deviation of the measured angles [rad]."""
@@ -41,13 +41,13 @@ def angles(plant):
 
 
 IMUS = [
-    fitting.Instrument(name=name, body=name, channels=(fitting.Channel(quantity="roll", deviation=NOISE),))
+    identification.Instrument(name=name, body=name, channels=(identification.Channel(quantity="roll", deviation=NOISE),))
     for name in ("upper", "lower")
 ]
 UNKNOWNS = [
-    fitting.Positive(name="lower.inertia.mass", value=0.65, deviation=0.5),
-    fitting.Number(name="upper.inertia.com", index=(2,), value=-0.09, deviation=0.05),
-    fitting.Positive(name="lower.hydro.drag.0.linear", index=(3,), value=0.006, deviation=1.0),
+    identification.Positive(name="lower.inertia.mass", value=0.65, deviation=0.5),
+    identification.Number(name="upper.inertia.com", index=(2,), value=-0.09, deviation=0.05),
+    identification.Positive(name="lower.hydro.drag.0.linear", index=(3,), value=0.006, deviation=1.0),
 ]
 
 
@@ -56,10 +56,10 @@ def recorded(angles, end, seed):
     t, *columns = angles
     rng, kept = np.random.default_rng(seed), slice(0, round(end / STEP) + 1)
     samples = {
-        f"{imu.name}.roll": fitting.Samples(t[kept], x[kept] + NOISE * rng.normal(size=len(t[kept])))
+        f"{imu.name}.roll": identification.Samples(t[kept], x[kept] + NOISE * rng.normal(size=len(t[kept])))
         for imu, x in zip(IMUS, columns, strict=True)
     }
-    return fitting.Trial(name="fall", start=0.0, end=end, q=np.array([2.05, 0.95]), v=np.zeros(2), samples=samples)
+    return identification.Trial(name="fall", start=0.0, end=end, q=np.array([2.05, 0.95]), v=np.zeros(2), samples=samples)
 
 
 def identified(plant, trial, **how):
@@ -88,7 +88,8 @@ def test_pieces_give_what_the_whole_gives_where_that_works(plant, angles):
     """Values, deviations and cost of short records of other lengths, one with a pause longer than a piece."""
     trials = [recorded(angles, 1.0, 3), replace(recorded(angles, 0.7, 4), name="short")]
     paused = {
-        name: fitting.Samples(*(np.concatenate([x[:10], x[34:]]) for x in both)) for name, both in trials[0].samples.items()
+        name: identification.Samples(*(np.concatenate([x[:10], x[34:]]) for x in both))
+        for name, both in trials[0].samples.items()
     }
     trials[0] = replace(trials[0], samples=paused)
     how = {"start": [0.2, 0.2, 0.5, 0.5], "step": STEP, "gain": 1e-12}
@@ -112,15 +113,17 @@ def test_derivatives_of_gaps_agree_with_differences():
         inertia=hm.Inertia(mass=10.0, com=(0.0, 0.0, -0.02), tensor=(0.3, 0.4, 0.5, 0, 0, 0)),
         hydro=hm.Hydro(volume=0.01, drag=hm.drag.Damping(linear=(5, 5, 5, 1, 1, 1))),
     )
-    imu = fitting.Instrument(name="imu", body="hull", channels=(fitting.Channel(quantity="roll", deviation=0.01),))
-    unknowns = [fitting.Positive(name="hull.inertia.mass", deviation=0.1)]
+    imu = identification.Instrument(
+        name="imu", body="hull", channels=(identification.Channel(quantity="roll", deviation=0.01),)
+    )
+    unknowns = [identification.Positive(name="hull.inertia.mass", deviation=0.1)]
     times = np.array([0.02, 0.06])
-    trial = fitting.Trial(
+    trial = identification.Trial(
         name="t", start=0.0, end=0.08, q=np.array([0, 0, 0, 1.0, 0, 0, 0]), v=np.array([0.5, 0, 0, 1.0, 2.0, 0.5]),
-        samples={"imu.roll": fitting.Samples(times, 0.0 * times)},
+        samples={"imu.roll": identification.Samples(times, 0.0 * times)},
     )  # fmt: skip
     plant = hm.Plant(model=hm.Model(name="float", bodies=[hull]))
-    problem = fitting.Problem(plant, [trial], [imu], unknowns, start=[0.1] * 12, step=0.02, shooting_interval=0.04)
+    problem = identification.Problem(plant, [trial], [imu], unknowns, start=[0.1] * 12, step=0.02, shooting_interval=0.04)
     nodes = Nodes(np.array([[0.2, 0.1, 0.0, 0.8, 0.4, -0.4, 0.2]]), np.array([[0.1, 0.2, 0.3, -0.5, 0.4, 0.3]]))
     shared, own = problem.guess, 0.1 * np.ones((1, 12))
 

@@ -7,14 +7,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray
+from benchmarks.navigation_study import (
+    FILTER,
+    FLOOR,
+    FULL_NAVIGATION,
+    IMU,
+    QUICK_NAVIGATION,
+    RATE,
+    SENSORS,
+    THRUSTERS,
+    Flight,
+    measure_navigation,
+    small_vehicle,
+)
 
 import hydromechs as hm
 from hydromechs.control import FollowPath
 from hydromechs.navigation import ErrorStateFilter, Navigated, Navigation, log_of
 from hydromechs.sensors import DepthGauge, Dvl, Imu, JointEncoders, Noise, Reading, Usbl
 from hydromechs.spatial import quaternion_exp
-from hydromechs.studies import FULL_NAVIGATION, QUICK_NAVIGATION, measure_navigation
-from hydromechs.studies._navigation_study import FILTER, FLOOR, IMU, RATE, SENSORS, THRUSTERS, Flight, small_vehicle
 from hydromechs.sweeps import Serial
 
 DEPTH = SENSORS[2]
@@ -97,7 +108,7 @@ def test_covariance_grows_as_that_of_many_runs(navigator):
 
 
 def test_filter_is_consistent():
-    """ε = δᵀ P⁻¹ δ, by parts of δ: the short form of `hydromechs study navigation`, whose report has the full one."""
+    """ε = δᵀ P⁻¹ δ, by parts of δ: the short form of `python -m benchmarks navigation`, whose report has the full one."""
     report = measure_navigation(QUICK_NAVIGATION, engine=Serial())
     for case in report["cases"]:
         blocks = {row["block"]: row for row in case["blocks"]}

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.published_vehicles import published_vehicles, remus_100
 
 import hydromechs as hm
-from hydromechs.studies import published_vehicles, remus_100
-from hydromechs.studies.fitting import Samples
-from hydromechs.studies.validation import decay_of
+from hydromechs.identification import Samples
+from hydromechs.identification.validation import decay_of
 
 NEAR = {
     "natural frequency of roll": 0.03,

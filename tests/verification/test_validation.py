@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import library
+from hydromechs import identification, library
 from hydromechs.hydro import drag_matrix
+from hydromechs.identification import validation
+from hydromechs.identification.validation._compare import BASE, Fold
+from hydromechs.identification.validation._compare import _rows as compared_rows
+from hydromechs.identification.validation._logs import changed, without_outliers
+from hydromechs.identification.validation._validate import predictions
+from hydromechs.identification.validation._variants import averaged
 from hydromechs.model import added_mass_matrix
-from hydromechs.studies import fitting, validation
-from hydromechs.studies.validation._compare import BASE, Fold
-from hydromechs.studies.validation._compare import _rows as compared_rows
-from hydromechs.studies.validation._logs import changed, without_outliers
-from hydromechs.studies.validation._validate import predictions
-from hydromechs.studies.validation._variants import averaged
 
 HERE = Path(__file__).parent / "hinsdale"
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
@@ -119,10 +119,14 @@ def library_start(campaign):
     unknowns = []
     for u in campaign.study.found():
         given = (
-            {"value": None} if isinstance(u, fitting.Number) else {"diagonal": None} if isinstance(u, fitting.AddedMass) else {}
+            {"value": None}
+            if isinstance(u, identification.Number)
+            else {"diagonal": None}
+            if isinstance(u, identification.AddedMass)
+            else {}
         )
         unknowns.append(replace(u, **given))
-    problem = fitting.Problem(
+    problem = identification.Problem(
         campaign.plant, [campaign.trials[0].trial], campaign.study.measuring(), unknowns, start=[0.0] * 20, step=0.05
     )
     return problem.guess
@@ -144,7 +148,7 @@ def test_a_prediction_knows_nothing_of_what_it_predicts(campaign, library_start)
         samples = {}
         for name, s in r.trial.samples.items():
             noise = np.where(s.times > r.begins, np.random.default_rng(0).normal(size=len(s.times)), 0.0)
-            samples[name] = fitting.Samples(s.times, s.values + noise)
+            samples[name] = identification.Samples(s.times, s.values + noise)
         return replace(r, trial=replace(r.trial, samples=samples))
 
     known, unseen = campaign.trials[:1], campaign.trials[1]
@@ -164,9 +168,11 @@ def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, stu
     problem = campaign.problem_of(campaign.trials[:1])
     for u in study.found():
         given = (
-            getattr(u, "value", None) if isinstance(u, fitting.Number | fitting.SurfaceHeight) else getattr(u, "diagonal", None)
+            getattr(u, "value", None)
+            if isinstance(u, identification.Number | identification.SurfaceHeight)
+            else getattr(u, "diagonal", None)
         )
-        assert given is not None or isinstance(u, fitting.JointOffset | fitting.CurrentOf), u
+        assert given is not None or isinstance(u, identification.JointOffset | identification.CurrentOf), u
     assert problem.guess[0] == -0.01574
 
 

@@ -19,8 +19,8 @@ def bench_dynamics(
     code: CODE = False,
 ) -> None:
     """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
+    from hydromechs.bench import measure_dynamics
     from hydromechs.library import load
-    from hydromechs.studies import measure_dynamics
 
     from ._print_bench import print_dynamics
 
@@ -32,7 +32,7 @@ def bench_simulation(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time rollouts and a whole scenario with its recording."""
-    from hydromechs.studies import measure_simulation
+    from hydromechs.bench import measure_simulation
 
     from ._print_bench import print_simulation
 
@@ -44,7 +44,7 @@ def bench_trees(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time forward dynamics of trees of up to 5,000 links: ours in water and dry, Pinocchio and MuJoCo dry."""
-    from hydromechs.studies import measure_trees
+    from hydromechs.bench import measure_trees
 
     from ._print_bench import print_trees
 
@@ -58,8 +58,8 @@ def bench_gpu(
     code: CODE = False,
 ) -> None:
     """Time forward dynamics in water on a GPU (needs CuPy)."""
+    from hydromechs.bench import measure_gpu
     from hydromechs.library import load
-    from hydromechs.studies import measure_gpu
 
     from ._print_bench import print_gpu
 
@@ -74,8 +74,8 @@ def bench_worlds(
     code: CODE = False,
 ) -> None:
     """Count whole steps per second of many worlds, ours in water and MuJoCo's rollout dry."""
+    from hydromechs.bench import measure_worlds
     from hydromechs.library import load
-    from hydromechs.studies import measure_worlds
 
     from ._print_worlds import print_worlds
 

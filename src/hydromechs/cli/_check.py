@@ -84,7 +84,7 @@ def _good_sweep(file: str) -> str:
 
 def _good_validation(file: str) -> str:
     """Text about a validation study without errors."""
-    from hydromechs.studies import validation
+    from hydromechs.identification import validation
 
     try:
         validation.load_study(file)

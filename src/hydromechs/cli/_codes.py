@@ -1,4 +1,4 @@
-"""Commands on the equations and their code: `crosscheck`, `backends`, `export`, `count`, `papers`."""
+"""Commands on the equations and their code: `crosscheck`, `export`, `count`, `papers`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._options import CODE
 from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 from ._tables import print_report
 
-__all__ = ["backends", "count", "crosscheck", "export", "papers"]
+__all__ = ["count", "crosscheck", "export", "papers"]
 
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
@@ -25,29 +25,13 @@ def crosscheck(
 
     DART, Pinocchio and MuJoCo, on random trees; they come with pip install 'hydromechs[dev]'.
     """
-    from hydromechs.studies import crosscheck as compare
+    from hydromechs.bench import crosscheck as compare
 
-    from ._print_studies import print_crosscheck
+    from ._print_crosscheck import print_crosscheck
 
     console = Console()
     result = compare(trees, seed, track=_progress("comparing", console))
     print_crosscheck(result, console)
-    if not result.passed:
-        raise typer.Exit(1)
-
-
-def backends(
-    trees: Annotated[int, typer.Option(min=0, help="How many random trees besides the library.")] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
-) -> None:
-    """Compare machine code (lanes, threads, rolled, C) with the float reference on every equation."""
-    from hydromechs.studies import compare_all_backends
-
-    from ._print_studies import print_backends
-
-    console = Console()
-    result = compare_all_backends(trees, seed, track=_progress("comparing", console))
-    print_backends(result, console)
     if not result.passed:
         raise typer.Exit(1)
 
@@ -102,12 +86,12 @@ def count(
         raise typer.BadParameter("give either a model or --papers")
     import json
 
-    from hydromechs import studies
+    from hydromechs import bench
 
     from ._print_papers import print_counts, print_papers
 
     if papers:
-        found = list(studies.compare_with_papers())
+        found = list(bench.compare_with_papers())
         if as_json:
             print(json.dumps([{**c._asdict(), "ratio": c.ratio} for c in found], indent=2, ensure_ascii=False))
         else:
@@ -117,7 +101,7 @@ def count(
 
     mechanism = load(str(model), code=code, **robot_options(package, folder, base, placeholders, arg))
     if as_json:
-        print(json.dumps({"model": mechanism.name, "operations": studies.model_counts(mechanism)}, indent=2))
+        print(json.dumps({"model": mechanism.name, "operations": bench.model_counts(mechanism)}, indent=2))
     else:
         print_counts(mechanism, Console())
 
@@ -128,7 +112,7 @@ def papers(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Our reproduction of the papers' tables: operation counts, block methods, speedups on lanes."""
-    from hydromechs.studies import measure_papers
+    from hydromechs.bench import measure_papers
 
     from ._print_papers import print_papers_tables
 

@@ -12,20 +12,15 @@ from rich.text import Text
 from hydromechs.errors import ModelError, words_of
 
 from ._bench import bench_dynamics, bench_gpu, bench_simulation, bench_trees, bench_worlds
-from ._codes import backends, count, crosscheck, export, papers
+from ._codes import count, crosscheck, export, papers
 from ._convert import convert
 from ._demo import demo
-from ._files import study_files
-from ._imports import study_imports
 from ._kinds import SuggestingCommand, expect
-from ._missions import bench_missions, study_missions
 from ._modes import modes
 from ._options import CODE
 from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 from ._save import save
 from ._see import compare, picture, pilot, plot, replay, view
-from ._stiffness import study_stiffness
-from ._studies import study_decoupled, study_hybrid, study_navigation
 from ._sweep import sweep
 from ._validate import validate
 
@@ -197,25 +192,13 @@ app.add_typer(bench, name="bench")
 bench.command("dynamics")(bench_dynamics)
 bench.command("simulation")(bench_simulation)
 bench.command("trees")(bench_trees)
-bench.command("missions")(bench_missions)
 bench.command("gpu")(bench_gpu)
 bench.command("worlds")(bench_worlds)
 
-study = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Experiments: what approximations cost, broken files do.")
-app.add_typer(study, name="study")
-study.command("missions")(study_missions)
-study.command("imports")(study_imports)
-study.command("files")(study_files)
-study.command("stiffness")(study_stiffness)
-study.command("decoupled")(study_decoupled)
-study.command("hybrid")(study_hybrid)
-study.command("navigation")(study_navigation)
-
 app.command()(convert)
 app.command()(validate)
-app.command()(backends)
 
-for _group in (app, bench, study):
+for _group in (app, bench):
     for _command in _group.registered_commands:
         _command.cls = SuggestingCommand
 

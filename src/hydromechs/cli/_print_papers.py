@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hydromechs.bench import ALGORITHMS, KINDS, Comparison, model_counts, papers_pair
 from hydromechs.model import Model
-from hydromechs.studies import ALGORITHMS, KINDS, Comparison, model_counts, papers_pair
 
 from ._tables import table_of
 

@@ -37,7 +37,7 @@ def validate(
     code: CODE = False,
 ) -> None:
     """Fit a model to recorded trials and predict others that it has not seen, each motion left out once."""
-    from hydromechs.studies import validation
+    from hydromechs.identification import validation
 
     console = Console(stderr=True)
     try:
@@ -122,7 +122,7 @@ def print_validation(report: dict[str, Any], console: Console) -> None:
         report: What `report_of` returns.
         console: Where to print.
     """
-    from hydromechs.studies.validation import found_cells
+    from hydromechs.identification.validation import found_cells
 
     console.print(
         Text(f"{report['title'] or report['study']}: {len(report['trials'])} trials, {report['seconds']:.0f} s", "bold")

@@ -1,0 +1,43 @@
+"""`python -m benchmarks STUDY`: the long studies, one command each; `evidence` runs them all."""
+
+from __future__ import annotations
+
+import typer
+
+from hydromechs.errors import words_of
+
+from .command_backends import backends
+from .command_evidence import evidence
+from .command_files import study_files
+from .command_imports import study_imports
+from .command_missions import bench_missions, study_missions
+from .command_stiffness import study_stiffness
+from .command_studies import study_decoupled, study_hybrid, study_navigation
+
+__all__ = ["main"]
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, rich_markup_mode=None, help="Long studies of HydroMechs, for maintainers."
+)
+app.command("evidence")(evidence)
+app.command("missions")(study_missions)
+app.command("speed")(bench_missions)
+app.command("imports")(study_imports)
+app.command("files")(study_files)
+app.command("stiffness")(study_stiffness)
+app.command("decoupled")(study_decoupled)
+app.command("hybrid")(study_hybrid)
+app.command("navigation")(study_navigation)
+app.command("backends")(backends)
+
+
+def main() -> None:
+    """Run a study; expected errors end it with a message and status 1."""
+    try:
+        app()
+    except (OSError, ModuleNotFoundError, ValueError, KeyError) as error:
+        raise SystemExit(f"error: {words_of(error)}") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,526 @@
+"""Times of forward dynamics on this machine: ours in water, other codes dry, growth with the links, compile times.
+
+All rows of a table take turns, round after round, so that a slow spell of the machine affects them all; of each the
+minimum and the median over the rounds are kept, and ratios are those of the minima. Where code, stack and arrays lie in memory
+differs from process to process, and now and then one is slower, so several processes measure.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import hydromechs as hm
+from hydromechs import compiler, equations
+from hydromechs.hybrid import MujocoTree, placement_pose
+from hydromechs.library import serial_chain
+from hydromechs.model import Model, joints
+
+from ._machine import dry_model, machine, random_states, target, versions
+from .peers import MujocoPeer, PinocchioPeer
+
+__all__ = ["FastMujoco", "Row", "measure", "measure_dynamics", "relative_difference", "times_here"]
+
+PROCESSES = 4
+"""Processes that measure all rows, one after another."""
+CHAINS, SHORT = (6, 12, 24, 48), (2, 4)
+"""Links of the chains, and of those that only show that it runs."""
+
+# -- timing ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Row:
+    """Something to time."""
+
+    key: str
+    """Name in the report."""
+    what: str
+    """Description."""
+    water: bool
+    """Whether it includes the water."""
+    run: Callable[[], object]
+    """Does `evaluations` evaluations."""
+    evaluations: int
+    """Evaluations per run; the batch size where there is a batch."""
+    threads: int = 1
+    """Threads that it uses."""
+
+
+def measure(rows: Sequence[Row], rounds: int, clock: Callable[[], float] = time.perf_counter) -> dict[str, dict[str, Any]]:
+    """Nanoseconds per evaluation of each row, minimum and median over rounds in which all take turns.
+
+    Args:
+        rows: What to time.
+        rounds: How often.
+        clock: Seconds; those of the processor for long runs of one thread on a machine that others use too.
+    """
+    times: dict[str, list[float]] = {row.key: [] for row in rows}
+    for row in rows:  # compile, touch the memory, start threads
+        row.run()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for row in rows:
+                begin = clock()
+                row.run()
+                times[row.key].append((clock() - begin) / row.evaluations)
+    finally:
+        if collecting:
+            gc.enable()
+    return {
+        row.key: {
+            "what": row.what,
+            "water": row.water,
+            "threads": row.threads,
+            "batch": row.evaluations,
+            "minimum_ns": 1e9 * min(times[row.key]),
+            "median_ns": 1e9 * statistics.median(times[row.key]),
+        }
+        for row in rows
+    }
+
+
+# -- ours -----------------------------------------------------------------------------------------------------------------
+
+
+def _batch_row(
+    key: str,
+    what: str,
+    model: Model,
+    states: tuple[np.ndarray, ...],
+    lanes: int,
+    threads: int = 1,
+    fluid: bool = False,
+    form: equations.Form | None = None,
+) -> Row:
+    """Our forward dynamics of a batch, of states with room for results: the loop over worlds is compiled."""
+    dyn = hm.Dynamics(model, lanes=lanes, threads=threads, form=form)
+    q, v, tau, out = states
+    n = len(q)
+    water = {"fluid_velocity": (0.3, 0.2, -0.1), "fluid_acceleration": (0.1, -0.2, 0.1)} if fluid else {}
+    wet = any(body.hydro is not None for body in model.bodies)
+    return Row(key, what, wet, lambda: dyn.forward_dynamics(q, v, tau, out=out, **water), n, threads)
+
+
+def _with_room(model: Model, n: int) -> tuple[np.ndarray, ...]:
+    """Random states q, v, tau of a mechanism, and room for results."""
+    return *random_states(model, n), np.empty((n, model.nv))
+
+
+def _call_rows(model: Model, n: int) -> list[Row]:
+    """Our forward dynamics called from Python, one state at a time."""
+    dyn = hm.Dynamics(model)
+    states = _separate(*random_states(model, n))
+    call = dyn.forward_dynamics
+    wet = any(body.hydro is not None for body in model.bodies)
+    return [
+        Row("ours_call", "ours, one call from Python", wet, lambda: _each(call, states), n),
+        Row("ours_call_fresh", "ours, the same, arrays fresh", wet, lambda: _each_fresh(call, states), n),
+    ]
+
+
+def _separate(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    """States as arrays of their own."""
+    return [tuple(x.copy() for x in state) for state in zip(*arrays, strict=True)]
+
+
+def _each(call: Callable[..., object], states: list[tuple[np.ndarray, ...]]) -> None:
+    for q, v, tau in states:
+        call(q, v, tau)
+
+
+def _each_fresh(call: Callable[..., object], states: list[tuple[np.ndarray, ...]]) -> None:
+    for q, v, tau in states:
+        call(q.copy(), v.copy(), tau.copy())
+
+
+# -- others ---------------------------------------------------------------------------------------------------------------
+
+
+def _pinocchio_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[Row], float]:
+    """Pinocchio's `aba` from Python and in its own C++ loop, and its difference from ours."""
+    peer = PinocchioPeer(dry)
+    pin, model, data = peer.pin, peer.model, peer.data
+    q, v, tau = random_states(dry, max(n, calls))
+    ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
+    difference = relative_difference(peer.forward_dynamics(q[0], v[0], tau[0]), ours)
+    q, v, tau = (_scattered(x, at) for x, at in ((q, peer.q_of), (v, peer.v_of), (tau, peer.v_of)))
+    states = _separate(q[:calls], v[:calls], tau[:calls])
+
+    def aba(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return pin.aba(model, data, q, v, tau)
+
+    def each() -> None:
+        f = pin.aba
+        for q, v, tau in states:
+            f(model, data, q, v, tau)
+
+    rows = [
+        Row("pinocchio_call", "Pinocchio aba, one call from Python", False, each, calls),
+        Row("pinocchio_call_fresh", "Pinocchio aba, the same, arrays fresh", False, lambda: _each_fresh(aba, states), calls),
+    ]
+    if hasattr(pin, "abaInParallel"):
+        pool = pin.ModelPool(model, threads)
+        columns = [np.asfortranarray(x[:n].T) for x in (q, v, tau)]
+        out = np.zeros((dry.nv, n), order="F")
+        for count in dict.fromkeys((1, threads)):
+            rows.append(
+                Row(
+                    "pinocchio_loop" if count == 1 else "pinocchio_threads",
+                    f"Pinocchio aba in its own C++ loop{_threads(count)}",
+                    False,
+                    partial(pin.abaInParallel, count, pool, *columns, out),
+                    n,
+                    count,
+                )
+            )
+    return rows, difference
+
+
+class _FastTree(MujocoTree):
+    """With MuJoCo's own free joint where it means the same."""
+
+    def add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
+        on_world = handle.parent is None or handle.parent.name == "world"
+        if isinstance(part, joints.Free) and on_world and np.array_equal(placement_pose(part), np.eye(4)):
+            handle.add_joint(name=f"{name}/0", type=self.mujoco.mjtJoint.mjJNT_FREE)
+            self.names.append((f"{name}/0", 7, 6))
+        else:
+            super().add(handle, part, R, p, name)
+
+
+class FastMujoco(MujocoPeer):
+    """Without all stages that do nothing here."""
+
+    tree_of = _FastTree
+    OFF = "CONSTRAINT WARMSTART SENSOR ACTUATION SPRING DAMPER EULERDAMP ISLAND CLAMPCTRL AUTORESET MIDPHASE REFSAFE"
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        flags = self.mujoco.mjtDisableBit
+        for name in self.OFF.split():
+            if hasattr(flags, f"mjDSBL_{name}"):
+                self.model.opt.disableflags |= int(getattr(flags, f"mjDSBL_{name}"))
+
+
+def _mujoco_rows(dry: Model, n: int, calls: int, threads: int) -> tuple[list[Row], float]:
+    """MuJoCo's `mj_forward` from Python, in a compiled loop and in its own batches, and its difference from ours."""
+    peer = FastMujoco(dry)
+    mujoco, model, data = peer.mujoco, peer.model, peer.data
+    q, v, tau = random_states(dry, n)
+    ours = hm.Dynamics(dry).forward_dynamics(q[0], v[0], tau[0])
+    difference = relative_difference(peer.forward_dynamics(q[0], v[0], tau[0]), ours)  # leaves the state in `data`
+
+    def each() -> None:
+        f = mujoco.mj_forward
+        for _ in range(calls):
+            f(model, data)
+
+    rows = [Row("mujoco_call", "MuJoCo mj_forward, one call from Python, state already set", False, each, calls)]
+    loop = _mujoco_loop(peer)
+    if loop is not None:
+        what = "MuJoCo mj_forward in a compiled loop, state already set"
+        rows.append(Row("mujoco_loop", what, False, lambda: loop(n), n))
+    try:
+        from mujoco.batch import Batch
+    except ImportError:  # before MuJoCo 4
+        return rows, difference
+    fields = {"qpos": q, "qvel": v, "qfrc_applied": tau}
+    for count in dict.fromkeys((1, threads)):
+        batch = Batch(model, n, count)
+        for name, values in fields.items():
+            batch.bind(name)[:] = _scattered(values, peer.q_of if name == "qpos" else peer.v_of)
+        batch.bind("qacc")
+        key = "mujoco_batch" if count == 1 else "mujoco_threads"
+        what = f"MuJoCo mj_forward in its own Batch{_threads(count)}"
+        rows.append(Row(key, what, False, batch.forward, n, count))
+    return rows, difference
+
+
+def _mujoco_loop(peer: MujocoPeer) -> Callable[[int], None] | None:
+    """A compiled loop that calls `mj_forward` n times on the peer's data; None where the library's symbol is not found."""
+    import llvmlite.binding as llvm
+
+    folder = Path(str(peer.mujoco.__file__)).parent
+    libraries = sorted(p for p in folder.iterdir() if p.name.startswith(("libmujoco", "mujoco.dll")))
+    if not libraries or not hasattr(peer.model, "_address"):
+        return None
+    function = ctypes.cast(ctypes.CDLL(str(libraries[0])).mj_forward, ctypes.c_void_p).value
+    addresses = peer.model._address, peer.data._address  # noqa: SLF001 (MuJoCo's way to give them)
+    text = f"""
+    define void @loop(i64 %n) {{
+    entry:
+      %f = inttoptr i64 {function} to ptr
+      %m = inttoptr i64 {addresses[0]} to ptr
+      %d = inttoptr i64 {addresses[1]} to ptr
+      br label %body
+    body:
+      %i = phi i64 [0, %entry], [%next, %body]
+      call void %f(ptr %m, ptr %d)
+      %next = add i64 %i, 1
+      %more = icmp slt i64 %next, %n
+      br i1 %more, label %body, label %done
+    done:
+      ret void
+    }}"""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), llvm.Target.from_default_triple().create_target_machine())
+    engine.finalize_object()
+    compiled = ctypes.CFUNCTYPE(None, ctypes.c_int64)(engine.get_function_address("loop"))
+
+    def loop(n: int) -> None:
+        _ = engine  # owns the code
+        compiled(n)
+
+    return loop
+
+
+def _scattered(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Our coordinates in the order of another code, shape (n, size)."""
+    out = np.empty_like(values)
+    out[:, indices] = values
+    return out
+
+
+def relative_difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Largest difference over the largest value of `b`."""
+    return float(np.abs(a - b).max() / np.abs(b).max())
+
+
+def _threads(count: int) -> str:
+    return "" if count == 1 else f", {count} threads"
+
+
+# -- compile times --------------------------------------------------------------------------------------------------------
+
+_COMPILE = """
+import json, sys, time
+begin = time.perf_counter()
+import hydromechs as hm
+model = hm.load(sys.argv[1], code="code" in sys.argv[2:])
+loaded = time.perf_counter()
+hm.Dynamics
+imported = time.perf_counter()
+dyn = hm.compile(model)
+q, v = model.neutral()
+dyn.forward_dynamics(q, v, v)
+single = time.perf_counter()
+dyn.forward_dynamics(q[None].repeat(2, 0), v[None].repeat(2, 0), v)
+batch = time.perf_counter()
+print(json.dumps({"load_model_s": loaded - begin, "import_compiler_s": imported - loaded,
+                  "single_s": single - imported, "batch_s": batch - single}))
+"""
+
+
+def _compile_times(arguments: list[str], repeats: int) -> dict[str, dict[str, float]]:
+    """Seconds until the first result of forward dynamics in a new process, with an empty cache and with a filled one."""
+    runs: dict[str, list[dict]] = {"cold": [], "cached": []}
+    for _ in range(repeats):
+        with tempfile.TemporaryDirectory(prefix="hydromechs-bench-") as folder:
+            environment = {**os.environ, "HYDROMECHS_CACHE": folder}
+            for kind in ("cold", "cached"):
+                done = subprocess.run(
+                    [sys.executable, "-c", _COMPILE, *arguments],
+                    env=environment,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    check=True,
+                )
+                runs[kind].append(json.loads(done.stdout))
+    return {kind: {key: min(run[key] for run in found) for key in found[0]} for kind, found in runs.items()}
+
+
+# -- the whole report -----------------------------------------------------------------------------------------------------
+
+
+_TIMES = """
+import json, sys
+import hydromechs as hm
+from hydromechs.bench._dynamics import times_here
+print(json.dumps(times_here(hm.load(sys.argv[1], code="code" in sys.argv[2:]))))
+"""
+
+
+def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bool = False) -> dict[str, Any]:
+    """All measurements of `hydromechs bench dynamics`.
+
+    Args:
+        model: The mechanism.
+        source: Its library name or path, for the processes that measure.
+        quick: Few repeats and short chains, in this process, to see that it runs.
+        code: True if these processes may run the Python code that the model's file names.
+    """
+    arguments = [source, *(["code"] if code else [])]
+    start, lanes = machine(), compiler.native_lanes()
+    runs = [times_here(model, quick=True)] if quick else [_times_there(arguments) for _ in range(PROCESSES)]
+    times, of_chains = (_least([run[key] for run in runs]) for key in ("times", "chains"))
+    base = times["ours_one_lane"]["minimum_ns"]
+    for row in times.values():
+        row["ratio"] = row["minimum_ns"] / base
+    chains = [_chain(links, of_chains, lanes) for links in (SHORT if quick else CHAINS)]
+    compiling = _compile_times(arguments, 1 if quick else 3)
+    return {
+        "command": "hydromechs bench dynamics",
+        "quick": quick,
+        "machine": {**start, "load_after": machine()["load"], "native_lanes": lanes},
+        "versions": versions(),
+        "model": {
+            "name": model.name,
+            "bodies": model.nb,
+            "degrees_of_freedom": model.nv,
+            "operations": hm.operation_count(model, "articulated_body").papers,
+            "operations_dry": hm.operation_count(dry_model(model), "articulated_body").papers,
+        },
+        "processes": len(runs),
+        "rounds": len(runs) * runs[0]["rounds"],
+        "times": times,
+        "chains": chains,
+        "compile": compiling,
+        "missing": runs[0]["missing"],
+        "relative_difference_to_ours_dry": runs[0]["differences"],
+        "targets": [t | {"held": None} if quick else t for t in _targets(times, chains, compiling, threads_here())],
+    }
+
+
+def threads_here() -> int:
+    """Threads of the rows with several."""
+    return min(2, os.cpu_count() or 1)
+
+
+def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
+    """Times of all rows in this process.
+
+    Args:
+        model: The mechanism.
+        quick: Few repeats and short chains.
+    """
+    rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (20, 16384, 262144, 2048, 4096, 512)
+    threads, lanes = threads_here(), compiler.native_lanes()
+    dry = dry_model(model)
+    few, many, same_dry = _with_room(model, n), _with_room(model, n_threads), _with_room(dry, n)
+    rows = [
+        _batch_row("ours_one_lane", "ours, one lane, compiled loop", model, few, 1),
+        _batch_row("ours_one_lane_moving", "ours, the same, water moves and accelerates", model, few, 1, fluid=True),
+        _batch_row("ours_4_lanes", "ours, 4 lanes", model, few, 4),
+        _batch_row("ours_8_lanes", "ours, 8 lanes", model, few, 8),
+        _batch_row("ours_one_thread", f"ours, {lanes} lanes, larger batch", model, many, lanes),
+        _batch_row("ours_threads", f"ours, the same{_threads(threads)}", model, many, lanes, threads),
+        *_call_rows(model, calls),
+        _batch_row("ours_dry_one_lane", "ours dry, one lane, compiled loop", dry, same_dry, 1),
+        _batch_row("ours_dry_lanes", f"ours dry, {lanes} lanes", dry, same_dry, lanes),
+    ]
+    missing, differences = [], {}
+    for name, make in (("Pinocchio", _pinocchio_rows), ("MuJoCo", _mujoco_rows)):
+        try:
+            found, differences[name] = make(dry, n_peer, calls, threads)
+        except ModuleNotFoundError:
+            missing.append(name)
+            continue
+        rows += found
+    chains = [row for links in (SHORT if quick else CHAINS) for row in _chain_rows(links, n_chain)]
+    return {
+        "rounds": rounds,
+        "times": measure(rows, rounds),
+        "chains": measure(chains, rounds),
+        "missing": missing,
+        "differences": differences,
+    }
+
+
+def _times_there(arguments: list[str]) -> dict[str, Any]:
+    """`times_here` of a new process."""
+    done = subprocess.run([sys.executable, "-c", _TIMES, *arguments], stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _least(runs: Sequence[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Rows of several processes as one: the least minimum, the median of medians."""
+    out = {}
+    for key, row in runs[0].items():
+        least = min(run[key]["minimum_ns"] for run in runs)
+        out[key] = row | {"minimum_ns": least, "median_ns": statistics.median(run[key]["median_ns"] for run in runs)}
+    return out
+
+
+def _chain_rows(links: int, n: int) -> list[Row]:
+    """A general chain on a vehicle in water as it is compiled by default, on one lane and on the machine's lanes.
+
+    And on lanes as a loop over the bodies, as chains from `equations.LARGER` bodies on are.
+    """
+    chain, lanes = serial_chain(links), compiler.native_lanes()
+    states = _with_room(chain, n)
+    rows = [_batch_row(f"{links} {k}", "", chain, states, k) for k in (1, lanes)]
+    return [*rows, _batch_row(f"{links} rolled", "", chain, states, lanes, form="rolled")]
+
+
+def _chain(links: int, times: dict[str, dict[str, Any]], lanes: int) -> dict[str, Any]:
+    """The report's line of a chain."""
+    one, many, rolled = (times[f"{links} {k}"] for k in (1, lanes, "rolled"))
+    return {
+        "links": links,
+        "batch": one["batch"],
+        "one_lane_ns": one["minimum_ns"],
+        "one_lane_median_ns": one["median_ns"],
+        "one_lane_ns_per_link": one["minimum_ns"] / links,
+        "lanes": lanes,
+        "lanes_ns": many["minimum_ns"],
+        "lanes_ns_per_link": many["minimum_ns"] / links,
+        "rolled_lanes_ns_per_link": rolled["minimum_ns"] / links,
+    }
+
+
+def _targets(
+    times: dict[str, dict[str, Any]], chains: list[dict[str, Any]], compiling: dict[str, dict[str, float]], threads: int
+) -> list[dict[str, Any]]:
+    """The goals of the project for this command, and whether they were met."""
+
+    def fastest(prefix: str) -> float | None:
+        """Of another code's single-threaded rows, nanoseconds."""
+        found = [r["minimum_ns"] for key, r in times.items() if key.startswith(prefix) and r["threads"] == 1]
+        return min(found) if found else None
+
+    def at_least(what: str, factor: float, of: float | None, ours: float | None) -> dict[str, Any]:
+        value = None if of is None or ours is None else of / ours
+        return target(what, f"≥ {factor:g}", value, None if value is None else value >= factor)
+
+    def ns(key: str) -> float | None:
+        return times[key]["minimum_ns"] if key in times else None
+
+    one, lanes = (
+        ns("ours_one_lane"),
+        min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes")),
+    )
+    peers = (("Pinocchio aba", "pinocchio"), ("MuJoCo mj_forward", "mujoco"))
+    out = [at_least(f"one lane in water, faster than {name} dry", 9, fastest(key), one) for name, key in peers]
+    out += [at_least(f"lanes in water, per core, faster than {name} dry", 30, fastest(key), lanes) for name, key in peers]
+    out.append(
+        at_least("two threads, faster than one", 1.7, ns("ours_one_thread") if threads == 2 else None, ns("ours_threads"))
+    )
+    out.append(at_least("one call from Python, faster than Pinocchio's", 1, ns("pinocchio_call"), ns("ours_call")))
+    out.append(at_least("the same, arrays fresh in each call", 1, ns("pinocchio_call_fresh"), ns("ours_call_fresh")))
+    for name, key in (("one lane", "one_lane_ns_per_link"), ("lanes", "lanes_ns_per_link")):
+        costs = [chain[key] for chain in chains if chain["links"] >= 12]
+        spread = max(costs) / min(costs) - 1.0 if len(costs) > 1 else None
+        what = f"cost per link from 12 to 48 links, {name}: spread"
+        out.append(target(what, "≤ 0.15", spread, None if spread is None else spread <= 0.15))
+    cold, cached = compiling["cold"]["single_s"], compiling["cached"]["single_s"]
+    out.append(target("cold compile of forward dynamics [s]", "< 3", cold, cold < 3.0))
+    out.append(target("the same from the cache [s]", "< 0.1", cached, cached < 0.1))
+    return out

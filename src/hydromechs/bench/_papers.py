@@ -1,0 +1,81 @@
+"""`hydromechs papers`: the papers' tables, theirs beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._blocks import BENCHMARK, arms, lane_ratio, measure_blocks, plot_blocks, time_to
+from ._count import compare_with_papers
+from ._machine import machine, versions
+
+__all__ = ["measure_papers"]
+
+TABLE_5 = {1: (0.117, 1.000), 2: (0.152, 0.770), 4: (0.241, 0.485)}
+"""Thesis Table 5: block size to (time to 1e-6 m on one processor of a Cray Y-MP [s], slowdown)."""
+TABLE_6 = {1: (3.10, "4 chains"), 2: (2.63, "2 chains × 2 points"), 4: (1.83, "4 points")}
+"""Thesis Table 6: block size to (best speedup S_T over the serial B1PC5, what the four processors share)."""
+SERIAL = {1: "B1PC5", 2: "B2PC5, one point after another", 4: "B4PC5, one point after another"}
+LANES = {1: "B1PC5, arms on lanes", 2: "B2PC5, points on lanes", 4: "B4PC5, points on lanes"}
+
+
+def measure_papers(
+    *, quick: bool = False, picture: str = "", report: Callable[[str], object] = lambda line: None
+) -> dict[str, Any]:
+    """All that the command prints, as plain data.
+
+    Args:
+        quick: Few repeats: times are rough.
+        picture: File for the plot of error against time; none if empty.
+        report: Called with a line for each method.
+    """
+    where = machine()
+    counts = [{**c._asdict(), "ratio": c.ratio} for c in compare_with_papers()]
+    model = arms()
+    results = measure_blocks(model, report, repeat=30 if quick else 300)
+    if picture:
+        plot_blocks(results, Path(picture))
+    times = {name: time_to(rows, BENCHMARK) for name, rows in results.items()}
+    serial = {name: t for name, t in times.items() if "lanes" not in name}
+    best = min(serial, key=lambda name: serial[name])
+    where["load_after"] = machine()["load"]
+    return {
+        "machine": where,
+        "versions": versions(),
+        "counts": counts,
+        "benchmark_error": BENCHMARK,
+        "times_ms": {name: 1e3 * t for name, t in times.items()},
+        "table_5": [
+            {
+                "method": f"B{p}PC5",
+                "theirs_s": seconds,
+                "theirs_slowdown": slowdown,
+                "ours_ms": 1e3 * times[SERIAL[p]],
+                "ours_slowdown": times[SERIAL[1]] / times[SERIAL[p]],
+            }
+            for p, (seconds, slowdown) in TABLE_5.items()
+        ],
+        "table_6": [
+            {
+                "method": f"B{p}PC5",
+                "theirs_what": what,
+                "theirs": speedup,
+                "ours_what": "4 chains" if p == 1 else f"{p} points",
+                "ours": times[SERIAL[1]] / times[LANES[p]],
+            }
+            for p, (speedup, what) in TABLE_6.items()
+        ],
+        "best_serial": best,
+        "speedup_over_best_serial": {name: serial[best] / t for name, t in times.items() if "lanes" in name},
+        "four_points_over_one": lane_ratio(model, 4, 300 if quick else 3000),
+        "orders": {name: _order(rows) for name, rows in results.items()},
+    }
+
+
+def _order(rows: np.ndarray) -> float:
+    """Order of convergence between the finest runs above rounding."""
+    good = rows[(rows[:, 1] < 1e-3) & (rows[:, 1] > 1e-11)]
+    return float(np.polyfit(np.log(good[:, 0]), -np.log(good[:, 1]), 1)[0]) if len(good) > 1 else float("nan")

@@ -1,0 +1,328 @@
+"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout and MJX."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+import hydromechs as hm
+from hydromechs import compiler
+from hydromechs.actuation import Thruster, allocation_matrix
+from hydromechs.library import load_scenario
+from hydromechs.model import Model
+from hydromechs.spatial import maximum, minimum, quaternion_matrix
+
+from ._machine import machine, random_states, target, versions
+from ._worlds_peers import mjx_times, mujoco_rollout
+
+__all__ = ["measure_worlds"]
+
+STEP = 1e-3
+SCENARIO = "station_keeping"
+"""Its plant has thrusters, servos, friction and stops."""
+METHODS = {"semi_implicit_euler": "EULER", "rk4": "RK4"}
+"""Our integrators, and MuJoCo's of the same kind."""
+WANTED = {"semi_implicit_euler": 30.0, "rk4": 20.0}
+"""Steps per second on the lanes of one core over those of MuJoCo's rollout."""
+GPU_WANTED = 8e9
+"""Whole semi-implicit steps per second in float32 on an H200."""
+HELD_WANTED = 2e9
+"""The same with thrusters, servos and a law that holds the pose."""
+HELD = "thrusters, servos, a law"
+"""What a row with all of `SCENARIO` is called."""
+PEAK_WANTED = 0.45
+"""Share of its peak arithmetic."""
+MJX = "MJX"
+"""What a row of MuJoCo in JAX is called."""
+MJX_WANTED = 200.0
+"""Our steps per second in water over those of MJX, dry, on the same GPU."""
+
+
+def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> dict[str, Any]:
+    """All measurements of `hydromechs bench worlds`.
+
+    Args:
+        model: The mechanism, moved by generalised forces.
+        where: "cpu", or "cuda" for a GPU.
+        quick: Few worlds and repeats, to see that it runs.
+    """
+    start = machine()
+    rows, device = _cpu(model, quick) if where == "cpu" else _gpu(model, quick)
+    return {
+        "command": f"hydromechs bench worlds --target {where}",
+        "quick": quick,
+        "machine": {**start, "load_after": machine()["load"]},
+        "device": device,
+        "versions": versions(),
+        "model": {"name": model.name, "degrees_of_freedom": model.nv, "operations": _operations(model)},
+        "rows": rows,
+        "targets": [t | {"held": None} if quick else t for t in (_cpu_targets(rows) if where == "cpu" else _gpu_targets(rows))],
+    }
+
+
+class HoldPose(hm.TracedController):
+    """Thrusters hold a vehicle in a place, by a spring and a damper; arms stay as they are told.
+
+    Args:
+        plant: What it controls.
+        place: Where to [m], shape (3,).
+    """
+
+    period = 20 * STEP
+
+    def __init__(self, plant: hm.Plant, place: np.ndarray) -> None:
+        thrusters = [c for c in plant.components if isinstance(c, Thruster)]
+        self.count, self.place = len(thrusters), place
+        reach = np.linalg.pinv(allocation_matrix(plant.model, thrusters, plant.model.body_names[0]))
+        self.share = reach / np.abs(reach).max()
+
+    def law(self, plant: hm.Plant, t: Any, q: Any, v: Any, command: Any, memory: Any) -> tuple[Any, Any]:
+        """See `TracedController.law`."""
+        away = quaternion_matrix(q[3:7]).T @ (q[:3] - self.place)
+        turned = 2.0 * q[3] * q[4:7]
+        wanted = self.share @ np.concatenate([-away - 0.5 * v[:3], -turned - 0.5 * v[3:6]])
+        throttle = [minimum(maximum(x, -1.0), 1.0) for x in wanted]
+        return np.array([*throttle, *command[self.count :]]), memory
+
+
+def _held(n: int, **options: Any) -> hm.Worlds:
+    """Worlds of `SCENARIO`'s plant, whose vehicle is held by its thrusters and whose arm is held by servos."""
+    scenario = load_scenario(SCENARIO)
+    plant = scenario.plant
+    worlds = hm.Worlds(plant, n, start=scenario.start, step=STEP, controller=HoldPose(plant, scenario.start.q[:3]), **options)
+    everyone = np.arange(n)
+    worlds.target.put(worlds.v, everyone, 0.05 * np.random.default_rng(0).normal(size=(n, plant.model.nv)))
+    return worlds
+
+
+def _operations(model: Model) -> dict[str, int]:
+    """Multiplications, additions, divisions, roots, sines and cosines of one step."""
+    out = {}
+    for method in METHODS:
+        count = hm.Worlds(model, 0, method=method, lanes=1).source.stepper.march.traced.count()
+        out[method] = sum(count.papers) + count.sines_cosines
+    return out
+
+
+def _bytes(worlds: hm.Worlds) -> int:
+    """Memory of one world: state and inputs [bytes]."""
+    numbers = 1 + worlds.q.shape[1] + worlds.v.shape[1] + worlds.internal.shape[1]
+    numbers += sum(int(np.prod(x.shape[1:])) for x in (*worlds.inputs.values(), *worlds.parameters.values()))
+    return numbers * worlds.q.dtype.itemsize
+
+
+def _set(worlds: hm.Worlds, model: Model) -> None:
+    """Random states and forces; the same 1,024 again and again."""
+    n = len(worlds)
+    q, v, tau = random_states(model, min(n, 1024))
+    times = -(-n // len(q))
+    everyone = np.arange(n)
+    for array, values in ((worlds.q, q), (worlds.v, 0.2 * v), (worlds.inputs["tau"], tau)):
+        worlds.target.put(array, everyone, np.tile(values, (times, 1))[:n])
+
+
+def _timed(call: Callable[[], object], rounds: int) -> list[float]:
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return times
+
+
+# -- CPU ----------------------------------------------------------------------------------------------------------------------
+
+
+def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    lanes, cores = compiler.native_lanes(), os.cpu_count() or 1
+    n, rounds = (64, 2) if quick else (2048, 7)
+    rows: list[dict[str, Any]] = []
+    peak = _peak(lanes, 3 * rounds)
+    for method in METHODS:
+        steps = 4 if quick else 40 if method == "semi_implicit_euler" else 12
+        shapes = [("one lane", 1, 1), (f"{lanes} lanes", lanes, 1), (f"{lanes} lanes, {cores} threads", lanes, cores)]
+        made = []
+        for what, lane, threads in shapes:
+            worlds = hm.Worlds(model, n, step=STEP, method=method, lanes=lane, threads=threads)
+            _set(worlds, model)
+            worlds.step(None, 2)
+            made.append((what, worlds, threads))
+        peer = mujoco_rollout(model, METHODS[method], STEP, quick)
+        times: list[list[float]] = [[] for _ in made]
+        theirs: list[float] = []
+        for _ in range(rounds):  # in turns, so that all meet the same load
+            for each, (_, worlds, _) in zip(times, made, strict=True):
+                each += _timed(partial(worlds.step, None, steps), 1)
+            theirs += _timed(peer[0], 1) if peer else []
+        for (what, worlds, threads), each in zip(made, times, strict=True):
+            row = _row(f"ours, {what}", method, n, steps, each, threads, _bytes(worlds), water=True)
+            share = row["per_second"] * _operations(model)[method] / (peak * threads)
+            rows.append({**row, "fraction_of_peak": share if worlds.source.stepper.lanes > 1 else None})
+        if peer:
+            rows.append(_row("MuJoCo's rollout, one thread", method, *peer[1], theirs, 1, None, water=False))
+    worlds, steps = _held(n, method="semi_implicit_euler", lanes=lanes), 20
+    worlds.step(None, steps)
+    each = _timed(partial(worlds.step, None, steps), 1 if quick else 3)
+    row = _row(f"ours, {HELD}, {lanes} lanes", "semi_implicit_euler", n, steps, each, 1, _bytes(worlds), water=True)
+    return [*rows, row], {"lanes": lanes, "cores": cores, "peak_per_core": peak}
+
+
+CHAINS, LENGTH = 16, 64
+"""Multiply-adds that do not wait for each other, and how many follow each other, to measure a core's peak."""
+
+
+def _peak(lanes: int, rounds: int) -> float:
+    """Operations per second of one core on lanes in a loop of nothing but fused multiply-adds, each two operations."""
+
+    def step(s: Any, a: Any, b: Any) -> Any:
+        for _ in range(LENGTH):
+            s = s * a[0] + b[0]
+        return s
+
+    shapes = {"s": (CHAINS,), "a": (1,), "b": (1,)}
+    arguments = tuple(compiler.Argument(name, shape) for name, shape in shapes.items())
+    march = compiler.March(compiler.Recipe("peak", step, arguments, arguments[:1], None), lanes, 1)
+    state, steps = [np.full((lanes, CHAINS), 0.5)], 4000
+    given = [np.full((1, 1), 0.5), np.full((1, 1), 0.25)]
+    march(state, given, 2, stride=3)
+    seconds = min(_timed(lambda: march(state, given, steps, stride=steps + 1), rounds))
+    return 2.0 * lanes * CHAINS * LENGTH * steps / seconds
+
+
+def _row(
+    what: str, method: str, n: int, steps: int, times: list[float], threads: int, memory: int | None, *, water: bool
+) -> dict[str, Any]:
+    return {
+        "what": what,
+        "method": method,
+        "water": water,
+        "worlds": n,
+        "steps": steps,
+        "threads": threads,
+        "per_second": n * steps / min(times),
+        "median_per_second": n * steps / statistics.median(times),
+        "bytes_per_world": memory,
+    }
+
+
+def _cpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    out = []
+    for method, wanted in WANTED.items():
+        of = {row["what"]: row["per_second"] for row in rows if row["method"] == method}
+        theirs = of.get("MuJoCo's rollout, one thread")
+        lanes = next((what for what in of if what.endswith("lanes") and HELD not in what), "")
+        ours = max(rate for what, rate in of.items() if what in ("ours, one lane", lanes))
+        ratio = None if theirs is None else ours / theirs
+        what = f"{method}: one core in water over MuJoCo's rollout, dry"
+        out.append(target(what, f"≥ {wanted:g}", ratio, None if ratio is None else ratio >= wanted))
+    return out
+
+
+# -- GPU ----------------------------------------------------------------------------------------------------------------------
+
+
+def _gpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    compiler.import_cupy()
+    import cupy
+
+    from ._gpu import gpu_device
+
+    device, rows = gpu_device(cupy), []
+    for precision in ("float32", "float64"):
+        for method in METHODS:
+            operations = _operations(model)[method]
+            for exponent in (12,) if quick else (17, 20):
+                n, steps = 2**exponent, 4 if quick else 100 if method == "semi_implicit_euler" else 25
+                begin = time.perf_counter()
+                worlds = hm.Worlds(model, n, step=STEP, method=method, target="cuda", precision=precision)
+                seconds = time.perf_counter() - begin
+                _set(worlds, model)
+                row = _row("one GPU", method, n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
+                apart = _difference(model, method, precision, steps)
+                peak = device[f"peak_{precision}"]
+                share = None if peak is None else row["per_second"] * operations / peak
+                more = {"compile_s": seconds, "fraction_of_peak": share, "difference_to_cpu": apart}
+                rows.append({**row, **_kernel_facts(worlds, precision), **more})
+    n, steps = 2 ** (12 if quick else 20), 40 if quick else 100
+    begin = time.perf_counter()
+    worlds = _held(n, method="semi_implicit_euler", target="cuda", precision="float32")
+    seconds = time.perf_counter() - begin
+    row = _row(HELD, "semi_implicit_euler", n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
+    more = {"compile_s": seconds, "fraction_of_peak": None, "difference_to_cpu": None}
+    return [*rows, {**row, **_kernel_facts(worlds, "float32"), **more}, *_mjx_rows(model, quick)], device
+
+
+def _mjx_rows(model: Model, quick: bool) -> list[dict[str, Any]]:
+    """MJX of the dry tree with as many worlds as suit it, in float32; nothing where it is not installed."""
+    if find_spec("jax") is None or find_spec("mujoco") is None or find_spec("mujoco.mjx") is None:
+        return []
+    rows = []
+    for exponent in (4,) if quick else (13, 15, 17):
+        n, steps, rounds = 2**exponent, 2 if quick else 100, 2 if quick else 5
+        times, compiling = mjx_times(model, METHODS["semi_implicit_euler"], STEP, n, steps, rounds)
+        row = _row(MJX, "semi_implicit_euler", n, steps, times, 0, None, water=False)
+        rows.append({**row, "precision": "float32", "compile_s": compiling})
+    return rows
+
+
+def _kernel_facts(worlds: hm.Worlds, precision: str) -> dict[str, Any]:
+    attributes = worlds.target.kernel.attributes()
+    return {
+        "precision": precision,
+        "frozen": int(worlds.frozen.sum()),
+        "registers": attributes.registers,
+        "local_bytes": attributes.local_bytes,
+    }
+
+
+def _gpu_times(cupy: Any, worlds: hm.Worlds, steps: int, quick: bool) -> list[float]:
+    """Seconds of calls of `step`, by CUDA events."""
+    worlds.step(None, steps)
+    cupy.cuda.Device().synchronize()
+    times = []
+    for _ in range(2 if quick else 7):
+        first, last = cupy.cuda.Event(), cupy.cuda.Event()
+        first.record()
+        worlds.step(None, steps)
+        last.record()
+        last.synchronize()
+        times.append(1e-3 * cupy.cuda.get_elapsed_time(first, last))
+    return times
+
+
+def _difference(model: Model, method: str, precision: str, steps: int) -> float | None:
+    """Largest difference of the GPU from the CPU after some steps, over the size of each number or 1; None without LLVM."""
+    if find_spec("llvmlite") is None:
+        return None
+    ends = []
+    for where, numbers in (("cpu", "float64"), ("cuda", precision)):
+        worlds = hm.Worlds(model, 64, step=STEP, method=method, target=where, precision=numbers)
+        _set(worlds, model)
+        worlds.step(None, steps)
+        ends.append(np.concatenate([worlds.target.get(worlds.q), worlds.target.get(worlds.v)], axis=1))
+    return float((np.abs(ends[1] - ends[0]) / np.maximum(1.0, np.abs(ends[0]))).max())
+
+
+def _gpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    plain = [r for r in rows if r["what"] not in (HELD, MJX)]
+    held = max(r["per_second"] for r in rows if r["what"] == HELD)
+    best = max(
+        (r for r in plain if r["precision"] == "float32" and r["method"] == "semi_implicit_euler"),
+        key=lambda r: r["per_second"],
+    )
+    rate, share = best["per_second"], best["fraction_of_peak"]
+    theirs = max((r["per_second"] for r in rows if r["what"] == MJX), default=None)
+    over = None if theirs is None else rate / theirs
+    return [
+        target("float32: whole semi-implicit steps per second", f"≥ {GPU_WANTED:g}", rate, rate >= GPU_WANTED),
+        target(f"float32: the same with {HELD}", f"≥ {HELD_WANTED:g}", held, held >= HELD_WANTED),
+        target("share of peak arithmetic", f"≥ {PEAK_WANTED:g}", share, None if share is None else share >= PEAK_WANTED),
+        target("in water over MJX, dry", f"≥ {MJX_WANTED:g}", over, None if over is None else over >= MJX_WANTED),
+    ]

@@ -1,0 +1,316 @@
+"""What is unknown of a plant, found from recordings of it, with uncertainties and what the data cannot tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.equations import with_parameters
+from hydromechs.model import Model
+from hydromechs.simulation import Plant
+
+from ._first_nodes import first_nodes
+from ._instruments import Instrument
+from ._problem import Problem, Trial
+from ._samples import outside
+from ._solve import Solution, solve
+from ._unknowns import Unknown, derived
+
+__all__ = ["Direction", "Found", "Identification", "States", "Whiteness", "identify"]
+
+WEAK = 1.0
+"""Information of the data along a direction, relative to that before them, below which they cannot tell."""
+UNTOLD = 1e10
+"""Times the variance that an unknown would have if all others were known, from which nothing is known of it."""
+NAMED = 0.3
+"""Part that an unknown must have of a direction to be named with it."""
+LAGS = 20
+"""Samples over which residuals are looked at for what hangs together."""
+NOTED = 0.05
+"""Part of a channel's samples outside their trial from which it is noted."""
+
+
+class Found(NamedTuple):
+    """One number that was found."""
+
+    name: str
+    """Its name."""
+    value: float
+    """Its value, in its unit."""
+    deviation: float
+    """Its standard deviation, if the channels' deviations and correlation times are right; NaN where a bound holds it."""
+    clustered: float
+    """Its standard deviation from how the trials differ, whatever the errors within one of them are; NaN of few trials."""
+    before: float
+    """What it was taken for before."""
+    deviation_before: float
+    """Standard deviation before any data; inf where nothing was known."""
+    bound: str = ""
+    """Which bound holds it, "lower" or "upper"; empty where it is free. Deviations of others are as if it were known."""
+
+
+class Direction(NamedTuple):
+    """Unknowns that the data cannot tell apart, or not at all."""
+
+    information: float
+    """What the data say along it relative to what was known before: 0 for nothing."""
+    parts: tuple[tuple[str, float], ...]
+    """Unknowns with their parts, in units of their deviations before any data."""
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return " ".join(f"{part:+.2f} {name}" for name, part in self.parts)
+
+
+class Whiteness(NamedTuple):
+    """What is left in the residuals of one channel."""
+
+    channel: str
+    """Its name."""
+    rms: float
+    """Root mean square of the residuals, in the channel's unit."""
+    correlation: float
+    """Of a residual with the next one; 0 for white noise."""
+    time: float
+    """Time over which they hang together [s]: the sum of their correlations up to the first below 0."""
+
+
+class States(NamedTuple):
+    """States at which pieces of a trial begin."""
+
+    trial: str
+    """Its name."""
+    times: np.ndarray
+    """Times [s], shape (pieces,)."""
+    q: np.ndarray
+    """Configurations, shape (pieces, nq)."""
+    x: np.ndarray
+    """Velocities and internal states, shape (pieces, nx)."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Identification:
+    """What was found."""
+
+    problem: Problem
+    """What was asked."""
+    solution: Solution
+    """Where the search ended."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the search ended by itself; `solution.reason` says how."""
+        return self.solution.converged
+
+    @cached_property
+    def _sensitive(self) -> np.ndarray:
+        """Covariance of all unknowns with the free coordinates that all trials share, shape (size, g)."""
+        linear, g = self.solution.normal, len(self.problem.guess)
+        held = np.zeros(len(linear.b), dtype=bool)
+        held[:g] = self.solution.side != 0
+        return linear.covariance_times(np.eye(len(linear.b), g), held)
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Of the free coordinates that all trials share, 0 of those that a bound holds, shape (g, g)."""
+        return self._sensitive[: len(self.problem.guess)]
+
+    @cached_property
+    def clustered_covariance(self) -> np.ndarray:
+        """The same from the scatter between trials, H⁻¹ (Σ g_j g_jᵀ) H⁻¹ n/(n−1), shape (g, g)."""
+        s, g, n = self.solution, len(self.problem.guess), len(self.problem.trials)
+        scores = np.zeros((n, len(s.normal.b)))
+        for score, part, e in zip(scores, s.normal.trials, s.evaluated, strict=True):
+            score[:g] = e.by_shared.T @ e.residual
+            score[part] = np.concatenate([e.by_own, e.by_nodes], axis=1).T @ e.residual
+        moved = scores @ self._sensitive
+        return moved.T @ moved * (n / (n - 1) if n > 1 else math.nan)
+
+    @cached_property
+    def correlations(self) -> np.ndarray:
+        """Of the free coordinates, 0 with those that a bound holds, shape (g, g)."""
+        held = self.solution.side != 0
+        scale = np.where(held, 1.0, np.sqrt(np.diag(self.covariance)))
+        return self.covariance / np.outer(scale, scale) + np.diag(np.where(held, 1.0, 0.0))
+
+    @cached_property
+    def found(self) -> tuple[Found, ...]:
+        """All numbers, in their own units."""
+        out = []
+        problem, shared, side = self.problem, self.solution.at.shared, self.solution.side
+        told = np.diag(self.solution.normal.H)[: len(shared)]
+        untold = (told == 0.0) | (np.diag(self.covariance) * told > UNTOLD)
+        for u, at in zip(problem.unknowns, problem.slices, strict=True):
+            slopes, first = derived(u.shown, shared[at]), derived(u.shown, problem.guess[at])
+            now, before = u.shown(shared[at]), u.shown(problem.guess[at])
+            spread, between = (
+                np.sqrt(np.diag(slopes @ c[at, at] @ slopes.T)) for c in (self.covariance, self.clustered_covariance)
+            )
+            spread[(slopes[:, untold[at]] != 0.0).any(axis=1)] = math.inf
+            known = np.sqrt(np.sum((np.where(first == 0.0, 0.0, first * problem.deviation[at])) ** 2, axis=1))
+            for k, name in u.reported():
+                sides = side[at][slopes[k] != 0.0]
+                if len(sides) and sides.all():
+                    held = "upper" if sides[0] > 0 else "lower"
+                    out.append(Found(name, now[k], math.nan, math.nan, before[k], known[k], held))
+                else:
+                    out.append(Found(name, now[k], spread[k], between[k], before[k], known[k]))
+        for k in range(problem.slices[-1].stop if problem.slices else 0, len(shared)):
+            own, among = (math.sqrt(c[k, k]) for c in (self.covariance, self.clustered_covariance))
+            out.append(Found(problem.labels[k], shared[k], own, among, problem.guess[k], problem.deviation[k]))
+        return tuple(out)
+
+    @cached_property
+    def directions(self) -> tuple[Direction, ...]:
+        """Directions along which the data say less than was known before, the least first; of what no bound holds."""
+        problem, g = self.problem, len(self.problem.guess)
+        free = np.flatnonzero(self.solution.side == 0)
+        if not len(free):
+            return ()
+        known = np.isfinite(problem.deviation)
+        shared = self.solution.at.shared
+        large = np.ones(g)
+        for u, at in zip(problem.unknowns, problem.slices, strict=True):
+            large[at] = u.sizes(shared[at])
+        scale = np.where(known, problem.deviation, large)
+        before = np.where(known, problem.deviation, np.inf) ** -2.0
+        information = np.linalg.inv(self.covariance[np.ix_(free, free)]) - np.diag(before[free])
+        values, vectors = np.linalg.eigh(scale[free, None] * information * scale[free])
+        out = []
+        for value, part in zip(values, vectors.T, strict=True):
+            vector = np.zeros(g)
+            vector[free] = part
+            if value < WEAK:
+                vector = vector * np.sign(vector[np.argmax(np.abs(vector))])
+                order = sorted(range(g), key=lambda k: -abs(vector[k]))
+                parts = tuple((problem.labels[k], float(vector[k])) for k in order if abs(vector[k]) >= NAMED)
+                out.append(Direction(max(float(value), 0.0), parts))
+        return tuple(out)
+
+    @cached_property
+    def whiteness(self) -> tuple[Whiteness, ...]:
+        """What is left in the residuals of each channel, over all trials."""
+        out = []
+        for c, name in enumerate(self.problem.outputs.names):
+            kept = [(e.error[e.channel == c], e.times[e.channel == c]) for e in self.solution.evaluated]
+            kept = [(r, t) for r, t in kept if len(r) > LAGS + 1]
+            if not kept:
+                continue
+            rows = [r for r, _ in kept]
+            square = sum(float(r @ r) for r in rows)
+            gap = float(np.mean([np.diff(t).mean() for _, t in kept]))
+            lags = [sum(float(r[k:] @ r[:-k]) for r in rows) / square for k in range(1, LAGS + 1)]
+            positive = next((k for k, x in enumerate(lags) if x <= 0.0), LAGS)
+            rms = math.sqrt(square / sum(map(len, rows)))
+            out.append(Whiteness(name, rms, lags[0], gap * (0.5 + sum(lags[:positive]))))
+        return tuple(out)
+
+    @cached_property
+    def states(self) -> tuple[States, ...]:
+        """Of each trial the states at the beginnings of its pieces, that of its start first."""
+        problem, s = self.problem, self.solution
+        q, x, _ = problem.starts(s.at.shared, s.at.own)
+        out = []
+        for j, trial in enumerate(problem.trials):
+            mine = [p for p in problem.pieces if p.trial == j]
+            later = [p.node for p in mine[1:]]
+            times = np.array([trial.start + p.first * problem.h for p in mine])
+            parts = (np.concatenate([q[j : j + 1], s.at.nodes.q[later]]), np.concatenate([x[j : j + 1], s.at.nodes.x[later]]))
+            out.append(States(trial.name, times, *parts))
+        return tuple(out)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be known of the recordings: channels of which many samples are outside their trial."""
+        out = []
+        for trial in self.problem.trials:
+            for name in trial.samples:
+                gone = outside(trial, name)
+                if gone.sum() > NOTED * len(gone):
+                    said = f"{gone.sum()} of {len(gone)} samples of {name} are outside of it and do not count"
+                    out.append(f"trial {trial.name!r}: {said}")
+        return tuple(out)
+
+    def summary(self) -> str:
+        """What was found, whether the search ended, what the data cannot tell, and notes, as lines of text."""
+        s = self.solution
+        ended = "converged" if s.converged else "NOT converged, the best so far"
+        lines = [f"{ended} after {s.iterations} iterations: {s.reason}"]
+        width = max((len(row.name) for row in self.found), default=0)
+        for row in self.found:
+            how = f"held at its {row.bound} bound" if row.bound else f"± {row.deviation:.2g}"
+            lines.append(f"{row.name:<{width}}  {row.value:12.6g} {how}  (before {row.before:.6g})")
+        lines += [f"not told by the data: {d.text}" for d in self.directions]
+        return "\n".join([*lines, *self.notes])
+
+    def values(self) -> dict[str, Any]:
+        """Values of the plant's open parameters (arrays), held inputs and surface height, by name."""
+        problem, layout = self.problem, self.problem.plant.layout
+        inputs = problem.inputs(self.solution.at.shared, slice(1))[0][0]
+        out = {name: layout.array(f"parameter.{name}", inputs) for name in problem.plant.parameters}
+        first = len(layout.commands)
+        place = problem.plant.surface_place
+        out |= {} if place is None else {"surface_height": float(inputs[place])}
+        return out | {name: float(inputs[first + k]) for k, name in enumerate(layout.held)}
+
+    def model(self) -> Model:
+        """The mechanism with what was found."""
+        parameters = {
+            name: np.array(x, dtype=float) for name, x in self.values().items() if name in self.problem.plant.parameters
+        }
+        return with_parameters(self.problem.plant.model, parameters)
+
+
+def identify(
+    plant: Plant,
+    trials: Sequence[Trial],
+    instruments: Sequence[Instrument],
+    unknowns: Sequence[Unknown],
+    *,
+    start: Sequence[float] | None = None,
+    step: float = 0.02,
+    most: int = 40,
+    gain: float = 1e-4,
+    before: Sequence[float] | None = None,
+    shooting_interval: float | None = None,
+    told: Callable[[int, float, float], None] | None = None,
+) -> Identification:
+    """What is unknown of a plant from recordings of it: least squares with exact derivatives of the simulation.
+
+    Args:
+        plant: What was recorded; joints that were measured have a given motion.
+        trials: The recordings.
+        instruments: What measured.
+        unknowns: What is to be found, as `identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
+        start: Standard deviations of the trials' starts, of the chart's coordinates and of the velocities, shape (2 nv,); 0
+            where they are exact. All are exact unless given.
+        step: Step of the Runge-Kutta method [s].
+        most: Highest number of iterations.
+        gain: The search ends where a whole step promises less than this part of the cost.
+        before: Times up to which the starts of the trials are sought first with all else as it was taken for [s]; helps where
+            starts are not known well.
+        shooting_interval: Length of pieces into which trials are cut, each with a start of its own that is found, too, so that
+            the pieces join [s]: for long records of machines that are unstable or chaotic, whose simulation as a
+            whole runs away from any guess. Trials are simulated as a whole unless given.
+        told: Called after each iteration with its number, the cost and the damping.
+
+    Raises:
+        UnsupportedFeature: The equations have parts without derivatives: grasps, tables of heights.
+    """
+    begin = [0.0] * (2 * plant.model.nv) if start is None else start
+    problem = Problem(plant, trials, instruments, unknowns, start=begin, step=step, shooting_interval=shooting_interval)
+    own, nodes = None, None
+    if len(problem.node_trials):
+        if before is not None:
+            raise ValueError("before is for trials that are simulated as a whole; with shooting_interval leave it out")
+        own, nodes = first_nodes(problem, problem.within(problem.guess))
+    elif before is not None:
+        own = solve(problem, fixed=True, until=before, most=8, gain=1e-2).at.own
+    solution = solve(problem, own=own, nodes=nodes, most=most, gain=gain, told=told)
+    return Identification(problem=problem, solution=solution)

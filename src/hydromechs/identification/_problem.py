@@ -1,0 +1,492 @@
+"""Many trials and all that is unknown of them as one problem of least squares, with exact derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.simulation import Plant
+from hydromechs.values import floats
+
+from ._instruments import OWN, Instrument, Outputs
+from ._internal_starts import InternalStarts
+from ._pieces import Gaps, Nodes, cut
+from ._samples import Samples, Trial, check_trial
+from ._sensitivity import SensitiveState, Sensitivities
+from ._timeline import timeline
+from ._unknowns import JointOffset, Unknown, opened
+
+__all__ = ["Problem", "Samples", "Trial"]
+
+
+BLOCK = 32
+"""Steps whose channels are found at once."""
+
+
+class Evaluated(NamedTuple):
+    """Residuals of one trial and their derivatives, and the trajectory they come from."""
+
+    residual: np.ndarray
+    """(simulated − measured)/deviation, as it counts, shape (m,)."""
+    by_shared: np.ndarray
+    """∂/∂ what all trials share, shape (m, g)."""
+    by_own: np.ndarray
+    """∂/∂ what the trial has of its own, shape (m, l)."""
+    by_nodes: np.ndarray
+    """∂/∂ the nodes of the trial, one after the other, shape (m, nodes w)."""
+    channel: np.ndarray
+    """Number of the channel of each residual, shape (m,)."""
+    times: np.ndarray
+    """Time of each residual [s], shape (m,)."""
+    error: np.ndarray
+    """Simulated − measured, in the channels' units, shape (m,)."""
+
+
+class Problem:
+    """What is unknown of a plant and its trials, and what the data say of it.
+
+    Args:
+        plant: What was recorded.
+        trials: The recordings.
+        instruments: What measured.
+        unknowns: What is to be found of the plant.
+        start: Standard deviations of the guesses of the start, of the chart's coordinates and the velocities, shape (2 nv,);
+            0 where the guess is exact.
+        step: Step of the integration [s].
+        shooting_interval: Length of the pieces into which trials are cut [s]; trials are simulated as a whole unless given.
+    """
+
+    def __init__(
+        self,
+        plant: Plant,
+        trials: Sequence[Trial],
+        instruments: Sequence[Instrument],
+        unknowns: Sequence[Unknown],
+        *,
+        start: Sequence[float],
+        step: float,
+        shooting_interval: float | None = None,
+    ) -> None:
+        if shooting_interval is not None and not shooting_interval >= step:
+            raise ValueError(f"shooting_interval is {shooting_interval!r} s, must be at least the step, {step:g} s")
+        self.plant, self.h = opened(plant, unknowns), step
+        self.every = None if shooting_interval is None else round(shooting_interval / step)
+        self.unknowns = [u.on(plant) for u in unknowns]
+        model = self.plant.model
+        self.start_deviation = np.array(floats(start, 2 * model.nv, "start"))
+        owners: dict[int, Unknown] = {}
+        for u in self.unknowns:
+            for k in u.places(self.plant):
+                if k in owners:
+                    names = f"{u.labels()[0]!r} and {owners[k].labels()[0]!r}"
+                    raise ValueError(f"one number is unknown twice, as {names}; leave out one of them")
+                owners[k] = u
+        self.columns = dict.fromkeys(owners)
+        self.dynamics = Sensitivities(self.plant, list(self.columns))
+        self.outputs = Outputs(model, instruments, self.dynamics.nx)
+        self.wide = model.nv + self.dynamics.nx
+        self._layout()
+        self.take(trials)
+
+    def of(self, trials: Sequence[Trial]) -> Problem:
+        """The same problem of other trials, which shares what is compiled.
+
+        Args:
+            trials: The recordings.
+        """
+        other = copy(self)
+        other.take(trials)
+        return other
+
+    def take(self, trials: Sequence[Trial]) -> None:
+        """Have other trials.
+
+        Args:
+            trials: The recordings.
+        """
+        if not trials:
+            raise ValueError("there are no trials; give at least one recording, as identification.Trial(...)")
+        self.trials = list(trials)
+        for trial in self.trials:
+            check_trial(trial, self.outputs.names)
+        self.timeline = timeline(self.plant, self.trials, self.h)
+        self.internal_starts = InternalStarts(self.dynamics, self.trials)
+        self.pieces = cut(self.timeline.steps, self.every)
+        self.node_trials = np.array([p.trial for p in self.pieces if p.node >= 0], dtype=int)
+
+    def compile(self) -> None:
+        """Make the machine code now, for other processes to find in the cache."""
+        nothing = np.zeros((len(self.trials), len(self.own_deviation)))
+        nodes = Nodes(*(x[self.node_trials] for x in self.starts(self.guess, nothing)[:2]))
+        self.run(self.guess, nothing, nodes, range(len(self.pieces)), [1] * len(self.pieces), derivatives=True)
+
+    # -- what is unknown ------------------------------------------------------------------------------------------------------
+
+    def _layout(self) -> None:
+        """Names, guesses and deviations of all free coordinates."""
+        self.labels: list[str] = []
+        shared: list[float] = []
+        deviations: list[float] = []
+        lower: list[float] = []
+        upper: list[float] = []
+        self.slices: list[slice] = []
+        for u in self.unknowns:
+            theta = u.start(self.plant)
+            self.slices.append(slice(len(shared), len(shared) + len(theta)))
+            self.labels += u.labels()
+            shared += list(theta)
+            deviations += list(u.deviations())
+            low, high = u.bounds()
+            lower += list(low)
+            upper += list(high)
+        self.instrument_places: list[tuple[int, int]] = []  # column, place among the instruments' own numbers
+        self.delays: dict[int, int] = {}
+        for i, instrument in enumerate(self.outputs.instruments):
+            own = [("turn", instrument.turn, 0)] if instrument.turn else []
+            own += [(f"place {a}", instrument.place, 1 + k) for k, a in enumerate("xyz") if instrument.place]
+            for what, deviation, k in own:
+                self.instrument_places.append((len(shared), OWN * i + k))
+                self.labels.append(f"{instrument.name}.{what}")
+                shared.append(0.0)
+                deviations.append(deviation)
+            if instrument.delay:
+                self.delays[i] = len(shared)
+                self.labels.append(f"{instrument.name}.delay")
+                shared.append(0.0)
+                deviations.append(instrument.delay)
+        more = len(shared) - len(lower)
+        self.guess, self.deviation = np.array(shared), np.array(deviations)
+        self.lower, self.upper = np.array(lower + [-np.inf] * more), np.array(upper + [np.inf] * more)
+        self.weight = np.where(np.isfinite(self.deviation), self.deviation, np.inf) ** -2.0
+        self.free_start = np.flatnonzero(self.start_deviation)
+        self.offsets = [c for c, (_, channel) in enumerate(self.outputs.channels) if channel.offset]
+        self.own_deviation = np.concatenate(
+            [self.start_deviation[self.free_start], [self.outputs.channels[c][1].offset for c in self.offsets]]
+        )
+        names = [*model_names(self.plant), *(f"rate of {n}" for n in self.plant.model.coordinate_names[1])]
+        self.own_labels = [f"start of {names[k]}" for k in self.free_start]
+        self.own_labels += [f"offset of {self.outputs.names[c]}" for c in self.offsets]
+
+    def within(self, shared: np.ndarray) -> np.ndarray:
+        """What all trials share, or what is next to it within the bounds, shape (g,).
+
+        Args:
+            shared: Shape (g,).
+        """
+        return np.clip(shared, self.lower, self.upper)
+
+    def inputs(self, shared: np.ndarray, parts: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs of parts of the timeline, shape (parts, nu), and ∂p/∂θ, shape (np, g).
+
+        Args:
+            shared: What all trials share, shape (g,).
+            parts: Which; all unless given.
+        """
+        inputs = self.timeline.inputs[parts].copy()
+        places = list(self.columns)
+        P = np.zeros((len(places), len(shared)))
+        for u, at in zip(self.unknowns, self.slices, strict=True):
+            theta = shared[at]
+            where = u.places(self.plant)
+            values, slopes = u.values(theta), u.derivatives(theta)
+            for k, place in enumerate(where):
+                inputs[..., place] = inputs[..., place] + values[k] if u.adds else values[k]
+                P[places.index(place), at] += slopes[k]
+        return inputs, P
+
+    # -- what follows ---------------------------------------------------------------------------------------------------------
+
+    def simulate(
+        self, shared: np.ndarray, own: np.ndarray, nodes: Nodes | None = None, *, derivatives: bool = True
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Channels of all pieces at each step, shape (steps + 1, pieces, channels), and their derivatives, (..., g + starts).
+
+        Args:
+            shared: What all trials share, shape (g,).
+            own: What each trial has of its own, shape (n, l).
+            nodes: States at which pieces begin that do not begin a trial.
+            derivatives: Whether to find them.
+        """
+        steps = [p.steps for p in self.pieces]
+        return self.run(shared, own, nodes, range(len(self.pieces)), steps, derivatives=derivatives)[:2]
+
+    def starts(self, shared: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """States at which trials begin, q, (n, nq), and x, (n, nx), and ∂/∂(shared, free start), shape (n, nv + nx, g + ns).
+
+        Args:
+            shared: What all trials share, shape (g,).
+            own: What each trial has of its own, shape (n, l).
+        """
+        model, n, g, ns = self.plant.model, len(self.trials), len(shared), len(self.free_start)
+        nv = model.nv
+        moved = np.zeros((n, 2 * nv))
+        moved[:, self.free_start] = own[:, :ns]
+        S = np.zeros((n, nv + self.dynamics.nx, g + ns))
+        S[:, self.free_start, g + np.arange(ns)] = 1.0
+        for u, at in zip(self.unknowns, self.slices, strict=True):
+            if isinstance(u, JointOffset):
+                dof = model.joint_part(u.joint).v.start
+                moved[:, dof] += shared[at][0]
+                S[:, dof, at.start] = 1.0
+        q0, v0 = np.stack([t.q for t in self.trials]), np.stack([t.v for t in self.trials])
+        q, S[:, :nv] = self.dynamics.moved(q0, np.ascontiguousarray(moved[:, :nv]), S[:, :nv])
+        v = v0 + moved[:, nv:]
+        inputs, P = self.inputs(shared, self.timeline.first[:, 0])
+        P = np.concatenate([P, np.zeros((len(P), ns))], axis=1)
+        z, S[:, 2 * nv :] = self.internal_starts(q, v, inputs, S[:, : 2 * nv], P)
+        return q, np.concatenate([v, z], axis=1), S
+
+    def run(
+        self,
+        shared: np.ndarray,
+        own: np.ndarray,
+        nodes: Nodes | None,
+        chosen: Sequence[int],
+        steps: Sequence[int],
+        *,
+        derivatives: bool,
+    ) -> tuple[np.ndarray, np.ndarray | None, SensitiveState]:
+        """Some pieces, each for some steps: their channels, derivatives of these, and the states at their ends.
+
+        Args:
+            shared: What all trials share, shape (g,).
+            own: What each trial has of its own, shape (n, l).
+            nodes: States at which pieces begin that do not begin a trial.
+            chosen: Numbers of the pieces.
+            steps: How many of each.
+            derivatives: Whether to find them.
+        """
+        g, ns = len(shared), len(self.free_start)
+        inputs, P = self.inputs(shared)
+        pieces = [self.pieces[p] for p in chosen]
+        trial, first = np.array([p.trial for p in pieces]), np.array([p.first for p in pieces])
+        later = np.array([p.node for p in pieces]) >= 0
+        n = len(pieces)
+        k = g + (self.wide if len(self.node_trials) else ns) if derivatives else 0
+        q0, x0, S0 = self.starts(shared, own)
+        q, x, S = q0[trial], x0[trial], np.zeros((n, self.wide, k))
+        if k:
+            S[~later, :, : g + ns] = S0[trial[~later]]
+        if nodes is not None and later.any():
+            at = [p.node for p in pieces if p.node >= 0]
+            q[later], x[later] = nodes.q[at], nodes.x[at]
+            if k:
+                S[later, :, g : g + self.wide] = np.eye(self.wide)
+        at_state = SensitiveState(q, x, S)
+        P_all = np.zeros((n, len(P), k))
+        if k:
+            P_all[:, :, :g] = P
+        own_numbers = np.zeros(OWN * len(self.outputs.instruments))
+        for column, place in self.instrument_places:
+            own_numbers[place] = shared[column]
+        lengths = np.array(steps)
+        most = int(lengths.max())
+        values = np.zeros((most + 1, n, len(self.outputs.names)))
+        slopes = np.zeros((most + 1, n, len(self.outputs.names), k)) if k else None
+        ends = SensitiveState(np.zeros_like(q), np.zeros_like(x), np.zeros_like(S))
+        waiting: list[SensitiveState] = []
+        live = np.arange(n)
+        for i in range(most + 1):
+            waiting.append(at_state)
+            goes_on = lengths[live] > i
+            if len(waiting) == BLOCK or not goes_on.all():
+                self._seen(waiting, live, own_numbers, values, slopes, i + 1 - len(waiting))
+                waiting = []
+            if not goes_on.all():  # pieces that have ended cost nothing more
+                for end, now in zip(ends, at_state, strict=True):
+                    end[live[~goes_on]] = now[~goes_on]
+                live, at_state = live[goes_on], SensitiveState(*(x[goes_on] for x in at_state))
+            if len(live):
+                at_state = self._stepped(at_state, trial[live], first[live] + i, inputs, P_all)
+        return values, slopes, ends
+
+    def _stepped(
+        self, at: SensitiveState, trial: np.ndarray, step: np.ndarray, inputs: np.ndarray, P: np.ndarray
+    ) -> SensitiveState:
+        """States of some trials after a step of each, in parts where inputs bend within it."""
+        line = self.timeline
+        part, end = line.first[trial, step], line.first[trial, step + 1]
+        out = self.dynamics.step(line.begins[part], at, inputs[part], P[: len(part)], line.lengths[part])
+        for _ in range(1, int((end - part).max())):
+            part = part + 1
+            more = np.flatnonzero(part < end)
+            now = SensitiveState(*(x[more] for x in out))
+            p = part[more]
+            found = self.dynamics.step(line.begins[p], now, inputs[p], P[: len(p)], line.lengths[p])
+            for whole, x in zip(out, found, strict=True):
+                whole[more] = x
+        return out
+
+    def _seen(
+        self,
+        states: Sequence[SensitiveState],
+        live: np.ndarray,
+        own_numbers: np.ndarray,
+        values: np.ndarray,
+        slopes: np.ndarray | None,
+        first: int,
+    ) -> None:
+        """Put the channels of some steps of the trials that go on, and their derivatives, into the rows from `first` on."""
+        count, n, channels = len(states), len(live), len(self.outputs.names)
+        seen = self.outputs(np.concatenate([s.q for s in states]), np.concatenate([s.x for s in states]), own_numbers)
+        rows = slice(first, first + count)
+        values[rows, live] = seen.values.reshape(count, n, channels)
+        if slopes is None:
+            return
+        found = (seen.by_state @ np.concatenate([s.S for s in states])).reshape(count, n, channels, -1)
+        own = seen.by_own.reshape(count, n, channels, -1)
+        for column, place in self.instrument_places:
+            found[..., column] += own[..., place]
+        slopes[rows, live] = found
+
+    def joined(
+        self,
+        shared: np.ndarray,
+        own: np.ndarray,
+        nodes: Nodes | None = None,
+        *,
+        until: Sequence[float] | None = None,
+        derivatives: bool = True,
+    ) -> tuple[list[Evaluated], Gaps | None]:
+        """Residuals of all trials with their derivatives, and the gaps between pieces, None if there are none.
+
+        Args:
+            shared: What all trials share, shape (g,).
+            own: What each trial has of its own, shape (n, l).
+            nodes: States at which pieces begin that do not begin a trial.
+            until: Time of each trial after which samples do not count [s], for trials of one piece; all count unless given.
+            derivatives: Whether to find them.
+        """
+        steps = [p.steps for p in self.pieces]
+        if until is not None:  # no longer than it takes
+            early = -min([0.0, *(float(shared[k]) for k in self.delays.values())])
+            last = [int(np.ceil((t + early - x.start) / self.h)) + 1 for t, x in zip(until, self.trials, strict=True)]
+            steps = [max(1, min(k, most)) for k, most in zip(last, steps, strict=True)]
+        values, slopes, ends = self.run(shared, own, nodes, range(len(self.pieces)), steps, derivatives=derivatives)
+        found = [
+            self.residuals(j, values, slopes, shared, own, [p for p, x in enumerate(self.pieces) if x.trial == j], until)
+            for j in range(len(self.trials))
+        ]
+        return found, self._gaps(nodes, ends, len(shared)) if nodes is not None and len(nodes.q) and derivatives else None
+
+    def residuals(
+        self,
+        j: int,
+        values: np.ndarray,
+        slopes: np.ndarray | None,
+        shared: np.ndarray,
+        own: np.ndarray,
+        pieces: Sequence[int],
+        until: Sequence[float] | None = None,
+    ) -> Evaluated:
+        """Residuals of a trial within those of its pieces that were simulated.
+
+        Args:
+            j: Number of the trial.
+            values: Channels, shape (steps + 1, simulated pieces, channels).
+            slopes: Their derivatives.
+            shared: What all trials share, shape (g,).
+            own: What each trial has of its own, shape (n, l).
+            pieces: Of each piece of the trial its place in `values`, −1 if it was not simulated.
+            until: As in `evaluate`.
+        """
+        trial, g, ns, h = self.trials[j], len(shared), len(self.free_start), self.h
+        mine = [p for p in self.pieces if p.trial == j]
+        firsts, ends = np.array([p.first for p in mine]), mine[-1].first + mine[-1].steps
+        batch = np.array(pieces)
+        nodes = len(mine) - 1
+        rows, by_shared, by_own, by_nodes, which, when, errors = [], [], [], [], [], [], []
+        for c, name in enumerate(self.outputs.names):
+            if name not in trial.samples:
+                continue
+            instrument, channel = self.outputs.channels[c]
+            delay = shared[self.delays[instrument]] if instrument in self.delays else 0.0
+            last = trial.end if until is None else min(trial.end, until[j])
+            times, measured = trial.samples[name]
+            place = np.clip((times - delay - trial.start) / h, 0.0, ends - 1e-9)
+            keep = (times >= trial.start) & (times <= last)
+            keep &= batch[np.searchsorted(firsts, place.astype(int), side="right") - 1] >= 0
+            times, measured, place = times[keep], measured[keep], place[keep]
+            asked, step = (times - delay - trial.start) / h, place.astype(int)
+            part = place - step
+            piece = np.searchsorted(firsts, step, side="right") - 1
+            k, b = step - firsts[piece], batch[piece]
+            low, high = values[k, b, c], values[k + 1, b, c]
+            found = low + part * (high - low)
+            if c in self.offsets:
+                found = found + own[j, ns + self.offsets.index(c)]
+            error = found - measured
+            if channel.quantity in ("roll", "yaw"):
+                error = (error + np.pi) % (2.0 * np.pi) - np.pi
+            rate = (len(times) - 1) / max(times[-1] - times[0], h) if len(times) > 1 else 0.0
+            thinned = 1.0 / np.sqrt(1.0 + 2.0 * rate * channel.correlation)
+            counted, weight = _huber(error / channel.deviation, channel.outlier)
+            rows.append(counted * thinned)
+            errors.append(error)
+            factor = (weight * thinned / channel.deviation)[:, None]
+            which.append(np.full(len(times), c))
+            when.append(times)
+            if slopes is None:
+                continue
+            d = (1.0 - part)[:, None] * slopes[k, b, c] + part[:, None] * slopes[k + 1, b, c]
+            ds, dl = d[:, :g].copy(), np.zeros((len(times), ns + len(self.offsets)))
+            dl[:, :ns] = np.where(piece[:, None] == 0, d[:, g : g + ns], 0.0)
+            dn = np.zeros((len(times), nodes, self.wide))
+            for i in range(nodes):
+                dn[piece == i + 1, i] = d[piece == i + 1, g : g + self.wide]
+            if instrument in self.delays:
+                ds[:, self.delays[instrument]] -= np.where(asked == place, (high - low) / h, 0.0)
+            if c in self.offsets:
+                dl[:, ns + self.offsets.index(c)] = 1.0
+            by_shared.append(ds * factor)
+            by_own.append(dl * factor)
+            by_nodes.append(dn.reshape(len(times), nodes * self.wide) * factor)
+        if not rows:
+            raise ValueError(f"trial {trial.name!r} has no samples of {', '.join(self.outputs.names)}")
+        none = np.zeros((sum(map(len, rows)), 0))
+        ds, dl, dn = (np.concatenate(x) if x else none for x in (by_shared, by_own, by_nodes))
+        channels, times, error = (np.concatenate(x) for x in (which, when, errors))
+        return Evaluated(np.concatenate(rows), ds, dl, dn, channels, times, error)
+
+    def _gaps(self, nodes: Nodes, ends: SensitiveState, g: int) -> Gaps:
+        """How far pieces end from the nodes where the next begin."""
+        nv = self.plant.model.nv
+        before = [p - 1 for p, piece in enumerate(self.pieces) if piece.node >= 0]
+        u, slopes, by_u = self.dynamics.between(nodes.q, ends.q[before], ends.S[before][:, :nv])
+        size = np.concatenate([u, ends.x[before] - nodes.x], axis=1)
+        by_all = np.concatenate([slopes, ends.S[before][:, nv:]], axis=1)
+        by_node = np.tile(-np.eye(self.wide), (len(before), 1, 1))
+        by_node[:, :nv, :nv] = by_u
+        by_before = np.zeros((len(before), self.wide, self.wide))
+        by_before[..., : by_all.shape[2] - g] = by_all[..., g:]
+        return Gaps(size, by_all[..., :g], by_before, by_node)
+
+    def moved_nodes(self, nodes: Nodes, change: np.ndarray) -> Nodes:
+        """Nodes that are moved by chart coordinates, velocities and internal states.
+
+        Args:
+            nodes: Where they are.
+            change: By how much, shape (nodes, w).
+        """
+        nv = self.plant.model.nv
+        nothing = np.zeros((len(change), nv, 0))
+        q, _ = self.dynamics.moved(nodes.q, np.ascontiguousarray(change[:, :nv]), nothing)
+        return Nodes(q, nodes.x + change[:, nv:])
+
+
+def _huber(u: np.ndarray, c: float) -> tuple[np.ndarray, np.ndarray]:
+    """r with r² = u² for |u| ≤ c and 2 c |u| − c² beyond, and dr/du, shape (m,) each."""
+    size = np.abs(u)
+    far = size > c
+    if not far.any():
+        return u, np.ones_like(u)
+    r = np.where(far, np.sqrt(np.maximum(2.0 * c * size - c * c, 0.0)), size)
+    return np.sign(u) * r, np.where(far, c / np.maximum(r, 1e-300), 1.0)
+
+
+def model_names(plant: Plant) -> list[str]:
+    """Names of the chart's coordinates: those of the velocities."""
+    return list(plant.model.coordinate_names[1])

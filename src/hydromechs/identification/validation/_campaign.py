@@ -1,0 +1,375 @@
+"""The trials of a study: logs read, cleaned and put on the plant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from hydromechs import files, library
+from hydromechs.actuation import JointMotion, motions
+from hydromechs.hydro import Current, Environment, FreeSurface
+from hydromechs.lines import LiftedLine
+from hydromechs.model import Model, joints
+from hydromechs.simulation import Plant
+from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
+
+from .. import CurrentOf, Problem, Samples, SurfaceHeight, Trial
+from ._logs import FEW, Log, changed, euler_angles, read_log, without_outliers
+from ._signals import aligned, check_units, far_off, hanging, resampled
+from ._study import Study
+from ._variants import varied
+
+__all__ = ["Campaign", "Recorded", "read_campaign"]
+
+REPEATED = 0.2
+"""Longest time for which a joint may repeat its last position before that counts as a sample [s]."""
+MEDIAN = 2.0
+"""Time over which the median is taken that outliers are told by [s]."""
+LONG_AGO, NEAR = 1e6, 100.0
+"""Time from which a clock counts from long ago, and the time before the motion from which it is counted then [s]."""
+SLOW = 5.0
+"""Time between two samples beyond which a log is no record of a motion [s]."""
+CUT = 0.1
+"""Part of a trial that may be lost to a log that ends early before that is told."""
+LONGER = 100.0
+"""How much longer than another log of the same trial a log may be."""
+FASTEST = 0.1
+"""Speed beyond which that from a line through positions before the motion is not believed [m/s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """A trial with what a prediction of it may know."""
+
+    trial: Trial
+    """Its logs on the plant."""
+    group: str
+    """The motion that it shares with others."""
+    begins: float
+    """When its motion begins [s]."""
+    notes: tuple[str, ...]
+    """What was done to its logs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Campaign:
+    """All trials of a study."""
+
+    study: Study
+    """The study."""
+    plant: Plant
+    """What was recorded."""
+    base: str
+    """Name of the body that floats."""
+    trials: tuple[Recorded, ...]
+    """The trials."""
+    fit_only: tuple[Recorded, ...] = ()
+    """Records that every fit uses and that are never predicted."""
+    remarks: tuple[str, ...] = ()
+    """Notes on the folder."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on the folder and on what was done to the logs."""
+        return (*self.remarks, *(note for r in (*self.trials, *self.fit_only) for note in r.notes))
+
+    @property
+    def groups(self) -> list[str]:
+        """Motions, in order."""
+        return sorted({r.group for r in self.trials})
+
+    def problem_of(self, recorded: Sequence[Recorded]) -> Problem:
+        """What is unknown of some trials.
+
+        Args:
+            recorded: Some of the trials.
+        """
+        return self._problem.of([r.trial.windowed() for r in recorded])
+
+    @cached_property
+    def _problem(self) -> Problem:
+        """That of the first trial, which shares what is compiled with those of others."""
+        study, nv = self.study, self.plant.model.nv
+        s, at = study.start, self.plant.model.joint_part(self.base).v
+        start = np.zeros(2 * nv)
+        start[at] = [s.position] * 3 + [s.attitude] * 3
+        start[nv + at.start : nv + at.stop] = [s.velocity] * 3 + [s.rates] * 3
+        first = [self.trials[0].trial.windowed()]
+        return Problem(self.plant, first, study.measuring(), study.found(), start=start.tolist(), step=study.step)
+
+
+def read_campaign(study: Study, folder: str | Path) -> Campaign:
+    """All trials in a folder.
+
+    Args:
+        study: What to read.
+        folder: Where the logs are.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}; give that of the logs with --data")
+    model = library.load(study.model, code=study.code)
+    if study.variant is not None:
+        model = varied(model, study.variant)
+    roots = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
+    if len(roots) != 1:
+        raise ValueError(f"{model.name} has {len(roots)} free bodies; a study needs one that floats")
+    rest = motions.Recorded(pieces=((0.0, 0.0, 0.0, 0.0, 0.0),), end=1.0)
+    lines = []
+    if study.line is not None:
+        line = study.line
+        lines.append(
+            LiftedLine(name=line.name, body=line.body, weight=line.weight, place=tuple(line.place), height=line.height)  # type: ignore[arg-type]
+        )
+    unknowns = study.found()
+    current = Current(velocity=(0.0, 0.0, 0.0)) if any(isinstance(u, CurrentOf) for u in unknowns) else None
+    surface = FreeSurface() if any(isinstance(u, SurfaceHeight) for u in unknowns) else None
+    plant = Plant(
+        model=model,
+        environment=Environment(current=current, surface=surface),
+        components=(*(JointMotion(joint=name, motion=rest) for name in study.joints), *lines),
+    )
+    names = _names(study, folder, study.trials.names)
+    if not names:
+        raise ValueError(f"{folder} has no trials: no file {_pattern(study, study.trials.names)}")
+    return Campaign(
+        study,
+        plant,
+        roots[0],
+        tuple(_recorded(study, model, roots[0], folder, name) for name in names),
+        *_fit_only(study, model, roots[0], folder, names),
+    )
+
+
+def _pattern(study: Study, names: str) -> str:
+    """Return the pattern of the files that show which trials there are."""
+    return study.logs[study.trials.find].file.replace("{trial}", names)
+
+
+def _names(study: Study, folder: Path, names: str) -> list[str]:
+    """Return the names of the trials in a folder that match a pattern."""
+    shape = re.compile(re.escape(study.logs[study.trials.find].file).replace(r"\{trial\}", "(.+)"))
+    found = sorted(folder.glob(_pattern(study, names)))
+    return [match.group(1) for f in found if (match := shape.fullmatch(f.name))]
+
+
+def _fit_only(
+    study: Study, model: Model, base: str, folder: Path, trials: Sequence[str]
+) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
+    """Return the records that every fit uses, and a note if the folder has none of them."""
+    entry = study.trials.fit_only
+    if entry is None:
+        return (), ()
+    names = _names(study, folder, entry.names)
+    for name in names:
+        if name in trials:
+            raise ValueError(
+                f"{name}: matches trials.names, {study.trials.names!r}, and trials.fit_only.names, {entry.names!r}; every fit "
+                "would know a trial that is predicted; change one of the patterns"
+            )
+    if not names:
+        return (), (f"trials.fit_only: {folder} has no file {_pattern(study, entry.names)}; fits use the trials alone",)
+    return tuple(_recorded(study, model, base, folder, name, last=entry.last) for name in names), ()
+
+
+def _file(folder: Path, pattern: str, trial: str) -> Path:
+    number = re.sub(r"^[A-Za-z_]+", "", trial)
+    return folder / pattern.replace("{trial}", trial).replace("{number}", number)
+
+
+def _recorded(study: Study, model: Model, base: str, folder: Path, name: str, *, last: float | None = None) -> Recorded:
+    """One trial, or the last seconds of a record without a motion."""
+    logs = _logs(study, model, folder, name)
+    begins, logs = _from_zero(_begins(study, folder, name) if last is None else _end(study, logs), logs)
+    if last is not None:  # no motion: the start is sought in the first seconds of the used part
+        end = _end(study, logs)
+        first = max(end - last, *(float(log.time[0]) for log in logs.values()))
+        begins = first + min(study.window, 0.5 * (end - first))
+    notes = [note for log in logs.values() for note in log.notes]
+    start, end = _span(study, name, logs, begins)
+    _refuse_sparse(logs, start, end)
+    notes += _cut_short(logs, start, end)
+    given: dict[str, motions.Motion] = {}
+    for joint, how in study.joints.items():
+        log = logs[how.log]
+        if how.outliers:
+            log = without_outliers(log, {how.column: how.outliers}, MEDIAN)
+            notes += log.notes[len(logs[how.log].notes) :]
+        notes += far_off(log, {how.column: f"give joint {joint} outliers, the largest distance that is believed"}, MEDIAN)
+        at = changed(log, how.column, REPEATED)
+        given[joint] = motions.Recorded.of(
+            log.time[at], how.scale * log.column(how.column)[at] + how.offset, smoothing=study.smoothing
+        )
+    samples: dict[str, Samples] = {}
+    for instrument, entry in study.instruments.items():
+        log = logs[entry.log]
+        cleaned = without_outliers(log, entry.outliers, MEDIAN)
+        notes += cleaned.notes[len(log.notes) :]
+        named = sorted({channel.column or quantity for quantity, channel in entry.channels.items()})
+        notes += far_off(cleaned, {c: f"give outliers: {{{c}: largest distance that is believed}}" for c in named}, MEDIAN)
+        notes += hanging(cleaned, named)
+        for quantity, channel in entry.channels.items():
+            values = cleaned.column(channel.column or quantity)
+            samples[f"{instrument}.{quantity}"] = Samples(cleaned.time[:: entry.every], values[:: entry.every])
+    q, v = _guess(study, model, base, samples, given, start, begins)
+    trial = Trial(name=name, start=start, end=end, q=q, v=v, samples=samples, motions=given)
+    return Recorded(trial, name.split(study.trials.group)[0], begins, tuple(notes))
+
+
+def _begins(study: Study, folder: Path, name: str) -> float:
+    """Return the time at which the motion of a trial begins [s]."""
+    said = _file(folder, study.trials.begins.file, name)
+    if not said.is_file():
+        raise ValueError(f"{name}: there is no file {said}, which says when the motion begins (trials.begins.file)")
+    try:
+        return float(yaml.safe_load(files.read_text(said))[study.trials.begins.key])
+    except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
+        raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
+
+
+def _logs(study: Study, model: Model, folder: Path, name: str) -> dict[str, Log]:
+    """The logs of a trial, with the angles of their quaternions, units checked, on one clock, resampled."""
+    logs = {}
+    for key, entry in study.logs.items():
+        log = read_log(_file(folder, entry.file, name), entry.time, topic=entry.topic, columns=entry.columns, units=entry.units)
+        moving = {j: how for j, how in study.joints.items() if how.log == key and how.scale == 1.0}
+        check_units(
+            log,
+            {f"joint {j}": how.column for j, how in moving.items() if how.column not in entry.units},
+            limits={f"joint {j}": ends for j, how in moving.items() if (ends := _limits(model, j, how.offset)) is not None},
+        )
+        for i in (i for i in study.instruments.values() if i.log == key):
+            angles = None if i.quaternion is None else euler_angles([log.column(c) for c in i.quaternion])
+            log = replace(log, columns=log.columns | (angles or {}))
+            named = {q: c.column or q for q, c in i.channels.items()}
+            check_units(log, {q: c for q, c in named.items() if c not in entry.units}, angles)
+        logs[key] = log
+    for key, entry in study.logs.items():
+        if entry.align is not None:
+            a, other = entry.align, logs[entry.align.to]
+            logs[key], _ = aligned(logs[key], logs[key].column(a.column), other, other.column(a.reference), a.most)
+        if entry.rate:
+            logs[key] = resampled(logs[key], entry.rate)
+    return logs
+
+
+def _limits(model: Model, joint: str, offset: float) -> tuple[float, float] | None:
+    """Least and largest position of a joint with limits as its log has them [rad]."""
+    body = next((b for b in model.bodies if b.name == joint), None)
+    ends = getattr(body.joint, "limits", None) if body is not None and isinstance(body.joint, joints.Revolute) else None
+    return None if ends is None else (ends[0] - offset, ends[1] - offset)
+
+
+def _from_zero(begins: float, logs: dict[str, Log]) -> tuple[float, dict[str, Log]]:
+    """Times of clocks that count from long ago, counted from a whole second before the motion, where floats are dense."""
+    if abs(begins) < LONG_AGO:
+        return begins, logs
+    zero = np.floor(begins) - NEAR
+    note = f"times count from {zero:.0f} s of the clock"
+    moved = {k: replace(x, time=x.time - zero, notes=(*x.notes, f"{x.name}: {note}")) for k, x in logs.items()}
+    return float(begins - zero), moved
+
+
+def _span(study: Study, name: str, logs: dict[str, Log], begins: float) -> tuple[float, float]:
+    """When a trial starts and ends [s]; clocks that do not fit together are refused."""
+    for log in logs.values():
+        usual = float(np.median(np.diff(log.time)))
+        if usual > SLOW:
+            unit = "ms" if usual < 1e3 else "us" if usual < 1e6 else "ns"
+            raise ValueError(
+                f"{log.name}: {usual:g} s between two samples is no record of a motion; are times in {unit}? give "
+                f"units: {{time: {unit}}} for this log"
+            )
+    start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
+    end = _end(study, logs)
+    if not start <= begins < end:
+        spans = ", ".join(f"{log.name} from {log.time[0]:.2f} to {log.time[-1]:.2f} s" for log in logs.values())
+        raise ValueError(
+            f"{name}: its motion begins at {begins:.2f} s, which is not within all of its logs: {spans}; is a clock off? "
+            "align puts a log on the clock of another"
+        )
+    return start, end
+
+
+def _end(study: Study, logs: dict[str, Log]) -> float:
+    """Return the time at which a trial ends: the first end of the logs that it cannot do without [s]."""
+    return min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
+
+
+def _refuse_sparse(logs: dict[str, Log], start: float, end: float) -> None:
+    """Refuse logs that have next to nothing of a trial, or that are far longer than others: their times are in another unit."""
+    shortest = min(logs.values(), key=_length)
+    for log in logs.values():
+        there = int(np.sum((log.time >= start) & (log.time <= end)))
+        why = ""
+        if there < FEW:
+            why = f"{there} samples between the start of the trial, {start:.2f} s, and its end, {end:.2f} s"
+        elif _length(log) > LONGER * _length(shortest):
+            why = f"it is {_length(log):.4g} s long, and {shortest.name} {_length(shortest):.4g} s"
+        if why:
+            raise ValueError(
+                f"{log.name}: {why}; are its times in another unit? give units: {{time: ms}}, us or ns for this log"
+            )
+
+
+def _length(log: Log) -> float:
+    return float(log.time[-1] - log.time[0])
+
+
+def _cut_short(logs: dict[str, Log], start: float, end: float) -> list[str]:
+    """What is said of logs that go on long after the trial has to end."""
+    longest = max(float(log.time[-1]) for log in logs.values())
+    if longest - end < CUT * (longest - start):
+        return []
+    first = min(logs.values(), key=lambda log: float(log.time[-1]))
+    return [f"{first.name}: ends at {end:.2f} s, and the trial with it; other logs go on to {longest:.2f} s"]
+
+
+def _joint_logs(study: Study) -> set[str]:
+    return {how.log for how in study.joints.values()}
+
+
+def _guess(
+    study: Study,
+    model: Model,
+    base: str,
+    samples: dict[str, Samples],
+    given: dict[str, motions.Motion],
+    start: float,
+    begins: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Configuration and velocity at the start, from what was measured before the motion begins."""
+
+    def before(quantity: str) -> tuple[float, float]:
+        """Value at the start and rate of a quantity, by a line through its samples."""
+        for i in study.instruments:
+            found = samples.get(f"{i}.{quantity}")
+            if found is None:
+                continue
+            within = (found.times >= start) & (found.times <= begins)
+            if not within.any():
+                continue
+            t, x = found.times[within] - start, found.values[within]
+            if t[-1] - t[0] < 0.5:
+                return float(np.mean(x)), 0.0
+            slope, value = np.polyfit(t, x, 1)
+            return float(value), float(np.clip(slope, -FASTEST, FASTEST))
+        return 0.0, 0.0
+
+    q, v = (np.array(x, dtype=float) for x in model.neutral())
+    part = model.joint_part(base)
+    place, speed = zip(*(before(axis) for axis in "xyz"), strict=True)
+    angles = [before(angle)[0] for angle in ("roll", "pitch", "yaw")]
+    R = np.array(matrix_from_rpy(angles), dtype=float)
+    q[part.q] = [*place, *np.array(quaternion_from_matrix(R), dtype=float)]
+    v[part.v] = [*(R.T @ np.array(speed)), before("p")[0], before("q")[0], before("r")[0]]
+    for joint, motion in given.items():
+        at, now = model.joint_part(joint), motion.now(start)
+        q[at.q], v[at.v] = now.position, now.velocity
+    return q, v

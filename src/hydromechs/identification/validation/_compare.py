@@ -1,0 +1,184 @@
+"""What matters: the same cross-validation with other models, and what each of them costs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.bench._machine import machine
+
+from ._campaign import Campaign, read_campaign
+from ._report import unit_of
+from ._shared_work import Iteration, Telling, in_processes
+from ._study import Study
+from ._validate import fit, predictions
+
+__all__ = ["compare_variants"]
+
+BASE = "the model of the study"
+
+
+class Fold(NamedTuple):
+    """What one fit of one model gave."""
+
+    model: str
+    """Name of the variant."""
+    errors: dict[str, dict[str, float]]
+    """By trial, by channel, in the channel's unit."""
+    converged: bool
+    """Whether the fit ended by itself."""
+    iterations: int
+    """Of the fit."""
+    fault: str = ""
+    """Why there is no fit."""
+    start: dict[str, Any] = {}
+    """Where fits of other models begin: what was found of shared numbers and of the trials' own."""
+
+
+def compare_variants(
+    study: Study,
+    data: str | Path,
+    *,
+    folds: int = 0,
+    kept: str | Path | None = None,
+    workers: int | None = None,
+    told: Callable[[str], None] = lambda text: None,
+    telling: Telling = lambda iteration: None,
+) -> dict[str, Any]:
+    """Predict all trials with the model of a study and with each of its variants, in the same way; a report for JSON.
+
+    A variant is fitted to the same trials as the model of the study, and its search begins where that of the model ended.
+
+    Args:
+        study: What to do.
+        data: Folder of the logs.
+        folds: Into how many parts motions are dealt, of which one at a time is not seen; as many as there are motions for 0.
+        kept: Folder in which each fit is kept when it is done, and from which fits of the same study, model and logs are taken:
+            a run that was stopped goes on there. None are kept unless given.
+        workers: Processes that share the work; as many as there are processors unless given.
+        told: Called with lines that say what is done.
+        telling: Called after each iteration of a fit.
+    """
+    if not study.variants:
+        raise ValueError(f"{study.name} has no variants; its key variants names them")
+    began = time.perf_counter()
+    campaign = read_campaign(study, data)
+    groups = campaign.groups
+    count = folds or len(groups)
+    if not 2 <= count <= len(groups):
+        raise ValueError(f"folds is {folds}, must be 2 to {len(groups)}, the number of motions in {data}")
+    jobs = [tuple(groups[k::count]) for k in range(count)]
+    told(f"{len(campaign.trials)} trials of {len(groups)} motions, {count} fits of each of {1 + len(study.variants)} models")
+    found: list[Fold] = []
+    work, processes = partial(_fold, study, str(data), None if kept is None else Path(kept)), workers or os.cpu_count() or 1
+    for job, results in in_processes(work, jobs, min(count, processes), telling):
+        found += results
+        told(f"without {', '.join(job)}: {time.perf_counter() - began:.0f} s since the start")
+    rows = _rows(study, found)
+    return {
+        "study": study.name,
+        "title": study.title,
+        "trials": len(campaign.trials),
+        "motions": len(groups),
+        "folds": count,
+        "step": study.step,
+        "units": {name: unit_of(name)[1] for name in study.judged},
+        "variants": rows,
+        "seconds": time.perf_counter() - began,
+        "machine": machine(),
+    }
+
+
+def _rows(study: Study, found: Sequence[Fold]) -> list[dict[str, Any]]:
+    """What each model gave, and how much more than that of the study."""
+    rows = [_row(study, name, found) for name in (BASE, *study.variants)]
+    for row in rows:
+        differences = {c: _differences(row, rows[0], c) for c in row["mean"]}
+        row["more"] = {c: float(np.nanmean(x)) for c, x in differences.items()}
+        row["uncertain"] = {c: float(np.nanstd(x, ddof=1) / np.sqrt(np.isfinite(x).sum())) for c, x in differences.items()}
+    return rows
+
+
+def _row(study: Study, name: str, found: Sequence[Fold]) -> dict[str, Any]:
+    """Means and medians of a model over all trials that it could predict, in degrees and metres."""
+    of_model = [f for f in found if f.model == name]
+    trials = {
+        trial: {c: unit_of(c)[0] * x for c, x in errors.items()} for f in of_model for trial, errors in sorted(f.errors.items())
+    }
+    columns = {c: np.array([e.get(c, np.nan) for e in trials.values()]) for c in study.judged} if trials else {}
+    return {
+        "name": name,
+        "mean": {c: float(np.nanmean(x)) for c, x in columns.items()},
+        "median": {c: float(np.nanmedian(x)) for c, x in columns.items()},
+        "not_converged": sum(not f.converged for f in of_model),
+        "trials": trials,
+        "fault": "; ".join(sorted({f.fault for f in of_model if f.fault})),
+    }
+
+
+def _differences(row: dict[str, Any], base: dict[str, Any], channel: str) -> np.ndarray:
+    """How much larger the errors of each trial are, nan for those that it could not predict, shape (n,)."""
+    return np.array([row["trials"].get(t, {}).get(channel, np.nan) - e.get(channel, np.nan) for t, e in base["trials"].items()])
+
+
+def _fold(study: Study, data: str, kept: Path | None, left_out: tuple[str, ...], telling: Telling) -> list[Fold]:
+    """All models, each fitted to all trials but those of some motions, and what they say of these."""
+    out: list[Fold] = []
+    start: dict[str, Any] = {}
+    for name in (BASE, *study.variants):
+        campaign = read_campaign(study if name == BASE else study.varied(name), data)
+        file = None if kept is None else kept / f"{_key(campaign, data, left_out, start)}.json"
+        if file is not None and file.exists():
+            fold = Fold(**json.loads(file.read_text(encoding="utf-8")))
+        else:
+            fold = _fitted(campaign, name, left_out, start, telling)
+        if name == BASE:
+            start = fold.start
+        out.append(fold)
+        if file is not None and not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            written = file.with_suffix(".part")
+            written.write_text(json.dumps(fold._asdict()), encoding="utf-8")
+            written.replace(file)
+    return out
+
+
+def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[str, Any]) -> str:
+    """A name for a fit: another one where anything is other that it depends on."""
+    logs = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(Path(data).iterdir())]
+    trials = [r.trial.name for r in (*campaign.trials, *campaign.fit_only)]
+    what = (campaign.study.model_dump(mode="json", exclude={"variants"}), repr(campaign.plant), logs, trials, left_out, start)
+    return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
+
+
+def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dict[str, Any], telling: Telling) -> Fold:
+    """One model fitted and judged; its search begins where another one ended, for all that both have."""
+    known = [r for r in campaign.trials if r.group not in left_out]
+    unseen = [r for r in campaign.trials if r.group in left_out]
+    empty = campaign.problem_of(known[:1])
+    guess, deviations = empty.guess.tolist(), empty.deviation.tolist()
+    names = [f"{n}, {x!r} ± {d!r}" for n, x, d in zip(empty.labels, guess, deviations, strict=True)]
+    shared = np.array([start.get("shared", {}).get(n, x) for n, x in zip(names, guess, strict=True)])
+    own = np.array(start["own"]) if start else None
+    what = f"{name}, without {', '.join(left_out)}"
+    try:
+        s = fit(campaign, known, shared=shared, own=own, telling=_telling(telling, what)).solution
+        errors = {p.trial: p.errors for p in predictions(campaign, known, unseen, s.at.shared)}
+    except ValueError as error:
+        if name == BASE:
+            raise
+        return Fold(name, {}, False, 0, f"without {', '.join(left_out)}: {error}")
+    found = dict(zip(names, s.at.shared.tolist(), strict=True))
+    return Fold(name, errors, s.converged, s.iterations, "", {"shared": found, "own": s.at.own.tolist()})
+
+
+def _telling(telling: Telling, what: str) -> Callable[[int, float, float], None]:
+    return lambda i, cost, damping: telling(Iteration(what, i, cost))

@@ -1,0 +1,294 @@
+"""Cross-validation: each motion is predicted by a model that was fitted to all others.
+
+A prediction knows of its trial the joint angles, and what was measured before the motion begins: from that its start and the
+constant offsets of its instruments are found. Nothing else of a trial goes into its prediction.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import Found, Identification, Samples, solve
+from ._baseline import StaticBalance
+from ._campaign import Campaign, Recorded, read_campaign
+from ._decay import Decay, decay_of, still_from
+from ._shared_work import Iteration, Telling, in_processes
+from ._study import Study
+
+__all__ = ["Fitted", "Predicted", "Validation", "validate"]
+
+ITERATIONS, GAIN = 30, 1e-3
+"""Most iterations of a fit, and the part of the cost that another step must promise."""
+
+
+TOLD = 20
+"""Notes on logs that are told before the fits."""
+
+
+class Predicted(NamedTuple):
+    """A trial that was predicted."""
+
+    trial: str
+    """Its name."""
+    group: str
+    """Its motion, of which no trial was fitted."""
+    begins: float
+    """When its motion begins [s]."""
+    errors: dict[str, float]
+    """Root mean square error of each judged channel from then to its end, in the channel's unit."""
+    whole: dict[str, float]
+    """The same with the time before, to which the start was fitted."""
+    static: dict[str, float]
+    """Errors of the quasi-static balance, fitted to the same other trials, with offsets from before the motion."""
+    simulated: dict[str, Samples]
+    """What was predicted, by channel, with the offsets of the instruments."""
+    measured: dict[str, Samples]
+    """What was measured."""
+    still: float
+    """When the last joint has stopped [s]."""
+    end: float
+    """When it ends [s]."""
+
+    def decays(self, channel: str) -> tuple[Decay, Decay] | None:
+        """The swing of a channel after the joints have stopped, measured and predicted; None where there is none to be told.
+
+        Args:
+            channel: Its name.
+        """
+        measured = decay_of(self.measured[channel], self.still, self.end)
+        predicted = decay_of(self.simulated[channel], self.still, self.end)
+        return (measured, predicted) if measured and predicted and measured.told else None
+
+
+class Fitted(NamedTuple):
+    """A fit to some trials."""
+
+    left_out: str
+    """Motion that it does not know; empty for a fit to all."""
+    found: tuple[Found, ...]
+    """What it found."""
+    iterations: int
+    """Of the search."""
+    reason: str
+    """Why it ended."""
+    converged: bool
+    """Whether it ended by itself."""
+    seconds: float
+    """How long it took [s]."""
+    details: dict[str, Any]
+    """Directions that the data cannot tell, whiteness and correlations, of a fit to all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validation:
+    """What a study found."""
+
+    study: Study
+    """The study."""
+    data: str
+    """Folder of the logs."""
+    predicted: tuple[Predicted, ...]
+    """All trials, each predicted by a fit that did not know its motion."""
+    fits: tuple[Fitted, ...]
+    """The fits, without each motion; the last is that to all."""
+    static_all: dict[str, float]
+    """Mean error of the quasi-static balance fitted to all trials, over whole trials, without offsets."""
+    notes: tuple[str, ...]
+    """What was done to the logs."""
+    seconds: float
+    """How long it took [s]."""
+
+    def mean(self, channel: str, of: str = "errors") -> float:
+        """Mean over trials of the error of a channel.
+
+        Args:
+            channel: Its name.
+            of: "errors", "whole" or "static".
+        """
+        return float(np.nanmean([getattr(p, of).get(channel, np.nan) for p in self.predicted]))
+
+
+def validate(
+    study: Study,
+    data: str | Path,
+    *,
+    workers: int | None = None,
+    told: Callable[[str], None] = lambda text: None,
+    telling: Telling = lambda iteration: None,
+) -> Validation:
+    """Fit to all motions but one and predict that, for each of them; then fit to all.
+
+    Args:
+        study: What to do.
+        data: Folder of the logs.
+        workers: Processes that share the fits; as many as there are processors unless given.
+        told: Called with lines that say what is done.
+        telling: Called after each iteration of a fit.
+    """
+    began = time.perf_counter()
+    campaign = read_campaign(study, data)
+    groups = campaign.groups
+    if len(groups) < 2:
+        raise ValueError(f"{data} has trials of one motion, {groups[0]}; to leave one out takes two")
+    told(f"{len(campaign.trials)} trials of {len(groups)} motions in {data}")
+    notes = campaign.notes
+    for note in (*notes[:TOLD], *([f"and {len(notes) - TOLD} more notes on logs, in the report"] if len(notes) > TOLD else [])):
+        told(note)
+    campaign.problem_of(campaign.trials[:1]).compile()  # once, for all workers
+    told(f"compiled after {time.perf_counter() - began:.0f} s")
+    jobs = ["", *groups]
+    count = min(len(jobs), workers or os.cpu_count() or 1)
+    done: dict[str, tuple[Fitted, list[Predicted]]] = {}
+    work = partial(_fold, campaign) if count == 1 else partial(_fold_alone, study, str(data))
+    for group, result in in_processes(work, jobs, count, telling):
+        done[group] = result
+        told(_line(*result))
+    static_all: dict[str, float] = {}
+    if study.baseline:
+        balance = StaticBalance(campaign)
+        fixed = balance.fit(campaign.trials, offsets=False)
+        rows = [np.sqrt(np.mean(balance.errors(r, fixed, offsets=False) ** 2, axis=1)) for r in campaign.trials]
+        static_all = dict(zip(study.baseline, np.mean(rows, axis=0).tolist(), strict=True))
+    return Validation(
+        study=study,
+        data=str(data),
+        predicted=tuple(sorted((p for _, rows in done.values() for p in rows), key=lambda p: p.trial)),
+        fits=tuple(done[group][0] for group in [*groups, ""]),
+        static_all=static_all,
+        notes=notes,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _line(fitted: Fitted, rows: Sequence[Predicted]) -> str:
+    what = f"without {fitted.left_out}" if fitted.left_out else "all trials"
+    how = "" if fitted.converged else f", NOT converged: {fitted.reason}"
+    said = "; ".join(f"{p.trial} " + " ".join(f"{_shown(c, x)}" for c, x in list(p.errors.items())[:2]) for p in rows)
+    return f"{what}: {fitted.iterations} iterations, {fitted.seconds:.0f} s{how}" + (f"; {said}" if said else "")
+
+
+def _shown(channel: str, x: float) -> str:
+    angle = channel.split(".")[1] in ("roll", "pitch", "yaw")
+    return f"{np.degrees(x):.2f}°" if angle else f"{x:.3f}"
+
+
+def _fold_alone(study: Study, data: str, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
+    """One fit in a process of its own."""
+    return _fold(read_campaign(study, data), group, telling)
+
+
+def _fold(campaign: Campaign, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
+    """The fit to all trials but those of a motion, and the predictions of these."""
+    began = time.perf_counter()
+    known = [r for r in campaign.trials if r.group != group]
+    unseen = [r for r in campaign.trials if r.group == group]
+    name = f"without {group}" if group else "all trials"
+    found = fit(campaign, known, telling=lambda i, cost, damping: telling(Iteration(name, i, cost)))
+    details: dict[str, Any] = {}
+    if not group:
+        details = {
+            "directions": [(d.information, d.text) for d in found.directions],
+            "whiteness": [tuple(w) for w in found.whiteness],
+            "correlated": _correlated(found),
+            "values": {name: np.asarray(x).tolist() for name, x in found.values().items()},
+        }
+    s = found.solution
+    fitted = Fitted(group, found.found, s.iterations, s.reason, s.converged, time.perf_counter() - began, details)
+    return fitted, predictions(campaign, known, unseen, s.at.shared) if unseen else []
+
+
+def fit(
+    campaign: Campaign,
+    known: Sequence[Recorded],
+    *,
+    shared: np.ndarray | None = None,
+    own: np.ndarray | None = None,
+    telling: Callable[[int, float, float], None] | None = None,
+) -> Identification:
+    """The fit to some trials and the records that every fit uses: first their starts, from before the motion, then all.
+
+    Args:
+        campaign: The trials and what they are of.
+        known: Those that it may see, besides `Campaign.fit_only`.
+        shared: Where the search begins; at what is taken for known before unless given.
+        own: The same of what trials have of their own; found from before the motion unless given.
+        telling: Called after each iteration with its number, the cost and the damping.
+    """
+    fitted = [*known, *campaign.fit_only]
+    problem = campaign.problem_of(fitted)
+    if own is None:
+        own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in fitted], most=8, gain=1e-2).at.own
+    solution = solve(problem, shared=shared, own=own, most=ITERATIONS, gain=GAIN, told=telling)
+    return Identification(problem=problem, solution=solution)
+
+
+def _correlated(found: Identification) -> list[tuple[str, str, float]]:
+    """Pairs of free coordinates that trade against each other, |correlation| above 0.9."""
+    c, labels = found.correlations, found.problem.labels
+    pairs = [(labels[i], labels[j], float(c[i, j])) for i in range(len(c)) for j in range(i) if abs(c[i, j]) > 0.9]
+    return sorted(pairs, key=lambda p: -abs(p[2]))
+
+
+def predictions(
+    campaign: Campaign, known: Sequence[Recorded], unseen: Sequence[Recorded], shared: np.ndarray
+) -> list[Predicted]:
+    """What a fit says of trials that it has not seen.
+
+    Args:
+        campaign: The trials and what they are of.
+        known: Those that were fitted, for the quasi-static balance.
+        unseen: Those to predict.
+        shared: What the fit has found.
+    """
+    study = campaign.study
+    problem = campaign.problem_of([_blinded(r) for r in unseen])
+    own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).at.own
+    values, _ = problem.simulate(shared, own, derivatives=False)
+    balance = StaticBalance(campaign) if study.baseline else None
+    fixed = np.zeros(3) if balance is None else balance.fit(known, offsets=True)
+    out, ns = [], len(problem.free_start)
+    for j, r in enumerate(unseen):
+        grid = r.trial.start + study.step * np.arange(problem.timeline.steps[j] + 1)
+        simulated, errors, whole = {}, {}, {}
+        for c, name in enumerate(problem.outputs.names):
+            offset = own[j, ns + problem.offsets.index(c)] if c in problem.offsets else 0.0
+            simulated[name] = Samples(grid, values[: len(grid), j, c] + offset)
+            t, x = r.trial.samples[name]
+            error = np.interp(t, *simulated[name]) - x
+            if name.endswith((".roll", ".yaw")):
+                error = (error + np.pi) % (2.0 * np.pi) - np.pi
+            after, within = (t >= r.begins) & (t <= r.trial.end), (t >= r.trial.start) & (t <= r.trial.end)
+            if name in study.judged:
+                errors[name], whole[name] = _rms(error[after]), _rms(error[within])
+        static = {}
+        if balance is not None:
+            t = r.trial.samples[study.baseline[0]].times
+            rows = balance.errors(r, fixed, offsets=True)[:, (t >= r.begins) & (t <= r.trial.end)]
+            static = dict(zip(study.baseline, map(_rms, rows), strict=True))
+        end = r.trial.end
+        still = still_from(r.trial.motions, r.trial.start, end)
+        about = (r.trial.name, r.group, r.begins)
+        out.append(Predicted(*about, errors, whole, static, simulated, dict(r.trial.samples), still, end))
+    return out
+
+
+def _blinded(r: Recorded) -> Recorded:
+    """The trial without what was measured after its motion begins; its joint angles stay."""
+    samples = {}
+    for name, (times, values) in r.trial.samples.items():
+        before = (times >= r.trial.start) & (times <= r.begins)
+        samples[name] = Samples(times[before], values[before])
+    kept = {name: s for name, s in samples.items() if len(s.times)}
+    return replace(r, trial=replace(r.trial, samples=kept))
+
+
+def _rms(x: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(x * x))) if len(x) else float("nan")
