@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
 from hydromechs.errors import words_of
@@ -36,7 +38,8 @@ def main() -> None:
     try:
         app()
     except (OSError, ModuleNotFoundError, ValueError, KeyError) as error:
-        raise SystemExit(f"error: {words_of(error)}") from None
+        print(f"error: {words_of(error)}", file=sys.stderr)
+        raise SystemExit(1) from None
 
 
 if __name__ == "__main__":

@@ -24,11 +24,11 @@ def study_files(
     A file should run, or be refused with an error that says what is wrong. With --robots they are robot descriptions of other
     programs, which are read, moved for an instant, written in every format and read again.
     """
-    from hydromechs.cli._print_studies import print_files
-
     from benchmarks.file_study import OWN_FILES
     from benchmarks.file_study import study_files as try_files
     from benchmarks.robot_study import CHANGED_ROBOTS
+
+    from .print_studies import print_files
 
     console = Console()
     with Progress(console=console) as bar:

@@ -18,9 +18,9 @@ def study_decoupled(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Errors of the decoupled model of vehicle and arm, over mass ratios and bandwidths."""
-    from hydromechs.cli._print_studies import print_decoupled
-
     from benchmarks.decoupled import FULL_DECOUPLED, QUICK_DECOUPLED, measure_decoupled, plot_decoupled
+
+    from .print_studies import print_decoupled
 
     report = measure_decoupled(QUICK_DECOUPLED if quick else FULL_DECOUPLED)
     print_report(report, print_decoupled, as_json)

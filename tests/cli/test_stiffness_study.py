@@ -4,19 +4,19 @@ import json
 import math
 
 import pytest
-from benchmarks import stiffness_study as study
+from benchmarks import stiffness_study
 
 import hydromechs as hm
 
 
 @pytest.fixture(scope="module")
 def report():
-    return study.measure_stiffness(study.QUICK_STIFFNESS)
+    return stiffness_study.measure_stiffness(stiffness_study.QUICK_STIFFNESS)
 
 
 def test_harder_ground_has_the_same_damping_ratio():
     scenario = hm.load_scenario("waav_step")
-    for old, new in zip(scenario.terrain, study.with_stiffness(scenario, 1e7).terrain, strict=True):
+    for old, new in zip(scenario.terrain, stiffness_study.with_stiffness(scenario, 1e7).terrain, strict=True):
         a, b = old.material, new.material
         assert b.law.stiffness == 1e7 and b.law.damping_factor == a.law.damping_factor
         ratios = [m.friction.damping / math.sqrt(m.friction.stiffness) for m in (a, b)]
@@ -31,11 +31,11 @@ def test_stiffer_contacts_need_shorter_steps(report):
 
 
 def test_the_command_prints_and_draws(study, report, tmp_path, monkeypatch):
-    monkeypatch.setattr(study, "measure_stiffness", lambda cases, progress: report)
+    monkeypatch.setattr(stiffness_study, "measure_stiffness", lambda cases, progress: report)
     status, out, _ = study("stiffness", "--quick", "--out", tmp_path / "x.png")
     assert status == 0 and "waav_step" in out and "1e+07" in out
     assert (tmp_path / "x.png").stat().st_size > 10_000
     lost = {**report, "rows": [{"stiffness": 1e9, "method": "rk4", "step": None, "factor": None, "residual": None}]}
-    monkeypatch.setattr(study, "measure_stiffness", lambda cases, progress: lost)
+    monkeypatch.setattr(stiffness_study, "measure_stiffness", lambda cases, progress: lost)
     assert "no step will do" in study("stiffness", "--quick")[1]
     assert json.loads(study("stiffness", "--json")[1])["rows"][0]["factor"] is None

@@ -54,7 +54,7 @@ MAY_IMPORT = {
     "learning": {*SCENARIO, "formats", "library", "worlds", "viewer"},
     "station": {*SCENARIO, "worlds", "viewer"},
     "sweeps": {*SCENARIO, "formats", "library", "worlds"},
-    "identification": {*SCENARIO, "formats", "library", "worlds", "viewer", "sweeps"},
+    "identification": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer", "sweeps", "bench"},
     "bench": {*SCENARIO, "formats", "bridges", "library", "worlds", "viewer"},
     "cli": {
         *SCENARIO,

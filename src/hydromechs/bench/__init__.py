@@ -15,6 +15,7 @@ _LATER = {
     "compare_with_papers": "._count",
     "crosscheck": "._crosscheck",
     "measure_blocks": "._blocks",
+    "machine": "._machine",
     "measure_dynamics": "._dynamics",
     "measure_gpu": "._gpu",
     "measure_papers": "._papers",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.bench._machine import machine
+from hydromechs.bench import machine
 
 from ._campaign import Campaign, read_campaign
 from ._report import unit_of
