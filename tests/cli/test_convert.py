@@ -24,7 +24,7 @@ def test_info_lists_the_notes(tmp_path, run):
     (tmp_path / "r.urdf").write_text(ROBOT)
     status, out, _ = run("info", tmp_path / "r.urdf")
     assert status == 0
-    assert "guessed" in out
+    assert "assumed" in out
 
 
 PENDULUM = """<mujoco model="pend"><worldbody><body name="rod">
@@ -64,13 +64,13 @@ def test_convert_lists_hydrodynamics_that_the_writer_leaves_out(tmp_path, run):
     status, out, _ = run("convert", tmp_path / "rov.sdf", tmp_path / "rov.xml")
     assert status == 0
     assert "its hydrodynamics" in words(out)
-    assert "nothing was left out" not in out
+    assert "nothing was ignored" not in out
 
 
 def test_convert_of_what_the_file_carries_lists_nothing(tmp_path, run):
     status, out, _ = run("convert", "bluerov2_heavy_alpha5", tmp_path / "rov.yaml")
     assert status == 0
-    assert "left out" not in out
+    assert "ignored" not in out
 
 
 def test_load_of_a_robot_warns_of_the_actuators_that_a_model_does_not_have(tmp_path):

@@ -141,7 +141,7 @@ def _image(path: Path) -> np.ndarray:
     except ModuleNotFoundError:
         raise ValueError(f"{path.name!r}: images need Pillow: pip install pillow") from None
 
-    with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # others start programs (EPS)
+    with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # other formats start programs (EPS)
         _small(path, image.width * image.height)
         grey = np.asarray(image if image.mode in ("I;16", "I", "F") else image.convert("L"), dtype=float)
         top = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}.get(image.mode, 255.0)
@@ -259,4 +259,4 @@ def _number(path: Path, line: int, column: int, cell: str) -> float:
     try:
         return float(cell)
     except ValueError:
-        raise ValueError(f"{path.name!r}: line {line}: entry {column} is not a number; leave headings out") from None
+        raise ValueError(f"{path.name!r}: line {line}: entry {column} is not a number; remove headings") from None

@@ -21,20 +21,20 @@ __all__ = ["convert_file", "refuse_same_file"]
 
 
 def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: Any) -> Imported:
-    """Read a robot description and write it as a model file, or in the format that the new file's ending names.
+    """Read a robot description and write it as a model file, or in the format that the suffix of the new file selects.
 
-    Thrusters and drives go to a second file beside a model file: those of "rov.yaml" to "rov_plant.yaml", which `load_plant`
-    and `plant:` in a scenario file take.
+    Thrusters and drives are written to a second file beside the model file, for example "rov_plant.yaml" for "rov.yaml".
+    `load_plant` and `plant:` in a scenario file read it.
 
     Args:
         source: The file to read.
-        out: The file to write, another one than the source; meshes are named relative to it, and not copied. In its first
-            comment stand the notes.
-        options: Those of `import_file`.
+        out: The file to write; must differ from the source. Mesh paths are relative to it; meshes are not copied. Its first
+            comment contains the notes.
+        options: Options of `import_file`.
 
     Returns:
-        What was imported; its notes list also what the new files do not carry: springs and armature, and what the format has no
-        place for.
+        Result of the import. Its notes also list what the new files cannot store: springs, armature and features that the
+        format lacks.
     """
     refuse_same_file(source, out)
     imported = import_file(source, **options)
@@ -47,13 +47,13 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: A
     if robot:
         text, missing = robot_text(model, Path(out).suffix, head)
         replace_file(text, Path(out))
-        notes += tuple(Note("left out", Path(out).name, line, "the format does not carry it") for line in missing)
+        notes += tuple(Note("ignored", Path(out).name, line, "the format cannot store it") for line in missing)
         return replace(imported, notes=notes, written=(os.fspath(out),))
     check_suffix(Path(out), "model", WRITTEN)
     replace_file("".join(f"# {_one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
     written = [os.fspath(out)]
     if kept:
-        from ._robot_plant import save_plant  # needs the simulation
+        from ._robot_plant import save_plant  # imports the simulation
 
         written.append(str(save_plant(model, kept, Path(out))))
     return replace(imported, notes=notes, written=tuple(written))
@@ -71,11 +71,11 @@ def refuse_same_file(source: str | os.PathLike, out: str | os.PathLike) -> None:
 
 
 def _left_out(component: Component) -> Note:
-    """The note on something that acts, which the file of a model does not have."""
+    """Return the note on a component that a model file cannot store."""
     text = repr(component).removeprefix(f"{type(component).__name__}(").removesuffix(")")
     value = f"{text[:200]}{' ...' if len(text) > 200 else ''}"
-    done = "the new file has no place for it; load_plant of the source has it"
-    return Note("left out", f"{type(component).__name__} {component.name!r}", value, done)
+    done = "the new file cannot store it; use load_plant on the source"
+    return Note("ignored", f"{type(component).__name__} {component.name!r}", value, done)
 
 
 def _one_line(text: str) -> str:

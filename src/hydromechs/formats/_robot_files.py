@@ -37,11 +37,11 @@ class Lookup:
 class RobotFiles:
     """Finds the files that a description in a folder names.
 
-    A relative path starts at the folder. `package://name/rest` and `model://name/rest` are looked for in the folder of that
-    package, where one is given; else in every allowed folder, in the folder and in those above it, as `name/rest`,
-    `models/name/rest` or, in a folder that is called `name`, as `rest`. Beside the folders above, a package counts only if it
-    says that it is one (`package.xml`, `model.config`): a file cannot name any folder of the machine. Only what is found below
-    an allowed folder, the file's own folder or such a package is taken; links are followed before that is looked at.
+    A relative path starts at the folder. `package://name/rest` and `model://name/rest` are searched for in the folder of that
+    package, if specified. Otherwise every allowed folder, the file's folder and its parents are searched for `name/rest`,
+    `models/name/rest` or, in a folder named `name`, `rest`. A package beside a parent folder is accepted only if it contains
+    `package.xml` or `model.config`, so that a file cannot name any folder of the machine. Only files below an allowed folder,
+    the file's own folder or such a package are read; symbolic links are resolved before this check.
     """
 
     def __init__(self, folder: str | Path, options: ImportOptions) -> None:
@@ -64,7 +64,7 @@ class RobotFiles:
         if scheme == "file":
             try:
                 return self._relative(written, unquote(rest))
-            except Missing:  # Gazebo looks for file://NAME/... among its models, too
+            except Missing:  # Gazebo also searches its models for file://NAME/...
                 if rest.startswith("/") or not list(self._package_roots(unquote(rest).partition("/")[0])):
                     raise
                 return self._package(written, unquote(rest))
@@ -73,20 +73,20 @@ class RobotFiles:
         raise Missing(f"the file {written!r} is on the network, which is not read; put it next to the description")
 
     def package(self, name: str) -> Path:
-        """The folder of a package, or `Missing`; files in it may be read from then on.
+        """Return the folder of a package, or raise `Missing`. Its files may be read from then on.
 
         Args:
             name: Name of the package.
         """
         root = next(self._package_roots(name), None)
         if root is None:
-            where = f"say where it is, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
+            where = f"set its folder with packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
             raise Missing(f"there is no package {name!r} in the folders above the file; {where}")
         self.packages[name] = root
         return root
 
     def allowed_file(self, path: str) -> Path:
-        """A file by its path, or `Missing` where it is not in the file's folder, a package or an allowed folder.
+        """Return a file by its path; raise `Missing` if it is outside the description's folder, packages and allowed folders.
 
         Args:
             path: Path of the file.
@@ -96,7 +96,7 @@ class RobotFiles:
             raise Missing(f"there is no file {str(found)!r}")
         if not any(found.is_relative_to(r) for r in (self.folder, *self.allowed, *self.packages.values())):
             raise Missing(
-                f"the file {str(found)!r} is outside of the folder of the description; allow it with folders= (--folder)"
+                f"the file {str(found)!r} is outside the folder of the description; allow its folder with folders= (--folder)"
             )
         return found
 
@@ -112,7 +112,7 @@ class RobotFiles:
                 remedy = f"allow it with folders=[{str(found.parent)!r}] (--folder {found.parent}), or put the file there"
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of the folder of the description; {remedy}")
         raise Missing(
-            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or give its folder: folders= (--folder)"
+            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or allow its folder: folders= (--folder)"
         )
 
     def _package(self, written: str, rest: str) -> Lookup:
@@ -126,8 +126,8 @@ class RobotFiles:
                 if found.is_relative_to(root):
                     return Lookup(found, written)
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
-        where = f"say where the package is, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
-        remedy = f"{where}; one beside the folders above needs a package.xml"
+        where = f"set the folder of the package with packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
+        remedy = f"{where}; a package beside a parent folder needs a package.xml"
         raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
 
     def _package_roots(self, name: str) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""Mesh files: OBJ, STL and GLB, and Collada (DAE) where pycollada is installed."""
+"""Mesh files: OBJ, STL, GLB, and Collada (DAE) if pycollada is installed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["read_mesh"]
 
 
 def read_mesh(path: str | Path) -> list[Trimesh]:
-    """Read the parts of a mesh file, each where the file puts it, in metres.
+    """Read the parts of a mesh file, placed as in the file, in metres.
 
-    Collada files state their unit, which is applied. Their up axis is ignored, as ROS and Gazebo do.
+    The unit of a Collada file is applied. Its up axis is ignored, as in ROS and Gazebo.
 
     Args:
         path: OBJ, STL, GLB or DAE file.
@@ -28,7 +28,7 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
 
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"mesh {str(path)!r} does not exist; correct its path, which starts at the folder of its file")
+        raise FileNotFoundError(f"mesh {str(path)!r} does not exist; correct its path, relative to the file that names it")
     collada = path.suffix.lower() == ".dae"
     if collada and find_spec("collada") is None:
         raise ValueError(
@@ -44,7 +44,7 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
         if collada and scene.units:
             scene = scene.scaled(trimesh.units.unit_conversion(scene.units, "meters"))
         parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh)]
-    except Exception as error:  # a broken file makes its reader raise anything
+    except Exception as error:  # readers can raise anything on a broken file
         raise ValueError(f"mesh {str(path)!r} cannot be read ({error}); export it as OBJ, STL or GLB") from error
     if not any(len(part.faces) for part in parts):
         raise ValueError(f"mesh {str(path)!r} has no triangles; export it again")

@@ -1,4 +1,4 @@
-"""Recordings for other programs: a part of one, and tables and MATLAB files."""
+"""Export of recordings: selection, tables and MATLAB files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["save_csv", "save_mat", "save_parquet", "select_recording"]
 
 MAT_NAME = 63
-"""Longest name of a variable in MATLAB [characters]."""
+"""Maximum length of a variable name in MATLAB [characters]."""
 
 
 def select_recording(
@@ -63,13 +63,13 @@ def select_recording(
     if not len(keep):
         raise ValueError(
             f"no sample from {low:g} to {high:g} s; the recording has {len(time)} samples from {first:g} to {last:g} s; "
-            "choose times within these"
+            "choose times in this range"
         )
     return part.isel(time=keep)
 
 
 def save_csv(ds: xarray.Dataset, path: Path) -> None:
-    """Write one row per sample and one column per entry; numbers with all digits.
+    """Write one row per sample and one column per entry; numbers in full precision.
 
     Args:
         ds: The recording.
@@ -90,7 +90,7 @@ def save_parquet(ds: xarray.Dataset, path: Path) -> None:
         from pyarrow import parquet
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Parquet files need pyarrow, which is not installed: pip install 'hydromechs[parquet]'; or save as .csv",
+            "Parquet files need pyarrow, which is not installed; run pip install 'hydromechs[parquet]', or save as .csv",
             name="pyarrow",
         ) from None
 
@@ -110,7 +110,7 @@ def save_mat(ds: xarray.Dataset, path: Path) -> None:
     """Write a MATLAB file (version 5): each variable as an array with time along the first dimension.
 
     The structs `dims`, `units` and `long_name` describe the variables, `entries` holds the names along each dimension as a
-    cell array, and `attributes` the attributes of the recording. Characters that MATLAB names cannot hold become "_".
+    cell array, and `attributes` the attributes of the recording. Characters that are invalid in MATLAB names become "_".
 
     Args:
         ds: The recording.
@@ -140,14 +140,14 @@ def save_mat(ds: xarray.Dataset, path: Path) -> None:
 
 
 def _cells(texts: Sequence[str]) -> Any:
-    """A cell array of texts."""
+    """Return a cell array of texts."""
     cells = np.empty((len(texts), 1), dtype=object)
     cells[:, 0] = texts
     return cells
 
 
 def _mat_name(name: str, used: set[str]) -> str:
-    """A name that MATLAB accepts and that is not used yet; adds it to those used."""
+    """Return a valid, unused MATLAB name and add it to `used`."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     plain = (plain if plain[:1].isalpha() else f"x{plain}")[:MAT_NAME]
     found, k = plain, 2

@@ -101,7 +101,7 @@ class Scenario:
     models: tuple[ModelStart, ...]
     """The models, and how they start."""
     world: WorldSettings | None = None
-    """Gravity and water density of the scenario; the models must agree in them if omitted."""
+    """Gravity and water density of the scenario. If omitted, the models must agree on them."""
     environment: Environment = field(default_factory=Environment)
     """The water."""
     terrain: tuple[contact.terrain.Terrain, ...] = ()
@@ -159,7 +159,7 @@ class Scenario:
     checks: tuple[Check, ...] = ()
     """What must be true of the recording."""
     expected_warnings: tuple[str, ...] = ()
-    """Kinds of warnings about the run that are part of the mission, as "joint_stop" where a joint is to reach its stop."""
+    """Kinds of warnings that the mission intends, for example "joint_stop" if a joint is meant to reach its stop."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -206,7 +206,7 @@ class Scenario:
 
     @cached_property
     def models_in_world(self) -> tuple[ModelStart, ...]:
-        """The models with the scenario's gravity and water, where it sets them."""
+        """Models with the scenario's gravity and water, if set."""
         return self.models if self.world is None else tuple(map(self.world.applied_to, self.models))
 
     @property
@@ -248,7 +248,7 @@ class Scenario:
 
     @property
     def locked_code(self) -> tuple[str, ...]:
-        """Third-party Python code that it names and that may not run, each with its place in a file."""
+        """Third-party Python code that it names and that is not allowed to run, each with its location in a file."""
         specs = {"controller": self.controller, **{f"components.{i}": c for i, c in enumerate(self.components)}}
         named = [
             f"{key}.type {spec.type!r} in {spec.locked}"

@@ -1,4 +1,4 @@
-"""Likely mistakes of a scenario: starts in the air without a surface, joints in degrees, fast currents, blind sensors."""
+"""Likely mistakes in a scenario: starts above the water without a surface, joints in degrees, fast currents, blind sensors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def scenario_slips(scenario: Scenario) -> list[str]:
 
 
 def contact_warnings(scenario: Scenario) -> list[str]:
-    """Warnings about contacts whose geometry our probes cannot represent; other engines touch with whole shapes.
+    """Return warnings about contacts whose geometry our probes cannot represent; other engines use whole shapes.
 
     Args:
         scenario: The scenario.
@@ -105,12 +105,12 @@ def _current_slips(scenario: Scenario) -> list[str]:
 
 
 def _sensor_slips(scenario: Scenario) -> list[str]:
-    """Doppler logs that never measure: there is nothing that reflects their beams, and they do not track the water."""
+    """Return warnings about Doppler logs that never measure: nothing reflects their beams, and they do not track the water."""
     if scenario.terrain:
         return []
     return [
-        f"sensor {s.name!r} measures nothing: the scenario has no terrain that reflects its beams, and it does not track the "
-        "water; add terrain, or give the sensor water_noise"
+        f"sensor {s.name!r} measures nothing: no terrain reflects its beams, and it does not track the water; "
+        "add terrain, or set water_noise of the sensor"
         for s in scenario.sensors
         if isinstance(s, Dvl) and s.water_noise is None
     ]

@@ -69,7 +69,7 @@ class Recorder:
         self.free_forces = FreeForces(plant.group_names)
         """Constraint forces that were set to 0, in the samples that are handed on."""
         self.energy = EnergyWatch(plant.layout.causes)
-        """Energy without a cause, in the samples that are handed on."""
+        """Monitor of unexplained energy in the samples."""
         self.signal = np.full(len(signals), np.nan)
         """Values of the signals that hold now, shape (ns,)."""
         self._rows: list[tuple[np.ndarray, ...]] = []

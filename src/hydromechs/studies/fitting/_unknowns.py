@@ -140,7 +140,7 @@ def _now(plant: Plant, path: str) -> np.ndarray:
 def _check_bounds(label: str, lower: float, upper: float) -> None:
     """Raise `ValueError` if the lower bound is above the upper."""
     if not lower <= upper:
-        raise ValueError(f"{label}: its lower bound is {lower:g}, must not be above the upper, {upper:g}")
+        raise ValueError(f"{label}: lower bound {lower:g} exceeds the upper bound {upper:g}; swap or correct them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,13 +348,13 @@ class CurrentOf(Unknown):
 class SurfaceHeight(Unknown):
     """Height of the free surface above the world's origin, the zero of measured heights; the plant must have a surface.
 
-    Only trials in which a body reaches the surface carry information on it. Everywhere else it keeps `value`.
+    Only trials in which a body reaches the surface contain information on it. Without such trials it keeps `value`.
     """
 
     value: float = 0.0
-    """Height before any data [m], from the world's origin, positive up."""
+    """Prior height above the world's origin [m]."""
     deviation: float = math.inf
-    """Standard deviation before any data [m]."""
+    """Prior standard deviation [m]."""
     lower: float = -math.inf
     """Minimum [m]."""
     upper: float = math.inf
@@ -371,17 +371,17 @@ class SurfaceHeight(Unknown):
             )
 
     def places(self, plant: Plant) -> list[int]:
-        """Return its one index among the inputs."""
+        """Return its index among the inputs, as a list."""
         place = plant.surface_place
         if place is None:
             raise KeyError(
-                "surface_height is unknown, but the plant has no free surface; give its environment one: "
+                "surface_height is unknown, but the plant has no free surface; add one to its environment: "
                 "Environment(surface=FreeSurface())"
             )
         return [place]
 
     def start(self, plant: Plant) -> np.ndarray:
-        """Return the height before any data."""
+        """Return the prior height."""
         return np.array([self.value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
@@ -393,7 +393,7 @@ class SurfaceHeight(Unknown):
         return [self.name]
 
     def deviations(self) -> np.ndarray:
-        """Return the deviation before any data."""
+        """Return the prior standard deviation."""
         return np.array([self.deviation])
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:

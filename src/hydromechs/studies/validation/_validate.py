@@ -213,13 +213,13 @@ def fit(
     own: np.ndarray | None = None,
     telling: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
-    """The fit to some trials and the records that every fit uses: first their starts, from before the motion, then all.
+    """Fit some trials and the records that every fit uses: first the initial states, from before the motion, then all unknowns.
 
     Args:
-        campaign: The trials and what they are of.
-        known: Those that it may see, besides `Campaign.fit_only`.
-        shared: Where the search begins; at what is taken for known before unless given.
-        own: The same of what trials have of their own; found from before the motion unless given.
+        campaign: The trials and their plant.
+        known: Trials to fit, in addition to `Campaign.fit_only`.
+        shared: Initial guess of the shared unknowns. Defaults to their prior values.
+        own: Initial guess of the unknowns of each trial. Defaults to a fit to the data before the motion.
         telling: Called after each iteration with its number, the cost and the damping.
     """
     fitted = [*known, *campaign.fit_only]
