@@ -250,13 +250,13 @@ def test_the_energy_residual_of_a_resumed_run_says_which_part_it_is_of(run, scen
         path.read_text().replace("checks: [", "checks: [{name: audit, quantity: energy_residual, statistic: last, below: 1}, ")
     )
     code, text, _ = run("run", path, "--out", tmp_path / "first", "--no-pictures")
-    assert code == 0 and "in this part" not in text
+    assert code == 0 and "since the resume" not in text
     code, text, _ = run("run", path, "--resume", tmp_path / "first", "--out", tmp_path / "second")
     assert code == 0
     summary, ds = json.loads((tmp_path / "second" / "summary.json").read_text()), hm.load_recording(tmp_path / "second")
     left = ds.energy_residual.values
     assert summary["residual_before"] == left[0] != 0.0 and summary["residual"] == np.abs(left - left[0]).max()
     line = next(line for line in text.splitlines() if "energy residual" in line)
-    assert f"{summary['residual']:.3g} J in this part" in line and f"{left[0]:.3g} J before" in line
+    assert f"{summary['residual']:.3g} J since the resume" in line and f"{left[0]:.3g} J before" in line
     assert "before it" in (tmp_path / "second" / "report.html").read_text()
     assert json.loads((tmp_path / "first" / "summary.json").read_text())["residual_before"] is None

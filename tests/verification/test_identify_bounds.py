@@ -78,7 +78,7 @@ def test_bounds_that_hold_everything_and_bounds_without_room(plant, trial):
     held = identified(plant, trial, [replace(LINEAR, lower=0.05, upper=0.05), replace(QUADRATIC, upper=0.1)])
     assert held.converged and [row.value for row in held.found] == [0.05, 0.1] and all(row.bound for row in held.found)
     assert not held.directions and held.summary().count("held at its upper bound") == 2
-    with pytest.raises(ValueError, match=r"linear\[4\]: its lower bound is 1, must not be above the upper, 0.5"):
+    with pytest.raises(ValueError, match=r"linear\[4\]: lower bound 1 .* upper bound 0.5"):
         replace(LINEAR, lower=1.0, upper=0.5)
     with pytest.raises(ValueError, match=r"tensor\[1\]: its upper bound is 0, must be above 0"):
         replace(TENSOR, upper=0.0)

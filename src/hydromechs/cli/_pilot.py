@@ -136,7 +136,7 @@ def fly(
     name = Path(source).stem if is_path(source) else source
     with console.status("compiling (cached afterwards)"):
         station = Station(known, name, out, share=share, port=port, lost_after=lost_after, link=link)
-    console.print(Text(f"open {station.url} (Ctrl-C ends it)", "bold"), soft_wrap=True)
+    console.print(Text(f"open {station.url} (Ctrl-C to stop)", "bold"), soft_wrap=True)
     if share:
         there = station.url.replace("127.0.0.1", socket.gethostname())
         console.print(Text(f"from other machines: {there}; whoever has this address can steer", "yellow"), soft_wrap=True)
