@@ -18,7 +18,7 @@ from ._convert import build, fields_of
 from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._model_entries import BodyEntry, Header, WorldEntry
-from ._robots import import_file, is_robot_file, refuse_options, warned
+from ._robots import import_file, is_robot_file, reject_options, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text, show
 
 __all__ = ["load_file", "loads", "read_document"]
@@ -42,7 +42,7 @@ def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
     path = Path(path)
     if is_robot_file(path):
         return warned(import_file(path, **options)).model
-    refuse_options(path, options)
+    reject_options(path, options)
     text = read_text(path, "model", ModelError)
     return loads(text, str(path), path.parent, code=code)
 

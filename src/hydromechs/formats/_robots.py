@@ -30,7 +30,7 @@ __all__ = [
     "import_file",
     "is_robot_file",
     "loads_robot",
-    "refuse_options",
+    "reject_options",
     "robot_text",
     "warned",
 ]
@@ -158,7 +158,7 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
     raise ModelError(source, [Fault((), text, line=root.line)])
 
 
-def refuse_options(source: str | os.PathLike, options: Mapping[str, object]) -> None:
+def reject_options(source: str | os.PathLike, options: Mapping[str, object]) -> None:
     """Raise `ValueError` if options of `import_file` are used with a source that is not a robot description.
 
     Args:

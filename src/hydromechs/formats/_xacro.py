@@ -260,9 +260,9 @@ class _Expansion:
             case ast.IfExp(test=test, body=body, orelse=other):
                 return of(body) if of(test) else of(other)
             case ast.List(elts=items) | ast.Tuple(elts=items):
-                return _weighed([of(item) for item in items])
+                return _size_checked([of(item) for item in items])
             case ast.Dict(keys=keys, values=values) if None not in keys:
-                return _weighed({of(k): of(v) for k, v in zip(keys, values, strict=True) if k is not None})
+                return _size_checked({of(k): of(v) for k, v in zip(keys, values, strict=True) if k is not None})
             case ast.Subscript(value=inner, slice=ast.Slice(lower=low, upper=high, step=None)):
                 return of(inner)[None if low is None else of(low) : None if high is None else of(high)]
             case ast.Subscript(value=inner, slice=index):
@@ -274,14 +274,14 @@ class _Expansion:
             case ast.Call(func=ast.Attribute(value=inner, attr=name), args=given, keywords=[]) if name in TEXT_METHODS:
                 owner = of(inner)
                 if type(owner) in (str, dict, self.xacro.YamlDictWrapper):
-                    passed = [_weighed(of(x)) for x in given]
+                    passed = [_size_checked(of(x)) for x in given]
                     if name == "join" and passed and len(owner) * len(passed[0]) > MAX_TEXT:
                         raise Missing(f"a text of {len(owner) * len(passed[0])} characters exceeds the limit of {MAX_TEXT}")
                     return getattr(owner, name)(*passed)
             case ast.Call(func=inner, args=given, keywords=[]):
                 function = of(inner)
                 if any(function is known for known in self.known):
-                    return _weighed(function(*(_weighed(of(x)) for x in given)))
+                    return _size_checked(function(*(_size_checked(of(x)) for x in given)))
         raise Missing(
             f"the expression {ast.unparse(node)!r} is not supported; expand the file with xacro, then load the result"
         )
@@ -305,7 +305,7 @@ _Units.add_constructor("!degrees", lambda loader, node: math.radians(_number(loa
 _Units.add_constructor("!radians", _number)
 
 
-def _weighed(value: Any) -> Any:
+def _size_checked(value: Any) -> Any:
     """Return a value with at most `MAX_LENGTH` items in total and texts of at most `MAX_TEXT`; otherwise raise `Missing`."""
     open_items, count = [value], 0
     while open_items:

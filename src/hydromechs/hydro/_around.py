@@ -29,22 +29,22 @@ from ._sampling import AddedMassAt, DragAt, HullStrip, Sampling, Shares
 from ._surface import immersion, wetting
 
 __all__ = [
-    "Around",
     "Flow",
     "HullPoint",
+    "SurroundingWater",
     "WetStrip",
     "added_mass_force",
     "drag_of",
+    "gradient_power",
     "hull_points",
     "mean_of",
     "relative_velocity",
-    "stirring",
     "wet_hull",
     "wet_strip",
 ]
 
 
-BARELY = 1e-9
+DRY_TOLERANCE = 1e-9
 """Regularisation of the centre of an almost dry strip, where the force vanishes."""
 
 
@@ -70,7 +70,7 @@ class HullPoint(NamedTuple):
     """Acceleration of the water there minus gravity, in body axes [m/s²], shape (3,)."""
 
 
-class Around(NamedTuple):
+class SurroundingWater(NamedTuple):
     """Non-uniform water around a body."""
 
     sampling: Sampling
@@ -128,7 +128,7 @@ def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, de
         upright = (spread @ down) ** 2 / (spread @ spread)
         spread = (1.0 - (1.0 - wet.fraction) * upright) * spread
     moment = wet.moment + wet.fraction * strip.center
-    center = strip.center + wet.moment / (wet.fraction + BARELY)
+    center = strip.center + wet.moment / (wet.fraction + DRY_TOLERANCE)
     return WetStrip(wet.fraction, moment, wet.head, rate, strip.share, center, spread, long)
 
 
@@ -174,28 +174,30 @@ def mean_of(shares: Shares, value: Callable[[int], Array]) -> Array:
     return total
 
 
-def relative_velocity(around: Around, shares: Shares) -> Array:
+def relative_velocity(around: SurroundingWater, shares: Shares) -> Array:
     """Return V − (v_f, 0) for the mean water velocity v_f at some points [m/s, rad/s], shape (6,)."""
     v_f = mean_of(shares, lambda i: around.flows[i].velocity)
     return np.concatenate([around.V[:3] - v_f, around.V[3:]])
 
 
-def added_mass_force(around: Around, item: AddedMassAt) -> Array:
+def added_mass_force(around: SurroundingWater, item: AddedMassAt) -> Array:
     """Return the force of an added mass without −M a', where a' is the acceleration minus gravity [N, N·m], shape (6,)."""
     V, w, M = around.V, around.V[3:], item.matrix
     V_r = relative_velocity(around, item.shares)
-    a_fg = mean_of(item.shares, lambda i: around.flows[i].a_fg + _carried(around, i))
+    a_fg = mean_of(item.shares, lambda i: around.flows[i].a_fg + _convective_rate(around, i))
     momentum = M @ V_r
-    return M[:, :3] @ (a_fg - cross(w, V[:3] - V_r[:3])) - force_cross(V_r, momentum) - _pulled(around, item, momentum[:3])
+    return (
+        M[:, :3] @ (a_fg - cross(w, V[:3] - V_r[:3])) - force_cross(V_r, momentum) - _gradient_force(around, item, momentum[:3])
+    )
 
 
-def _carried(around: Around, i: int) -> Array:
+def _convective_rate(around: SurroundingWater, i: int) -> Array:
     """Return G (ẋ − v): rate of the water's velocity at a body point minus the particle acceleration, shape (3,)."""
     flow, x = around.flows[i], around.sampling.points[i]
     return flow.gradient @ (around.V[:3] + cross(around.V[3:], x) - flow.velocity)
 
 
-def _pulled(around: Around, item: AddedMassAt, P: Array) -> Array:
+def _gradient_force(around: SurroundingWater, item: AddedMassAt, P: Array) -> Array:
     """Return Σ s_j (Gᵀ P at x_j), shape (6,)."""
 
     def at(i: int) -> Array:
@@ -204,13 +206,13 @@ def _pulled(around: Around, item: AddedMassAt, P: Array) -> Array:
     return mean_of(item.shares, at)
 
 
-def stirring(around: Around, item: AddedMassAt) -> Scalar:
+def gradient_power(around: SurroundingWater, item: AddedMassAt) -> Scalar:
     """Return V_r · Σ s_j (Gᵀ P at x_j) [W]: F · V_r = −dT/dt minus this, for the force F of an added mass."""
     V_r = relative_velocity(around, item.shares)
-    return _pulled(around, item, (item.matrix @ V_r)[:3]) @ V_r
+    return _gradient_force(around, item, (item.matrix @ V_r)[:3]) @ V_r
 
 
-def drag_of(around: Around, item: DragAt, density: Scalar) -> tuple[Array, Array]:
+def drag_of(around: SurroundingWater, item: DragAt, density: Scalar) -> tuple[Array, Array]:
     """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,).
 
     Args:

@@ -14,15 +14,15 @@ from hydromechs.values import Array, Scalar
 
 from ._added_mass import fluid_acceleration_force
 from ._around import (
-    Around,
     Flow,
+    SurroundingWater,
     WetStrip,
     added_mass_force,
     drag_of,
+    gradient_power,
     hull_points,
     mean_of,
     relative_velocity,
-    stirring,
     wet_hull,
 )
 from ._drag import drag_wrench
@@ -42,8 +42,8 @@ __all__ = [
     "crossing_wrench",
     "displaced_mass",
     "fluid_energy",
+    "froude_krylov_force",
     "motion_in",
-    "moving_buoyancy",
     "still_buoyancy",
     "total_buoyancy",
     "viscous_matrix",
@@ -85,7 +85,7 @@ class Motion(NamedTuple):
     """Factor of the force while the wet part changes, see `Crossing` [1/s]."""
     loss: Scalar = 0.0
     """Factor of the energy lost meanwhile [1/s]."""
-    around: Around | None = None
+    around: SurroundingWater | None = None
     """Water at the positions of the body's elements; None if it is uniform over the body."""
 
 
@@ -156,7 +156,7 @@ def motion_in(sampling: Sampling, V: Array, flows: Sequence[Flow], R_WB: Array, 
         p_WB: Its origin in the world [m], shape (3,).
         world: Directions and density.
     """
-    around = Around(sampling, V, tuple(flows), hull_points(sampling, flows))
+    around = SurroundingWater(sampling, V, tuple(flows), hull_points(sampling, flows))
     a_fg = mean_of(sampling.mean, lambda i: flows[i].a_fg)
     V_r = relative_velocity(around, sampling.mean)
     return Motion(V_r, a_fg, R_WB, p_WB, world.down @ p_WB, world.water_density, around=around)
@@ -225,7 +225,7 @@ def still_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
     return total_buoyancy(body, motion._replace(a_fg=-gravity_B, around=None))
 
 
-def moving_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
+def froude_krylov_force(body: Body, motion: Motion, gravity_B: Array) -> Array:
     """Return the force of the acceleration of the displaced water, m_f a_f (Froude-Krylov force in waves) [N, N·m], shape (6,).
 
     Args:
@@ -346,7 +346,7 @@ def added_mass_reaction(body: Body, motion: Motion, a: Array) -> tuple[Array, Sc
         F = added_mass_force(around, item) - item.matrix @ a
         V_r = relative_velocity(around, item.shares)
         total = total + F
-        power = power + F @ (around.V - V_r) - stirring(around, item)
+        power = power + F @ (around.V - V_r) - gradient_power(around, item)
     if motion.wet_moment is not None and isinstance(body.hydro, Hydro):
         total = total + crossing_wrench(body, motion)
         for M_A, V_r in _momenta(body, motion):

@@ -50,7 +50,7 @@ class _Spec:
         return self.type not in CONTROLLERS
 
     @property
-    def refused(self) -> bool:
+    def is_locked(self) -> bool:
         """True if it names third-party code that is not allowed to run."""
         return bool(self.locked) and self.runs_code and is_foreign(self.type)
 

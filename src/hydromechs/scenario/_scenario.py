@@ -253,7 +253,7 @@ class Scenario:
         named = [
             f"{key}.type {spec.type!r} in {spec.locked}"
             for key, spec in specs.items()
-            if isinstance(spec, ControllerSpec | ComponentSpec) and spec.refused
+            if isinstance(spec, ControllerSpec | ComponentSpec) and spec.is_locked
         ]
         return (*named, *dict.fromkeys(text for start in self.models for text in locked_joints(start.model)))
 
@@ -289,7 +289,7 @@ class Scenario:
         """What is simulated; runs the code that components and joints name."""
         if all(isinstance(c, Component) for c in self.components) and not self._named_joints:
             return self.known_plant
-        if any(isinstance(c, ComponentSpec) and c.refused for c in self.components):
+        if any(isinstance(c, ComponentSpec) and c.is_locked for c in self.components):
             self._require_code()
         made = [c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)]
         return self._built(self.model, made)
@@ -297,7 +297,7 @@ class Scenario:
     def control(self) -> Controller | None:
         """The controller for a simulation, which takes a copy: made anew where it is given by name, behind the sensors."""
         if isinstance(self.controller, ControllerSpec):
-            if self.controller.refused:
+            if self.controller.is_locked:
                 self._require_code()
             made = self.controller.make()
             inner = as_controller(made, None if isinstance(made, Controller) else self.controller.period)

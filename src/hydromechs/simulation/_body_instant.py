@@ -47,7 +47,7 @@ def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.Motion,
     still = moved = np.zeros(6)
     if isinstance(body.hydro, Hydro):
         still = hydro.still_buoyancy(body, motion, motion.R_WB.T @ gravity)
-        moved = hydro.moving_buoyancy(body, motion, motion.R_WB.T @ gravity) if plant.flows else moved
+        moved = hydro.froude_krylov_force(body, motion, motion.R_WB.T @ gravity) if plant.flows else moved
     power: dict[str, Scalar] = {"drag": hydro.viscous_power(body, motion, drag)}
     if motion.around is None:
         carried = V - motion.velocity

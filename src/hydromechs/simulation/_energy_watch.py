@@ -36,7 +36,7 @@ class EnergyWatch:
         self._residual, self._supplied = 0.0, 0.0
         self._jump = (0.0, 0.0, 0.0)  # largest change of the residual between samples, its start and end time
 
-    def look(self, times: np.ndarray, block: Mapping[str, np.ndarray]) -> None:
+    def update(self, times: np.ndarray, block: Mapping[str, np.ndarray]) -> None:
         """Process samples in order of time.
 
         Args:

@@ -157,7 +157,7 @@ class Recorder:
         self._rows, self._count = [], 0
         with np.errstate(all="ignore"):  # the last samples before a run diverges may be huge
             block = self._block(times, q, x, inputs, signal)
-            self.energy.look(times, block)
+            self.energy.update(times, block)
         self.sink.append(block)
         if self.plant.constrained:
             self.free_forces.look(times, block["constraint_free"])

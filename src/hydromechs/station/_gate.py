@@ -60,7 +60,7 @@ class Backend(Protocol):
     def own(self, seat: str, dropped: int) -> Mapping[str, Any]:
         """Return the additional data of this seat for each frame."""
 
-    def moved(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
+    def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
         """Handle a checked message from a scene; return True to forward it to the viewer. May raise `Rejected`."""
 
 
@@ -106,7 +106,9 @@ class StationGate(Gate):
         page = self.backend.page(view)
         if page is not None:
             port = int(page.server.get_port())
-            await self.relay(connection, port, page.tickets, SCENE_TYPES, lambda m: self.backend.moved(seat, view, m))
+            await self.relay(
+                connection, port, page.tickets, SCENE_TYPES, lambda m: self.backend.on_scene_message(seat, view, m)
+            )
 
     @cached_property
     def _viewer(self) -> bytes:

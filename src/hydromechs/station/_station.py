@@ -313,7 +313,7 @@ class Station:
         """What only one seat is told."""
         return {**self.seats.view(seat), "dropped": dropped}
 
-    def moved(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
+    def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
         """Handle a message from a scene: the tool follows the handle that the pilot drags. Return True to forward it.
 
         Args:

@@ -209,7 +209,7 @@ class Gate(ABC):
             return None
         return parts[1:]
 
-    def _here(self, host: str) -> bool:
+    def _names_this_machine(self, host: str) -> bool:
         """True if a `Host` header names this machine. A name that another site has bound to our address does not."""
         try:
             name = (urlsplit(f"//{host}").hostname or "").lower()
@@ -230,18 +230,18 @@ class Gate(ABC):
         problem = ""
         if parts is None:
             problem = "missing or wrong token"
-        elif len(hosts) != 1 or not self._here(hosts[0]):
+        elif len(hosts) != 1 or not self._names_this_machine(hosts[0]):
             problem = f"Host {', '.join(hosts)} is not this machine"
         if parts is None or problem:
             self.rejected.take("address", problem)
             connection.transport.abort()
-            return _nothing()
+            return _not_found()
         if request.headers.get("Upgrade", "").lower() == "websocket":
             if any(_netloc(origin) != hosts[0] for origin in origins):
                 self.rejected.take("address", f"the page of another site: {', '.join(origins)}")
-                return _nothing()
-            return None if self.serves(parts) else _nothing()
-        return self.respond(parts) or _nothing()
+                return _not_found()
+            return None if self.serves(parts) else _not_found()
+        return self.respond(parts) or _not_found()
 
     async def _connected(self, connection: ServerConnection) -> None:
         request = connection.request
@@ -339,7 +339,7 @@ def answer(body: bytes, kind: str) -> Response:
     return Response(http.HTTPStatus.OK.value, "OK", Headers(headers), body)
 
 
-def _nothing() -> Response:
+def _not_found() -> Response:
     return Response(http.HTTPStatus.NOT_FOUND.value, "Not Found", Headers({"Content-Length": "0", "Connection": "close"}), b"")
 
 
