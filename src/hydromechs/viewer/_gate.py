@@ -204,7 +204,8 @@ class Gate:
             parts = urlsplit(path).path.lstrip("/").split("/")
         except ValueError:  # as "//["
             return None
-        if not secrets.compare_digest(parts[0].encode(), self.token.encode()):
+        given = parts[0].encode(errors="surrogateescape")  # bytes that are not ASCII come as surrogates
+        if not secrets.compare_digest(given, self.token.encode()):
             return None
         return parts[1:]
 
@@ -235,7 +236,7 @@ class Gate:
             self.rejected.take("address", problem)
             connection.transport.abort()
             return _nothing()
-        if request.headers.get("Upgrade", "").lower() == "websocket":
+        if any(value.lower() == "websocket" for value in request.headers.get_all("Upgrade")):
             if any(_netloc(origin) != hosts[0] for origin in origins):
                 self.rejected.take("address", f"the page of another site: {', '.join(origins)}")
                 return _nothing()
