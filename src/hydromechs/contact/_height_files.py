@@ -11,6 +11,7 @@ import numpy as np
 
 from hydromechs import files
 from hydromechs.errors import FieldError
+from hydromechs.model.meshes import read_mesh
 from hydromechs.values import positive
 
 __all__ = ["MOST", "Ends", "HeightGrid", "grid_on_lines", "read_grid", "read_heights"]
@@ -183,9 +184,7 @@ def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightG
         import trimesh
     except ModuleNotFoundError:
         raise ValueError(f"{path.name!r}: meshes need trimesh: pip install trimesh") from None
-    mesh: Any = trimesh.load(path, force="mesh")
-    if not len(mesh.triangles):
-        raise ValueError(f"{path.name!r} has no triangles")
+    mesh: Any = trimesh.util.concatenate(read_mesh(path))
     bounds = ends or tuple(zip(*mesh.bounds[:, :2], strict=True))
     x, y = (np.linspace(a, b, max(2, round((b - a) / spacing) + 1)) for a, b in bounds)
     _small(path, len(x) * len(y))

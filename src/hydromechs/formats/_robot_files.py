@@ -37,11 +37,12 @@ class Lookup:
 class RobotFiles:
     """Finds the files that a description in a folder names.
 
-    A relative path starts at the folder. `package://name/rest` and `model://name/rest` are searched for in the folder of that
-    package, if specified. Otherwise every allowed folder, the file's folder and its parents are searched for `name/rest`,
-    `models/name/rest` or, in a folder named `name`, `rest`. A package beside a parent folder is accepted only if it contains
-    `package.xml` or `model.config`, so that a file cannot name any folder of the machine. Only files below an allowed folder,
-    the file's own folder or such a package are read; symbolic links are resolved before this check.
+    A relative path starts at the folder. `package://name/rest` and `model://name/rest` are looked for in the folder of that
+    package, where one is given; else in every allowed folder, in the folder and in those above it, as `name/rest`,
+    `models/name/rest` or, in a folder that is called `name`, as `rest`. Outside the allowed folders and the file's own, a
+    folder counts as a package only if it is marked as one (`package.xml`, `model.config`): otherwise a file in a home folder
+    could name that folder. Only what is found below an allowed folder, the file's own folder or such a package is taken; links
+    are followed before that is looked at.
     """
 
     def __init__(self, folder: str | Path, options: ImportOptions) -> None:
@@ -126,8 +127,8 @@ class RobotFiles:
                 if found.is_relative_to(root):
                     return Lookup(found, written)
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
-        where = f"set the folder of the package with packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
-        remedy = f"{where}; a package beside a parent folder needs a package.xml"
+        where = f"say where the package is, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
+        remedy = f"{where}; one outside the folder of the description needs a package.xml"
         raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
 
     def _package_roots(self, name: str) -> Iterator[Path]:
@@ -135,21 +136,25 @@ class RobotFiles:
         if name in self.packages:
             yield self.packages[name]
             return
-        if name in ("", ".", ".."):
+        if name in ("", ".", "..") or "/" in name or "\\" in name:
             return
         own = (*self.allowed, self.folder)
         for folder in (*own, *list(self.folder.parents)[:LEVELS]):
-            if folder.name == name:
+            if folder.name == name and (folder in own or _is_marked(folder)):
                 yield folder
             for inside in (Path(os.path.realpath(folder / name)), Path(os.path.realpath(folder / "models" / name))):
                 inner = folder in own and inside.is_relative_to(folder)
-                if _is_folder(inside) and (inner or any(_is_file(inside / mark) for mark in MARKS)):
+                if _is_folder(inside) and (inner or _is_marked(inside)):
                     yield inside
 
 
 def _listed(paths: list[str]) -> str:
     shown = [repr(path) for path in dict.fromkeys(paths)]
     return ", ".join(shown[:4]) + (", ..." if len(shown) > 4 else "")
+
+
+def _is_marked(folder: Path) -> bool:
+    return any(_is_file(folder / mark) for mark in MARKS)
 
 
 def _is_file(path: Path) -> bool:

@@ -33,6 +33,8 @@ NONE = 1e9
 """Limit from which there is none."""
 INCLUDES = 8
 """Levels of files that include files."""
+MAX_INCLUDED = 500
+"""Files that one file includes, those of included files among them: nested files would multiply without end."""
 
 
 @dataclass(slots=True, eq=False)
@@ -85,6 +87,8 @@ class _Sdf:
         self.components: list[Component] = []
         self.missing: dict[str, str] = {}
         """Included models that were not found, with the reason."""
+        self.included = 0
+        """Number of included models so far."""
         version = root.attributes.get("version", "1.12").split(".")
         self.version = tuple(int(x) for x in version[:2] if x.isdigit()) or (1, 12)
 
@@ -173,6 +177,10 @@ class _Sdf:
             if depth >= INCLUDES:
                 f.fault(include, f"{owner}: more than {INCLUDES} files include one another", uri, "write them out")
                 return None
+            self.included += 1
+            if self.included > MAX_INCLUDED:
+                f.fault(include, f"{owner}: more than {MAX_INCLUDED} files are included", uri, "split the world")
+                f.raise_faults()
             root = parse_xml(read_bytes(path), str(path))
             model = root.first("model")
             if root.tag != "sdf" or model is None:

@@ -39,7 +39,11 @@ MAX_BITS = 10_000
 MAX_EVALUATIONS = 50_000
 """Maximum number of texts and attributes that one expansion evaluates: blocks that insert each other twice would never end."""
 MAX_CALLS = 100_000
-"""Maximum number of macro calls in one expansion: macros that call each other twice would never end."""
+"""Calls of macros in one expansion: macros that call each other twice would never end."""
+MAX_BYTES = 8 * 2**20
+"""Size of all files of one expansion [bytes]: documents of xacro take 60 times as much memory."""
+MAX_YAML = 2**20
+"""Size of a YAML file [bytes]: the parser takes 5 s for so much."""
 TEXT_METHODS = frozenset(
     ("split", "strip", "lstrip", "rstrip", "lower", "upper", "startswith", "endswith", "join", "get", "keys", "items")
 )
@@ -128,7 +132,7 @@ class _Expansion:
 
     def __init__(self, xacro: Any, files: RobotFiles) -> None:
         self.xacro, self.files = xacro, files
-        self.calls, self.evaluations, self.known = 0, 0, [*FUNCTIONS]
+        self.calls, self.evaluations, self.bytes, self.known = 0, 0, 0, [*FUNCTIONS]
         self._eval_text, self._handle_macro_call = xacro.eval_text, xacro.handle_macro_call
 
     def symbols(self) -> dict[str, Any]:
@@ -165,7 +169,8 @@ class _Expansion:
         from xml.dom import minidom
 
         raw = raw.encode() if isinstance(raw, str) else raw
-        if b"\0" in raw:  # UTF-16 would hide declarations from the check below
+        self._count(raw)
+        if b"\0" in raw:  # UTF-16 would hide what is looked for below
             raise Missing("the file is not UTF-8; save it as UTF-8")
         if b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
             raise Missing("the file declares a document type or an entity, which is not supported; replace it by its content")
@@ -174,7 +179,16 @@ class _Expansion:
     def load_yaml(self, filename: str) -> Any:
         """Return the content of a YAML file; replaces `xacro.load_yaml`."""
         path = self.xacro.abs_filename_spec(filename)
-        return self.xacro.YamlListWrapper.wrap(yaml.load(self._content(path), Loader=_Units))
+        raw = self._content(path)
+        if len(raw) > MAX_YAML:
+            raise Missing(f"the file {filename!r} has {len(raw)} bytes, more than {MAX_YAML}; split it")
+        self._count(raw)
+        return self.xacro.YamlListWrapper.wrap(yaml.load(raw, Loader=_Units))
+
+    def _count(self, raw: bytes) -> None:
+        self.bytes += len(raw)
+        if self.bytes > MAX_BYTES:
+            raise Missing(f"its files have more than {MAX_BYTES // 2**20} MiB in all; expand the file with xacro")
 
     def _content(self, path: str) -> bytes:
         found = self.files.allowed_file(path)
@@ -347,7 +361,7 @@ def _literal(text: Any) -> Any:
         return text
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", text, re.IGNORECASE) else text
+    return float(text) if re.fullmatch(r"[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?", text, re.IGNORECASE) else text
 
 
 def _silent(*words: object) -> str:

@@ -25,7 +25,7 @@ from hydromechs.spatial import cross, force_cross, shift_wrench
 from hydromechs.values import Array, Scalar
 
 from ._drag import Faces, Strips, drag_wrench
-from ._sampling import AddedMassAt, DragAt, HullStrip, Sampling, Shares
+from ._sampling import AddedMassAt, DragAt, HullStrip, Sampling, Shares, corners
 from ._surface import immersion, wetting
 
 __all__ = [
@@ -97,22 +97,25 @@ class WetStrip(NamedTuple):
     share: float
     """The strip's fraction of the body's volume, 0 to 1."""
     center: Array
-    """Centre of the wet part, or of the strip if it is dry [m], shape (3,)."""
-    spread: Array
-    """Vector from the centre to the points that represent the wet part [m], shape (3,)."""
-    long: bool
-    """True for two such points, False for the centre only."""
+    """Centre of the wet part, of the strip where nothing of it is wet [m], shape (3,)."""
+    spread: tuple[Array, ...]
+    """Half distances of the points that stand for the wet part [m], shape (3,) each; see `HullStrip`."""
+
+    @property
+    def away(self) -> list[Array]:
+        """These points from the centre [m], shape (3,) each; none for a strip that the centre alone stands for."""
+        return corners(self.spread)
 
     @property
     def points(self) -> tuple[Array, ...]:
         """Points that represent the wet part [m], shape (3,) each."""
-        return (self.center - self.spread, self.center + self.spread) if self.long else (self.center,)
+        return tuple(self.center + away for away in self.away) or (self.center,)
 
 
 def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, depth_rate: Scalar) -> WetStrip:
     """Return the wet part of a strip below a plane surface.
 
-    The spread of its points shrinks with the wet fraction if the strip's axis is vertical; if horizontal, it stays the same.
+    The spread of its points shrinks with the wet fraction along an upright axis and stays the same along a level one.
 
     Args:
         strip: The strip.
@@ -123,13 +126,13 @@ def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, de
     """
     wet = immersion(strip.cells, down, depth)
     rate = wetting(strip.cells, down, depth, down_rate, depth_rate)
-    spread, long = strip.spread, bool(np.any(strip.spread))
-    if long:
-        upright = (spread @ down) ** 2 / (spread @ spread)
-        spread = (1.0 - (1.0 - wet.fraction) * upright) * spread
+    spread = []
+    for a in strip.spread:
+        upright = (a @ down) ** 2 / (a @ a)
+        spread.append((1.0 - (1.0 - wet.fraction) * upright) * a)
     moment = wet.moment + wet.fraction * strip.center
     center = strip.center + wet.moment / (wet.fraction + DRY_TOLERANCE)
-    return WetStrip(wet.fraction, moment, wet.head, rate, strip.share, center, spread, long)
+    return WetStrip(wet.fraction, moment, wet.head, rate, strip.share, center, tuple(spread))
 
 
 def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tuple[HullPoint, ...]:
@@ -142,9 +145,8 @@ def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tup
     out = []
     for strip, accelerations in zip(strips, a_fg, strict=True):
         share = strip.share / len(accelerations)
-        for sign, a in zip((-1.0, 1.0) if strip.long else (0.0,), accelerations, strict=True):
-            away = sign * strip.fraction * strip.spread
-            out.append(HullPoint(share * strip.fraction, share * (strip.moment + away), a))
+        for away, a in zip(strip.away or [np.zeros(3)], accelerations, strict=True):
+            out.append(HullPoint(share * strip.fraction, share * (strip.moment + strip.fraction * away), a))
     return tuple(out)
 
 

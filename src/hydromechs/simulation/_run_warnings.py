@@ -34,6 +34,8 @@ AT_STOP = 1e-4
 """Penetration of a stop above which a joint counts as at it, as a fraction of the travel [-]; stops are soft."""
 SLACK = 0.02
 """Fraction of the mean tension below which a line counts as slack [-]."""
+NO_TENSION = 1e-6
+"""Tension below which a line is slack in any case [N]."""
 STRAIGHT = 0.995
 """Distance between a line's ends, over its length, below which it can go slack [-]."""
 LONG_WAVE = 5.0
@@ -122,14 +124,15 @@ def _capsized(run: _Recorded) -> Iterator[RunWarning]:
 
 
 def _vehicles(plant: Plant) -> set[int]:
-    """Free roots of mechanisms that have actuators."""
+    """Free roots of mechanisms that have actuators; all free roots if only custom components take commands."""
     model, out = plant.model, set()
     for c in plant.components:
         if isinstance(c, Thruster):
             out.add(_root(model, model.locate(c.frame).body))
         elif isinstance(c, JointDrive | JointMotion):
             out.add(_root(model, model.body_index(c.joint) if c.joint in model.body_names else _carried(model, c.joint)))
-    return {i for i in out if isinstance(model.bodies[i].joint, joints.Free)}
+    free = {i for i, body in enumerate(model.bodies) if isinstance(body.joint, joints.Free)}
+    return out & free or (free if plant.layout.commands else set())
 
 
 def _carried(model: Model, part: str) -> int:
@@ -215,7 +218,7 @@ def _lines(run: _Recorded) -> Iterator[RunWarning]:
 
 
 def _slack(run: _Recorded, name: str, tension: Array) -> list[RunWarning]:
-    limit = SLACK * float(np.nanmean(tension))
+    limit = max(SLACK * float(np.nanmean(tension)), NO_TENSION)
     text = "line {item!r} went slack at {time} s: tension at the top {value} N at {worst} s, limit {limit} N (2 % of the mean)"
     return run.warning("line_slack", name, limit - tension, tension, limit, "N", text)
 

@@ -205,7 +205,8 @@ class Gate(ABC):
             parts = urlsplit(path).path.lstrip("/").split("/")
         except ValueError:  # for example "//["
             return None
-        if not secrets.compare_digest(parts[0].encode(), self.token.encode()):
+        given = parts[0].encode(errors="surrogateescape")  # bytes that are not ASCII come as surrogates
+        if not secrets.compare_digest(given, self.token.encode()):
             return None
         return parts[1:]
 
@@ -236,7 +237,7 @@ class Gate(ABC):
             self.rejected.take("address", problem)
             connection.transport.abort()
             return _not_found()
-        if request.headers.get("Upgrade", "").lower() == "websocket":
+        if any(value.lower() == "websocket" for value in request.headers.get_all("Upgrade")):
             if any(_netloc(origin) != hosts[0] for origin in origins):
                 self.rejected.take("address", f"the page of another site: {', '.join(origins)}")
                 return _not_found()
