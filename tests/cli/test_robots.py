@@ -32,7 +32,7 @@ def files(tmp_path):
     [
         ("info", "FILE"),
         ("check", "FILE"),
-        ("convert", "FILE", "OUT/new.yaml"),
+        ("convert", "FILE", "OUT/new.yaml", "--force"),
         ("picture", "FILE", "--out", "OUT/new.png"),
         ("count", "FILE"),
         ("export", "FILE", "--out", "OUT/c"),

@@ -121,7 +121,7 @@ def test_a_converted_robot_keeps_its_thrusters_and_drives(tmp_path):
     (tmp_path / "rov.sdf").write_text(sdf_rov())
     (tmp_path / "arm.urdf").write_text(URDF)
     for source in ("rov.sdf", "arm.urdf"):
-        imported = convert_file(tmp_path / source, tmp_path / "x.yaml")
+        imported = convert_file(tmp_path / source, tmp_path / "x.yaml", overwrite=True)
         model, plant = imported.written
         assert hm.load(model).body_names == imported.model.body_names
         assert not any("Thruster" in str(note) or "JointDrive" in str(note) for note in imported.notes)

@@ -27,6 +27,7 @@ def convert(
     placeholders: PLACEHOLDERS = False,
     arg: ARGUMENT = None,
     code: CODE = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """Write a model in another format.
 
@@ -34,11 +35,11 @@ def convert(
     left out, guessed or mended, and what the new file does not carry (springs, hydrodynamics in most formats), is listed, also
     in the first comment of the new file.
     """
-    from hydromechs.formats import convert_file, is_robot_file, refuse_same_file, save
+    from hydromechs.formats import check_target, convert_file, is_robot_file, save
 
     options = robot_options(package, folder, base, placeholders, arg)
     if is_robot_file(source):
-        imported = convert_file(source, out, **options)
+        imported = convert_file(source, out, overwrite=force, **options)
         console = Console()
         for text in imported.headlines:
             console.print(Text.assemble(("warning: ", "yellow"), text))
@@ -48,7 +49,7 @@ def convert(
     else:
         from hydromechs.library import load
 
-        refuse_same_file(source, out)
+        check_target(source, out, overwrite=force)
         for line in save(load(source, code=code, **options), out):
             print(f"left out: {line}")
         print(f"wrote {out}")
