@@ -81,3 +81,32 @@ def test_a_world_says_which_of_its_models_are_missing(run, files):
     status, text, _ = run("info", files / "worlds" / "rocks.world")  # found beside the world, as Gazebo's packages lie
     assert status == 0 and "missing" not in text and "rov::hull" in text
     assert "20 kg" in text.replace("  ", " ")  # the rock has no part in the balance
+
+
+MISSION = "hydromechs_scenario: 1\nname: s\nmodels: [{{{}}}]\n{}duration: 0.1\n"
+BED = "terrain: [{name: bed, material: sand, plane: {point: [0, 0, -9], normal: [0, 0, 1]}}]\n"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("bed", ["", BED], ids=["midwater", "bed"])
+@pytest.mark.parametrize("key", ["model", "plant"])
+def test_check_warns_of_a_hull_without_buoyancy(run, files, key, bed):
+    """Gazebo's usual split: drag in the file of the robot, buoyancy in that of the world."""
+    (files / "s.yaml").write_text(MISSION.format(f"{key}: ./rov.sdf", bed))
+    for file in ("rov.sdf", "s.yaml"):
+        status, _, errors = run("check", files / file)
+        assert status == 0 and "no buoyancy: body 'hull'" in errors and "196 N" in errors and "hm.add_water" in errors
+    assert "import_file" in errors  # the notes of the import
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_run_and_check_warn_of_a_dry_robot_that_nothing_carries(run, files):
+    """A dry machine on terrain may be meant, as the walkers of the library are."""
+    (files / "dry.urdf").write_text(f'<robot name="r">{LINK.format("")}</robot>')
+    (files / "s.yaml").write_text(MISSION.format("model: ./dry.urdf", ""))
+    status, text, _ = run("run", files / "s.yaml", "--no-pictures", "--out", files / "out")
+    assert status == 0 and "no buoyancy: body 'hull'" in " ".join(text.split())
+    _, _, errors = run("check", files / "dry.urdf")
+    assert "no buoyancy: body 'hull'" in errors
+    _, _, errors = run("check", "hexapod_walk")
+    assert "no buoyancy" not in errors

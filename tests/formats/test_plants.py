@@ -132,6 +132,15 @@ def test_a_converted_robot_keeps_its_thrusters_and_drives(tmp_path):
     assert sum("JointSpring" in str(note) or "JointRotor" in str(note) for note in imported.notes) == 2
 
 
+def test_a_plant_warns_of_the_notes_and_not_of_its_actuators(tmp_path):
+    (tmp_path / "rov.sdf").write_text(sdf_rov().replace("</model>", "<include><uri>model://none</uri></include></model>"))
+    with pytest.warns(UserWarning) as caught:
+        hm.load_plant(tmp_path / "rov.sdf")
+    said = [str(w.message) for w in caught]
+    assert any("model://none" in text for text in said) and any("left out" in text for text in said)
+    assert not any("no actuators" in text for text in said)
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_scenario_takes_a_robot_description_as_its_plant(tmp_path):
     (tmp_path / "rov.sdf").write_text(sdf_rov())

@@ -33,6 +33,7 @@ _LATER = {  # need the simulation, which takes longer to import than a model nee
     "robot_text": "._robots",
     "scenario_json_schema": "._scenario_entries",
     "scenario_text": "._scenario_read",
+    "warned": "._robots",
     "with_lines": "._scenario_read",
 }
 
@@ -68,6 +69,7 @@ __all__ = [
     "save_scenario",
     "scenario_json_schema",
     "scenario_text",
+    "warned",
     "with_lines",
 ]
 
