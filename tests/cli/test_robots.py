@@ -1,5 +1,8 @@
 """Robot descriptions on the command line: what matters is said first, and the advice that is given can be followed."""
 
+import subprocess
+import sys
+
 import pytest
 
 LINK = '<link name="hull"><inertial><mass value="8"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{}</link>'
@@ -110,3 +113,12 @@ def test_run_and_check_warn_of_a_dry_robot_that_nothing_carries(run, files):
     assert "no buoyancy: body 'hull'" in errors
     _, _, errors = run("check", "hexapod_walk")
     assert "no buoyancy" not in errors
+
+
+def test_warnings_have_no_lines_of_our_code(files):
+    """In a process of its own, since pytest records warnings."""
+    (files / "dry.urdf").write_text(f'<robot name="r">{LINK.format("")}</robot>')
+    command = [sys.executable, "-m", "hydromechs.cli", "count", str(files / "dry.urdf")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "warning: " in done.stderr and "dry.urdf" in done.stderr
+    assert ".py:" not in done.stderr and "load(" not in done.stderr

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from ._kinds import expect
 from ._options import CODE
 from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 from ._tables import print_report
@@ -74,6 +75,7 @@ def export(
 
     if format not in FORMATS:
         raise typer.BadParameter(f"{format!r} is not a format; choose one of {', '.join(FORMATS)}", param_hint="--format")
+    expect(model, "export", "model")
     mechanism = load(model, code=code, **robot_options(package, folder, base, placeholders, arg))
     try:
         header, source, test = export_c(
@@ -115,6 +117,7 @@ def count(
         return
     from hydromechs.library import load
 
+    expect(str(model), "count", "model")
     mechanism = load(str(model), code=code, **robot_options(package, folder, base, placeholders, arg))
     if as_json:
         print(json.dumps({"model": mechanism.name, "operations": studies.model_counts(mechanism)}, indent=2))

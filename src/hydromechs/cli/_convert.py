@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ._kinds import expect
 from ._options import CODE
 from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 from ._tables import table_of
@@ -37,6 +38,7 @@ def convert(
     """
     from hydromechs.formats import check_target, convert_file, is_robot_file, save
 
+    expect(source, "convert", "model")
     options = robot_options(package, folder, base, placeholders, arg)
     if is_robot_file(source):
         imported = convert_file(source, out, overwrite=force, **options)
