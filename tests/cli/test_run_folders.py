@@ -74,6 +74,12 @@ def test_a_folder_is_claimed_once_and_not_left_behind_empty(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_cannot_be_created_is_named_with_a_remedy(run, scenario, tmp_path):
+    (tmp_path / "file").touch()
+    code, _, error = run("run", scenario(), "--out", tmp_path / "file" / "out")
+    assert code == 1 and str(tmp_path / "file" / "out") in error and "--out" in error
+
+
 def test_without_locks_the_file_is_closed_before_it_is_removed(tmp_path, monkeypatch):
     """Verify the order that Windows needs, which has no fcntl and keeps files that are open."""
     monkeypatch.setattr("hydromechs.recording._lock.fcntl", None)

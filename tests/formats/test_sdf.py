@@ -274,6 +274,17 @@ def test_a_joint_whose_parent_and_child_change_places_keeps_its_coordinate():
     assert any(n.value == "damping -1" and n.kind == "repaired" for n in imported.notes)
 
 
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "screw"])
+def test_a_joint_with_equal_limits_is_held_there(kind):
+    text = REVERSED.replace("-0.2<", "0.6<").replace("<upper>1<", "<upper>0.6<").replace('type="revolute"', f'type="{kind}"')
+    moving = loads_robot(text.replace("<lower>0.6<", "<lower>-1<"), "m.sdf").model
+    imported = loads_robot(text, "m.sdf")
+    assert (imported.model.nv, moving.nv) == (0, 1) and not imported.components
+    held = hm.frame_pose(imported.model, np.zeros(0), "a")
+    np.testing.assert_allclose(held, hm.frame_pose(moving, np.array([0.6]), "a"), atol=1e-15)
+    assert any(n.element == "joint 'turn'" and "held fixed" in n.done for n in imported.notes)
+
+
 def test_a_joint_whose_child_is_the_world_turns_its_link_the_other_way():
     """q turns the child, here the world, on the parent: the link turns by −q in the world."""
     inside = LINK.partition(">")[2].rpartition("</link>")[0]

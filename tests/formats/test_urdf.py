@@ -184,6 +184,22 @@ def test_usual_sins_are_mended_and_noted(text, words):
     assert np.isfinite(hm.forward_dynamics(imported.model, q, v, np.zeros(imported.model.nv))).all()
 
 
+@pytest.mark.parametrize(("kind", "value"), [("revolute", 0.0), ("revolute", 0.4), ("prismatic", 0.4)])
+def test_a_joint_with_equal_limits_is_held_there(kind, value):
+    """RexROV has cameras on revolute joints with lower = upper = 0, which no simulator lets turn."""
+    text = robot(
+        link("a"),
+        link("b"),
+        joint("j", "a", "b", kind, f'<origin xyz="0 0 1" rpy="0.3 0 0"/><limit lower="{value}" upper="{value}" effort="5"/>'),
+    )
+    imported = loads_robot(text, "r.urdf")
+    free = loads_robot(text.replace(f'lower="{value}"', 'lower="-1"').replace(f'upper="{value}"', 'upper="1"'), "r.urdf")
+    assert imported.model.nv == 6 and free.model.nv == 7 and not imported.components
+    there = hm.frame_pose(free.model, np.array([0, 0, 0, 1, 0, 0, 0, value]), "b")
+    np.testing.assert_allclose(hm.frame_pose(imported.model, np.array([0, 0, 0, 1, 0, 0, 0]), "b"), there, atol=1e-15)
+    assert any(n.element == "joint 'j'" and "held fixed" in n.done and f"{value:g}" in n.value for n in imported.notes)
+
+
 def test_a_missing_visual_becomes_a_box_with_a_note_and_a_missing_shape_is_left_out_on_request_only(tmp_path):
     file = tmp_path / "r.urdf"
     file.write_text(robot(link("a").replace("</link>", f"{MESH}{SOLID}</link>")))

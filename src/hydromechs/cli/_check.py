@@ -42,10 +42,10 @@ def check_file(file: str, console: Console, **options: Any) -> bool:
 
 def _good(file: str, options: dict[str, Any]) -> str:
     """Describe a file without errors."""
-    from hydromechs.formats import is_scenario_file, load_file, with_lines
+    from hydromechs.formats import is_robot_file, is_scenario_file, load_file, with_lines
     from hydromechs.library import load, load_scenario, scenario_file, scenario_names
     from hydromechs.model.code import joint_code_faults, named_joints
-    from hydromechs.scenario import code_faults, contact_warnings, scenario_slips, trial_faults
+    from hydromechs.scenario import buoyancy_slips, code_faults, contact_warnings, scenario_slips, trial_faults
     from hydromechs.viewer import drawing_notes
 
     kinds = kinds_of(file)
@@ -59,7 +59,7 @@ def _good(file: str, options: dict[str, Any]) -> str:
         if faults:
             raise ModelError(file, with_lines(faults, file))
         runs = ", ".join(named_joints(model))
-        for text in drawing_notes(model):
+        for text in (*buoyancy_slips(model, dry=is_robot_file(file)), *drawing_notes(model)):
             warnings.warn(text, stacklevel=2)
         return f"{file}: good{'; loading it runs ' if runs else ''}{runs}"
     scenario = load_scenario(file)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from ._kinds import expect
 from ._options import CODE
 from ._robot_options import robot_command
 from ._tables import print_report
@@ -71,6 +72,7 @@ def export(
 
     if format not in FORMATS:
         raise typer.BadParameter(f"{format!r} is not a format; choose one of {', '.join(FORMATS)}", param_hint="--format")
+    expect(model, "export", "model")
     mechanism = load(model, code=code, **options)
     try:
         header, source, test = export_c(
@@ -109,6 +111,7 @@ def count(
         return
     from hydromechs.library import load
 
+    expect(str(model), "count", "model")
     mechanism = load(str(model), code=code, **options)
     if as_json:
         print(json.dumps({"model": mechanism.name, "operations": studies.model_counts(mechanism)}, indent=2))

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from ._kinds import expect
 from ._options import CODE
 from ._robot_options import robot_command
 from ._tables import table_of
@@ -23,6 +24,7 @@ def convert(
     source: Annotated[str, typer.Argument(help="A robot description (URDF, SDF, MJCF, .dm), a model file or a library model.")],
     out: Annotated[str, typer.Argument(help="The file to write; the suffix selects the format: .yaml, .urdf, ...")],
     code: CODE = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
     **options: Any,
 ) -> None:
     """Write a model in another format.
@@ -31,10 +33,11 @@ def convert(
     command lists everything that it ignored, assumed or repaired, and everything that the new format cannot store, such as
     springs. The first comment of the new file repeats this list.
     """
-    from hydromechs.formats import convert_file, is_robot_file, refuse_same_file, save
+    from hydromechs.formats import check_target, convert_file, is_robot_file, save
 
+    expect(source, "convert", "model")
     if is_robot_file(source):
-        imported = convert_file(source, out, **options)
+        imported = convert_file(source, out, overwrite=force, **options)
         console = Console()
         for text in imported.headlines:
             console.print(Text.assemble(("warning: ", "yellow"), text))
@@ -44,7 +47,7 @@ def convert(
     else:
         from hydromechs.library import load
 
-        refuse_same_file(source, out)
+        check_target(source, out, overwrite=force)
         for line in save(load(source, code=code, **options), out):
             print(f"ignored: {line}")
         print(f"wrote {out}")

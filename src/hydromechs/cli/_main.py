@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from signal import SIGINT
 from typing import Annotated, Any
 
@@ -217,6 +218,8 @@ def _print_error(message: str) -> None:
 
 def main() -> None:
     """Run the command line; expected errors end it with a message and status 1."""
+    usual = warnings.formatwarning
+    warnings.formatwarning = _warning_text
     try:
         app(standalone_mode=True)
     except (ModelError, OSError, ModuleNotFoundError, ValueError, KeyError) as error:
@@ -224,3 +227,10 @@ def main() -> None:
             raise
         _print_error(f"error: {words_of(error)}")
         raise SystemExit(1) from None
+    finally:
+        warnings.formatwarning = usual
+
+
+def _warning_text(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
+    """Return a warning without the line of our code that gives it, which helps no user of the command line."""
+    return f"warning: {message}\n"

@@ -31,7 +31,7 @@ def save(
     ] = "",
     out: Annotated[str, typer.Option(help="File to write. Defaults to RUN.FORMAT in the current folder.")] = "",
     variable: Annotated[
-        list[str] | None, typer.Option(help="Variable to save, such as position; may be repeated. Defaults to all.")
+        list[str] | None, typer.Option(help="Variable to save, such as position or tilt_deg; may be repeated. Defaults to all.")
     ] = None,
     select: Annotated[
         list[str] | None, typer.Option(help="Entries to save, such as body=vehicle or xyz=x,z; may be repeated.")

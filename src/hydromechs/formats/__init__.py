@@ -13,6 +13,7 @@ _LATER = {  # need the simulation, which takes longer to import than a model nee
     "ImportOptions": "._imported",
     "Imported": "._imported",
     "Note": "._imported",
+    "check_target": "._convert_file",
     "convert_file": "._convert_file",
     "documentation_table": "._documentation",
     "drawing_attrs": "._drawing",
@@ -28,11 +29,11 @@ _LATER = {  # need the simulation, which takes longer to import than a model nee
     "save_scenario": "._scenario_write",
     "read_document": "._read",
     "reject_options": "._robots",
-    "refuse_same_file": "._convert_file",
     "robot_plant": "._robot_plant",
     "robot_text": "._robots",
     "scenario_json_schema": "._scenario_entries",
     "scenario_text": "._scenario_read",
+    "warned": "._robots",
     "with_lines": "._scenario_read",
 }
 
@@ -41,6 +42,7 @@ __all__ = [
     "ImportOptions",
     "Imported",
     "Note",
+    "check_target",
     "convert_file",
     "document_faults",
     "documentation_table",
@@ -60,7 +62,6 @@ __all__ = [
     "loads_robot",
     "loads_scenario",
     "read_document",
-    "refuse_same_file",
     "reject_options",
     "robot_plant",
     "robot_text",
@@ -68,6 +69,7 @@ __all__ = [
     "save_scenario",
     "scenario_json_schema",
     "scenario_text",
+    "warned",
     "with_lines",
 ]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs.errors import Fault, ModelError
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints, shapes, visual
-from hydromechs.spatial import matrix_from_rpy, rpy_from_matrix, tensor_matrix
+from hydromechs.spatial import axis_rotation, matrix_from_rpy, rpy_from_matrix, tensor_matrix
 from hydromechs.values import plain
 
 from ._imported import Findings
@@ -19,12 +19,14 @@ from ._robot_files import Missing, RobotFiles
 from ._xml import Element
 
 __all__ = [
+    "LOCKED",
     "PLACEHOLDER",
     "PLACEHOLDERS",
     "Link",
     "assembled",
     "hold_empty_joints",
     "inertia_of",
+    "locked_joint",
     "mesh_shape",
     "mesh_visual",
     "origin_of",
@@ -41,6 +43,8 @@ DENSEST = 25_000.0
 """Mean density of a robot in the cube around it above which its units look wrong; osmium has 22,600 [kg/m³]."""
 LIGHTEST = 1e-4
 """The same below which they look wrong; a kite has more [kg/m³]."""
+LOCKED = "held fixed there; it has no drive"
+"""Note on a joint whose limits are equal."""
 PLACEHOLDER = 0.1
 """Edge length of the box that replaces a missing mesh on a link without shapes [m]."""
 PLACEHOLDERS = "or ignore it with placeholders=True (--placeholders)"
@@ -67,6 +71,22 @@ def origin_of(p: np.ndarray, R: np.ndarray) -> Origin:
     x, y, z = map(float, p)
     roll, pitch, yaw = map(float, rpy_from_matrix(R))
     return Origin((x, y, z), (roll, pitch, yaw))
+
+
+def locked_joint(placement: Origin, axis: Sequence[float], *, angle: float = 0.0, slide: float = 0.0) -> joints.Fixed:
+    """Return the fixed joint that holds a body where a joint with one coordinate, locked by equal limits, has it.
+
+    Args:
+        placement: Placement of the joint.
+        axis: Its axis, shape (3,), of any length but 0.
+        angle: Rotation about the axis [rad].
+        slide: Translation along the axis [m].
+    """
+    if not angle and not slide:
+        return joints.Fixed(placement=placement)
+    a = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    R = matrix_from_rpy(placement.rpy)
+    return joints.Fixed(placement=origin_of(np.asarray(placement.xyz) + slide * (R @ a), R @ axis_rotation(a, angle)))
 
 
 def inertia_of(

@@ -170,15 +170,20 @@ def reject_options(source: str | os.PathLike, options: Mapping[str, object]) -> 
         raise ValueError(f"{names}: valid only for robot descriptions, and {os.fspath(source)!r} is not one; remove the option")
 
 
-def warned(imported: Imported) -> Imported:
-    """What was imported, after warnings that say how much of the file is not as it stands there, and what the model lacks."""
+def warned(imported: Imported, *, plant: bool = False) -> Imported:
+    """Return an import after warnings about its headlines, its notes and, for a model, the actuators that it lacks.
+
+    Args:
+        imported: The import.
+        plant: True where its actuators are used.
+    """
     read = f"hydromechs.import_file({imported.source!r})"
     for text in imported.headlines:
         warnings.warn(f"{imported.source}: {text}", stacklevel=4)
     if imported.notes:
         more = f"{read}.notes and `hydromechs info` list them"
         warnings.warn(f"{imported.source}: {imported.summary()}; {more}", stacklevel=4)
-    if imported.components:
+    if imported.components and not plant:
         counts = Counter(type(component).__name__ for component in imported.components)
         parts = ", ".join(f"{n} {kind}" for kind, n in counts.items())
         words = f"a model has no actuators, springs and armature; the file has {parts}"

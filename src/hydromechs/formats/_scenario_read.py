@@ -29,7 +29,7 @@ from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._read import load_file, parsed
 from ._robot_plant import convertible, renamed, robot_plant
-from ._robots import import_file, is_robot_file
+from ._robots import import_file, is_robot_file, warned
 from ._scenario_entries import ScenarioFile, radians
 from ._yaml import Document, collector_paused, parse, read_text, show
 
@@ -365,7 +365,7 @@ class _Reader:
             if named and self.plants is None:
                 raise ScenarioError(source, ["there is no library here; give the path of a .yaml file"])
             if not named and is_robot_file(source):
-                imported = import_file(source)
+                imported = warned(import_file(source), plant=True)
                 return robot_plant(imported.model, imported.components, source)
             read = self.plants if named else lambda path: load_scenario_file(path, self.library, self.plants, code=self.code)
             vehicle = read(source)  # type: ignore[misc]  # as the line above

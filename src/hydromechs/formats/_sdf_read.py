@@ -20,7 +20,17 @@ from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._robot_files import Missing, RobotFiles
-from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, origin_of, units_note, world_note
+from ._robot_parts import (
+    LOCKED,
+    Link,
+    assembled,
+    hold_empty_joints,
+    inertia_of,
+    locked_joint,
+    origin_of,
+    units_note,
+    world_note,
+)
 from ._sdf_frames import IDENTITY, Frames, Pose, Scope, pose_of, scope_of
 from ._sdf_shapes import shapes_of, visuals_of
 from ._sdf_water import HELD, Water, towards
@@ -372,8 +382,14 @@ class _Sdf:
             ]
             return joints.Composite(parts=tuple(parts))
         rest: dict[str, Any] = {"placement": placement, "axis": axes[0], **self._one(edge, elements[0], name)}
+        pitch = self._pitch(edge) if edge.kind == "screw" else 0.0
+        low, high = rest.get("limits", (-math.inf, math.inf))
+        if low == high and edge.kind == "prismatic":
+            return locked_joint(placement, axes[0], slide=low)
+        if low == high:
+            return locked_joint(placement, axes[0], angle=low, slide=pitch * low / math.tau)
         if edge.kind == "screw":
-            return joints.Helical(pitch=self._pitch(edge), **rest)
+            return joints.Helical(pitch=pitch, **rest)
         return joints.Prismatic(**rest) if edge.kind == "prismatic" else joints.Revolute(**rest)
 
     def _heavy(self, name: str) -> bool:
@@ -420,6 +436,9 @@ class _Sdf:
                 if out["position"]:
                     what = f"limits {plain((low, high))}, without 0 between them"
                     f.note("assumed", limit, owner, what, f"it starts at {plain(out['position'])}")
+            elif lower == upper and edge.kind in ("revolute", "prismatic", "screw"):
+                f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", LOCKED)
+                out["limits"] = (lower, upper)
             elif edge.kind != "continuous" and lower >= upper:
                 f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", "it has no stops")
         if dynamics is not None:

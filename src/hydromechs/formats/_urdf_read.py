@@ -18,7 +18,18 @@ from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._robot_files import RobotFiles
-from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, mesh_shape, mesh_visual, units_note, world_note
+from ._robot_parts import (
+    LOCKED,
+    Link,
+    assembled,
+    hold_empty_joints,
+    inertia_of,
+    locked_joint,
+    mesh_shape,
+    mesh_visual,
+    units_note,
+    world_note,
+)
 from ._sdf_frames import IDENTITY, Frames, Scope
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element
@@ -374,6 +385,8 @@ class _Urdf:
         if kind == "planar":
             return self._planar(joint, owner, placement, axis, damping, friction)
         limits, position = self._limits(joint, owner, link, kind)
+        if limits is not None and limits[0] == limits[1]:
+            return locked_joint(placement, axis, **{"slide" if kind == "prismatic" else "angle": position})
         one = joints.Prismatic if kind == "prismatic" else joints.Revolute
         return one(
             placement=placement,
@@ -409,7 +422,10 @@ class _Urdf:
         return out[0], out[1]
 
     def _limits(self, joint: Element, owner: str, link: str, kind: str) -> tuple[tuple[float, float] | None, float]:
-        """Limits of a joint with one coordinate and its initial position; its effort becomes a drive."""
+        """Limits of a joint with one coordinate, equal ones for a locked joint, and its initial position.
+
+        Its effort becomes a drive.
+        """
         limit, f = joint.first("limit"), self.findings
         if limit is None:
             if kind != "continuous":
@@ -438,6 +454,9 @@ class _Urdf:
             return None, 0.0
         if lower <= -NONE and upper >= NONE:
             return None, 0.0
+        if given and lower == upper:
+            f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", LOCKED)
+            return (lower, upper), lower
         if not lower < upper:
             done = "it has no stops"
             f.note("repaired" if given else "assumed", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", done)

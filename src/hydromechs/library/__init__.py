@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from hydromechs.errors import ModelError, ScenarioError, StudyError
-from hydromechs.formats import import_file, is_robot_file, load_file, reject_options
+from hydromechs.formats import import_file, is_robot_file, load_file, reject_options, warned
 from hydromechs.model import Model
 from hydromechs.model.code import run_joint_code
 from hydromechs.values import is_path, nearest
@@ -165,7 +165,7 @@ def load_plant(source: str | os.PathLike, *, code: bool = False, **options: Any)
     if is_path(source) and is_robot_file(source):
         from hydromechs.formats import robot_plant
 
-        imported = import_file(os.fspath(source), **options)
+        imported = warned(import_file(os.fspath(source), **options), plant=True)
         return robot_plant(imported.model, imported.components).plant
     reject_options(source, options)
     return (load_scenario(source, code=code) if is_path(source) else load_vehicle(str(source))).plant

@@ -45,7 +45,9 @@ def attach(
     """
     for what, model in (("vehicle", vehicle), ("part", part)):
         if not isinstance(model, Model):
-            raise TypeError(f"attach: {what} is {model!r}, must be a Model; load it with hydromechs.load")
+            shown = repr(model) if isinstance(model, str) else f"a {type(model).__name__}"
+            remedy = f"pass {what}.model" if hasattr(model, "model") else "load it with hydromechs.load"
+            raise TypeError(f"attach: {what} is {shown}, must be a Model; {remedy}")
     place = vehicle.locate(frame)
     _check_worlds(vehicle, part)
     before = _prefix(vehicle, part, prefix)
@@ -65,6 +67,7 @@ def attach(
             if joint is None and not extra:  # a Denavit-Hartenberg row cannot follow another pose: insert a body
                 extra.append(Body(name=stand, parent=carrier, joint=Fixed(placement=mount)))
             mounted[i] = replace(mounted[i], parent=carrier if joint else stand, joint=joint or body.joint)
+    carried = f"{part.name}: {part.description}" if part.description else ""
     sources = dict(vehicle.sources)
     sources |= {f"{before}{key}" if f"{before}{key}" not in sources else f"{part.name}: {key}": x for key, x in part.sources}
     with warnings.catch_warnings():
@@ -74,7 +77,7 @@ def attach(
                 name=name or f"{vehicle.name}_{part.name}",
                 bodies=(*vehicle.bodies, *extra, *mounted),
                 world=vehicle.world,
-                description="; ".join(text for text in (vehicle.description, part.description) if text),
+                description="; ".join(text for text in (vehicle.description, carried) if text),
                 sources=tuple(sources.items()),
             )
         except ModelError as error:

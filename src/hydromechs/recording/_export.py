@@ -12,6 +12,7 @@ import numpy as np
 
 from hydromechs.values import nearest
 
+from ._attitude import ATTITUDE, attitude_of
 from ._pandas import to_pandas
 
 if TYPE_CHECKING:
@@ -35,16 +36,19 @@ def select_recording(
 
     Args:
         recording: The recording.
-        variables: Names of the variables, such as "position". Defaults to all.
+        variables: Names of the variables, such as "position", or angles of the bodies, such as "tilt_deg". Defaults to all that
+            are recorded.
         entries: Names to keep along a dimension, such as {"body": ["vehicle"]}. Defaults to all.
         begin: Time of the first sample to keep [s]. Defaults to the start.
         end: Time of the last sample to keep [s]. Defaults to the end.
     """
     names = [str(name) for name in recording.data_vars]
+    angles = [name for name in ATTITUDE if name not in names] if "orientation" in names else []
     wanted = list(dict.fromkeys(variables))
     for name in wanted:
-        if name not in names:
-            raise KeyError(f"no variable {name!r}{nearest(name, names)}")
+        if name not in (*names, *angles):
+            raise KeyError(f"no variable {name!r}{nearest(name, [*names, *angles])}")
+    recording = recording.assign({name: attitude_of(recording, name) for name in angles if name in wanted})
     part = recording[wanted] if wanted else recording
     for dim, chosen in (entries or {}).items():
         if dim not in part.coords or dim == "time":

@@ -10,14 +10,14 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.contact import Pair, unrepresented_contacts
 from hydromechs.gnc.sensors import Dvl
-from hydromechs.model import Body, Hydro, joints, limits_slip, turned_slip
+from hydromechs.model import Body, Hydro, Model, joints, limits_slip, turned_slip
 from hydromechs.model.code import named_joints
 from hydromechs.simulation import below_the_bed
 
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
-__all__ = ["contact_warnings", "scenario_slips"]
+__all__ = ["buoyancy_slips", "contact_warnings", "scenario_slips"]
 
 FASTEST = 10.0
 """Speed above which a current is taken for a slip of the unit; tidal races reach 8 [m/s]."""
@@ -30,7 +30,37 @@ def scenario_slips(scenario: Scenario) -> list[str]:
         scenario: The scenario.
     """
     found = (_start_slips, _angle_slips, _current_slips, _idle_slips, _sensor_slips)
-    return [text for look in found for text in look(scenario)]
+    carried = bool(scenario.terrain or scenario.grasps)
+    return [*buoyancy_slips(scenario.known_model, dry=not carried), *(text for look in found for text in look(scenario))]
+
+
+def buoyancy_slips(model: Model, *, dry: bool) -> list[str]:
+    """Return warnings about free mechanisms that displace no water.
+
+    A hull with drag but without a volume is always a mistake. One without any water may be a machine on land.
+
+    Args:
+        model: The model.
+        dry: True to warn of mechanisms without any water, too.
+    """
+    if not model.world.water_density or not model.world.gravity:
+        return []
+    trees: dict[int, list[Body]] = {}
+    root: list[int] = []
+    for i, body in enumerate(model.bodies):
+        root.append(i if model.parent[i] < 0 else root[model.parent[i]])
+        trees.setdefault(root[i], []).append(body)
+    found = []
+    for tree in trees.values():
+        mass = sum(body.inertia.mass for body in tree)
+        wet = [body.hydro for body in tree if body.hydro is not None]
+        floats = any(not isinstance(hydro, Hydro) or hydro.volume > 0.0 for hydro in wet)
+        if isinstance(tree[0].joint, joints.Free) and mass > 0.0 and not floats and (wet or dry):
+            found.append(
+                f"no buoyancy: body {tree[0].name!r} and the bodies on it displace no water: net weight "
+                f"{mass * model.world.gravity:.4g} N; add water with hm.add_water, or give Hydro(volume=...)"
+            )
+    return found
 
 
 def contact_warnings(scenario: Scenario) -> list[str]:
