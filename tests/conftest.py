@@ -1,15 +1,21 @@
 """Settings for all tests: reproducible hypothesis runs, no time limits per example (the machine may be busy)."""
 
+import functools
 import signal
 
 import hypothesis
 import pytest
+import typer.main
+import typer.testing
 
 from hydromechs.compiler import _compiled
 from hydromechs.viewer._pictures import FLAGS, chromium
 
 hypothesis.settings.register_profile("hydromechs", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("hydromechs")
+
+# Typer builds all commands from their annotations at every call, which takes longer than most calls that tests make.
+typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 
 
 @pytest.fixture
