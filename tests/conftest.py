@@ -7,6 +7,7 @@ import hypothesis
 import pytest
 import typer.main
 import typer.testing
+from PIL import Image
 
 from hydromechs.compiler import _compiled
 from hydromechs.viewer._pictures import FLAGS, chromium
@@ -28,6 +29,17 @@ def quickly_compiled(monkeypatch):
     made, key = _compiled.object_code, _compiled.fingerprint
     monkeypatch.setattr(_compiled, "object_code", lambda text, seldom: made(text, seldom=True))
     monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly", *parts))
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Plots are composed and then saved as pictures of one point: drawing them takes longer than most runs.
+
+    For tests of what is around them; tests/viewer and `test_a_run_leaves_recording_plots_report_state_and_summary` draw.
+    """
+    from hydromechs.viewer import _style
+
+    monkeypatch.setattr(_style, "_save_small", lambda fig, out: Image.new("RGB", (1, 1)).save(out))
 
 
 @pytest.fixture

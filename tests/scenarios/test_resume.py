@@ -100,7 +100,7 @@ def test_a_scenario_takes_a_function_and_its_period():
 def test_events_watch_every_variable_of_the_recording():
     """Each scalar of the recording can be watched; crossing is found for those that move."""
     scenario = hm.load_scenario("station_keeping")
-    variables = scenario.simulation().run(0.1).recording
+    variables, events = scenario.simulation().run(0.1).recording, []
     for name, v in variables.data_vars.items():
         labels = [str(variables[d].values[0]) for d in v.dims[1:]]
         if name == "energy_residual":  # it needs the start of the run
@@ -108,8 +108,9 @@ def test_events_watch_every_variable_of_the_recording():
                 hm.Simulation(scenario.plant, events=[hm.Event(name="e", quantity="energy_residual", level=1.0)])
             continue
         quantity = ".".join([str(name), *labels])
-        event = hm.Event(name="e", quantity=quantity, level=np.float32(1e9))
-        hm.Simulation(scenario.plant, controller=scenario.control(), events=[event])
+        events.append(hm.Event(name=quantity, quantity=quantity, level=np.float32(1e9)))
+    assert len(events) > 20
+    hm.Simulation(scenario.plant, controller=scenario.control(), events=events)
 
 
 @pytest.mark.parametrize("integrator", ["b1pc5", "b4pc5", "rk4", "dormand_prince"])
