@@ -9,7 +9,8 @@ import typer.main
 import typer.testing
 from PIL import Image
 
-from hydromechs.compiler import _compiled
+from hydromechs.compiler import _compiled, _llvm_text
+from hydromechs.compiler._short_waits import OneLane
 from hydromechs.viewer._pictures import FLAGS, chromium
 
 hypothesis.settings.register_profile("hydromechs", deadline=None, derandomize=True, print_blob=True)
@@ -29,6 +30,7 @@ def quickly_compiled(monkeypatch):
     made, key = _compiled.object_code, _compiled.fingerprint
     monkeypatch.setattr(_compiled, "object_code", lambda text, seldom: made(text, seldom=True))
     monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly", *parts))
+    monkeypatch.setattr(_llvm_text.Module, "ordered", lambda module, program: OneLane(program, {}))
 
 
 @pytest.fixture
