@@ -1,9 +1,8 @@
-"""Settings for all tests: reproducible hypothesis runs, no time limits per example (the machine may be busy)."""
+"""Fixtures and settings for all tests."""
 
 import functools
 import signal
 
-import hypothesis
 import pytest
 import typer.main
 import typer.testing
@@ -12,9 +11,6 @@ from PIL import Image
 from hydromechs.compiler import _compiled, _llvm_text
 from hydromechs.compiler._short_waits import OneLane
 from hydromechs.viewer._pictures import FLAGS, chromium
-
-hypothesis.settings.register_profile("hydromechs", deadline=None, derandomize=True, print_blob=True)
-hypothesis.settings.load_profile("hydromechs")
 
 # Typer builds all commands from their annotations at every call, which takes longer than most calls that tests make.
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
@@ -29,7 +25,7 @@ def quickly_compiled(monkeypatch):
     """
     made, key = _compiled.object_code, _compiled.fingerprint
     monkeypatch.setattr(_compiled, "object_code", lambda text, seldom: made(text, seldom=True))
-    monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly", *parts))
+    monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly, in the order of the trace", *parts))
     monkeypatch.setattr(_llvm_text.Module, "ordered", lambda module, program: OneLane(program, {}))
 
 
