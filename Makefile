@@ -107,7 +107,7 @@ $(VENV)/learn: pyproject.toml | $(BIN)/python
 
 $(VENV)/mesh: pyproject.toml | $(BIN)/python
 	$(call install,.[mesh])
-	$(BIN)/python -m pip install --quiet pytest hypothesis
+	$(BIN)/python -m pip install --quiet pytest
 	touch $@ $(VENV)/run
 
 $(VENV)/docs: pyproject.toml | $(BIN)/python

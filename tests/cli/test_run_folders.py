@@ -34,6 +34,7 @@ def test_runs_without_out_are_kept_side_by_side(run, scenario, tmp_path, monkeyp
     assert len(list((tmp_path / "runs").iterdir())) == 3
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_earlier_run_is_replaced_only_with_force(run, scenario, tmp_path):
     out = tmp_path / "out"
     run("run", scenario(), "--out", out)
@@ -135,11 +136,11 @@ def test_a_run_that_fails_before_its_first_sample_leaves_nothing(run, scenario, 
 # resuming
 
 
-def test_a_run_resumes_from_the_folder_of_another(run, scenario, tmp_path):
+def test_a_run_resumes_from_the_state_of_another_to_the_last_bit(run, scenario, tmp_path):
     whole, first, second = (tmp_path / name for name in ("whole", "first", "second"))
     run("run", scenario(duration=4.0), "--out", whole, "--no-pictures")
     run("run", scenario(duration=2.0), "--out", first, "--no-pictures")
-    code, _, _ = run("run", scenario(duration=2.0), "--out", second, "--no-pictures", "--resume", first)
+    code, _, _ = run("run", scenario(duration=2.0), "--out", second, "--no-pictures", "--resume", first / "state.json")
     assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
     code, text, err = run("compare", whole, second, "--tolerance", 0)
     assert (code, err) == (0, "") and "variables are the same to the last bit" in text
@@ -230,7 +231,8 @@ def test_an_interrupted_run_saves_its_state_and_says_how_to_go_on(start, scenari
     remaining = float(re.search(rf"--resume {out} --duration (\S+)", text)[1])
     t = json.loads((out / "state.json").read_text())["t"]
     assert t + remaining == pytest.approx(1e6, abs=1e-6)
-    assert t == hm.load_recording(out).time.values[-1]  # nothing is lost, nothing is recorded twice
+    ds = hm.load_recording(out)
+    assert t == ds.time.values[-1] and ds.attrs["finished"] == 0  # nothing is lost, nothing is recorded twice
     assert not (out / "run.lock").exists()
 
 
@@ -248,7 +250,7 @@ def test_run_scenario_prints_nothing_and_returns_what_it_made(scenario, tmp_path
     assert json.loads(result.folder.summary.read_text()) == json.loads(json.dumps(result.summary.to_dict()))
 
 
-@pytest.mark.usefixtures("quickly_compiled")
+@pytest.mark.usefixtures("quickly_compiled", "undrawn")
 def test_the_energy_residual_of_a_resumed_run_says_which_part_it_is_of(run, scenario, tmp_path):
     """A check of `energy_residual` counts from the first start, the summary from where the run was resumed; it names both."""
     path = scenario(duration=1.0)

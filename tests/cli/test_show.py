@@ -61,6 +61,7 @@ def test_a_run_as_a_video(run, folder, tmp_path):
     assert not (tmp_path / "b.gif").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_can_write_its_replay(run, scenario, tmp_path, monkeypatch):
     """It is opened only where there is a display, and a run without it leaves no old one behind."""
     opened = []

@@ -41,8 +41,9 @@ def identified(plant, trial, unknowns, **how):
     return hm.identify(plant, [trial], [IMU], unknowns, start=[0.1, 0.1], step=0.05, gain=1e-9, **how)
 
 
-@pytest.mark.parametrize("interval", [None, 0.5])
-@pytest.mark.parametrize(("side", "bound", "value"), [("upper", 0.06, 0.05), ("upper", 0.06, 0.3), ("lower", 0.16, 0.3)])
+@pytest.mark.parametrize(
+    ("side", "bound", "value", "interval"), [("upper", 0.06, 0.05, None), ("upper", 0.06, 0.3, 0.5), ("lower", 0.16, 0.3, None)]
+)
 def test_a_bound_that_acts_is_the_same_as_knowing_the_number(plant, trial, side, bound, value, interval):
     """Of a number that trades against others: their values and deviations, and the cost, whole and in pieces."""
     how = {"shooting_interval": interval}

@@ -9,7 +9,7 @@ import numpy as np
 from hydromechs.equations import inverse_dynamics
 from hydromechs.hydro import Environment, profile_factor
 from hydromechs.model import Model
-from hydromechs.spatial import matrix_from_rpy, quaternion_exp, quaternion_from_matrix, quaternion_product
+from hydromechs.spatial import matrix_from_rpy, quaternion_exp, quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._reference import Waypoints
 from ._vehicle import WAYS, Vehicle
@@ -99,14 +99,17 @@ def turning_rates(model: Model, body: int, inertia: np.ndarray, turn: np.ndarray
         turn: Its attitude, a quaternion, shape (4,).
         flow: Velocity of the water in world axes [m/s], shape (3,).
     """
-    at, place = model.v_slices[body], model.q_slices[body].start
-    rest, q = np.zeros(model.nv), np.array(model.initial().q, dtype=float)
+    at, q, rest = model.v_slices[body], model.initial().q, np.zeros(model.nv)
+    initial = quaternion_matrix(q[model.q_slices[body]][3:])
 
     def needed(angle: np.ndarray) -> np.ndarray:
-        """Wrench that holds it there against the current alone, shape (6,)."""
-        q[place + 3 : place + 7] = quaternion_product(turn, quaternion_exp(angle))
-        wet, still = (inverse_dynamics(model, q, rest, rest, fluid_velocity=v) for v in (flow, np.zeros(3)))
-        return np.array(wet - still, dtype=float)[at]
+        """Wrench that holds it there, shape (6,).
+
+        The water is turned the other way instead of the vehicle: then the weight is the same in all differences.
+        """
+        turned = quaternion_matrix(quaternion_product(turn, quaternion_exp(angle)))
+        around = initial @ turned.T @ flow
+        return np.array(inverse_dynamics(model, q, rest, rest, fluid_velocity=around), dtype=float)[at]
 
     columns = [(needed(TURN * e) - needed(-TURN * e)) / (2.0 * TURN) for e in np.eye(3)]
     return -np.linalg.solve(inertia, np.array(columns).T)[3:]
