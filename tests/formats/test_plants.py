@@ -137,7 +137,7 @@ def test_a_plant_warns_of_the_notes_and_not_of_its_actuators(tmp_path):
     with pytest.warns(UserWarning) as caught:
         hm.load_plant(tmp_path / "rov.sdf")
     said = [str(w.message) for w in caught]
-    assert any("model://none" in text for text in said) and any("left out" in text for text in said)
+    assert any("model://none" in text for text in said) and any("ignored" in text for text in said)
     assert not any("no actuators" in text for text in said)
 
 

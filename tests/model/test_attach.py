@@ -158,7 +158,7 @@ def test_the_description_of_a_part_has_its_name():
         (arm(water_density=1000.0), {}, ValueError, "water_density 1000.*1025.*replace"),
         (arm(), {"prefix": ""}, ValueError, "prefix is ''"),
         ("reach_alpha5", {}, TypeError, "part is 'reach_alpha5'.*hydromechs.load"),
-        (hm.Plant(model=hm.load("reach_alpha5")), {}, TypeError, "part is a Plant, must be a Model; give part.model$"),
+        (hm.Plant(model=hm.load("reach_alpha5")), {}, TypeError, "part is a Plant, must be a Model; pass part.model$"),
         (hm.Model(name="two", bodies=[body("a"), body("b")]), {}, ValueError, "2 roots.*'a', 'b'"),
     ],
 )
