@@ -95,7 +95,7 @@ def predicted_over_heights(
 def _measured_heave(
     campaign: Campaign, recorded: Recorded
 ) -> Callable[[np.ndarray, np.ndarray, SensitiveState], SensitiveState]:
-    """Return what puts the vehicle of a trial at its measured height, with its rate, after each step; smoothed as joints are."""
+    """Return a function that puts the vehicle at its measured height and rate after each step; smoothed as joints are."""
     name = next((x for x in recorded.trial.samples if x.endswith(".z")), None)
     if name is None:
         raise ValueError(f"{recorded.trial.name}: no instrument measures z, the height of {campaign.base!r}; name its channel")
