@@ -522,8 +522,8 @@ class AddedMass(Unknown):
 
     name: str
     """Path of its matrix, as "vehicle.hydro.added_mass.0.matrix"."""
-    deviation: float = 0.3
-    """Standard deviation of the entries of L before any data, relative to the diagonal of L."""
+    deviation: float | tuple[float, ...] = 0.3
+    """Standard deviation of the entries of L before any data, relative to the diagonal of L: one for all, or one for each."""
     diagonal: tuple[float, ...] | None = None
     """Diagonal of what it is taken for before any data; what the model has unless given."""
     coupled: bool = False
@@ -534,6 +534,8 @@ class AddedMass(Unknown):
     def __post_init__(self) -> None:
         if self.coupled and self.averaged:
             raise ValueError(f"{self.name}: an added mass that is averaged has nothing off its diagonal; leave out coupled")
+        if isinstance(self.deviation, tuple) and len(self.deviation) != len(self.labels()):
+            raise ValueError(f"{self.name}: {len(self.deviation)} deviations; give one for all, or {len(self.labels())}")
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -583,7 +585,7 @@ class AddedMass(Unknown):
 
     def deviations(self) -> np.ndarray:
         """As given."""
-        return np.full(len(self.labels()), self.deviation)
+        return np.broadcast_to(np.array(self.deviation, dtype=float), len(self.labels())).copy()
 
 
 def opened(plant: Plant, unknowns: Sequence[Unknown]) -> Plant:
