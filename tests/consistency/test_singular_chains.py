@@ -270,12 +270,12 @@ def test_accelerations_are_continuous_through_a_singularity(joint):
     size = np.abs(middle).max()
     assert worst > 1e14
     # far away, next to it, and on both sides of the threshold 1e8 of the condition number
-    sizes = 10.0 ** np.array([-12.0, -6.0, -4.0, -3.0, -2.0])
+    sizes = 10.0 ** np.array([-12.0, -6.0, -4.0, -3.0, -2.0, -1.0])
     sides = {s: at(s) for s in np.concatenate([-sizes, sizes])}
     slope = max(np.abs(sides[s][0] - middle).max() / abs(s) for s in (-1e-2, 1e-2))
     for s, (vdot, _) in sides.items():
         # what a smooth function may change over s; beside it the rounding of the ill-conditioned arms
-        assert np.abs(vdot - middle).max() < 1.5 * slope * abs(s) + 1e-7 * size, s
+        assert abs(s) > 0.05 or np.abs(vdot - middle).max() < 1.5 * slope * abs(s) + 1e-7 * size, s
     conditions = np.array([c for _, c in sides.values()])
     assert (conditions > 1e8).any() and (conditions < 1e8).any()
     # fine sampling: no jump beyond the smooth change of a step
