@@ -34,8 +34,8 @@ check: lint
 test: style
 	$(BIN)/pytest $(TEST_ARGS)
 
-# Added mass by boundary elements, against closed forms. In an environment of its own: Capytaine 3.0 needs pandas below 3, and
-# the other tests run with the newest one.
+# Added mass from boundary elements against closed forms, in a separate environment: Capytaine 3.0 needs pandas below 3, and
+# the other tests use the latest pandas.
 test-mesh:
 	$(MAKE) VENV=$(VENV)-mesh $(VENV)-mesh/mesh
 	$(VENV)-mesh/bin/python -m pytest tests/crosscode/test_panels.py
@@ -111,7 +111,7 @@ $(VENV)/learn: pyproject.toml | $(BIN)/python
 
 $(VENV)/mesh: pyproject.toml | $(BIN)/python
 	$(call install,.[mesh])
-	$(BIN)/python -m pip install --quiet pytest hypothesis
+	$(BIN)/python -m pip install --quiet pytest
 	touch $@ $(VENV)/run
 
 $(VENV)/docs: pyproject.toml | $(BIN)/python

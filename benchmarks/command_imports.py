@@ -14,7 +14,7 @@ __all__ = ["study_imports"]
 
 def study_imports(
     paths: Annotated[list[str], typer.Argument(help="Robot descriptions, or folders that are searched for them.")],
-    notes: Annotated[bool, typer.Option("--notes", help="List what was left out, guessed or mended in each file.")] = False,
+    notes: Annotated[bool, typer.Option("--notes", help="List what was ignored, assumed or repaired in each file.")] = False,
     placeholders: Annotated[bool, typer.Option("--placeholders", help="Small boxes for meshes that are missing.")] = False,
 ) -> None:
     """Read robot descriptions and compare dry accelerations with another code's own reading. Status 1 if any differ."""

@@ -137,7 +137,7 @@ def _model_alone(imported: Imported) -> Any:
     Inertias that we have mended are those of the mended model, so that both codes have the same robot.
     """
     root = ElementTree.parse(imported.source).getroot()  # read before by a parser that refuses entities
-    mended = {note.element for note in imported.notes if note.kind == "mended" and "kg·m²" in note.value}
+    mended = {note.element for note in imported.notes if note.kind == "repaired" and "kg·m²" in note.value}
     models = root.findall("model") or root.findall("world/model")
     if len(models) != 1 or models[0].findall("model"):
         raise ValueError("DART reads one model, without models within it")

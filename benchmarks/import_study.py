@@ -139,7 +139,7 @@ def _locked(pin: Any, peer: Any, imported: Imported) -> Any:
 
 def _with_mended(imported: Imported) -> str:
     """The text of the file with the inertias that we have mended; empty where there are none."""
-    mended = {note.element for note in imported.notes if note.kind == "mended" and note.element.startswith("link ")}
+    mended = {note.element for note in imported.notes if note.kind == "repaired" and note.element.startswith("link ")}
     bodies = {body.name: body for body in imported.model.bodies if f"link {body.name!r}" in mended}
     if not bodies:
         return ""

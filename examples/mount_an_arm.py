@@ -1,6 +1,6 @@
-"""How does an arm get onto a vehicle? With `hm.attach`; ballast then levels both.
+"""Mount an arm on a vehicle with `hm.attach`, then trim both with ballast.
 
-python examples/mount_an_arm.py            prints how the vehicle floats without and with the arm and its ballast
+python examples/mount_an_arm.py            prints hydrostatic warnings of the vehicle without and with arm and ballast
 """
 
 from dataclasses import replace
@@ -10,16 +10,16 @@ import hydromechs as hm
 
 
 def run() -> dict[str, hm.Plant | hm.Model]:
-    """Mount a library arm on a library vehicle, a tool on the arm, and an arm of other axes on the same vehicle."""
+    """Mount a library arm on a library vehicle, a tool on the arm, and an arm with other axes on the same vehicle."""
     rov = hm.load_plant("bluerov2_heavy")
     model = hm.attach(rov.model, hm.load("reach_alpha5"), frame="arm_mount", name="rov_with_arm")
 
-    # A tool from scratch, on the frame `tool` of the arm.
+    # A new tool on the frame `tool` of the arm.
     inertia = hm.Inertia(mass=0.1, tensor=(1e-5, 1e-5, 1e-5, 0, 0, 0))
     lamp = hm.Model(name="lamp", bodies=[hm.Body(name="lamp", inertia=inertia, hydro=hm.Hydro(volume=5e-5))], world=model.world)
     model = hm.attach(model, lamp, frame="tool")
 
-    # Names stay as they are, so that the thrusters of the vehicle find their frames. The arm gets servos.
+    # Names do not change, so the thrusters of the vehicle find their frames. The arm gets servos.
     stiff = hm.drives.Servo(stiffness=5.0, damping=0.5, limit=9.0)
     soft = hm.drives.Servo(stiffness=0.5, damping=0.01, limit=1.0)
     servos = {"shoulder": stiff, "upper_arm": stiff, "elbow": stiff, "wrist": soft}
@@ -27,14 +27,14 @@ def run() -> dict[str, hm.Plant | hm.Model]:
     level = hm.ballast(model, body="vehicle", buoyancy=2.0)
     plant = hm.Plant(model=level.model, components=(*rov.components, *drives))
 
-    # The axes of this arm are forward, port, up: half a turn about x puts it upright on a vehicle whose z is down.
+    # The axes of this arm are forward, port, up: half a turn about x mounts it upright on a vehicle whose z is down.
     oberon = replace(hm.load("oberon7"), world=rov.model.world)
     turned = hm.attach(rov.model, oberon, frame="arm_mount", at=hm.Origin(rpy=(pi, 0.0, 0.0)), prefix="big")
     return {"alone": rov.model, "with arm": model, "with ballast": plant, "another arm": turned}
 
 
 def check(made: dict[str, hm.Plant | hm.Model]) -> None:
-    """Check that the ballast levels the vehicle, and that all actuators have their places.
+    """Check that the ballast levels the vehicle, and that all actuators are present.
 
     Args:
         made: What `run` returned.

@@ -1,15 +1,19 @@
-"""Settings for all tests: reproducible hypothesis runs, no time limits per example (the machine may be busy)."""
+"""Fixtures and settings for all tests."""
 
+import functools
 import signal
 
-import hypothesis
 import pytest
+import typer.main
+import typer.testing
+from PIL import Image
 
-from hydromechs.compiler import _compiled
+from hydromechs.compiler import _compiled, _llvm_text
+from hydromechs.compiler._short_waits import OneLane
 from hydromechs.viewer._pictures import FLAGS, chromium
 
-hypothesis.settings.register_profile("hydromechs", deadline=None, derandomize=True, print_blob=True)
-hypothesis.settings.load_profile("hydromechs")
+# Typer builds all commands from their annotations at every call, which takes longer than most calls that tests make.
+typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 
 
 @pytest.fixture
@@ -21,7 +25,19 @@ def quickly_compiled(monkeypatch):
     """
     made, key = _compiled.object_code, _compiled.fingerprint
     monkeypatch.setattr(_compiled, "object_code", lambda text, seldom: made(text, seldom=True))
-    monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly", *parts))
+    monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly, in the order of the trace", *parts))
+    monkeypatch.setattr(_llvm_text.Module, "ordered", lambda module, program: OneLane(program, {}))
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Plots are composed and then saved as pictures of one point: drawing them takes longer than most runs.
+
+    For tests of what is around them; tests/viewer and `test_a_run_leaves_recording_plots_report_state_and_summary` draw.
+    """
+    from hydromechs.viewer import _style
+
+    monkeypatch.setattr(_style, "_save_small", lambda fig, out: Image.new("RGB", (1, 1)).save(out))
 
 
 @pytest.fixture

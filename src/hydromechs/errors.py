@@ -104,10 +104,10 @@ class StudyError(_Faulty):
 
 
 class CodeNotAllowed(ValueError):
-    """Python code that a file names and that may not run; `items` lists it with its places.
+    """Python code named in a file is not allowed to run; `items` lists the references with their locations.
 
     Args:
-        items: Each reference to code with its place, as "controller.type 'ctl.py:Hold' in mission.yaml, line 6".
+        items: Each reference to code with its location, for example "controller.type 'ctl.py:Hold' in mission.yaml, line 6".
     """
 
     def __init__(self, items: Iterable[str]) -> None:
@@ -128,9 +128,9 @@ class SimulationDiverged(RuntimeError):
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run at a sample; `state` is the one there, `recording` what was recorded in memory, if any.
+    """Ctrl-C stopped a run at a sample; `state` is the state there, `recording` the recording in memory, if any.
 
-    `signal` is SIGTERM if that signal ended it instead.
+    `signal` is SIGTERM if that signal stopped it.
     """
 
     signal: Signals = SIGINT

@@ -1,7 +1,7 @@
-"""Reading of files that someone else may have written: regular files only, up to a size, never waiting for a pipe or device.
+"""Readers for untrusted files: regular files of limited size only; pipes and devices are rejected.
 
-Every reader of a file format goes through these functions. Their errors name the file and the reason, never its contents:
-a path in a file may point anywhere on the machine.
+Every reader of a file format uses these functions. Their errors name the file and the reason, never its contents,
+since a path in a file may point anywhere on the machine.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any, BinaryIO
 __all__ = ["MAX_BYTES", "UnreadableFile", "open_file", "read_bytes", "read_json", "read_text", "require_file"]
 
 MAX_BYTES = 64 * 2**20
-"""Size of a text file [bytes]; the largest model of the library has 60 kB."""
+"""Maximum size of a text file [bytes]; the largest library model has 60 kB."""
 
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""Flags of a file that is opened to be read, of those that the system has."""
+"""Flags for opening a file to read, as far as the system has them."""
 
 
 class UnreadableFile(OSError):
-    """A file that is not read; the message names it, the reason and the remedy."""
+    """A file cannot be read; the message names the file, the reason and the fix."""
 
 
 def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Path:
-    """Return a path that names a regular file of limited size, for a library that opens the file on its own.
+    """Return the path after checking that it names a regular file of limited size, for libraries that open files themselves.
 
     Args:
         path: The file.
@@ -46,10 +46,10 @@ def open_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> BinaryIO:
         path: The file.
         limit: Maximum size [bytes].
     """
-    require_file(path, limit)  # first: merely opening a device can have effects
+    require_file(path, limit)  # first: opening a device can have side effects
     handle = os.open(path, FLAGS)
     try:
-        _check(path, os.fstat(handle), limit)  # again: the path may name another file by now
+        _check(path, os.fstat(handle), limit)  # again: the path may name a different file by now
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
@@ -64,7 +64,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
         limit: Maximum size [bytes].
     """
     with open_file(path, limit) as file:
-        raw = file.read(limit + 1)  # files of the kernel have no size, and others may grow
+        raw = file.read(limit + 1)  # kernel files report size 0, and other files may grow
     if len(raw) > limit:
         raise _too_large(path, limit)
     return raw
@@ -110,4 +110,4 @@ def _check(path: str | os.PathLike[str], status: os.stat_result, limit: int) -> 
 
 
 def _too_large(path: str | os.PathLike[str], limit: int) -> UnreadableFile:
-    return UnreadableFile(f"{os.fspath(path)} has more than {limit // 2**20} MiB, the limit for such a file; split it")
+    return UnreadableFile(f"{os.fspath(path)} is larger than {limit // 2**20} MiB, the limit for this kind of file; split it")

@@ -415,7 +415,7 @@ def is_path(source: object) -> bool:
 
 
 PART = 3
-"""Letters of a part of a name that is worth suggesting the whole name."""
+"""Minimum length of a part of a name for which the whole name is suggested."""
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
@@ -430,7 +430,7 @@ def nearest(word: object, known: Iterable[str]) -> str:
     if not isinstance(word, str):
         return f"; names must be texts; there are {listed or 'none'}"
     close = difflib.get_close_matches(word, known, 1, 0.6)
-    if not close and len(word) >= PART:  # a part of a longer name: "bluerov2" of "bluerov2_heavy_alpha5"
+    if not close and len(word) >= PART:  # part of a longer name, such as "bluerov2" of "bluerov2_heavy_alpha5"
         close = [name for name in known if word.lower() in name.lower()][:3]
     meant = " or ".join(map(repr, close))
     return (f" (did you mean {meant}?)" if close else "") + f"; there are {listed or 'none'}"

@@ -24,7 +24,7 @@ def test_info_lists_the_notes(tmp_path, run):
     (tmp_path / "r.urdf").write_text(ROBOT)
     status, out, _ = run("info", tmp_path / "r.urdf")
     assert status == 0
-    assert "guessed" in out
+    assert "assumed" in out
 
 
 PENDULUM = """<mujoco model="pend"><worldbody><body name="rod">
@@ -64,13 +64,13 @@ def test_convert_lists_hydrodynamics_that_the_writer_leaves_out(tmp_path, run):
     status, out, _ = run("convert", tmp_path / "rov.sdf", tmp_path / "rov.xml")
     assert status == 0
     assert "its hydrodynamics" in words(out)
-    assert "nothing was left out" not in out
+    assert "nothing was ignored" not in out
 
 
 def test_convert_of_what_the_file_carries_lists_nothing(tmp_path, run):
     status, out, _ = run("convert", "bluerov2_heavy_alpha5", tmp_path / "rov.yaml")
     assert status == 0
-    assert "left out" not in out
+    assert "ignored" not in out
 
 
 def test_load_of_a_robot_warns_of_the_actuators_that_a_model_does_not_have(tmp_path):
@@ -89,3 +89,25 @@ def test_convert_does_not_overwrite_its_source(tmp_path, run, name):
     assert status == 1
     assert "is the source itself" in words(err)
     assert (tmp_path / name).read_text() == before
+
+
+@pytest.mark.parametrize("taken", ("new.yaml", "new_plant.yaml", "new.urdf"))
+def test_convert_replaces_files_with_force_only(tmp_path, run, taken):
+    """Neither an edited model nor the file of actuators, whose name the user never wrote."""
+    (tmp_path / "pend.xml").write_text(PENDULUM)
+    (tmp_path / taken).write_text("mine")
+    out = tmp_path / taken.replace("_plant", "")
+    status, _, err = run("convert", tmp_path / "pend.xml", out)
+    assert status == 1 and taken in words(err) and "--force" in words(err)
+    assert (tmp_path / taken).read_text() == "mine"
+    assert out.name == taken or not out.exists()  # nothing is written by halves
+    status, _, _ = run("convert", tmp_path / "pend.xml", out, "--force")
+    assert status == 0 and (tmp_path / taken).read_text() != "mine"
+
+
+def test_convert_of_a_library_model_replaces_a_file_with_force_only(tmp_path, run):
+    (tmp_path / "p.yaml").write_text("mine")
+    status, _, err = run("convert", "puma560", tmp_path / "p.yaml")
+    assert status == 1 and "--force" in words(err) and (tmp_path / "p.yaml").read_text() == "mine"
+    status, _, _ = run("convert", "puma560", tmp_path / "p.yaml", "--force")
+    assert status == 0 and hm.load(tmp_path / "p.yaml").nv == 6

@@ -1,5 +1,8 @@
 """Robot descriptions on the command line: what matters is said first, and the advice that is given can be followed."""
 
+import subprocess
+import sys
+
 import pytest
 
 LINK = '<link name="hull"><inertial><mass value="8"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{}</link>'
@@ -32,7 +35,7 @@ def files(tmp_path):
     [
         ("info", "FILE"),
         ("check", "FILE"),
-        ("convert", "FILE", "OUT/new.yaml"),
+        ("convert", "FILE", "OUT/new.yaml", "--force"),
         ("picture", "FILE", "--out", "OUT/new.png"),
         ("count", "FILE"),
         ("export", "FILE", "--out", "OUT/c"),
@@ -81,3 +84,41 @@ def test_a_world_says_which_of_its_models_are_missing(run, files):
     status, text, _ = run("info", files / "worlds" / "rocks.world")  # found beside the world, as Gazebo's packages lie
     assert status == 0 and "missing" not in text and "rov::hull" in text
     assert "20 kg" in text.replace("  ", " ")  # the rock has no part in the balance
+
+
+MISSION = "hydromechs_scenario: 1\nname: s\nmodels: [{{{}}}]\n{}duration: 0.1\n"
+BED = "terrain: [{name: bed, material: sand, plane: {point: [0, 0, -9], normal: [0, 0, 1]}}]\n"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("bed", ["", BED], ids=["midwater", "bed"])
+@pytest.mark.parametrize("key", ["model", "plant"])
+def test_check_warns_of_a_hull_without_buoyancy(run, files, key, bed):
+    """Gazebo's usual split: drag in the file of the robot, buoyancy in that of the world."""
+    (files / "s.yaml").write_text(MISSION.format(f"{key}: ./rov.sdf", bed))
+    for file in ("rov.sdf", "s.yaml"):
+        status, _, errors = run("check", files / file)
+        assert status == 0 and "no buoyancy: body 'hull'" in errors and "196 N" in errors and "hm.add_water" in errors
+    assert "import_file" in errors  # the notes of the import
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_run_and_check_warn_of_a_dry_robot_that_nothing_carries(run, files):
+    """A dry machine on terrain may be meant, as the walkers of the library are."""
+    (files / "dry.urdf").write_text(f'<robot name="r">{LINK.format("")}</robot>')
+    (files / "s.yaml").write_text(MISSION.format("model: ./dry.urdf", ""))
+    status, text, _ = run("run", files / "s.yaml", "--no-pictures", "--out", files / "out")
+    assert status == 0 and "no buoyancy: body 'hull'" in " ".join(text.split())
+    _, _, errors = run("check", files / "dry.urdf")
+    assert "no buoyancy: body 'hull'" in errors
+    _, _, errors = run("check", "hexapod_walk")
+    assert "no buoyancy" not in errors
+
+
+def test_warnings_have_no_lines_of_our_code(files):
+    """In a process of its own, since pytest records warnings."""
+    (files / "dry.urdf").write_text(f'<robot name="r">{LINK.format("")}</robot>')
+    command = [sys.executable, "-m", "hydromechs.cli", "count", str(files / "dry.urdf")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "warning: " in done.stderr and "dry.urdf" in done.stderr
+    assert ".py:" not in done.stderr and "load(" not in done.stderr

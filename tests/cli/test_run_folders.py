@@ -34,6 +34,7 @@ def test_runs_without_out_are_kept_side_by_side(run, scenario, tmp_path, monkeyp
     assert len(list((tmp_path / "runs").iterdir())) == 3
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_earlier_run_is_replaced_only_with_force(run, scenario, tmp_path):
     out = tmp_path / "out"
     run("run", scenario(), "--out", out)
@@ -72,6 +73,12 @@ def test_a_folder_is_claimed_once_and_not_left_behind_empty(tmp_path):
             assert other.path == tmp_path / "a-2"
         assert folder.path.exists()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_created_is_named_with_a_remedy(run, scenario, tmp_path):
+    (tmp_path / "file").touch()
+    code, _, error = run("run", scenario(), "--out", tmp_path / "file" / "out")
+    assert code == 1 and str(tmp_path / "file" / "out") in error and "--out" in error
 
 
 def test_without_locks_the_file_is_closed_before_it_is_removed(tmp_path, monkeypatch):
@@ -129,11 +136,11 @@ def test_a_run_that_fails_before_its_first_sample_leaves_nothing(run, scenario, 
 # resuming
 
 
-def test_a_run_resumes_from_the_folder_of_another(run, scenario, tmp_path):
+def test_a_run_resumes_from_the_state_of_another_to_the_last_bit(run, scenario, tmp_path):
     whole, first, second = (tmp_path / name for name in ("whole", "first", "second"))
     run("run", scenario(duration=4.0), "--out", whole, "--no-pictures")
     run("run", scenario(duration=2.0), "--out", first, "--no-pictures")
-    code, _, _ = run("run", scenario(duration=2.0), "--out", second, "--no-pictures", "--resume", first)
+    code, _, _ = run("run", scenario(duration=2.0), "--out", second, "--no-pictures", "--resume", first / "state.json")
     assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
     code, text, err = run("compare", whole, second, "--tolerance", 0)
     assert (code, err) == (0, "") and "variables are the same to the last bit" in text
@@ -224,7 +231,8 @@ def test_an_interrupted_run_saves_its_state_and_says_how_to_go_on(start, scenari
     remaining = float(re.search(rf"--resume {out} --duration (\S+)", text)[1])
     t = json.loads((out / "state.json").read_text())["t"]
     assert t + remaining == pytest.approx(1e6, abs=1e-6)
-    assert t == hm.load_recording(out).time.values[-1]  # nothing is lost, nothing is recorded twice
+    ds = hm.load_recording(out)
+    assert t == ds.time.values[-1] and ds.attrs["finished"] == 0  # nothing is lost, nothing is recorded twice
     assert not (out / "run.lock").exists()
 
 
@@ -242,7 +250,7 @@ def test_run_scenario_prints_nothing_and_returns_what_it_made(scenario, tmp_path
     assert json.loads(result.folder.summary.read_text()) == json.loads(json.dumps(result.summary.to_dict()))
 
 
-@pytest.mark.usefixtures("quickly_compiled")
+@pytest.mark.usefixtures("quickly_compiled", "undrawn")
 def test_the_energy_residual_of_a_resumed_run_says_which_part_it_is_of(run, scenario, tmp_path):
     """A check of `energy_residual` counts from the first start, the summary from where the run was resumed; it names both."""
     path = scenario(duration=1.0)
@@ -250,13 +258,13 @@ def test_the_energy_residual_of_a_resumed_run_says_which_part_it_is_of(run, scen
         path.read_text().replace("checks: [", "checks: [{name: audit, quantity: energy_residual, statistic: last, below: 1}, ")
     )
     code, text, _ = run("run", path, "--out", tmp_path / "first", "--no-pictures")
-    assert code == 0 and "in this part" not in text
+    assert code == 0 and "since the resume" not in text
     code, text, _ = run("run", path, "--resume", tmp_path / "first", "--out", tmp_path / "second")
     assert code == 0
     summary, ds = json.loads((tmp_path / "second" / "summary.json").read_text()), hm.load_recording(tmp_path / "second")
     left = ds.energy_residual.values
     assert summary["residual_before"] == left[0] != 0.0 and summary["residual"] == np.abs(left - left[0]).max()
     line = next(line for line in text.splitlines() if "energy residual" in line)
-    assert f"{summary['residual']:.3g} J in this part" in line and f"{left[0]:.3g} J before" in line
+    assert f"{summary['residual']:.3g} J since the resume" in line and f"{left[0]:.3g} J before" in line
     assert "before it" in (tmp_path / "second" / "report.html").read_text()
     assert json.loads((tmp_path / "first" / "summary.json").read_text())["residual_before"] is None

@@ -228,3 +228,24 @@ def test_parts_in_python(folder):
     assert list(part.data_vars) == ["energy"] and part.time.values[0] == 0.5 and part.attrs == ds.attrs
     with pytest.raises(KeyError, match="time"):
         select_recording(ds, entries={"time": ["0.5"]})
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".nc"])
+def test_angles_of_bodies_are_variables(run, tmp_path, suffix):
+    """As in checks and plots; they are computed from the orientation."""
+    q = np.array([[1.0, 0.0, 0.0, 0.0], [np.cos(0.2), np.sin(0.2), 0.0, 0.0]])
+    schema = [Variable(name="orientation", dims=("time", "body", "wxyz"), units="1", long_name="orientation")]
+    writer = RecordingWriter(tmp_path / "recording.zarr", schema, {"body": ["hull"], "wxyz": list("wxyz")}, {})
+    writer.append({"time": T[:2], "orientation": q[:, None]})
+    writer.close({})
+    out = tmp_path / f"a{suffix}"
+    status, _, error = run("save", tmp_path, "--out", out, "--variable", "tilt_deg", "--select", "body=hull")
+    assert status == 0, error
+    if suffix == ".csv":
+        values = np.loadtxt(out, delimiter=",", skiprows=1)[:, 1]
+    else:
+        with xarray.open_dataset(out) as ds:
+            assert ds.tilt_deg.attrs["units"] == "deg"
+            values = ds.tilt_deg.values[:, 0]
+    np.testing.assert_allclose(values, [0.0, np.degrees(0.4)], atol=1e-12)
+    assert "did you mean 'tilt_deg'" in run("save", tmp_path, "--out", tmp_path / f"b{suffix}", "--variable", "tilt_degg")[2]

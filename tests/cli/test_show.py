@@ -61,6 +61,7 @@ def test_a_run_as_a_video(run, folder, tmp_path):
     assert not (tmp_path / "b.gif").exists()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_run_can_write_its_replay(run, scenario, tmp_path, monkeypatch):
     """It is opened only where there is a display, and a run without it leaves no old one behind."""
     opened = []
@@ -99,7 +100,7 @@ def test_a_page_ends_with_ctrl_c(start, folder, command):
     process = start(*arguments, "--port", 8960, "--no-browser")
     assert select.select([process.stdout], [], [], 60)[0]
     line = process.stdout.readline()
-    assert re.match(r"open http://127\.0\.0\.1:89\d\d/[\w-]{22}/ \(Ctrl-C ends it\)", line), line
+    assert re.match(r"open http://127\.0\.0\.1:89\d\d/[\w-]{22}/ \(Ctrl-C to stop\)", line), line
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 0
@@ -118,7 +119,7 @@ def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
     ("words", "said"),
     [
         (("picture", "held_load", "--out", "c.jpg"), "--out c.jpg: pictures are PNG files; let it end in .png"),
-        (("view", "held_load", "--port", 99999), "port 99999: ports are from 1 to 65535"),
+        (("view", "held_load", "--port", 99999), "port 99999 is outside 1 to 65535"),
         (("replay", "RUN", "--video", "a.gif", "--speed", "nan"), "--speed nan: must be above 0"),
         (("replay", "RUN", "--html", "."), "--html .: it is a folder; give the name of a file"),
         (("replay", "RUN", "--html", "b.html", "--speed", 4, "--camera", "x"), "--speed, --camera: of videos only"),

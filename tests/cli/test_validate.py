@@ -177,7 +177,7 @@ def test_other_processes_tell_while_they_work():
 
 def test_a_folder_without_trials_is_refused(run, tmp_path):
     code, _, error = run("validate", str(STUDY), "--data", str(tmp_path))
-    assert code == 1 and "has no trials: no file traj*_imu.csv.gz" in error
+    assert code == 1 and "has no trials" in error and "traj*_imu.csv.gz" in error
     code, _, error = run("validate", str(STUDY), "--data", str(tmp_path / "none"))
     assert code == 1 and "there is no folder" in error
 
@@ -247,7 +247,7 @@ def test_paths_and_files_are_those_of_the_study(small, tmp_path, monkeypatch):
     assert validation.read_campaign(study, small[1]).plant.model.bodies[0].inertia.mass == 10.0
     data = shutil.copytree(small[1], tmp_path / "data")
     (data / "begins_1-0.yml").unlink()
-    with pytest.raises(ValueError, match=r"t1-0: there is no file .*begins_1-0.yml, which says when the motion begins"):
+    with pytest.raises(ValueError, match=r"t1-0: there is no file .*begins_1-0.yml.* trials.begins.file"):
         validation.read_campaign(study, data)
     (data / "t2-0_imu.csv").write_text("t,roll,pitch,z\n")
     with pytest.raises(ValueError, match=r"t2-0_imu.csv: no samples, only the names of 4 columns"):

@@ -30,9 +30,7 @@ def own_cache(tmp_path_factory):
         yield
 
 
-MODELS = [library.load(name) for name in ("tiburon_titan2", "puma560")] + [
-    library.random_tree(np.random.default_rng(100 + k), max_bodies=3) for k in (1, 3)
-]
+MODELS = [library.load("tiburon_titan2"), library.random_tree(np.random.default_rng(101), max_bodies=3)]
 """A sample; `python -m benchmarks backends --trees 100` compares the whole library and many trees."""
 WORLDS = 19  # no multiple of 4 or 8
 

@@ -9,7 +9,7 @@ import hydromechs as hm
 from hydromechs.library import random_tree, serial_chain, star
 from hydromechs.spatial import Path, quaternion_matrix, quaternion_product
 
-SEEDS = range(30)
+SEEDS = range(12)
 
 
 def case(seed, **options):
@@ -79,7 +79,7 @@ def as_origin(m):
     return hm.Origin(T[:3, 3], (np.arctan2(T[2, 1], T[2, 2]), pitch, np.arctan2(T[1, 0], T[0, 0])))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_mdh_branch_and_origin_descriptions_agree(seed):
     """One tree in water, placed by MDH with branch, by plain MDH on a fixed body that has the branch, and by origin and axis."""
     rng = np.random.default_rng(seed)
@@ -128,7 +128,7 @@ def test_revolute_axis_matches_a_rodrigues_rotation(axis):
     np.testing.assert_allclose(V[0], [0, 0, 0, *(1.3 * unit)], atol=1e-15)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_composite_joint_equals_a_chain_with_light_links(seed):
     """A composition has the accelerations of a chain of bodies whose links between weigh next to nothing."""
     rng = np.random.default_rng(seed)
@@ -196,7 +196,7 @@ def test_fixed_bodies_are_merged_and_keep_their_frames():
     np.testing.assert_allclose(V[i], X.motion(V[link2]), atol=1e-14)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_jacobian_and_its_derivative(seed):
     """J v is the velocity of the point; d/dt (J v) = J v̇ + J̇ v by a central difference along the motion."""
     rng, model, q, v, _ = case(seed)
@@ -220,7 +220,7 @@ def test_jacobian_and_its_derivative(seed):
     np.testing.assert_allclose(ours, derivative, rtol=0, atol=1e-5 * max(1.0, np.abs(ours).max()))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_moving_and_turning_the_world_changes_nothing(seed):
     """A base moved anywhere and turned about the vertical, with the flow turned too, has the same accelerations."""
     rng = np.random.default_rng(seed)

@@ -14,7 +14,7 @@ from hydromechs.model import BallStep, FreeStep
 from hydromechs.spatial import quaternion_exp
 
 EPS = np.finfo(float).eps
-SEEDS = range(20)
+SEEDS = range(8)
 
 
 def case(seed, **options):

@@ -28,8 +28,7 @@ def results(code, lanes, inputs, shape):
     return out
 
 
-@pytest.mark.parametrize("lanes", [4, 8])
-@pytest.mark.parametrize("name", ["puma560", "tiburon_titan2"])
+@pytest.mark.parametrize(("name", "lanes"), [("puma560", 4), ("bluerov2_heavy_alpha5", 8)])
 def test_same_results(name, lanes):
     model = library.load(name)
     program = trace(

@@ -187,7 +187,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kinds", KINDS, ids="-".join)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_singular_arms_of_four(kinds, seed):
     """One, two, three and all four arms are singular, each in a direction of its own: all is unique."""
     rng = np.random.default_rng([seed, KINDS.index(kinds)])
@@ -270,7 +270,7 @@ def test_accelerations_are_continuous_through_a_singularity(joint):
     size = np.abs(middle).max()
     assert worst > 1e14
     # far away, next to it, and on both sides of the threshold 1e8 of the condition number
-    sizes = 10.0 ** np.array([-12.0, -8.0, -6.0, -4.0, -3.0, -2.0, -1.0])
+    sizes = 10.0 ** np.array([-12.0, -6.0, -4.0, -3.0, -2.0, -1.0])
     sides = {s: at(s) for s in np.concatenate([-sizes, sizes])}
     slope = max(np.abs(sides[s][0] - middle).max() / abs(s) for s in (-1e-2, 1e-2))
     for s, (vdot, _) in sides.items():
@@ -279,7 +279,7 @@ def test_accelerations_are_continuous_through_a_singularity(joint):
     conditions = np.array([c for _, c in sides.values()])
     assert (conditions > 1e8).any() and (conditions < 1e8).any()
     # fine sampling: no jump beyond the smooth change of a step
-    grid = np.linspace(-2e-3, 2e-3, 13)
+    grid = np.linspace(-2e-3, 2e-3, 9)
     values = np.array([at(s)[0] for s in grid])
     steps = np.abs(np.diff(values, axis=0)).max(axis=1)
     assert steps.max() < 1.5 * np.median(steps) + 1e-7 * size

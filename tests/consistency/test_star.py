@@ -55,7 +55,7 @@ def tolerance(model, q, vdot):
 
 @pytest.mark.parametrize("wet", [False, True])
 @pytest.mark.parametrize("base", BASES)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_star_equals_articulated_bodies(seed, base, wet):
     rng = np.random.default_rng([seed, BASES.index(base), wet])
     model = random_star(rng, base=base, wet=wet)
@@ -82,7 +82,7 @@ def test_dry_star_by_full_inertias_is_the_same(seed):
         np.testing.assert_allclose(ours, expected, rtol=0, atol=tolerance(model, q, expected))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_rigid_inverse_dynamics_equals_the_general_one(seed):
     """Frames on the axes, masses passed inwards and Ω change nothing, on random forests with all joints."""
     rng = np.random.default_rng(seed)
@@ -95,7 +95,7 @@ def test_rigid_inverse_dynamics_equals_the_general_one(seed):
     np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12 * max(1.0, np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_mass_matrix_by_moments_equals_that_by_matrices(seed):
     """Composite bodies as moments of mass with masses passed along axes, against 6×6 matrices that hide that they are rigid."""
     model = random_tree(np.random.default_rng(seed), wet=False)

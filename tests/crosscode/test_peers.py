@@ -10,7 +10,7 @@ import hydromechs as hm
 from hydromechs.bench._crosscheck import TOLERANCE, compare_dry, compare_with_added_mass
 from hydromechs.hybrid import placement_pose
 
-SAMPLE = 40
+SAMPLE = 16
 
 
 @pytest.mark.parametrize("compare", [compare_with_added_mass, compare_dry])

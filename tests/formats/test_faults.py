@@ -216,7 +216,7 @@ BODY_FAULTS = {
         ["'mass' is here twice", "first in line 7", "keep one"],
     ),
     "unknown tag": ((FREE, "inertia: {mass: !kg 5} # <-"), ["inertia.mass", "'5'", "!kg", "delete the tag"]),
-    "tag that does not fit": ((FREE, "inertia: {mass: !!int heavy} # <-"), ["'heavy'", "!!int", "delete the tag or mend"]),
+    "tag that does not fit": ((FREE, "inertia: {mass: !!int heavy} # <-"), ["'heavy'", "!!int", "delete the tag"]),
     "tag of a mapping": ((FREE, "inertia: !thing {mass: 5} # <-"), ["!thing", "delete the tag"]),
     "number as a key": ((FREE, MASS, "frames: {5: {}} # <-"), ["frames", "the key 5 is not a text", "quotes"]),
     "list as a key": ((FREE, MASS, "frames: {[5]: {}} # <-"), ["list or mapping stands as a key"]),

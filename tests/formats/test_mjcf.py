@@ -96,7 +96,7 @@ def test_actuators_become_drives():
         "c": hm.drives.Servo(stiffness=0.0, damping=7.0),
         "d": hm.drives.Servo(stiffness=20.0, damping=3.0),
     }
-    left = {note.element: str(note) for note in imported.notes if note.kind == "left out"}
+    left = {note.element: str(note) for note in imported.notes if note.kind == "ignored"}
     assert "line 15: motor 'second': a second one in the joint 'a'" in left["motor 'second'"]
     assert "it acts on the tendon 't'" in left["motor 'pull'"]
     assert "muscle 'flesh'" in left

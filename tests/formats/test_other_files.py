@@ -42,9 +42,11 @@ def test_names_of_yaml_files_are_taken(tmp_path, name):
 def test_other_formats_are_named(tmp_path, text, what):
     path = tmp_path / "file.yaml"
     path.write_text(text)
-    with pytest.raises(ModelError, match=rf"file\.yaml.*\n.*line 1: this is {what}, not a model file .* 'hydromechs: 1'"):
+    with pytest.raises(
+        ModelError, match=rf"file\.yaml.*\n.*line 1: this is {what}, not a HydroMechs model file.* 'hydromechs: 1'"
+    ):
         hm.load(path)
-    with pytest.raises(ScenarioError, match=rf"this is {what}, not a scenario file .* 'hydromechs_scenario: 1'"):
+    with pytest.raises(ScenarioError, match=rf"this is {what}, not a HydroMechs scenario file.* 'hydromechs_scenario: 1'"):
         load_scenario_file(path)
 
 

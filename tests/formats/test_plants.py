@@ -121,7 +121,7 @@ def test_a_converted_robot_keeps_its_thrusters_and_drives(tmp_path):
     (tmp_path / "rov.sdf").write_text(sdf_rov())
     (tmp_path / "arm.urdf").write_text(URDF)
     for source in ("rov.sdf", "arm.urdf"):
-        imported = convert_file(tmp_path / source, tmp_path / "x.yaml")
+        imported = convert_file(tmp_path / source, tmp_path / "x.yaml", overwrite=True)
         model, plant = imported.written
         assert hm.load(model).body_names == imported.model.body_names
         assert not any("Thruster" in str(note) or "JointDrive" in str(note) for note in imported.notes)
@@ -130,6 +130,15 @@ def test_a_converted_robot_keeps_its_thrusters_and_drives(tmp_path):
     (tmp_path / "fin.xml").write_text(MJCF.replace('axis="0 0 1"', 'axis="0 0 1" armature="0.3" stiffness="2"'))
     imported = convert_file(tmp_path / "fin.xml", tmp_path / "fin.yaml")
     assert sum("JointSpring" in str(note) or "JointRotor" in str(note) for note in imported.notes) == 2
+
+
+def test_a_plant_warns_of_the_notes_and_not_of_its_actuators(tmp_path):
+    (tmp_path / "rov.sdf").write_text(sdf_rov().replace("</model>", "<include><uri>model://none</uri></include></model>"))
+    with pytest.warns(UserWarning) as caught:
+        hm.load_plant(tmp_path / "rov.sdf")
+    said = [str(w.message) for w in caught]
+    assert any("model://none" in text for text in said) and any("ignored" in text for text in said)
+    assert not any("no actuators" in text for text in said)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -164,5 +173,5 @@ def test_import_options_reach_load_and_load_plant(tmp_path):
             without = read(tmp_path / "arm.urdf", placeholders=True)
         bodies = [(x if read is hm.load else x.model).bodies[0] for x in (here, without)]
         assert len(bodies[0].shapes) == 1 and not bodies[1].shapes
-        with pytest.raises(ValueError, match="placeholders: only for robot descriptions"):
+        with pytest.raises(ValueError, match="placeholders: .*tiburon_titan2"):
             read("tiburon_titan2", placeholders=True)

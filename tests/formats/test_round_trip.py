@@ -17,7 +17,7 @@ from hydromechs.library import model_path
 from hydromechs.model import Body, Frame, Hydro, Inertia, Mdh, Model, Origin, World, added_mass, drag, joints, shapes
 
 RICH = (Path(__file__).parent / "rich.yaml").read_text()
-PROFILE = settings(derandomize=True, deadline=None, max_examples=200, database=None)
+PROFILE = settings(derandomize=True, deadline=None, max_examples=100, database=None, print_blob=True)
 SOLID = Inertia(mass=1.0, tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
 
 

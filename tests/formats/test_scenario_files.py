@@ -33,6 +33,8 @@ from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 RICH = (Path(__file__).parent / "scenario_rich.yaml").read_text()
 SHIPPED = files("hydromechs.formats") / "scenario.schema.json"
 DOC = (Path(__file__).parents[2] / "docs" / "scenario_file.md").read_text(encoding="utf-8")
+LIGHT = RICH.replace("  - {name: pipe", "  # {name: pipe").replace("  - {name: crate", "  # {name: crate")
+"""The same without the solids that most contacts are with: read in half of the time, with the same lines."""
 load = functools.cache(library.load)
 
 VALIDATOR = jsonschema.Draft202012Validator(scenario_json_schema())
@@ -42,7 +44,7 @@ def read(text: str = RICH, folder=".") -> Scenario:
     return loads_scenario(text, "rich", folder, load, code=True)
 
 
-def problems(*changes: tuple[str, str], text: str = RICH) -> list[str]:
+def problems(*changes: tuple[str, str], text: str = LIGHT) -> list[str]:
     """Faults of the rich file with some texts changed."""
     for old, new in changes:
         assert text.count(old) >= 1, old
@@ -208,6 +210,9 @@ def test_field_with_another_name_in_the_file():
         ("forces: [-30, 0, 40]", "forces: [-30, 0]", "3 commands and 2 forces"),
         ("drive: {servo", "drive: {pid", "must be {torque: {...}}"),
         ("stops: none", "stops: 3", "must be none, or a mapping"),
+        ("stops: none", "stops: never", "must be none, or a mapping"),
+        ("{throttle: {forward: 300, reverse: 250, dead_band: 0.05}}", "{throttle: {}, newtons: {}}", "thrusters.1.curve"),
+        ("relative: 1.0e-5", "rel: 1.0e-5", "unknown key 'rel'"),
         ("external: [rov.vehicle]", "external: [vehicle]", "(did you mean 'rov.vehicle'?)"),
         ("commands: {rov.shoulder", "commands: {rov.sholder", "(did you mean 'rov.shoulder'?)"),
         ("depth.rov.vehicle", "depth.rov.vehicl", "(did you mean 'rov.vehicle'?)"),
@@ -222,7 +227,7 @@ def test_field_with_another_name_in_the_file():
 )
 def test_fault_names_line_value_and_remedy(old, new, words):
     if not words:  # both ways to turn it
-        text = RICH.replace(old, "rpy_deg: [0, 0, 90]\n    quaternion: [1, 0, 0, 0]")
+        text = LIGHT.replace(old, "rpy_deg: [0, 0, 90]\n    quaternion: [1, 0, 0, 0]")
         assert problems(text=text)[0].startswith(f"line {line(old) + 1}: models.0 has both rpy_deg")
         return
     found = problems((old, new))
@@ -250,7 +255,7 @@ def test_what_refers_to_a_faulty_part_is_not_blamed():
 
 
 def test_times_are_whole_numbers_of_steps():
-    text = RICH.replace("{dormand_prince: {relative: 1.0e-5}}", "rk4")
+    text = LIGHT.replace("{dormand_prince: {relative: 1.0e-5}}", "rk4")
     assert read(text).integrator.name == "rk4"
     found = problems(("record: 0.05", "record: 0.0503"), ("interval: 0.5", "interval: 0.0007"), text=text)
     assert [p.split(" is ")[0].split(": ")[1] for p in found] == ["environment.gusts.interval", "record"]
@@ -639,11 +644,11 @@ def test_schema_takes_good_files():
         ("relative: 1.0e-5", "rel: 1.0e-5"),
     ],
 )
-def test_schema_and_reader_refuse_bad_files(old, new):
+def test_schema_refuses_bad_files(old, new):
+    """The reader refuses them too: they are among those of `test_fault_names_line_value_and_remedy`."""
     assert old in RICH
     text = RICH.replace(old, new, 1)
     assert not VALIDATOR.is_valid(parse(text).data)
-    problems((old, new))
 
 
 def fields_of_schema():

@@ -124,7 +124,7 @@ def test_thruster_pushes_along_the_axis_of_its_joint(auv):
 
 def test_what_is_not_read_is_noted(auv):
     notes = [str(note) for note in auv.notes]
-    assert any("Physics" in n and "left out" in n for n in notes)
+    assert any("Physics" in n and "ignored" in n for n in notes)
     assert any("joint 'spin'" in n and "held fixed" in n for n in notes)
 
 
@@ -271,7 +271,18 @@ def test_a_joint_whose_parent_and_child_change_places_keeps_its_coordinate():
     joint = model.joint_part("a").joint
     assert (joint.limits, joint.damping) == ((-0.2, 1.0), 0.0)
     assert imported.components == (hm.actuation.JointSpring(joint="a", stiffness=3.0, rest=0.1),)
-    assert any(n.value == "damping -1" and n.kind == "mended" for n in imported.notes)
+    assert any(n.value == "damping -1" and n.kind == "repaired" for n in imported.notes)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "screw"])
+def test_a_joint_with_equal_limits_is_held_there(kind):
+    text = REVERSED.replace("-0.2<", "0.6<").replace("<upper>1<", "<upper>0.6<").replace('type="revolute"', f'type="{kind}"')
+    moving = loads_robot(text.replace("<lower>0.6<", "<lower>-1<"), "m.sdf").model
+    imported = loads_robot(text, "m.sdf")
+    assert (imported.model.nv, moving.nv) == (0, 1) and not imported.components
+    held = hm.frame_pose(imported.model, np.zeros(0), "a")
+    np.testing.assert_allclose(held, hm.frame_pose(moving, np.array([0.6]), "a"), atol=1e-15)
+    assert any(n.element == "joint 'turn'" and "held fixed" in n.done for n in imported.notes)
 
 
 def test_a_joint_whose_child_is_the_world_turns_its_link_the_other_way():
@@ -287,8 +298,8 @@ def test_a_joint_whose_child_is_the_world_turns_its_link_the_other_way():
 def test_switches_of_a_link_that_bodies_do_not_know_are_listed():
     text = f"<sdf version='1.9'><model name='m'>{LINK.replace('</link>', '<gravity>0</gravity><kinematic>1</kinematic></link>')}</model></sdf>"
     said = "\n".join(map(str, loads_robot(text, "m.sdf").notes))
-    assert "<gravity>0</gravity>; left out" in said
-    assert "<kinematic>1</kinematic>; left out" in said
+    assert "<gravity>0</gravity>; ignored" in said
+    assert "<kinematic>1</kinematic>; ignored" in said
 
 
 @pytest.mark.parametrize(("enabled", "floats"), [("auv", True), ("auv::base", True), ("au", False), ("other", False)])

@@ -1,4 +1,4 @@
-"""Gravity and water that a robot description does not say are listed as guessed, with the values that were taken."""
+"""Gravity and water that a robot description does not say are listed as assumed, with the values."""
 
 import pytest
 
@@ -29,5 +29,5 @@ def world(given):
 )
 def test_it_is_guessed(tmp_path, name, text, said):
     (tmp_path / name).write_text(text)
-    notes = [n for n in import_file(tmp_path / name).notes if n.element == "world" and n.kind == "guessed"]
-    assert [(n.value, n.done) for n in notes] == ([(f"the file does not say {said[0]}", said[1])] if said else [])
+    notes = [n for n in import_file(tmp_path / name).notes if n.element == "world" and n.kind == "assumed"]
+    assert [(n.value, n.done) for n in notes] == ([(f"the file does not specify {said[0]}", said[1])] if said else [])

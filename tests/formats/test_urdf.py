@@ -42,10 +42,10 @@ def test_bodies_joints_shapes_and_looks_are_those_of_the_file(arm):
 def test_what_is_not_there_as_the_file_says_is_noted_with_its_line(arm):
     found = kinds(arm)
     line = {word: next(i for i, text in enumerate(ARM.splitlines(), 1) if word in text) for word in ("<mimic", "<gazebo")}
-    assert ("guessed", "link 'base'", 4) in found  # how the root moves
-    assert ("left out", "joint 'slide'", line["<mimic"]) in found  # the same line has limits without 0
-    assert ("guessed", "joint 'slide'", line["<mimic"]) in found
-    assert ("left out", "robot", line["<gazebo"]) in found
+    assert ("assumed", "link 'base'", 4) in found  # how the root moves
+    assert ("ignored", "joint 'slide'", line["<mimic"]) in found  # the same line has limits without 0
+    assert ("assumed", "joint 'slide'", line["<mimic"]) in found
+    assert ("ignored", "robot", line["<gazebo"]) in found
     assert not any("velocity limit" in str(n) for n in arm.notes)
     assert arm.model.bodies[2].joint.position == 0.1
     assert arm.joint_bodies["shoulder"] == "upper"
@@ -56,7 +56,7 @@ def test_effort_and_velocity_limits_become_drives(arm):
     assert found == {"upper": (30.0, 1.5), "slider": (100.0, math.inf)}
     alone = ARM.replace('effort="30" ', "")
     assert alone != ARM
-    assert any("velocity limit 1.5 rad/s; left out: the joint has no drive" in str(n) for n in loads_robot(alone).notes)
+    assert any("velocity limit 1.5 rad/s; ignored: the joint has no drive" in str(n) for n in loads_robot(alone).notes)
 
 
 def test_accelerations_agree_with_pinocchios_own_reading(tmp_path):
@@ -150,7 +150,7 @@ SOLID = MESH.replace("visual", "collision")
         (robot(), 1, "no <link>"),
         ("<robot name='x'>\n<link name='a'>", 2, "not XML"),
         (robot(link("a", "").replace("></link>", f">{SOLID}</link>")), 2, "'package://p/none.stl'; .* placeholders=True"),
-        ("<thing/>", 1, "no robot description that is known here"),
+        ("<thing/>", 1, "robot description"),
     ],
 )
 def test_faults_have_line_and_remedy(text, line, words):
@@ -165,7 +165,7 @@ def test_faults_have_line_and_remedy(text, line, words):
         # a tensor that no mass has: the nearest one is taken
         (
             robot(link("a", '<mass value="1"/><inertia ixx="1" iyy="1" izz="5" ixy="0" ixz="0" iyz="0"/>')),
-            r"line 2: link 'a': principal moments of inertia \[1, 1, 5\].*mended: .*\[2.5, 2.5, 5\]",
+            r"line 2: link 'a': principal moments of inertia \[1, 1, 5\].*repaired: .*\[2.5, 2.5, 5\]",
         ),
         (robot(link("a"), link("b", ""), joint("j", "a", "b", "continuous")), "joint 'j': .*carries no mass.*held fixed"),
         (robot(link("a", '<mass value="1"/>')), "link 'a': mass 1 kg with principal moments .* sphere of water"),
@@ -182,6 +182,22 @@ def test_usual_sins_are_mended_and_noted(text, words):
     assert any(re.search(words, str(note)) for note in imported.notes), imported.notes
     q, v = imported.model.neutral()
     assert np.isfinite(hm.forward_dynamics(imported.model, q, v, np.zeros(imported.model.nv))).all()
+
+
+@pytest.mark.parametrize(("kind", "value"), [("revolute", 0.0), ("revolute", 0.4), ("prismatic", 0.4)])
+def test_a_joint_with_equal_limits_is_held_there(kind, value):
+    """RexROV has cameras on revolute joints with lower = upper = 0, which no simulator lets turn."""
+    text = robot(
+        link("a"),
+        link("b"),
+        joint("j", "a", "b", kind, f'<origin xyz="0 0 1" rpy="0.3 0 0"/><limit lower="{value}" upper="{value}" effort="5"/>'),
+    )
+    imported = loads_robot(text, "r.urdf")
+    free = loads_robot(text.replace(f'lower="{value}"', 'lower="-1"').replace(f'upper="{value}"', 'upper="1"'), "r.urdf")
+    assert imported.model.nv == 6 and free.model.nv == 7 and not imported.components
+    there = hm.frame_pose(free.model, np.array([0, 0, 0, 1, 0, 0, 0, value]), "b")
+    np.testing.assert_allclose(hm.frame_pose(imported.model, np.array([0, 0, 0, 1, 0, 0, 0]), "b"), there, atol=1e-15)
+    assert any(n.element == "joint 'j'" and "held fixed" in n.done and f"{value:g}" in n.value for n in imported.notes)
 
 
 def test_a_missing_visual_becomes_a_box_with_a_note_and_a_missing_shape_is_left_out_on_request_only(tmp_path):
@@ -218,7 +234,7 @@ def test_converted_file_has_the_notes_and_relative_meshes(tmp_path):
 
 def test_load_warns_how_much_is_not_as_it_stands(tmp_path):
     (tmp_path / "arm.urdf").write_text(ARM)
-    with pytest.warns(UserWarning, match=r"arm.urdf: \d+ left out, 3 guessed; .*import_file"):
+    with pytest.warns(UserWarning, match=r"arm.urdf: \d+ ignored, 3 assumed; .*import_file"):
         model = hm.load(tmp_path / "arm.urdf")
     assert model.nv == 18
 
@@ -261,7 +277,7 @@ def test_what_stands_twice_is_listed():
     text = robot(link("a", '<mass value="2"/><mass value="3"/>'))
     imported = loads_robot(text, "r.urdf")
     assert imported.model.bodies[0].inertia.mass == 2.0
-    assert any("a second <mass> value='3'; left out: the first one counts" in str(n) for n in imported.notes)
+    assert any("a second <mass> value='3'; ignored: the first one counts" in str(n) for n in imported.notes)
 
 
 @pytest.mark.parametrize("suffix", [".urdf", ".sdf", ".xml"])

@@ -7,6 +7,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.formats import import_file
+from hydromechs.formats._xacro import _literal
 
 LINK = """<link name="{name}"><inertial><mass value="{mass}"/>
   <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
@@ -120,6 +121,44 @@ def test_macros_without_end_are_stopped(robot):
     twice = MACROS.replace("</xacro:if>", '<xacro:rows prefix="x${n}" n="${n}"/></xacro:if>')
     robot.parent.parent.parent.joinpath("parts/urdf/links.xacro").write_text(twice)
     with pytest.raises(hm.ModelError, match="cannot expand"):
+        import_file(robot)
+
+
+@pytest.mark.parametrize("kind", ["elements", "included", "yaml"])
+def test_large_files_are_not_expanded(robot, kind):
+    """Documents of xacro take much memory, and its YAML parser much time."""
+    text = ROBOT
+    if kind == "elements":
+        text = ROBOT.replace("</robot>", "<a/>" * 2_200_000 + "</robot>")
+    elif kind == "included":
+        robot.with_name("part.xml").write_text("<robot>" + "<a/>" * 50_000 + "</robot>")
+        text = ROBOT.replace("</robot>", "<xacro:include filename='part.xml'/>" * 2000 + "</robot>")
+    else:
+        robot.with_name("big.yaml").write_text("[" + "x," * 600_000 + "]")
+        text = ROBOT.replace("${sizes['mass'] * 2**2 + 1}", "${len(load_yaml('big.yaml'))}")
+    robot.write_text(text)
+    with pytest.raises(hm.ModelError, match="more than"):
+        import_file(robot)
+
+
+def test_arguments_that_almost_are_numbers_are_texts(robot):
+    """A pattern that tries every split of the digits would take hours."""
+    value = "1" * 200_000 + "x"
+    text = ROBOT.replace("${sizes['mass'] * 2**2 + 1}", "${len(xacro.arg('digits'))}")
+    robot.write_text(text.replace("<link", f"<xacro:arg name='digits' default='{value}'/><link", 1))
+    assert import_file(robot).model.nb == 3
+    assert _literal(value) == value
+
+
+@pytest.mark.parametrize("name", ["NAME", "../../NAME", "PATH"])
+def test_folders_above_are_no_packages_unless_they_are_marked(robot, name):
+    """A file in a home folder must not name that folder; the same for `package://`."""
+    above = robot.parent.parent.parent
+    (above / "secret.yaml").write_text("mass: 1")
+    found = {"NAME": above.name, "../../NAME": f"../../{above.name}", "PATH": str(above)}[name]
+    own = "${load_yaml('$(find " + found + ")/secret.yaml')['mass']}"
+    robot.write_text(ROBOT.replace("${sizes['mass'] * 2**2 + 1}", own))
+    with pytest.raises(hm.ModelError, match="no package"):
         import_file(robot)
 
 

@@ -143,6 +143,12 @@ def test_names_in_use_get_the_name_of_the_part():
         hm.attach(twice, arm(), frame="mount")
 
 
+def test_the_description_of_a_part_has_its_name():
+    """A vehicle without a description is not described as its arm."""
+    both = hm.attach(replace(rov(), description=""), replace(arm(), description="four joints"), frame="mount")
+    assert both.description == "arm: four joints"
+
+
 @pytest.mark.parametrize(
     ("part", "options", "error", "words"),
     [
@@ -152,6 +158,7 @@ def test_names_in_use_get_the_name_of_the_part():
         (arm(water_density=1000.0), {}, ValueError, "water_density 1000.*1025.*replace"),
         (arm(), {"prefix": ""}, ValueError, "prefix is ''"),
         ("reach_alpha5", {}, TypeError, "part is 'reach_alpha5'.*hydromechs.load"),
+        (hm.Plant(model=hm.load("reach_alpha5")), {}, TypeError, "part is a Plant, must be a Model; pass part.model$"),
         (hm.Model(name="two", bodies=[body("a"), body("b")]), {}, ValueError, "2 roots.*'a', 'b'"),
     ],
 )

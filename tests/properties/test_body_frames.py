@@ -172,8 +172,10 @@ HULLS = (
     hm.shapes.Cylinder(radius=0.1, length=4.0, origin=hm.Origin((0.1, 0.0, 0.2), (0.3, 0.8, 0.1))),
     hm.shapes.Sphere(radius=0.3, origin=hm.Origin((0.1, 0.2, -0.1))),
     hm.shapes.Box(size=(0.6, 0.6, 0.6), origin=hm.Origin((0.2, 0.1, 0.0), (0.2, 0.3, 0.4))),
+    hm.shapes.Box(size=(0.9, 0.9, 0.1), origin=hm.Origin((0.2, 0.1, 0.0), (0.2, 0.3, 0.4))),
+    hm.shapes.Cylinder(radius=0.5, length=0.1, origin=hm.Origin((0.1, 0.0, 0.2), (0.3, 0.8, 0.1))),
 )
-"""Hulls that are long, longer than the waves, and round."""
+"""Hulls that are long, longer than the waves, round, and flat with two equal moments."""
 INERTIA = hm.Inertia(mass=60.0, com=(0.1, 0.05, 0.1), tensor=(6.0, 8.0, 9.0, 0.3, -0.2, 0.1))
 
 

@@ -1,6 +1,6 @@
 """Whatever happens to a model or scenario file: it is simulated, or refused with an error of ours, and nothing else.
 
-500 files here; `python -m benchmarks files` tries as many as one likes, those of the library too, with limits on time and memory.
+220 files here; `python -m benchmarks files` tries as many as one likes, those of the library too, with limits on time and memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def test_small_files_run_unchanged(file, folder):
 @pytest.mark.parametrize("part", range(6))
 def test_changed_files_run_or_are_refused(part, folder):
     kinds = set()
-    numbers = [n for n in range(60 * part, 60 * (part + 1)) if n % study.EVERY != study.EVERY - 1]  # not the large ones
+    numbers = [n for n in range(30 * part, 30 * (part + 1)) if n % study.EVERY != study.EVERY - 1]  # not the large ones
     for number in numbers:
         path = folder / "changed.yaml"
         path.write_bytes(study.mutant(0, number))
@@ -46,7 +46,7 @@ def test_changed_files_run_or_are_refused(part, folder):
     assert {"simulated", "refused when read"} <= kinds
 
 
-@pytest.mark.parametrize(("name", "count"), [("rich", 120), ("scenario_rich", 40)])
+@pytest.mark.parametrize(("name", "count"), [("rich", 50), ("scenario_rich", 16)])
 def test_changed_files_with_every_key_are_read_or_refused(name, count, folder):
     """Files that hold all that a file can hold are too large to simulate each time."""
     text = (FORMATS / f"{name}.yaml").read_text()

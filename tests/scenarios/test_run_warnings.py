@@ -1,7 +1,7 @@
 """Warnings about a run: every kind is found, with item, time, value and limit, and reaches terminal, summary and report."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -109,6 +109,34 @@ def test_every_condition_is_found(rig, kind, item, name, index, values, value, l
     assert value is None or found.value == pytest.approx(value, rel=1e-9)
     assert limit is None or found.limit == pytest.approx(limit, rel=1e-9)
     assert item in found.text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Jet(hm.Component):
+    """Custom actuator."""
+
+    name: str = "jet"
+
+    def inputs(self, model):
+        return [hm.Slot("command")]
+
+    def act(self, now, z, u):
+        return hm.Action()
+
+
+def test_a_vehicle_that_custom_components_drive_capsizes_too(rig):
+    plant, recording = rig
+    over = doctored(recording, "orientation", (0,), quaternion_exp(np.radians([100.0, 0, 0])))
+    (found,) = run_warnings(replace(plant, components=(Jet(),)), over)
+    assert (found.kind, found.item) == ("capsized", "hull")
+    assert not run_warnings(replace(plant, components=()), over)
+
+
+def test_a_line_that_never_carries_is_slack(rig):
+    plant, recording = rig
+    zero = recording.assign(hanging_tension=0.0 * recording.hanging_tension)
+    (found,) = run_warnings(plant, zero)
+    assert (found.kind, found.item, found.time) == ("line_slack", "guy", 0.0)
 
 
 def test_samples_that_are_not_finite_are_ignored(rig):

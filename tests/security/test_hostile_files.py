@@ -18,7 +18,9 @@ from hydromechs.cli._main import app
 from hydromechs.contact.ground import read_heights
 from hydromechs.formats import is_scenario_file, load_scenario_file, loads
 from hydromechs.identification import validation
+from hydromechs.model import meshes
 from hydromechs.model.code import code_fault
+from hydromechs.model.meshes import read_mesh
 from hydromechs.scenario import SavedState
 from hydromechs.simulation import load_state
 from hydromechs.station import RecordedInputs
@@ -215,6 +217,62 @@ def test_meshes_stay_in_the_folder_of_the_robot(tmp_path, path, role):
         except hm.ModelError as error:
             text = str(error)
     assert SECRET not in text + " ".join(str(w.message) for w in caught)
+
+
+@pytest.mark.parametrize("path", ["package://{}/secret.stl", "model://{}/secret.stl", "file://{}/secret.stl"])
+def test_folders_above_the_robot_are_no_packages_unless_they_are_marked(tmp_path, path):
+    """`package://bob/.ssh/id` in a file in /home/bob/Downloads would read the key."""
+    robot = tmp_path / "downloads" / "r.urdf"
+    robot.parent.mkdir()
+    (tmp_path / "secret.stl").write_text("solid a\nendsolid a\n")
+    robot.write_text(URDF.format("collision", path.format(tmp_path.name)))
+    with pytest.raises(hm.ModelError, match=r"package\.xml|no file"):
+        hm.import_file(robot)
+    (tmp_path / "package.xml").write_text("<package/>")
+    assert hm.import_file(robot).model.bodies[0].shapes[0].file == str((tmp_path / "secret.stl").resolve())
+
+
+def test_models_that_include_each_other_do_not_multiply_without_end(tmp_path):
+    for i in range(8):
+        (tmp_path / f"m{i}").mkdir()
+        include = f"<include><uri>model://m{i + 1}</uri><name>a{{}}</name></include>"
+        inside = "".join(map(include.format, range(8))) if i < 7 else "<link name='l'/>"
+        (tmp_path / f"m{i}" / "model.sdf").write_text(f"<sdf version='1.9'><model name='m'>{inside}</model></sdf>")
+    world = "<sdf version='1.9'><world name='w'><include><uri>model://m0</uri></include></world></sdf>"
+    (tmp_path / "w.sdf").write_text(world)
+    with pytest.raises(hm.ModelError, match="files are included"):
+        hm.import_file(tmp_path / "w.sdf")
+
+
+TRIANGLES = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nusemtl a\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+@pytest.mark.parametrize("material", ["pipe.mtl", "device.mtl", "link.mtl", "../secret.mtl", "/etc/passwd"])
+def test_materials_of_meshes_are_regular_files_beside_them(tmp_path, material):
+    folder = tmp_path / "meshes"
+    folder.mkdir()
+    (tmp_path / "secret.mtl").write_text(f"newmtl {SECRET}\nKd 0.1 0.2 0.3\n")
+    os.mkfifo(folder / "pipe.mtl")
+    (folder / "device.mtl").symlink_to("/dev/zero")
+    (folder / "link.mtl").symlink_to(tmp_path / "secret.mtl")
+    (folder / "a.obj").write_text(f"mtllib {material}\n{TRIANGLES}")
+    assert len(read_mesh(folder / "a.obj")[0].faces) == 4
+    grid = read_heights(folder / "a.obj", ((0.1, 0.2), (0.1, 0.2)), spacing=0.1)
+    assert grid.heights.shape == (2, 2)
+
+
+def test_meshes_are_of_the_formats_that_are_named(tmp_path, monkeypatch):
+    """Others name further files or unpack archives; messages do not quote a mesh."""
+    (tmp_path / "a.gltf").write_text('{"asset": {"version": "2.0"}, "buffers": [{"uri": "/etc/passwd", "byteLength": 9}]}')
+    with pytest.raises(ValueError, match=r"\.gltf"):
+        read_mesh(tmp_path / "a.gltf")
+    (tmp_path / "a.obj").write_text(f"v {SECRET} 0 0\nf 1 1 1\n")
+    with pytest.raises(ValueError, match=r"a\.obj") as error:
+        read_mesh(tmp_path / "a.obj")
+    assert SECRET not in str(error.value)
+    monkeypatch.setattr(meshes, "MAX_BYTES", 9)
+    with pytest.raises(ValueError, match="MiB"):
+        read_mesh(tmp_path / "a.obj")
 
 
 @pytest.mark.parametrize("root", ["robot", "sdf", "mujoco"])

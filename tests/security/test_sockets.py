@@ -143,7 +143,16 @@ def wait(condition, seconds=20.0):
 @pytest.mark.parametrize("headers", ["", UPGRADE], ids=["page", "websocket"])
 def test_without_the_token_a_gate_is_silent(gate, headers):
     wrong = gate.token[:-1] + ("A" if gate.token[-1] != "A" else "B")
-    for path in ("/", f"/{wrong}/", f"/{wrong}/link/new", f"/x/{gate.token}/", f"/?{gate.token}", "/link/new", "//["):
+    for path in (
+        "/",
+        f"/{wrong}/",
+        f"/{wrong}/link/new",
+        f"/x/{gate.token}/",
+        f"/?{gate.token}",
+        "/link/new",
+        "//[",
+        "/\u00e9/",
+    ):
         assert raw(gate.port, request(path, more=headers)) == b""
     assert alive(gate)
 

@@ -1,5 +1,8 @@
 """Contact: the power it takes equals what it loses and stores, restitution, stick and slip, rolling, momentum; pairs."""
 
+import functools
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -53,6 +56,7 @@ def grounds(material):
 
 BALL = Point(position=(0.1, -0.2, 0.15), radius=0.12)
 PROBES = {"ball": BALL, "point": Point(position=(0.1, -0.2, 0.15))}
+DEPTHS = (0.002, 0.005, 0.01, 0.004, 0.001, 0.02)
 CASES = [(ground, probe) for ground in grounds(SOFT) for probe in PROBES] + [("capsule of B", "rod"), ("sphere", "rod")]
 PROBES["rod"] = Segment(center=(0.1, -0.1, 0.0), direction=(0.6, 0.0, 0.8), half_length=0.3, radius=0.12)
 
@@ -70,11 +74,18 @@ def random_contact(pair, rng, depth):
     def gap(z):
         return evaluate(pair, (R_A, np.array([x, y, z])), V_A, (R_B, p_B), V_B, s).gap + depth
 
-    heights = np.linspace(-3.0, 1.5, 400)  # from above (z is down) to the first contact
-    gaps = [gap(z) for z in heights]
-    k = next(k for k in range(1, 400) if gaps[k] < 0 < gaps[k - 1])
-    z = brentq(gap, heights[k - 1], heights[k], xtol=1e-14)
+    heights = itertools.pairwise(np.linspace(-3.0, 1.5, 100))  # from above (z is down) to the first contact
+    z = next(brentq(gap, above, below, xtol=1e-14) for above, below in heights if gap(below) < 0.0)
     return (R_A, np.array([x, y, z])), V_A, (R_B, p_B), V_B, s
+
+
+@functools.cache
+def contacts(ground, probe):
+    """Random contacts with each of the depths; where they are does not depend on the law."""
+    solid, rng = grounds(SOFT)[ground], np.random.default_rng(11)
+    other = 1 if isinstance(solid, hm.shapes.Shape) else None
+    pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=SOFT)
+    return [random_contact(pair, rng, depth) for depth in DEPTHS]
 
 
 def evaluate(pair, X_A, V_A, X_B, V_B, s):
@@ -97,10 +108,8 @@ def test_power_is_what_is_lost_and_stored(ground, probe, law):
     solid = grounds(material)[ground]
     other = 1 if isinstance(solid, hm.shapes.Shape) else None
     pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=material)
-    rng = np.random.default_rng(11)
     slid = stuck = let_go = checked = 0
-    for depth in (0.002, 0.005, 0.01, 0.004, 0.001, 0.02):
-        X_A, V_A, X_B, V_B, s = random_contact(pair, rng, depth)
+    for depth, (X_A, V_A, X_B, V_B, s) in zip(DEPTHS, contacts(ground, probe), strict=True):
         if depth == 0.004:  # parting faster than the damper lets the surfaces follow
             V_A = V_A + np.concatenate([X_A[0].T @ np.array([0, 0, -6.0]), np.zeros(3)])
         if depth == 0.001:  # sticking
@@ -371,9 +380,9 @@ def slide(angle, speed, duration):
 def test_block_sticks_below_the_angle_of_static_friction():
     """0.5° below atan μ_s: it stops where the anchored spring carries the weight, and does not creep."""
     angle = np.arctan(0.5) - np.radians(0.5)
-    t, x, v, s = slide(angle, 0.0, 20.0)
+    t, x, v, s = slide(angle, 0.0, 5.0)
     assert abs(v[-1]) < 1e-9
-    settled = t > 10.0
+    settled = t > 2.0
     assert np.ptp(x[settled]) < 1e-9
     assert np.linalg.norm(s[:, -1]) == pytest.approx(2.0 * 9.81 * np.sin(angle) / 5e4, rel=1e-6)
 

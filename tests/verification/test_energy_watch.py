@@ -59,9 +59,9 @@ def test_shares_and_times_do_not_depend_on_blocks():
     t, kinetic = [0.0, 1.0, 2.0, 3.0], [10.0, 10.0, 12.0, 12.0]
     whole, parts = EnergyWatch(["contact"]), EnergyWatch(["contact"])
     rows = (t, kinetic, [0.0, 0.0, 1.5, 1.5], [0.0, 0.0, 0.5, 0.5])
-    whole.look(*samples(*rows))
+    whole.update(*samples(*rows))
     for k in range(4):
-        parts.look(*samples(*(column[k : k + 1] for column in rows)))
+        parts.update(*samples(*(column[k : k + 1] for column in rows)))
     residual, supplied = whole.messages("shorten it")
     assert "0.5 J appear" in residual and "t = 1 s to 2 s" in residual and "13.5 J" in residual
     assert "1.5 J" in supplied and parts.messages("shorten it") == [residual, supplied]
@@ -69,10 +69,10 @@ def test_shares_and_times_do_not_depend_on_blocks():
 
 def test_rounding_resumed_runs_and_divergence_are_not_reported():
     still = EnergyWatch([])
-    still.look(*samples([0.0, 1.0], [1e6, 1e6], [0.0, 0.0], [0.0, 1e-4]))
+    still.update(*samples([0.0, 1.0], [1e6, 1e6], [0.0, 0.0], [0.0, 1e-4]))
     resumed = EnergyWatch(["contact"])
-    resumed.look(*samples([5.0, 6.0], [1.0, 1.01], [2.0, 2.0], [3.0, 3.0]))
+    resumed.update(*samples([5.0, 6.0], [1.0, 1.01], [2.0, 2.0], [3.0, 3.0]))
     lost = EnergyWatch([])
-    lost.look(*samples([0.0, 1.0], [1.0, np.inf], [0.0, 0.0], [0.0, np.nan]))
+    lost.update(*samples([0.0, 1.0], [1.0, np.inf], [0.0, 0.0], [0.0, np.nan]))
     for watch in (still, resumed, lost, EnergyWatch([])):
         assert watch.messages("shorten it") == []

@@ -214,3 +214,15 @@ def test_inertias_and_added_masses_stay_physical(plant):
         assert mass > 0.0 and principal[0] > 0.0 and principal[2] < principal[0] + principal[1]
         M = added.values(added.start(plant) + rng.normal(size=21)).reshape(6, 6)
         assert np.array_equal(M, M.T) and np.linalg.eigvalsh(M)[0] >= -1e-12 * np.linalg.eigvalsh(M)[-1]
+
+
+def test_each_axis_of_an_added_mass_may_have_a_deviation_of_its_own():
+    name = "hull.hydro.added_mass.0.matrix"
+    each = (0.2, 0.2, 0.5, 0.1, 0.1, 0.1)
+    np.testing.assert_array_equal(identification.AddedMass(name=name, deviation=each).deviations(), each)
+    np.testing.assert_array_equal(
+        identification.AddedMass(name=name, deviation=0.2, coupled=True).deviations(), np.full(21, 0.2)
+    )
+    for wrong in ({"deviation": (0.2, 0.5)}, {"deviation": each, "coupled": True}, {"deviation": each, "averaged": True}):
+        with pytest.raises(ValueError, match=f"{len(wrong['deviation'])} deviations"):
+            identification.AddedMass(name=name, **wrong)

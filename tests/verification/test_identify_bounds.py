@@ -42,8 +42,9 @@ def identified(plant, trial, unknowns, **how):
     return hm.identify(plant, [trial], [IMU], unknowns, start=[0.1, 0.1], step=0.05, gain=1e-9, **how)
 
 
-@pytest.mark.parametrize("interval", [None, 0.5])
-@pytest.mark.parametrize(("side", "bound", "value"), [("upper", 0.06, 0.05), ("upper", 0.06, 0.3), ("lower", 0.16, 0.3)])
+@pytest.mark.parametrize(
+    ("side", "bound", "value", "interval"), [("upper", 0.06, 0.05, None), ("upper", 0.06, 0.3, 0.5), ("lower", 0.16, 0.3, None)]
+)
 def test_a_bound_that_acts_is_the_same_as_knowing_the_number(plant, trial, side, bound, value, interval):
     """Of a number that trades against others: their values and deviations, and the cost, whole and in pieces."""
     how = {"shooting_interval": interval}
@@ -79,7 +80,7 @@ def test_bounds_that_hold_everything_and_bounds_without_room(plant, trial):
     held = identified(plant, trial, [replace(LINEAR, lower=0.05, upper=0.05), replace(QUADRATIC, upper=0.1)])
     assert held.converged and [row.value for row in held.found] == [0.05, 0.1] and all(row.bound for row in held.found)
     assert not held.directions and held.summary().count("held at its upper bound") == 2
-    with pytest.raises(ValueError, match=r"linear\[4\]: its lower bound is 1, must not be above the upper, 0.5"):
+    with pytest.raises(ValueError, match=r"linear\[4\]: lower bound 1 .* upper bound 0.5"):
         replace(LINEAR, lower=1.0, upper=0.5)
     with pytest.raises(ValueError, match=r"tensor\[1\]: its upper bound is 0, must be above 0"):
         replace(TENSOR, upper=0.0)

@@ -274,14 +274,13 @@ def free():
     return hm.compile(tumbler(drag=False, gravity=0.0), lanes=1)
 
 
-@pytest.mark.parametrize("name", ["rk4", "linearly_implicit"])
-def test_quaternions_stay_unit_for_100_seconds(free, name):
+@pytest.mark.parametrize(("name", "n"), [("rk4", 100_000), ("linearly_implicit", 20_000)])
+def test_quaternions_stay_unit(free, name, n):
     """Nothing renormalises: a step multiplies by exp(u), which is unit but for rounding.
 
-    Independent roundings of about ε a step walk to √n ε; 3 rad/s and more for 100,000 steps of 1 ms.
+    Independent roundings of about ε a step walk to √n ε; 3 rad/s and more in steps of 1 ms.
     """
     q, v = start(free.model)
-    n = 100_000
     r = hm.rollout(free, q, 3.0 * v, np.zeros(free.model.nv), 0.001, n, method=name, record=2000)
     assert r.good == n
     assert np.linalg.norm(r.v[:, 6:9], axis=1).mean() > 3.0
@@ -517,6 +516,7 @@ def sliding_box(h, **options):
     return hm.Simulation(hm.Model(name="box", bodies=[box]), terrain=[floor], step=h, record=max(h, 0.1), **options)
 
 
+@pytest.mark.usefixtures("quickly_compiled")
 def test_sliding_box_stops_where_it_must_at_every_step():
     """rk4 at 10 µs, and v²/(2 μ g) less what the anchored springs give; 5e-6 m is 5e-5 of the way, parts have 1e-3 of the speed."""
     truth = sliding_box(1e-5).run(1.0)
@@ -530,8 +530,7 @@ def test_sliding_box_stops_where_it_must_at_every_step():
 
 
 @pytest.mark.usefixtures("quickly_compiled")
-@pytest.mark.parametrize("command", [-0.5, 0.05, 0.0])
-@pytest.mark.parametrize("spool", [0.0, 0.01])
+@pytest.mark.parametrize(("command", "spool"), [(-0.5, 0.0), (0.05, 0.01), (0.0, 0.01)])
 def test_overrun_hydraulic_drive_is_right_at_every_step(command, spool):
     """An arm that swings against its valve, pressure above the supply's: as Radau has it, within the tolerance of its parts."""
     drive = actuation.drives.Hydraulic(

@@ -116,7 +116,7 @@ def test_wet_part_is_smooth(name):
             return np.abs(np.diff(np.diff(f) / np.diff(x))).max()
 
         # a jump in the slope would stay as it is; a slope with a square-root end (the disc) shrinks by √2 at least
-        assert change(8001) < change(2001) / 1.9
+        assert change(4001) < change(1001) / 1.9
 
 
 def test_upright_box_and_lying_cylinder():

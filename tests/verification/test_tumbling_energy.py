@@ -131,7 +131,7 @@ def energies(case, step, duration, record):
     return own, (ds.kinetic_energy_body + ds.kinetic_energy_fluid + ds.potential_energy).values
 
 
-CASES = {"raft": raft} | {f"body {seed}": lambda seed=seed: random_body(seed) for seed in range(10)}
+CASES = {"raft": raft} | {f"body {seed}": lambda seed=seed: random_body(seed) for seed in (0, 3, 6, 9)}
 
 
 @pytest.mark.parametrize("name", CASES)

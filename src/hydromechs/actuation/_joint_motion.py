@@ -65,7 +65,7 @@ class JointMotion(Component):
             )
         faults = self.motion.faults()
         if faults:
-            raise ValueError(f"motion of joint {self.joint!r} ({type(self.motion).__name__}): {faults[0]}; mend its rates")
+            raise ValueError(f"motion of joint {self.joint!r} ({type(self.motion).__name__}): {faults[0]}; correct its rates")
 
     @property
     def timed(self) -> Sequence[str]:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.optimize
 
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, FrameNow, Mobility, Mode, Now, Slot, Values
@@ -167,4 +166,6 @@ class Thruster(Component):
 
         if missing(least) >= 0.0:  # T is rounding of 0
             return sign * least
-        return sign * float(scipy.optimize.brentq(missing, least, 2.0 * T + zero, xtol=1e-300, rtol=1e-15))
+        from scipy.optimize import brentq  # slow to import, and seldom needed
+
+        return sign * float(brentq(missing, least, 2.0 * T + zero, xtol=1e-300, rtol=1e-15))

@@ -243,8 +243,8 @@ def recorded_file(
         rows = np.genfromtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, 1))
     except (OSError, EOFError, ValueError) as error:
         raise FieldError("file", file, f"must be a file that can be read ({error})") from None
-    if not np.isfinite(rows).all(axis=1).any():  # it may be any file: quote no names of columns
-        raise FieldError("file", file, "must have lines of comma-separated numbers below the names of its columns")
+    if not np.isfinite(rows).all(axis=1).any():  # this may be any file: do not quote its column names
+        raise FieldError("file", file, "must contain rows of comma-separated numbers below a row of column names")
     for key, name in (("time", time), ("position", position)):
         if name not in names:
             raise FieldError(key, name, f"must be a column of {file}{nearest(name, names)}")

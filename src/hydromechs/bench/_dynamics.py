@@ -359,13 +359,13 @@ print(json.dumps(times_here(hm.load(sys.argv[1], code="code" in sys.argv[2:]))))
 
 
 def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bool = False) -> dict[str, Any]:
-    """All measurements of `hydromechs bench dynamics`.
+    """Return all measurements of `hydromechs bench dynamics`.
 
     Args:
         model: The mechanism.
         source: Its library name or path, for the processes that measure.
-        quick: Few repeats and short chains, in this process, to see that it runs.
-        code: True if these processes may run the Python code that the model's file names.
+        quick: Few repeats and short chains, in this process, to check that it runs.
+        code: True to allow the Python code that the model file names in these processes.
     """
     arguments = [source, *(["code"] if code else [])]
     start, lanes = machine(), compiler.native_lanes()

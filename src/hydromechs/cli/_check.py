@@ -17,11 +17,11 @@ __all__ = ["check_file"]
 
 
 def check_file(file: str, console: Console, **options: Any) -> bool:
-    """Print what is wrong with a file, what looks wrong, or that it is good; whether it can be run.
+    """Print the errors and warnings of a file, or that it has none. Return True if it can be run.
 
     Args:
-        file: A model, scenario or study file, or a name of the library.
-        console: Where to print what is good; faults and warnings go to stderr.
+        file: A model, scenario or study file, or a library name.
+        console: Output for files without errors; errors and warnings go to stderr.
         options: Options of `import_file` for robot descriptions.
     """
     from hydromechs.formats import is_robot_file
@@ -41,11 +41,11 @@ def check_file(file: str, console: Console, **options: Any) -> bool:
 
 
 def _good(file: str, options: dict[str, Any]) -> str:
-    """What to say of a file without faults."""
-    from hydromechs.formats import is_scenario_file, load_file, with_lines
+    """Describe a file without errors."""
+    from hydromechs.formats import is_robot_file, is_scenario_file, load_file, with_lines
     from hydromechs.library import load, load_scenario, scenario_file, scenario_names
     from hydromechs.model.code import joint_code_faults, named_joints
-    from hydromechs.scenario import code_faults, contact_warnings, scenario_slips, trial_faults
+    from hydromechs.scenario import buoyancy_slips, code_faults, contact_warnings, scenario_slips, trial_faults
     from hydromechs.viewer import drawing_notes
 
     kinds = kinds_of(file)
@@ -59,7 +59,7 @@ def _good(file: str, options: dict[str, Any]) -> str:
         if faults:
             raise ModelError(file, with_lines(faults, file))
         runs = ", ".join(named_joints(model))
-        for text in drawing_notes(model):
+        for text in (*buoyancy_slips(model, dry=is_robot_file(file)), *drawing_notes(model)):
             warnings.warn(text, stacklevel=2)
         return f"{file}: good{'; loading it runs ' if runs else ''}{runs}"
     scenario = load_scenario(file)
@@ -74,20 +74,20 @@ def _good(file: str, options: dict[str, Any]) -> str:
 
 
 def _good_sweep(file: str) -> str:
-    """Text about a study of many runs without errors."""
+    """Describe a sweep file without errors."""
     from hydromechs.sweeps import load_study
 
     study = load_study(file)
-    runs = f"; running it runs {', '.join(study.scenario.code)}" if study.scenario.code else ""
+    runs = f"; running it executes {', '.join(study.scenario.code)}" if study.scenario.code else ""
     return f"{file}: good, a study of {study.runs} runs{runs}"
 
 
 def _good_validation(file: str) -> str:
-    """Text about a validation study without errors."""
+    """Describe a validation study without errors."""
     from hydromechs.identification import validation
 
     try:
         validation.load_study(file)
     except ValueError as error:
         raise StudyError(file, [str(error).removeprefix(f"{file}: ")]) from None
-    return f"{file}: good; its logs are read by `hydromechs validate` only"
+    return f"{file}: good; only `hydromechs validate` reads its logs"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from ._kinds import expect
 from ._options import CODE
-from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
+from ._robot_options import robot_command
 from ._tables import print_report
 
 __all__ = ["count", "crosscheck", "export", "papers"]
@@ -36,6 +37,7 @@ def crosscheck(
         raise typer.Exit(1)
 
 
+@robot_command
 def export(
     model: SOURCE,
     out: Annotated[str, typer.Option(help="Folder to write into; by default one with the model's name.")] = "",
@@ -44,11 +46,7 @@ def export(
         str, typer.Option(help="Names separated by commas; a wrong name lists them all.")
     ] = "forward_dynamics,inverse_dynamics,mass_matrix,kinematics",
     code: CODE = False,
-    package: PACKAGE = None,
-    folder: FOLDER = None,
-    base: BASE = "auto",
-    placeholders: PLACEHOLDERS = False,
-    arg: ARGUMENT = None,
+    **options: Any,
 ) -> None:
     """Write a model's equations as C99 for an embedded target, with a check."""
     import shlex
@@ -58,7 +56,8 @@ def export(
 
     if format not in FORMATS:
         raise typer.BadParameter(f"{format!r} is not a format; choose one of {', '.join(FORMATS)}", param_hint="--format")
-    mechanism = load(model, code=code, **robot_options(package, folder, base, placeholders, arg))
+    expect(model, "export", "model")
+    mechanism = load(model, code=code, **options)
     try:
         header, source, test = export_c(
             mechanism, out or mechanism.name, [name.strip() for name in functions.split(",") if name.strip()]
@@ -70,16 +69,13 @@ def export(
     print("  cc -std=c99 -O2", shlex.join(map(str, (source, test, "-lm", "-o", program))), "&&", shlex.quote(str(program)))
 
 
+@robot_command
 def count(
     model: Annotated[str | None, typer.Argument(help="A library model or the path of a model file.")] = None,
     papers: Annotated[bool, typer.Option("--papers", help="Our counts beside those of the papers.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     code: CODE = False,
-    package: PACKAGE = None,
-    folder: FOLDER = None,
-    base: BASE = "auto",
-    placeholders: PLACEHOLDERS = False,
-    arg: ARGUMENT = None,
+    **options: Any,
 ) -> None:
     """Count multiplications and additions of the algorithms for a model."""
     if (model is None) is not papers:
@@ -99,7 +95,8 @@ def count(
         return
     from hydromechs.library import load
 
-    mechanism = load(str(model), code=code, **robot_options(package, folder, base, placeholders, arg))
+    expect(str(model), "count", "model")
+    mechanism = load(str(model), code=code, **options)
     if as_json:
         print(json.dumps({"model": mechanism.name, "operations": bench.model_counts(mechanism)}, indent=2))
     else:

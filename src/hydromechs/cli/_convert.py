@@ -1,15 +1,16 @@
-"""`hydromechs convert`, and the list of what an import left out, guessed or mended."""
+"""`hydromechs convert`, and the notes of an import."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from ._kinds import expect
 from ._options import CODE
-from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
+from ._robot_options import robot_command
 from ._tables import table_of
 
 if TYPE_CHECKING:
@@ -18,27 +19,25 @@ if TYPE_CHECKING:
 __all__ = ["convert", "print_notes"]
 
 
+@robot_command
 def convert(
     source: Annotated[str, typer.Argument(help="A robot description (URDF, SDF, MJCF, .dm), a model file or a library model.")],
-    out: Annotated[str, typer.Argument(help="The file to write; its ending tells the format: .yaml, .urdf, ...")],
-    package: PACKAGE = None,
-    folder: FOLDER = None,
-    base: BASE = "auto",
-    placeholders: PLACEHOLDERS = False,
-    arg: ARGUMENT = None,
+    out: Annotated[str, typer.Argument(help="The file to write; the suffix selects the format: .yaml, .urdf, ...")],
     code: CODE = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    **options: Any,
 ) -> None:
     """Write a model in another format.
 
-    Thrusters and drives of a robot description go to a second file, NAME_plant.yaml, which scenarios take by `plant:`. What was
-    left out, guessed or mended, and what the new file does not carry (springs, hydrodynamics in most formats), is listed, also
-    in the first comment of the new file.
+    Thrusters and drives of a robot description are written to a second file, NAME_plant.yaml, for `plant:` in a scenario. The
+    command lists everything that it ignored, assumed or repaired, and everything that the new format cannot store, such as
+    springs. The first comment of the new file repeats this list.
     """
-    from hydromechs.formats import convert_file, is_robot_file, refuse_same_file, save
+    from hydromechs.formats import check_target, convert_file, is_robot_file, save
 
-    options = robot_options(package, folder, base, placeholders, arg)
+    expect(source, "convert", "model")
     if is_robot_file(source):
-        imported = convert_file(source, out, **options)
+        imported = convert_file(source, out, overwrite=force, **options)
         console = Console()
         for text in imported.headlines:
             console.print(Text.assemble(("warning: ", "yellow"), text))
@@ -48,21 +47,21 @@ def convert(
     else:
         from hydromechs.library import load
 
-        refuse_same_file(source, out)
+        check_target(source, out, overwrite=force)
         for line in save(load(source, code=code, **options), out):
-            print(f"left out: {line}")
+            print(f"ignored: {line}")
         print(f"wrote {out}")
 
 
 def print_notes(imported: Imported, console: Console) -> None:
-    """Print what an import left out, guessed or mended.
+    """Print the notes of an import.
 
     Args:
-        imported: What was imported.
+        imported: Result of the import.
         console: Where to print.
     """
     if not imported.notes:
-        console.print(Text("nothing was left out, guessed or mended"))
+        console.print(Text("nothing was ignored, assumed or repaired"))
         return
     table = table_of(">line", "what", "value", "", "done")
     for note in imported.notes:

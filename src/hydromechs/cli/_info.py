@@ -26,14 +26,14 @@ __all__ = ["info", "print_commands", "print_info", "print_models", "print_scenar
 def info(
     source: str, console: Console, *, sources: bool = False, water: bool = False, code: bool = False, **options: Any
 ) -> None:
-    """Print what a model is; or a scenario, with its commands.
+    """Print a description of a model or scenario.
 
     Args:
-        source: A name of the library, or the path of a file.
+        source: A library name, or the path of a file.
         console: Where to print.
-        sources: Whether to list where the numbers come from.
-        water: Whether to put water on the dry bodies of a model first, and to list what was guessed.
-        code: True to run the Python code that the file names.
+        sources: True to list the sources of the numbers.
+        water: True to apply `add_water` to the dry bodies of a model first, and to list the estimates.
+        code: True to allow the Python code that the file names.
         options: Options of `import_file` for a robot description.
     """
     from hydromechs.formats import import_file, is_robot_file, is_scenario_file
@@ -63,13 +63,13 @@ def _in_water(model: Model, source: str, console: Console) -> Model:
 def print_info(model: Model, console: Console, *, sources: bool = False, headlines: Iterable[str] = ()) -> None:
     """Print the warnings about a model, its tree as a table, totals and, if asked for, the sources of its numbers.
 
-    What the user wrote is printed as `Text`, which takes `[m]` or `:x:` as it stands.
+    User text is printed as `Text`, which does not interpret `[m]` or `:x:` as markup.
 
     Args:
         model: The model.
         console: Where to print.
-        sources: Whether to list where the numbers come from.
-        headlines: Further warnings, which come first.
+        sources: True to list the sources of the numbers.
+        headlines: Further warnings, printed first.
     """
     floats = hydrostatics(model)
     _print_title(model, console)

@@ -1,4 +1,4 @@
-"""Arguments of commands: what a name or a path is, and the command to use for it."""
+"""Kinds of command arguments: model, scenario, study or run, and the command for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydromechs.values import is_path, nearest
 __all__ = ["SuggestingCommand", "expect", "kinds_of"]
 
 HEAD = 65_536
-"""Bytes at the start of a file in which its kind is looked for."""
+"""Number of bytes at the start of a file that are searched for its kind."""
 KEYS = {
     "scenario": rb"hydromechs_scenario",
     "sweep": rb"hydromechs_sweep",
@@ -25,20 +25,20 @@ KEYS = {
 USES = {
     "model": "show it with `hydromechs view {0}`, or name it under models: in a scenario file",
     "vehicle": "fly it with `hydromechs pilot {0}`, show it with `hydromechs view {0}`, or name it in a scenario file",
-    "scenario": "simulate it with `hydromechs run {0}`; `hydromechs replay` then shows the folder of the run",
+    "scenario": "simulate it with `hydromechs run {0}`; then show the run with `hydromechs replay`",
     "sweep": "run it with `hydromechs sweep {0}`",
     "validation study": "run it with `hydromechs validate {0}`",
     "run": "show it with `hydromechs replay {0}`, or continue it with `hydromechs run SCENARIO --resume {0}`",
 }
 """Advice for an argument of each kind."""
 TEXTS = {"model": "a model", "vehicle": "a model", "scenario": "a scenario", "sweep": "a study of many runs (a sweep)"}
-TEXTS |= {"validation study": "a study that validates a model", "run": "the folder of a run or a recording"}
+TEXTS |= {"validation study": "a validation study", "run": "the folder of a run or a recording"}
 
 
 def kinds_of(source: str) -> set[str]:
-    """Return what a name or a path can be: "model", "vehicle", "scenario", "sweep", "validation study", "run".
+    """Return the kinds that a name or path can have: "model", "vehicle", "scenario", "sweep", "validation study", "run".
 
-    Nothing is loaded: names are looked up in the library, folders and files are recognised by their first bytes.
+    Nothing is loaded. Names are looked up in the library; files are recognised by their first bytes.
 
     Args:
         source: The argument of a command.
@@ -73,14 +73,14 @@ def _kind_of_file(path: Path) -> set[str]:
 
 
 def expect(source: str, command: str, *wanted: str) -> None:
-    """Reject an argument of another kind than the command takes, and name the command to use for it.
+    """Reject an argument of the wrong kind, and name the command to use for it.
 
-    An argument that is nothing known passes: what loads it names the problem.
+    Unrecognised arguments pass; the code that loads them reports the problem.
 
     Args:
         source: The argument.
         command: Name of the command.
-        wanted: The kinds that it takes.
+        wanted: Kinds that the command accepts.
     """
     found = kinds_of(source)
     if found and found.isdisjoint(wanted):
@@ -90,11 +90,11 @@ def expect(source: str, command: str, *wanted: str) -> None:
     if not found and wanted == ("run",) and not Path(source).exists():
         runs = sorted(str(p.parent) for p in Path("runs").glob("*/recording.zarr"))
         hint = nearest(str(Path("runs") / source), runs) if runs else "; simulate a scenario first: hydromechs run NAME"
-        raise FileNotFoundError(f"no run at {source}: there is nothing at that path{hint}")
+        raise FileNotFoundError(f"no run at {source}: the path does not exist{hint}")
 
 
 class SuggestingCommand(TyperCommand):
-    """A command that answers an unknown option with the closest one and the list of all."""
+    """A command that reports an unknown option with the closest match and the list of all options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from signal import SIGINT
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,7 +19,7 @@ from ._demo import demo
 from ._kinds import SuggestingCommand, expect
 from ._modes import modes
 from ._options import CODE
-from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
+from ._robot_options import robot_command
 from ._save import save
 from ._see import compare, picture, pilot, plot, replay, view
 from ._sweep import sweep
@@ -48,24 +49,18 @@ app.command()(modes)
 
 
 @app.command()
+@robot_command
 def info(
     source: Annotated[str, typer.Argument(help="A library model or scenario, or the path of a model or scenario file.")],
-    sources: Annotated[bool, typer.Option(help="List where the numbers come from.")] = False,
-    water: Annotated[
-        bool, typer.Option(help="Put water on the dry bodies of a model first, and list what was guessed.")
-    ] = False,
+    sources: Annotated[bool, typer.Option(help="List the sources of the numbers.")] = False,
+    water: Annotated[bool, typer.Option(help="Estimate hydrodynamics for dry bodies first, and list the estimates.")] = False,
     code: CODE = False,
-    package: PACKAGE = None,
-    folder: FOLDER = None,
-    base: BASE = "auto",
-    placeholders: PLACEHOLDERS = False,
-    arg: ARGUMENT = None,
+    **options: Any,
 ) -> None:
-    """Show a model: its tree, masses, what the water adds, totals, warnings; of a scenario, at its start, and its commands."""
+    """Show a model: warnings, tree, masses, hydrodynamics, totals. For a scenario: the same at its start, and its commands."""
     from ._info import info as print_info
 
     expect(source, "info", "model", "scenario")
-    options = robot_options(package, folder, base, placeholders, arg)
     print_info(source, Console(), sources=sources, water=water, code=code, **options)
 
 
@@ -80,7 +75,7 @@ def run(
     ] = "",
     duration: Annotated[
         float | None,
-        typer.Option(help="How long to simulate, instead of the scenario's duration; with --resume, from there on [s]."),
+        typer.Option(help="Duration in place of the scenario's [s]; with --resume, counted from the resumed state."),
     ] = None,
     seed: Annotated[
         int | None,
@@ -96,7 +91,7 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots and write the report.")] = True,
     show: Annotated[
-        bool, typer.Option("--show", help="Write the replay as one file, too, and open it where there is a display.")
+        bool, typer.Option("--show", help="Also write the replay as one file; open it if there is a display.")
     ] = False,
     code: CODE = False,
     traceback: Annotated[
@@ -125,7 +120,7 @@ def run(
             code=code,
         )
     except KeyboardInterrupt as stop:
-        raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None  # the status that shells give: 130, or 143 on SIGTERM
+        raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None  # as shells do: 130 for SIGINT, 143 for SIGTERM
     except Exception as error:
         if traceback or not getattr(error, "__notes__", None):
             raise
@@ -162,21 +157,17 @@ def models() -> None:
 
 
 @app.command()
+@robot_command
 def check(
     files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")],
-    package: PACKAGE = None,
-    folder: FOLDER = None,
-    base: BASE = "auto",
-    placeholders: PLACEHOLDERS = False,
-    arg: ARGUMENT = None,
+    **options: Any,
 ) -> None:
-    """Check model, scenario and study files: all errors, and likely unit mistakes. Status 1 if a file has an error.
+    """Report all errors and likely unit mistakes in model, scenario and study files. Status 1 if a file has an error.
 
     Every error is listed with its line. Custom Python code is inspected but not executed.
     """
     from ._check import check_file
 
-    options = robot_options(package, folder, base, placeholders, arg)
     good = [check_file(file, Console(soft_wrap=True), **options) for file in files]
     if not all(good):
         raise typer.Exit(1)
@@ -210,6 +201,8 @@ def _print_error(message: str) -> None:
 
 def main() -> None:
     """Run the command line; expected errors end it with a message and status 1."""
+    usual = warnings.formatwarning
+    warnings.formatwarning = _warning_text
     try:
         app(standalone_mode=True)
     except (ModelError, OSError, ModuleNotFoundError, ValueError, KeyError) as error:
@@ -217,3 +210,10 @@ def main() -> None:
             raise
         _print_error(f"error: {words_of(error)}")
         raise SystemExit(1) from None
+    finally:
+        warnings.formatwarning = usual
+
+
+def _warning_text(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
+    """Return a warning without the line of our code that gives it, which helps no user of the command line."""
+    return f"warning: {message}\n"

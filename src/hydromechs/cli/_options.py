@@ -8,5 +8,5 @@ import typer
 
 __all__ = ["CODE"]
 
-CODE = Annotated[bool, typer.Option("--code", help="Run the Python code that the file names; rejected by default.")]
+CODE = Annotated[bool, typer.Option("--code", help="Allow the Python code that the file names to run.")]
 """Permission to run code that a file names: custom controllers, components and joints."""

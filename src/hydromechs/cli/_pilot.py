@@ -29,11 +29,11 @@ __all__ = ["catalog", "fly", "fly_again", "link_of", "vehicle_file"]
 
 
 def catalog(*more: str, code: bool = False) -> Catalog:
-    """The scenarios of the library, and those of files.
+    """Return the scenarios of the library and of files.
 
     Args:
         more: Paths of scenario files.
-        code: True to run the Python code that these files and their models name.
+        code: True to allow the Python code that these files and their models name.
     """
     from hydromechs.formats import drawing_attrs, dumps_scenario, loads_scenario, scenario_text
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
@@ -52,7 +52,7 @@ def catalog(*more: str, code: bool = False) -> Catalog:
 
 
 def _has_thrusters(file: Path) -> bool:
-    """True if a scenario of the library, or the vehicle in it, has thrusters. To read all of them would take seconds."""
+    """True if a library scenario, or its vehicle, has thrusters. Searches the text, since loading all of them takes seconds."""
     text = file.read_text(encoding="utf-8")
     vehicles = (file.parents[1] / "vehicles" / f"{name}.yaml" for name in re.findall(r"\bplant: (\w+)", text))
     texts = [text, *(path.read_text(encoding="utf-8") for path in vehicles)]
@@ -118,13 +118,13 @@ def fly(
     Args:
         source: Name of a library scenario or vehicle, or path of a file.
         console: Where to print.
-        share: Whether other machines may come.
-        out: Folder for the folders of the runs.
-        lost_after: Time without the pilot after which the vehicle holds its place [s].
+        share: True to accept connections from other machines.
+        out: Folder in which the folders of the runs are created.
+        lost_after: Time without the pilot after which the vehicle holds station [s].
         port: Port to listen on.
-        browser: Whether to open a browser where there is a display.
-        link: What is between the operator and the vehicle at first; nothing unless given.
-        code: True to run the Python code that the file names.
+        browser: True to open a browser if there is a display.
+        link: Initial communication link. Defaults to none.
+        code: True to allow the Python code that the file names.
     """
     from hydromechs.library import plant_names, scenario_file, scenario_names
     from hydromechs.values import is_path
@@ -136,7 +136,7 @@ def fly(
     name = Path(source).stem if is_path(source) else source
     with console.status("compiling (cached afterwards)"):
         station = Station(known, name, out, share=share, port=port, lost_after=lost_after, link=link)
-    console.print(Text(f"open {station.url} (Ctrl-C ends it)", "bold"), soft_wrap=True)
+    console.print(Text(f"open {station.url} (Ctrl-C to stop)", "bold"), soft_wrap=True)
     if share:
         there = station.url.replace("127.0.0.1", socket.gethostname())
         console.print(Text(f"from other machines: {there}; whoever has this address can steer", "yellow"), soft_wrap=True)
@@ -160,13 +160,13 @@ def fly(
 
 
 def fly_again(run: str, out: str, console: Console, *, code: bool = False) -> None:
-    """Simulate a piloted run once more and say whether it came out the same.
+    """Repeat a piloted run and report whether the result is the same.
 
     Args:
         run: Folder of the piloted run.
         out: Folder for the folder of the new run.
         console: Where to print.
-        code: True to run the Python code that the recorded scenario names.
+        code: True to allow the Python code that the recorded scenario names.
     """
     old = RunFolder(run)
     with RunFolder.numbered(Path(out) / f"{Path(run).name}-again") as folder, console.status("simulating"):

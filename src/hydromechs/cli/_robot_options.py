@@ -1,46 +1,62 @@
-"""Options of commands that read robot descriptions of other programs: where meshes and packages are, how the root moves."""
+"""Options of commands that read robot descriptions of other programs: meshes, packages, motion of the root."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-__all__ = ["ARGUMENT", "BASE", "FOLDER", "PACKAGE", "PLACEHOLDERS", "robot_options"]
-
-PACKAGE = Annotated[
-    list[str] | None,
-    typer.Option("--package", help="NAME=FOLDER of a package that package://NAME stands for; may be repeated."),
-]
-FOLDER = Annotated[
-    list[str] | None,
-    typer.Option("--folder", help="Folder outside that of a robot description that meshes may come from; may be repeated."),
-]
-BASE = Annotated[str, typer.Option("--base", help="How the root moves where the file does not say: auto, free or fixed.")]
-PLACEHOLDERS = Annotated[bool, typer.Option("--placeholders", help="Leave out shapes whose meshes are missing.")]
-ARGUMENT = Annotated[
-    list[str] | None, typer.Option("--arg", help="NAME=VALUE of an argument of a xacro file; may be repeated.")
-]
+__all__ = ["robot_command"]
 
 
-def robot_options(
-    package: list[str] | None, folder: list[str] | None, base: str, placeholders: bool, argument: list[str] | None
-) -> dict[str, Any]:
-    """Return the options of `import_file` that a user has given.
+def robot_command(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of robot descriptions to a command. It receives them as `**options`, in the form of `import_file`.
 
     Args:
-        package: NAME=FOLDER of packages.
-        folder: Folders that meshes may come from.
-        base: How the root moves.
-        placeholders: True to leave out shapes whose meshes are missing.
-        argument: NAME=VALUE of arguments of a xacro file.
+        command: Function of the command.
     """
+    added = inspect.signature(_robot_options, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True).parameters.values()
+
+    @functools.wraps(command)
+    def wrapper(**values: Any) -> None:
+        options = _robot_options(**{name: values.pop(name) for name in added})
+        command(**values, **options)
+
+    parameters = [p for p in own if p.kind is not p.VAR_KEYWORD]
+    wrapper.__signature__ = inspect.Signature([*parameters, *added.values()])  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _robot_options(
+    package: Annotated[
+        list[str] | None,
+        typer.Option("--package", help="NAME=FOLDER: folder of the package in package://NAME; may be repeated."),
+    ] = None,
+    folder: Annotated[
+        list[str] | None,
+        typer.Option("--folder", help="Additional folder from which meshes may be read; may be repeated."),
+    ] = None,
+    base: Annotated[
+        str, typer.Option("--base", help="Motion of the root if the file does not specify it: auto, free or fixed.")
+    ] = "auto",
+    placeholders: Annotated[
+        bool, typer.Option("--placeholders", help="Ignore collision shapes whose meshes are missing.")
+    ] = False,
+    arg: Annotated[
+        list[str] | None, typer.Option("--arg", help="NAME=VALUE: value of a xacro argument; may be repeated.")
+    ] = None,
+) -> dict[str, Any]:
+    """Return the options that the user has set, as keyword arguments of `import_file`."""
     options: dict[str, Any] = {
         "packages": dict(_pair(text, "--package", "FOLDER") for text in package or []),
         "folders": folder or [],
         "base": "" if base == "auto" else base,
         "placeholders": placeholders,
-        "arguments": dict(_pair(text, "--arg", "VALUE") for text in argument or []),
+        "arguments": dict(_pair(text, "--arg", "VALUE") for text in arg or []),
     }
     return {name: value for name, value in options.items() if value}
 

@@ -53,27 +53,27 @@ def run(
     force: bool = False,
     code: bool = False,
 ) -> bool:
-    """Run a scenario, write its folder and print what came out; whether it came to its end and all checks passed.
+    """Run a scenario, write its folder and print the result. Return True if it finished and all checks passed.
 
     Args:
         source: Name of a library scenario or path of a file.
         console: Where to print.
-        out: Folder; the first free one of runs/NAME, runs/NAME-2, ... unless given.
+        out: Folder. Defaults to the first unused one of runs/NAME, runs/NAME-2, ...
         duration: Duration instead of the scenario's [s].
         seed: Seed instead of the scenario's.
         engine: Engine instead of the scenario's, with the exact scheme; "hydromechs" for our own.
-        resume: A state.json to continue from, or the folder of a run.
-        real_time: Pace of a run in real time.
-        pictures: Whether to draw plots and write the report.
-        show: Whether to write the replay as one file and, on a machine with a display, open it.
+        resume: A state.json, or the folder of a run, to resume from.
+        real_time: Simulated time per real time. Defaults to as fast as possible.
+        pictures: True to draw plots and write the report.
+        show: True to write the replay as one file and open it if there is a display.
         force: Replace an earlier run in the folder.
-        code: True to run the Python code that the scenario and its models name.
+        code: True to allow the Python code that the scenario and its models name.
     """
     from hydromechs.formats import drawing_attrs, with_lines
     from hydromechs.library import load_scenario, scenario_file
 
     scenario = load_scenario(source, code=code)
-    if scenario.locked_code:  # before a folder is made
+    if scenario.locked_code:  # before the folder is created
         raise CodeNotAllowed(scenario.locked_code)
     saved = SavedState.read(resume) if resume else None
     planned = scenario.seed
@@ -120,7 +120,7 @@ def run(
             if pictures:
                 bar.show("drawing", simulated)
                 notes += draw(result, scenario)
-            warned = [w for w in result.warnings if w not in slips]  # those were printed before the run
+            warned = [w for w in result.warnings if w not in slips]  # these were printed before the run
             result = replace(result, warnings=(*warned, *dict.fromkeys(notes)))
         finally:  # Ctrl-C while it draws
             bar.close()
@@ -158,14 +158,14 @@ def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManage
 
 
 def draw(result: RunResult, scenario: Scenario) -> list[str]:
-    """Draw the plots of a run and write its report into its folder, as far as they can be drawn.
+    """Draw the plots of a run and write its report. A plot that cannot be drawn is skipped with a note.
 
     Args:
         result: Result of `run_scenario`.
         scenario: The scenario that was simulated.
 
     Returns:
-        Notes on what is missing or drawn otherwise; the report lists them, too.
+        Notes on what is missing or drawn differently; the report also lists them.
     """
     from hydromechs.viewer import plot_moments, plot_recording, write_report
 
@@ -186,7 +186,7 @@ def draw(result: RunResult, scenario: Scenario) -> list[str]:
 
 
 def _write_replay(result: RunResult) -> list[str]:
-    """Write the replay of a run as one file; notes on what is missing or drawn otherwise."""
+    """Write the replay of a run as one file; return notes on what is missing or drawn differently."""
     from hydromechs.viewer import MOST_HTML, replay_html
 
     def write() -> None:
@@ -199,7 +199,7 @@ def _write_replay(result: RunResult) -> list[str]:
 
 
 def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | None:
-    """Return the result of drawing something; None with a note where it fails, since a run must not fail with its pictures."""
+    """Return the result of `work`; None with a note if it fails, since a drawing error must not fail a run."""
     from hydromechs.viewer import DrawingWarning
 
     out = None
@@ -207,10 +207,8 @@ def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | 
         warnings.simplefilter("always", DrawingWarning)
         try:
             out = work()
-        except Exception as error:  # meshes, fonts, disks, matplotlib: anything
-            notes.append(
-                f"{what}: cannot be drawn ({type(error).__name__}: {error}); the recording and the checks are complete"
-            )
+        except Exception as error:  # meshes, fonts, disks and matplotlib can raise anything
+            notes.append(f"{what} cannot be drawn ({type(error).__name__}: {error}); the recording and the checks are complete")
     for warning in caught:
         if not issubclass(warning.category, DrawingWarning):
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
@@ -312,7 +310,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         table.add_row("missed deadlines", str(summary.late_steps))
     if summary.diverged is None and summary.residual is not None and summary.residual_relative is not None:
         relative = f"{summary.residual_relative:.2g} of the energy exchanged"
-        part = "" if summary.residual_before is None else f" in this part, after {summary.residual_before:.3g} J before it"
+        part = "" if summary.residual_before is None else f" since the resume, {summary.residual_before:.3g} J before it"
         table.add_row("energy residual", f"{summary.residual:.3g} J{part}, {relative}")
     for check in summary.checks:
         mark = Text("passed", "green") if check.passed else Text("FAILED", "bold red")
@@ -335,13 +333,17 @@ def print_scenarios(console: Console) -> None:
     Args:
         console: Where to print.
     """
-    from hydromechs.library import load_scenario, scenario_names
+    import yaml
+
+    from hydromechs.library import scenario_names, scenario_path
 
     table = Table(box=None)
     for column in ("scenario", "time", "what happens"):
         table.add_column(column, overflow="fold")
     for name in scenario_names():
-        scenario = load_scenario(name)
-        table.add_row(name, f"{scenario.duration:g} s", Text(scenario.title))
+        # only what is shown: building all scenarios takes seconds
+        with open(scenario_path(name), encoding="utf-8") as file:
+            data = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        table.add_row(name, f"{data['duration']:g} s", Text(data["title"]))
     console.print(table)
     console.print("run one with: hydromechs run NAME")

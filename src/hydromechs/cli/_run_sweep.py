@@ -24,17 +24,17 @@ REASONS = 5
 def sweep(
     source: str, console: Console, *, out: str, engine: str, workers: int | None, address: str, force: bool, code: bool
 ) -> bool:
-    """Run a study and print what became of it; whether no run failed.
+    """Run a study and print its results. Return True if no run failed.
 
     Args:
         source: A study of the library, or the path of a study file.
         console: Where to print.
         out: Folder of the sweep; sweeps/NAME if empty.
         engine: One of `ENGINES`.
-        workers: How many workers; one for each core if None.
+        workers: Number of workers; one per core if None.
         address: Address of a Dask scheduler.
         force: Replace an earlier sweep of another study in the folder.
-        code: True to run the Python code that the scenario and its models name.
+        code: True to allow the Python code that the scenario and its models name.
     """
     chosen = _engine(engine, workers, address)
     study = load_study(source, code=code)

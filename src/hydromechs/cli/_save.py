@@ -16,7 +16,7 @@ from ._kinds import expect
 __all__ = ["parse_entries", "save"]
 
 FORMATS = ("csv", "nc", "parquet", "mat", "zarr")
-"""File formats; each is also the suffix of its files."""
+"""File formats; each is also a file suffix."""
 
 
 def save(
@@ -29,9 +29,9 @@ def save(
             "Defaults to the suffix of --out.",
         ),
     ] = "",
-    out: Annotated[str, typer.Option(help="File to write. Defaults to NAME.FORMAT in this folder, NAME being the run's.")] = "",
+    out: Annotated[str, typer.Option(help="File to write. Defaults to RUN.FORMAT in the current folder.")] = "",
     variable: Annotated[
-        list[str] | None, typer.Option(help="Variable to save, such as position; may be repeated. Defaults to all.")
+        list[str] | None, typer.Option(help="Variable to save, such as position or tilt_deg; may be repeated. Defaults to all.")
     ] = None,
     select: Annotated[
         list[str] | None, typer.Option(help="Entries to save, such as body=vehicle or xyz=x,z; may be repeated.")
@@ -72,15 +72,15 @@ def parse_entries(texts: list[str]) -> dict[str, list[str]]:
     for text in texts:
         dim, equals, names = text.partition("=")
         if not equals:
-            raise ValueError(f"--select {text!r}: write it as body=vehicle or xyz=x,z")
+            raise ValueError(f"--select {text!r}: use the form body=vehicle or xyz=x,z")
         entries[dim] = names.split(",")
     return entries
 
 
 def _target(run: str, kind: str, out: str) -> Path:
-    """The file to write, from --format and --out."""
+    """Return the file to write, from --format and --out."""
     if not kind and not out:
-        raise ValueError(f"no format: add --format with one of {', '.join(FORMATS)}, or --out FILE with such a suffix")
+        raise ValueError(f"no format: add --format with one of {', '.join(FORMATS)}, or --out FILE with one of these suffixes")
     suffix = Path(out).suffix.lstrip(".")
     kind = kind or suffix
     if kind not in FORMATS:

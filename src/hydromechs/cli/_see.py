@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from ._kinds import expect
 from ._options import CODE
-from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
+from ._robot_options import robot_command
 
 __all__ = ["compare", "picture", "pilot", "plot", "replay", "view"]
 
@@ -21,21 +21,17 @@ RECORDED = Annotated[str, typer.Option("--model", help="The model, for a recordi
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
 
+@robot_command
 def view(
     model: SOURCE,
     port: PORT = 8080,
     browser: BROWSER = True,
-    package: PACKAGE = None,
-    folder: FOLDER = None,
-    base: BASE = "auto",
-    placeholders: PLACEHOLDERS = False,
-    arg: ARGUMENT = None,
     code: CODE = False,
+    **options: Any,
 ) -> None:
     """Show a model in a browser: its tree, joints to move, masses, buoyancy, drag and contact as layers."""
     from ._show import view as show
 
-    options = robot_options(package, folder, base, placeholders, arg)
     expect(model, "view", "model")
     show(model, Console(), port=port, browser=browser, code=code, **options)
 
@@ -133,6 +129,7 @@ def pilot(
         )
 
 
+@robot_command
 def picture(
     source: Annotated[str, typer.Argument(help="A library model, a model file, the folder of a run or a recording.")],
     out: Annotated[str, typer.Option(help="The PNG file.")] = "picture.png",
@@ -147,16 +144,11 @@ def picture(
         bool, typer.Option("--chromium", help="Draw it as the page shows it, with a Chromium that opens no window.")
     ] = False,
     code: CODE = False,
-    package: PACKAGE = None,
-    folder: FOLDER = None,
-    base: BASE = "auto",
-    placeholders: PLACEHOLDERS = False,
-    arg: ARGUMENT = None,
+    **options: Any,
 ) -> None:
     """Draw a model or a run into a PNG file, without a display."""
     from ._show import picture as draw
 
-    options = robot_options(package, folder, base, placeholders, arg)
     expect(source, "picture", "model", "run")
     options |= {"code": code}
     draw(source, out, Console(), model=model, at=at or [], azimuth=azimuth, layers=layers, browser=chromium, **options)

@@ -30,7 +30,7 @@ __all__ = ["has_display", "own_command", "picture", "replay", "replay_file", "ru
 FRAME = 1.0 / 30.0
 """Time between two pictures of a replay [s]."""
 PLAIN = 0.2
-"""Edge of the box that stands for a body whose model cannot be read [m]."""
+"""Edge length of the box drawn for a body whose model cannot be read [m]."""
 
 
 def has_display() -> bool:
@@ -52,7 +52,7 @@ def view(model: str, console: Console, *, port: int, browser: bool, code: bool =
         console: Where to print.
         port: Port to listen on.
         browser: Whether to open a browser where there is a display.
-        code: True to run the Python code that the file names.
+        code: True to allow the Python code that the file names.
         options: Options of `import_file` for a robot description.
     """
     from hydromechs.library import load
@@ -67,7 +67,7 @@ def replay(run: str, console: Console, *, model: str, port: int, browser: bool) 
     Args:
         run: Folder of a run, or a recording.
         console: Where to print.
-        model: The model, where the recording does not say.
+        model: The model, if the recording does not name one.
         port: Port to listen on.
         browser: Whether to open a browser where there is a display.
     """
@@ -90,7 +90,7 @@ def replay_file(run: str, html: str, console: Console, *, model: str) -> None:
         run: Folder of a run, or a recording.
         html: The file.
         console: Where to print.
-        model: The model, where the recording does not say.
+        model: The model, if the recording does not name one.
     """
     from hydromechs.viewer import MOST_HTML, replay_html
 
@@ -122,7 +122,7 @@ def video(
         run: Folder of a run, or a recording.
         out: The file, .gif or .mp4.
         console: Where to print.
-        model: The model, where the recording does not say.
+        model: The model, if the recording does not name one.
         speed: Simulated over shown time.
         rate: Frames per second [1/s].
         size: Width and height in pixels, as 640x360.
@@ -186,7 +186,7 @@ def _layers(scene: Scene, text: str) -> list[str]:
 
 def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
     """Keep a page going until Ctrl-C."""
-    console.print(Text(f"open {page.url} (Ctrl-C ends it)", "bold"), soft_wrap=True)
+    console.print(Text(f"open {page.url} (Ctrl-C to stop)", "bold"), soft_wrap=True)
     if port and page.gate.port != port:
         console.print(Text(f"port {port} is in use, so this is another one", "yellow"))
     if browser and has_display():
@@ -219,12 +219,12 @@ def picture(
         source: Name of a library model, path of a model file, folder of a run, or a recording.
         out: The file.
         console: Where to print.
-        model: The model of a recording that does not say.
+        model: Model of a recording that does not name one.
         at: Times of a run to show, all in one picture [s]; its end if empty.
-        azimuth: Direction that it is seen from [deg].
-        layers: Names of layers with commas; the usual ones if empty.
-        browser: Whether a browser without a window draws it.
-        code: True to run the Python code that a model file names; a recording never runs any.
+        azimuth: Viewing direction [deg].
+        layers: Comma-separated names of layers; the default ones if empty.
+        browser: True to draw with a headless browser.
+        code: True to allow the Python code that a model file names; a recording never runs any.
         options: Options of `import_file` for a robot description.
     """
     from hydromechs.viewer import browser_picture, model_scene, write_picture
@@ -261,16 +261,16 @@ def picture(
 def run_scene(
     run: str | os.PathLike[str], model: str = "", *, rate: float = 25.0, most: int = 3000
 ) -> tuple[Scene, xarray.Dataset]:
-    """The scene of a recording and the recording; runs no code that it or its models name.
+    """Return the scene of a recording and the recording. Code that they name does not run.
 
-    It is drawn from what the recording stores. An older recording without it is drawn from the scenario that it names, and,
-    where that cannot be read, with plain boxes.
+    The scene is built from data in the recording. Older recordings lack this data: their scene is built from the scenario that
+    they name or, if that cannot be read, from plain boxes.
 
     Args:
         run: Folder of a run, or a recording.
-        model: The model, where the recording does not say.
+        model: The model, if the recording does not name one.
         rate: Samples per second to show [1/s].
-        most: Most samples to show.
+        most: Maximum number of samples to show.
     """
     from hydromechs.formats import drawn_scenario, load_file
     from hydromechs.library import load
@@ -281,24 +281,24 @@ def run_scene(
     ds = load_recording(run)
     missing = [name for name in ("body", "position", "orientation") if name not in ds]
     if missing:
-        raise ValueError(f"{run} has no {missing[0]!r}; give the recording of a simulation")
+        raise ValueError(f"{run} has no variable {missing[0]!r}; use the recording of a simulation")
     if model:
         mechanism = load_file(model) if is_path(model) else load(model)
         return recording_scene(mechanism, ds, rate=rate, most=most), ds
     try:
         scenario = drawn_scenario(ds.attrs, str(run)) or _named_scenario(ds, run)
         if list(scenario.known_model.body_names) != [str(name) for name in ds["body"].values]:
-            raise ModelError(str(run), ["the models have other bodies than the recording"])
+            raise ModelError(str(run), ["the bodies of the models differ from those of the recording"])
         return scenario_scene(scenario, ds, rate=rate, most=most), ds
     except (ModelError, ScenarioError, OSError) as error:
         reason = " ".join(words_of(error).split())
-        remedy = "give the model with --model"
+        remedy = "name the model with --model"
         Console(stderr=True).print(Text(f"{run}: bodies are drawn as boxes; {remedy} ({reason})", "yellow"), soft_wrap=True)
         return recording_scene(_plain_model(ds), ds, rate=rate, most=most), ds
 
 
 def _named_scenario(ds: xarray.Dataset, run: str | os.PathLike[str]) -> Scenario:
-    """The scenario whose text a recording holds, with the models that it names; their code stays locked."""
+    """Return the scenario whose text a recording stores, with its models; their code stays locked."""
     from hydromechs.formats import loads_scenario
     from hydromechs.library import load, load_vehicle
 
@@ -310,7 +310,7 @@ def _named_scenario(ds: xarray.Dataset, run: str | os.PathLike[str]) -> Scenario
 
 
 def _plain_model(ds: xarray.Dataset) -> Model:
-    """A model with the bodies of a recording, each a box."""
+    """Return a model with the bodies of a recording, each a box."""
     from hydromechs.model import Body, Inertia, Model, World, joints, visual
 
     inertia = Inertia(mass=1.0, tensor=(0.01, 0.01, 0.01, 0.0, 0.0, 0.0))
@@ -328,12 +328,12 @@ def scenario_scene(scenario: Scenario, ds: xarray.Dataset, *, rate: float = 25.0
         scenario: What was simulated.
         ds: The recording.
         rate: Samples per second to show [1/s].
-        most: Most samples to show.
+        most: Maximum number of samples to show.
     """
     from hydromechs.viewer import recording_scene
 
     return recording_scene(
-        scenario.known_model,  # poses are recorded: joints need no code
+        scenario.known_model,  # poses are recorded, so joint code is not needed
         ds,
         terrain=scenario.terrain,
         environment=scenario.environment,

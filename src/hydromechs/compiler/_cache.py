@@ -1,7 +1,7 @@
-"""Object code on disk: renamed into place, checked when read, rebuilt when anything is wrong with it.
+"""Object code on disk: written atomically, verified when read, rebuilt if invalid.
 
-An entry is machine code that this process will run. So the folder and every entry must belong to this user and be writable
-by nobody else; the checksum covers key and code, so that a damaged or renamed entry is not run.
+An entry is machine code that this process will run. The folder and every entry must therefore belong to this user and be
+writable by nobody else. A checksum of key and code prevents damaged or renamed entries from running.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["cache_folder", "cached", "fingerprint", "source_hash"]
 
 MAGIC = b"hydromechs object code 2\n"
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
-"""Permissions of group and others to write."""
+"""Write permissions of group and others."""
 
 
 def cache_folder() -> Path:
@@ -84,7 +84,7 @@ def cached(key: str, build: Callable[[], bytes]) -> bytes:
 
 
 def _private_folder() -> Path | None:
-    """The folder of the cache, or one in the temporary folder if others can write there; None where neither can be used."""
+    """Return the cache folder, or one in the temporary folder if others can write to it; None if neither is safe."""
     try:
         chosen = cache_folder()
     except RuntimeError:  # no home
@@ -95,17 +95,17 @@ def _private_folder() -> Path | None:
     other = Path(tempfile.gettempdir()) / f"hydromechs-{_user()}"
     usable = _prepare(other) is None
     _warn(
-        f"the cache of machine code {chosen} {reason}, who could put code there that you run; it is not used; "
-        f"{f'{other} is used instead' if usable else 'nothing is cached'}. Set HYDROMECHS_CACHE to a folder that is yours "
+        f"the cache of machine code {chosen} {reason}; another user could place code there, so it is ignored and "
+        f"{f'{other} is used instead' if usable else 'nothing is cached'}. Set HYDROMECHS_CACHE to a folder that you own "
         "and that only you can write (chmod go-w)"
     )
     return other if usable else None
 
 
 def _prepare(folder: Path) -> str | None:
-    """Make the folder if it is missing; the reason why it must not be used, None if there is none.
+    """Create the folder if it is missing. Return the reason not to trust it; None if there is none.
 
-    A folder that cannot be made or written is no reason: entries are then neither found nor kept.
+    A folder that cannot be created or written is no such reason: entries are then neither found nor stored.
     """
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -117,7 +117,7 @@ def _prepare(folder: Path) -> str | None:
 
 
 def _distrusted(status: os.stat_result) -> str | None:
-    """Reason not to run code from a file or folder; None if there is none, and where the system has no such owners."""
+    """Return the reason not to run code from a file or folder; None if there is none or the system has no file owners."""
     if not hasattr(os, "geteuid"):
         return None
     if status.st_uid != os.geteuid():
@@ -130,9 +130,9 @@ def _user() -> str:
 
 
 @cache
-def _warn(words: str) -> None:
+def _warn(message: str) -> None:
     """Warn once."""
-    warnings.warn(words, RuntimeWarning, stacklevel=2)
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def _digest(key: str, code: bytes) -> bytes:
@@ -141,7 +141,7 @@ def _digest(key: str, code: bytes) -> bytes:
 
 
 def _read(file: Path, key: str) -> bytes | None:
-    """The code in a file, or None if it is missing, damaged, of another key, or someone else could have written it."""
+    """Return the code in a file; None if it is missing, damaged, of another key, or writable by someone else."""
     try:
         with files.open_file(file, 2**40) as handle:
             if _distrusted(os.fstat(handle.fileno())) is not None:

@@ -154,7 +154,7 @@ class MachineCode(abc.ABC):
             return self._code[lanes]
 
     def _made(self, lanes: int) -> bytes:
-        """New object code for a number of lanes."""
+        """Return new object code for a number of lanes."""
         with Progress(self.recipe.name) as progress:
             text = self._text(lanes)
             progress.phase = f"machine code of {text.count(chr(10)):,} lines"
@@ -260,7 +260,7 @@ class Compiled(MachineCode):
                 x = np.require(x, requirements=("C", "A"))
             at = _address(x)
             if given:
-                # a result may overwrite an argument, but not one that overlaps it in part: other worlds would read it
+                # a result may overwrite an argument, but not one that it overlaps partially: other worlds would read it
                 for y, there in zip(outs, places, strict=True):
                     overlaps = at < there + y.nbytes and there < at + x.nbytes
                     if overlaps and (same or at != there or x.size != y.size):
@@ -277,11 +277,11 @@ class Compiled(MachineCode):
 
 
 FLOAT64 = np.dtype(np.float64)
-"""The one object that native arrays of float64 have as their type."""
+"""Dtype object that all native float64 arrays share."""
 
 
 def _address(array: Array) -> int:
-    """Where the numbers of an array begin."""
+    """Address of the first element of an array."""
     return array.__array_interface__["data"][0]
 
 

@@ -23,11 +23,11 @@ LARGE = 20_000
 """Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
 
 HUGE = 100_000
-"""Lines of IR above which code is made without optimising. LLVM's scheduler and register allocator need minutes and gigabytes
-there. The longest explicit step of the library, `tethered_rov`, has 73,000 lines and is worth its 15 s."""
+"""Lines of IR above which code is not optimised: LLVM's scheduler and register allocator would need minutes and gigabytes.
+The longest explicit step of the library, `tethered_rov`, has 73,000 lines; optimising it pays for its 15 s."""
 
 LARGEST = 3_000_000
-"""Lines of IR above which programs are rejected, unless `HYDROMECHS_LONGEST_PROGRAM` gives another number."""
+"""Lines of IR above which programs are rejected; `HYDROMECHS_LONGEST_PROGRAM` overrides it."""
 
 LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
 """Functions of the C library, and how many numbers they take."""
@@ -78,9 +78,9 @@ def object_code(text: str, seldom: bool = False) -> bytes:
     lines = text.count("\n")
     if lines > longest_program(LARGEST):
         raise UnsupportedFeature(
-            f"a program of {lines / 1e6:.1f} million operations is too long to compile; with linearly_implicit it has the "
-            "derivatives of all contacts and internal states: use rk4 with a shorter step, or fewer points of contact; "
-            "HYDROMECHS_LONGEST_PROGRAM sets the limit"
+            f"a program of {lines / 1e6:.1f} million operations is too long to compile; linearly_implicit includes the "
+            "derivatives of all contacts and internal states: use rk4 with a shorter step, use fewer contact points, "
+            "or raise HYDROMECHS_LONGEST_PROGRAM"
         )
     seldom = seldom or lines > HUGE
     if target()[1].startswith("x86_64") and "linux" in target()[1] and not FAR.search(text):

@@ -1,4 +1,4 @@
-"""Long compilations: the length at which a program is rejected, and reports while one is compiled."""
+"""Long compilations: limit on the length of programs, and progress reports."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from types import TracebackType
 __all__ = ["Progress", "longest_program"]
 
 LONGEST = "HYDROMECHS_LONGEST_PROGRAM"
-"""Environment variable: number of lines of LLVM IR up to which programs are compiled."""
+"""Environment variable: maximum number of lines of LLVM IR of a program."""
 EVERY = 15.0
-"""Time between two reports [s]."""
+"""Interval between reports [s]."""
 
 LOG = logging.getLogger("hydromechs.compiler")
 
 
 def longest_program(usual: int) -> int:
-    """Number of lines of LLVM IR up to which programs are compiled.
+    """Return the maximum number of lines of LLVM IR of a program.
 
     Args:
-        usual: The limit unless the environment variable `HYDROMECHS_LONGEST_PROGRAM` gives another.
+        usual: Limit if the environment variable `HYDROMECHS_LONGEST_PROGRAM` is not set.
     """
     text = os.environ.get(LONGEST, "")
     if not text:
@@ -32,12 +32,12 @@ def longest_program(usual: int) -> int:
     except ValueError:
         given = 0
     if given < 1:
-        raise ValueError(f"{LONGEST} is {text!r}, must be a number of lines above 0, as 500000; correct it or unset it")
+        raise ValueError(f"{LONGEST} is {text!r}, must be a positive number of lines, for example 500000; correct or unset it")
     return given
 
 
 class Progress:
-    """Reports a compilation that takes long, to the log `hydromechs.compiler`, which Python prints to stderr by default.
+    """Reports a long compilation to the log `hydromechs.compiler`, which Python prints to stderr by default.
 
     Args:
         name: Name of the program.

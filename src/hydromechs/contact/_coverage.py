@@ -1,4 +1,4 @@
-"""Contacts that probes cannot represent: which pairs of shapes they are, and which motion is wrong there."""
+"""Contacts that probes cannot represent: the pairs of shapes, and the motion that is wrong."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ._probes import probes
 __all__ = ["unrepresented_contacts"]
 
 LISTED = 6
-"""Pairs that one message names before it counts the rest."""
+"""Maximum number of pairs that one message names; the rest is counted."""
 CREST = 0.1
-"""Height of a crest between two probes, as a share of the shape's smallest dimension, above which it is reported."""
-ENGINE = "run the plant in MuJoCo, which touches with whole shapes"
+"""Height of a crest between two probes above which it is reported, as a fraction of the shape's smallest dimension."""
+ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
 
 Solid = ground.Terrain | shapes.Shape
 
 
 def unrepresented_contacts(model: Model, pairs: Iterable[Pair]) -> list[str]:
-    """Warnings about contacts whose geometry the probes cannot represent; pairs with the same defect share a message.
+    """Return warnings about contacts whose geometry the probes cannot represent; pairs with the same defect share a message.
 
     A contact is represented if the probes of one side cover its whole surface, since distances to solids are exact. Spheres
-    cover theirs, capsules do where the spheres along their axis overlap, and boxes do against a plane. Terrain has no probes.
+    cover theirs; capsules do if the spheres along their axis overlap; boxes do against a plane. Terrain has no probes.
 
     Args:
         model: The mechanism.
@@ -45,7 +45,7 @@ def unrepresented_contacts(model: Model, pairs: Iterable[Pair]) -> list[str]:
 
 
 def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
-    """Names of two shapes that may meet, and what their probes cannot represent."""
+    """Yield the names of two shapes that may touch, and what their probes cannot represent."""
     names = model.body_names
     met = {(pair.body, pair.other, id(pair.solid)): pair.solid for pair in pairs if pair.frame is None}
     for (body, other, _), solid in met.items():
@@ -58,7 +58,7 @@ def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
                 yield f"{name} with {_kind(solid)} {solid.name!r}", "; ".join(defect)
             elif other is not None:
                 opposite = _defect(solid, shape)
-                if opposite is not None:  # both ways are found, and give the same words
+                if opposite is not None:  # both directions are found; sorting gives them the same text
                     where = sorted([name, f"{_kind(solid)} {names[other]!r}"])
                     parts = zip(*sorted([defect, opposite]), strict=True)
                     motions, remedies = (dict.fromkeys(part) for part in parts)
@@ -76,11 +76,11 @@ def _kind(thing: Solid) -> str:
 
 @singledispatch
 def _defect(shape: Solid, solid: Solid) -> tuple[str, str] | None:
-    """Motion that the probes of a shape cannot represent against a solid, and its remedy; None if they cover the shape.
+    """Return the motion that the probes of a shape cannot represent against a solid, and the fix; None if they cover the shape.
 
     Args:
         shape: Shape that has the probes.
-        solid: Shape or terrain that they touch.
+        solid: Shape or terrain that the probes touch.
     """
     return None
 
@@ -97,7 +97,7 @@ def _(shape: shapes.Box, solid: Solid) -> tuple[str, str] | None:
     else:
         passing = "edges that cross, and faces that meet between the corners, pass through each other"
     return f"a box touches with its 8 corners only, so {passing}", (
-        "give the body spheres or capsules instead, and set the box's contact to false"
+        "use spheres or capsules instead, and set the box's contact to false"
     )
 
 
@@ -121,11 +121,11 @@ def _(shape: shapes.Capsule, solid: Solid) -> tuple[str, str] | None:
     motion = (
         f"a capsule longer than its diameter touches with spheres along its axis, so {between[0]} pass between its {between[1]}"
     )
-    return motion, "divide the capsule into ones no longer than their diameter"
+    return motion, "split the capsule into capsules no longer than their diameter"
 
 
 def _between(shape: shapes.Cylinder, solid: Solid) -> tuple[str, str] | None:
-    """Objects that pass between the spheres along an axis, and the spheres' distance; None if nothing passes."""
+    """Return the features that pass between the spheres along an axis, and the spheres' spacing; None if nothing passes."""
     places = [p.position for p in probes(shape, solid) if isinstance(p, Point)]  # a segment is exact
     if isinstance(solid, ground.Plane) or len(places) < 2:
         return None
@@ -141,7 +141,7 @@ def _between(shape: shapes.Cylinder, solid: Solid) -> tuple[str, str] | None:
 
 
 def _crest(field: ground.HeightField, span: float) -> float:
-    """Largest height of the surface above the chord between two points this far apart along x or y [m].
+    """Maximum height of the surface above the chord between two points `span` apart along x or y [m].
 
     The chord's ends lie on grid lines; within a cell the surface is taken as a parabola.
     """

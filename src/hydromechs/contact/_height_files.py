@@ -11,6 +11,7 @@ import numpy as np
 
 from hydromechs import files
 from hydromechs.errors import FieldError
+from hydromechs.model.meshes import read_mesh
 from hydromechs.values import positive
 
 __all__ = ["MOST", "Ends", "HeightGrid", "grid_on_lines", "read_grid", "read_heights"]
@@ -141,7 +142,7 @@ def _image(path: Path) -> np.ndarray:
     except ModuleNotFoundError:
         raise ValueError(f"{path.name!r}: images need Pillow: pip install pillow") from None
 
-    with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # others start programs (EPS)
+    with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # other formats start programs (EPS)
         _small(path, image.width * image.height)
         grey = np.asarray(image if image.mode in ("I;16", "I", "F") else image.convert("L"), dtype=float)
         top = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}.get(image.mode, 255.0)
@@ -183,9 +184,7 @@ def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightG
         import trimesh
     except ModuleNotFoundError:
         raise ValueError(f"{path.name!r}: meshes need trimesh: pip install trimesh") from None
-    mesh: Any = trimesh.load(path, force="mesh")
-    if not len(mesh.triangles):
-        raise ValueError(f"{path.name!r} has no triangles")
+    mesh: Any = trimesh.util.concatenate(read_mesh(path))
     bounds = ends or tuple(zip(*mesh.bounds[:, :2], strict=True))
     x, y = (np.linspace(a, b, max(2, round((b - a) / spacing) + 1)) for a, b in bounds)
     _small(path, len(x) * len(y))
@@ -259,4 +258,4 @@ def _number(path: Path, line: int, column: int, cell: str) -> float:
     try:
         return float(cell)
     except ValueError:
-        raise ValueError(f"{path.name!r}: line {line}: entry {column} is not a number; leave headings out") from None
+        raise ValueError(f"{path.name!r}: line {line}: entry {column} is not a number; remove headings") from None

@@ -9,7 +9,7 @@ import numpy as np
 from hydromechs.equations import inverse_dynamics
 from hydromechs.hydro import Environment, profile_factor
 from hydromechs.model import Model
-from hydromechs.spatial import matrix_from_rpy, quaternion_exp, quaternion_from_matrix, quaternion_product
+from hydromechs.spatial import matrix_from_rpy, quaternion_exp, quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._reference import Waypoints
 from ._vehicle import WAYS, Vehicle
@@ -32,17 +32,18 @@ def current_notes(
     inertia: np.ndarray,
     gains: tuple[float, float, float],
 ) -> list[str]:
-    """Warn where the current turns a vehicle over against its pose controller, which cancels the righting moment.
+    """Warn if the moment of the current exceeds the attitude stiffness of a pose controller, which cancels the righting moment.
 
-    Of a turn θ̈ = λ θ − ω_0² θ − 2 ζ ω_0 θ̇ − (ω_0³/k) ∫θ dt, with the current's λ, stable where λ < ω_0² (1 − 1/(2 ζ k)). The
-    controller feeds the moment of its own path speed forward, so λ is that of the water relative to the vehicle less that.
+    A rotation obeys θ̈ = λ θ − ω_0² θ − 2 ζ ω_0 θ̇ − (ω_0³/k) ∫θ dt, where λ is due to the current. It is stable if
+    λ < ω_0² (1 − 1/(2 ζ k)). The controller compensates the moment of its own path speed, so λ is that of the velocity relative
+    to the water minus that of the path speed.
 
     Args:
         vehicle: The vehicle.
         model: The mechanism; its other joints count as held in the initial configuration.
-        environment: The water; its mean current counts.
-        path: Position and roll, pitch, heading [m, rad]; waypoints and the fastest instant of each leg count.
-        inertia: M of the controller, shape (6, 6).
+        environment: The water; only its mean current is used.
+        path: Position and roll, pitch, heading [m, rad]; waypoints and the fastest instant of each leg are checked.
+        inertia: Inertia M of the controller, shape (6, 6).
         gains: ω_0², 2 ζ ω_0 and ω_0³/k of the attitude.
     """
     turns = [k - 3 for k in vehicle.axes if k >= 3]
@@ -80,9 +81,9 @@ def current_notes(
     enough = math.ceil(10.0 * math.sqrt(2.0 * worst / left)) / 10.0
     there = f" on a path at {along:.2g} m/s" if along > SLOW else ""
     return [
-        f"the current of {speed:.2g} m/s turns {vehicle.name!r} away in {WAYS[3 + axis]} by {J * worst:.2g} N·m/rad{there}, "
-        f"too much for a stiffness of {J * stiffness:.2g} N·m/rad (the law cancels the righting moment): it may turn over; "
-        f"give attitude_frequency: {enough:g} or more, now {math.sqrt(stiffness):.3g} rad/s"
+        f"the current of {speed:.2g} m/s destabilises {vehicle.name!r} in {WAYS[3 + axis]} by {J * worst:.2g} N·m/rad{there}, "
+        f"too much for the control stiffness of {J * stiffness:.2g} N·m/rad (righting moment is cancelled): it may capsize; "
+        f"increase attitude_frequency from {math.sqrt(stiffness):.3g} to {enough:g} rad/s or more"
     ]
 
 
@@ -98,14 +99,17 @@ def turning_rates(model: Model, body: int, inertia: np.ndarray, turn: np.ndarray
         turn: Its attitude, a quaternion, shape (4,).
         flow: Velocity of the water in world axes [m/s], shape (3,).
     """
-    at, place = model.v_slices[body], model.q_slices[body].start
-    rest, q = np.zeros(model.nv), np.array(model.initial().q, dtype=float)
+    at, q, rest = model.v_slices[body], model.initial().q, np.zeros(model.nv)
+    initial = quaternion_matrix(q[model.q_slices[body]][3:])
 
     def needed(angle: np.ndarray) -> np.ndarray:
-        """Wrench that holds it there against the current alone, shape (6,)."""
-        q[place + 3 : place + 7] = quaternion_product(turn, quaternion_exp(angle))
-        wet, still = (inverse_dynamics(model, q, rest, rest, fluid_velocity=v) for v in (flow, np.zeros(3)))
-        return np.array(wet - still, dtype=float)[at]
+        """Wrench that holds it there, shape (6,).
+
+        The water is turned the other way instead of the vehicle: then the weight is the same in all differences.
+        """
+        turned = quaternion_matrix(quaternion_product(turn, quaternion_exp(angle)))
+        around = initial @ turned.T @ flow
+        return np.array(inverse_dynamics(model, q, rest, rest, fluid_velocity=around), dtype=float)[at]
 
     columns = [(needed(TURN * e) - needed(-TURN * e)) / (2.0 * TURN) for e in np.eye(3)]
     return -np.linalg.solve(inertia, np.array(columns).T)[3:]

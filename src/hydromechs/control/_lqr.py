@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike
 
 __all__ = ["LoopMargins", "LqrDesign", "loop_margins", "servo_lqr"]
@@ -139,6 +138,8 @@ def servo_lqr(
     Raises:
         ValueError: A mode that does not die away cannot be controlled by the inputs, or does not show in the cost.
     """
+    from scipy.linalg import solve_continuous_are  # slow to import, and seldom needed
+
     A_, B_, n = _augmented(A, B, C)
     names = [*states, *(f"integral of {name}" for name in outputs)]
     weights = 1.0 / np.concatenate([np.asarray(state_limits, dtype=float), np.asarray(integral_limits, dtype=float)])
@@ -151,7 +152,7 @@ def servo_lqr(
         rate = f"{pole.real:.3g}" + (f" ± {abs(pole.imag):.3g}i" if abs(pole.imag) > 1e-9 else "")
         raise ValueError(f"the mode at {rate} 1/s {words} {parts}; leave it out of what is controlled, or add an actuator")
     R = np.diag(1.0 / np.asarray(input_limits, dtype=float) ** 2)
-    P = scipy.linalg.solve_continuous_are(A_, B_, np.diag(weights**2), R)
+    P = solve_continuous_are(A_, B_, np.diag(weights**2), R)
     K = np.linalg.solve(R, B_.T @ P)
     return LqrDesign(A=A, B=B, C=C, K_x=K[:, :n], K_i=-K[:, n:], inputs=tuple(inputs))
 

@@ -69,12 +69,12 @@ def pose_law(
 ) -> tuple[Array, Array]:
     """Wrench of the pose controller in body axes, shape (6,), and the error that its integral sums, shape (6,).
 
-    The integral of the position is kept in world axes, where a current is steady also while the vehicle turns.
+    The position integral is kept in world axes, in which a steady current stays constant while the vehicle turns.
 
         τ = M (v̇_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + C(q, v_ref) v_ref + D(q, v_ref) + g(q)
 
-    C v_ref holds the Munk moment of the path speed. It grows with the angle to the path, so that a law without it has less
-    attitude stiffness the faster the path is, and none beyond some speed.
+    C v_ref contains the Munk moment of the path speed, which grows with the angle to the path. Without this term, attitude
+    stiffness would decrease with path speed and vanish at high speed.
 
     Args:
         model: The mechanism.
@@ -104,28 +104,28 @@ def _pid(gains: tuple[float, float, float], e: Scalar, rate: Scalar, integral: S
 
 
 class FollowPath(Controller):
-    """Leads a vehicle along waypoints with its thrusters, and an arm along its own. A controller.
+    """Controller that moves a vehicle along waypoints with its thrusters, and an arm along its own waypoints.
 
         τ = M (v̇_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + C(q, v_ref) v_ref + D(q, v_ref) + g(q)
 
-    e is the error of position and orientation (a rotation vector) in body axes, M the inertia of vehicle, arm and added mass in
-    the model's initial configuration (not of the start: the law is the same wherever a run starts or goes on), g weight and
-    buoyancy at the present configuration, C and D coupling (with the Munk moment) and damping of still water at the velocity of
-    the reference. The integral takes out the current's steady force; it waits while thrusters saturate. Where the current's
-    moment is above what the attitude's stiffness holds, `notes` says so. Thrusts come from bounded least squares. Places and
-    angles that need an axis which the thrusters do not reach are not held; `notes` says so, and a path that leads along nothing
-    else is refused. Its signals are reference and error of position (world axes) and of roll, pitch, yaw (the error is the
-    rotation vector to the reference, in body axes), and those of `JointMotion` for the arm.
+    e is the error of position and orientation (a rotation vector) in body axes. M is the inertia of vehicle, arm and added mass
+    in the model's initial configuration, so the law does not depend on where a run starts or resumes. g is weight and buoyancy
+    in the current configuration. C and D are coupling (with the Munk moment) and damping in still water at the reference
+    velocity. The integral removes the steady force of the current; it pauses while thrusters saturate. Bounded least squares
+    allocate the thrusts. `notes` reports a current whose moment exceeds the attitude stiffness, and degrees of freedom that the
+    thrusters cannot control. A path that uses only such degrees of freedom is rejected. The signals are reference and error of
+    position (world axes) and of roll, pitch, yaw (rotation vector to the reference, body axes), and those of `JointMotion` for
+    the arm.
 
     Args:
-        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
-        arm: Waypoints of servo-driven joints, as `JointMotion` takes them; none unless given.
-        body: Name of the vehicle's body; the first free one unless given.
+        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
+        arm: Waypoints of servo-driven joints, as for `JointMotion`. Defaults to none.
+        body: Name of the vehicle's body. Defaults to the first free one.
         frequency: ω_0, natural frequency of the closed loop for position [rad/s].
-        attitude_frequency: The same for orientation; twice as high unless given [rad/s].
+        attitude_frequency: The same for orientation [rad/s]. Defaults to twice `frequency`.
         damping: ζ, the damping ratio of both.
-        integral: k, of the integral's strength; larger is weaker.
-        period: Time between two commands [s].
+        integral: k; a larger value weakens the integral.
+        period: Time between commands [s].
     """
 
     def __init__(
@@ -213,7 +213,7 @@ class HoldPose(FollowPath):
         arm: As in `FollowPath`.
         body: Name of the vehicle's body; the first free one unless given.
         frequency: Natural frequency of the closed loop for position [rad/s].
-        attitude_frequency: The same for orientation; twice as high unless given [rad/s].
+        attitude_frequency: The same for orientation [rad/s]. Defaults to twice `frequency`.
         damping: Damping ratio of both.
         integral: Of the integral's strength; larger is weaker.
         period: Time between two commands [s].

@@ -55,7 +55,7 @@ def balance(
         fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3); zero if None.
         wrench: External wrench on each body in its axes about its origin [N, N·m], shape (nb, 6); none if None.
         surface: The free surface at each body; None if there is none.
-        motions: Motion of each body in water that varies over it, in place of the water's velocity, acceleration and surface.
+        motions: Motion of each body in non-uniform water; replaces the water's velocity, acceleration and surface.
     """
     if motions is not None and model.wet:
         return _with_wrench(model, dynamics.kinematics(model, q, v), motions, False, wrench)
@@ -72,7 +72,7 @@ def balance(
 def _with_wrench(
     model: Model, kin: Kinematics, motions: list[Motion] | None, uniform: bool, wrench: ArrayLike | None
 ) -> Balance:
-    """The balance of known motions, with the caller's wrenches."""
+    """Return the balance for known motions and the caller's wrenches."""
     bias, inertia, force = forces_on_bodies(model, kin, motions, uniform=uniform)
     external = arguments.wrenches(model, wrench)
     if external is not None:
@@ -164,7 +164,7 @@ def force_in_water(
         F = hydro.water_wrench(body, motion, M_A)
         if motion.around is not None:
             F = F if I is None else F + dynamics.velocity_force(I, V)
-        elif not uniform:  # seen from the world, the water's velocity turns in body axes
+        elif not uniform:  # the water's velocity in body axes rotates as the body turns
             carried = V[:3] - motion.velocity[:3]
             F = F + dynamics.velocity_force(M_A, motion.velocity) - M_A[:, :3] @ cross(V[3:], carried)
             F = F if I is None else F + dynamics.velocity_force(I, V)

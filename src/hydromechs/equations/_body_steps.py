@@ -55,7 +55,7 @@ class Flow(NamedTuple):
     acceleration: bool = True
     """Whether its acceleration is the same at all bodies."""
     points: int = 0
-    """Points of each body at which it is given; 0 if it moves alike all over each body."""
+    """Number of points per body at which the water is given; 0 if it is uniform over each body."""
 
 
 class Record(NamedTuple):

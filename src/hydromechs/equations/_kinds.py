@@ -136,7 +136,7 @@ class ActingOn(NamedTuple):
     moves: bool
     """Whether it can move in the world."""
     sampling: hydro.Sampling | None = None
-    """Where it feels water whose motion varies over it; None for water that moves alike all over it."""
+    """Points at which the body feels non-uniform water; None if the water is uniform over it."""
 
 
 class Kinds(NamedTuple):
@@ -170,12 +170,12 @@ def _floats(step: Any) -> Any:
 
 
 def acting_on(model: Model, i: int, sampling: hydro.Sampling | None = None) -> ActingOn:
-    """What acts on body i.
+    """Return the forces on body i.
 
     Args:
         model: The mechanism.
         i: Number of the body.
-        sampling: Where it feels water whose motion varies over it.
+        sampling: Points at which it feels non-uniform water.
     """
     body, density = model.bodies[i], model.world.water_density
     water: Any = body.hydro

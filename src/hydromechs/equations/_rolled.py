@@ -78,7 +78,7 @@ class RolledTree:
     Args:
         model: The mechanism.
         armature: Inertia of geared rotors at each degree of freedom, shape (nv,), or None.
-        samplings: Where each body feels water whose motion varies over it; None for water that moves alike all over each.
+        samplings: Points at which each body feels non-uniform water; None if the water is uniform over each body.
     """
 
     def __init__(self, model: Model, armature: Array | None = None, samplings: Sequence[Sampling | None] | None = None) -> None:

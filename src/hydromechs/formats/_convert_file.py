@@ -17,26 +17,27 @@ from ._write import check_suffix, dumps, replace_file
 if TYPE_CHECKING:
     from hydromechs.model.component import Component
 
-__all__ = ["convert_file", "refuse_same_file"]
+__all__ = ["check_target", "convert_file"]
 
 
-def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: Any) -> Imported:
-    """Read a robot description and write it as a model file, or in the format that the new file's ending names.
+def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite: bool = False, **options: Any) -> Imported:
+    """Read a robot description and write it as a model file, or in the format that the suffix of the new file selects.
 
-    Thrusters and drives go to a second file beside a model file: those of "rov.yaml" to "rov_plant.yaml", which `load_plant`
-    and `plant:` in a scenario file take.
+    Thrusters and drives are written to a second file beside the model file, for example "rov_plant.yaml" for "rov.yaml".
+    `load_plant` and `plant:` in a scenario file read it.
 
     Args:
         source: The file to read.
-        out: The file to write, another one than the source; meshes are named relative to it, and not copied. In its first
-            comment stand the notes.
-        options: Those of `import_file`.
+        out: The file to write; must differ from the source. Mesh paths are relative to it; meshes are not copied. Its first
+            comment contains the notes.
+        overwrite: True to replace existing files; `FileExistsError` otherwise.
+        options: Options of `import_file`.
 
     Returns:
-        What was imported; its notes list also what the new files do not carry: springs and armature, and what the format has no
-        place for.
+        Result of the import. Its notes also list what the new files cannot store: springs, armature and features that the
+        format lacks.
     """
-    refuse_same_file(source, out)
+    check_target(source, out, overwrite=overwrite)
     imported = import_file(source, **options)
     model = with_relative_meshes(imported.model, Path(out).parent)
     robot = is_robot_file(out)
@@ -47,35 +48,40 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: A
     if robot:
         text, missing = robot_text(model, Path(out).suffix, head)
         replace_file(text, Path(out))
-        notes += tuple(Note("left out", Path(out).name, line, "the format does not carry it") for line in missing)
+        notes += tuple(Note("ignored", Path(out).name, line, "the format cannot store it") for line in missing)
         return replace(imported, notes=notes, written=(os.fspath(out),))
     check_suffix(Path(out), "model", WRITTEN)
+    if kept:
+        from ._robot_plant import plant_path, save_plant  # needs the simulation
+
+        check_target(source, plant_path(Path(out)), overwrite=overwrite)
     replace_file("".join(f"# {_one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
     written = [os.fspath(out)]
     if kept:
-        from ._robot_plant import save_plant  # needs the simulation
-
         written.append(str(save_plant(model, kept, Path(out))))
     return replace(imported, notes=notes, written=tuple(written))
 
 
-def refuse_same_file(source: str | os.PathLike, out: str | os.PathLike) -> None:
-    """Raise `ValueError` where a file would be written over the one that it is made of.
+def check_target(source: str | os.PathLike, out: str | os.PathLike, *, overwrite: bool = False) -> None:
+    """Raise an error where a conversion would replace its source, or without permission another file.
 
     Args:
-        source: The file to read; one that is not there is no fault here.
+        source: The file to read; one that does not exist is no error here.
         out: The file to write.
+        overwrite: True to allow the replacement of another file than the source.
     """
     if os.path.exists(source) and os.path.exists(out) and os.path.samefile(source, out):
         raise ValueError(f"{os.fspath(out)!r} is the source itself, which would be overwritten; give another name")
+    if os.path.exists(out) and not overwrite:
+        raise FileExistsError(f"{os.fspath(out)} exists; choose another name, or replace it with --force (overwrite=True)")
 
 
 def _left_out(component: Component) -> Note:
-    """The note on something that acts, which the file of a model does not have."""
+    """Return the note on a component that a model file cannot store."""
     text = repr(component).removeprefix(f"{type(component).__name__}(").removesuffix(")")
     value = f"{text[:200]}{' ...' if len(text) > 200 else ''}"
-    done = "the new file has no place for it; load_plant of the source has it"
-    return Note("left out", f"{type(component).__name__} {component.name!r}", value, done)
+    done = "the new file cannot store it; use load_plant on the source"
+    return Note("ignored", f"{type(component).__name__} {component.name!r}", value, done)
 
 
 def _one_line(text: str) -> str:

@@ -103,7 +103,7 @@ class _Dm:
         what = "axes, gravity and water are not in the file"
         world = World(axes="NED")
         done = f"z down as in the papers, {plain(world.gravity)} m/s², {plain(world.water_density)} kg/m³"
-        f.note("guessed", root, "System", what, done)
+        f.note("assumed", root, "System", what, done)
         model = assembled(f, links, at=root, name=title or "system", world=world)
         units_note(f, model, root)
         return f.finish(model, format="DynaMechs", joint_bodies={k.body.name: k.body.name for k in self.links[1:]})
@@ -174,7 +174,7 @@ class _Dm:
         if not np.allclose(I, I.T, rtol=1e-9, atol=0.0):
             f.fault(at, f"{owner}: Ibar is {plain(row['Ibar'])}, must be symmetric: 3 rows of 3 [kg·m²]", row["Ibar"])
         if mass and "Ibar" not in row:
-            f.note("mended", at, owner, "no Ibar", "taken as a point mass")
+            f.note("repaired", at, owner, "no Ibar", "taken as a point mass")
             I = mass * (c @ c * np.eye(3) - np.outer(c, c))
         about_com = I - mass * (c @ c * np.eye(3) - np.outer(c, c))
         inertia = inertia_of(f, at, owner, mass, tuple(map(float, c)), tensor_of(about_com), ZERO)  # type: ignore[arg-type]
@@ -225,14 +225,14 @@ class _Dm:
         """A joint with one coordinate by its modified Denavit-Hartenberg parameters; theta or d is its coordinate."""
         missing = [word for word in ("aMDH", "alphaMDH", "dMDH", "thetaMDH") if word not in row]
         if missing:
-            self.findings.note("guessed", at, owner, f"no {', '.join(missing)}", "taken as 0")
+            self.findings.note("assumed", at, owner, f"no {', '.join(missing)}", "taken as 0")
         value = {word: row.get(word, (0.0,))[0] for word in MDH}
         turns = kind == "RevoluteLink"
         own = "thetaMDH" if turns else "dMDH"
         start = value["jointPos"] if "jointPos" in row else value[own]
         if "jointPos" in row and own in row and value[own] != start:
             what = f"{own} {plain(value[own])} beside jointPos {plain(start)}"
-            self.findings.note("guessed", at, owner, what, "it starts at jointPos: both are the joint's coordinate")
+            self.findings.note("assumed", at, owner, what, "it starts at jointPos: both are the joint's coordinate")
         placement = Mdh(
             a=value["aMDH"],
             alpha=value["alphaMDH"],
@@ -247,7 +247,7 @@ class _Dm:
     def _ball(self, at: Element, owner: str, row: dict[str, Any]) -> Joint:
         """A ball joint by its place in the link before and Euler angles."""
         if "p" not in row:
-            self.findings.note("guessed", at, owner, "no p", "at the origin of the link that carries it")
+            self.findings.note("assumed", at, owner, "no p", "at the origin of the link that carries it")
         angles = row.get("jointPos", row.get("q", ZERO))
         velocity = row.get("jointVel", ZERO)
         return joints.Ball(placement=Origin(row.get("p", ZERO)), orientation=_quaternion(angles), velocity=velocity)  # type: ignore[arg-type]

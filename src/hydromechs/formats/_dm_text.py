@@ -94,10 +94,10 @@ class _Parser:
             count += 1
             if count > MOST_TOKENS:
                 self._refuse(f"the file has more than {MOST_TOKENS} words; split it")
-            if self.root is None and not words_match(token, FIRST):  # quote nothing of another file
-                self._refuse(f"the file is no DynaMechs description, which begins with {FIRST} {{")
+            if self.root is None and not words_match(token, FIRST):  # quote nothing from files of other kinds
+                self._refuse(f"the file is not a DynaMechs description; such files begin with {FIRST} {{")
             if kind == "bad":
-                self._refuse(f"{token!r} is not a word, a number or a text in double quotes; mend it")
+                self._refuse(f"{token!r} is not a word, a number or a text in double quotes; correct it")
             elif kind == "brace":
                 self._opened() if token == "{" else self._closed()
             elif kind == "text" or NUMBER.fullmatch(token):

@@ -1,6 +1,6 @@
-"""Everything that a replay draws besides the recorded motion, as text in the attributes of a recording.
+"""Models and surroundings of a recording, stored as text in its attributes for replays.
 
-A recording is data: it must be drawn without the files and the code that made it, which may be missing, changed or hostile.
+A recording is data: drawing it must not need the files and code that produced it, which may be missing, changed or hostile.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ __all__ = ["drawing_attrs", "drawn_scenario"]
 MODEL, SURROUNDINGS = "drawn_model", "drawn_surroundings"
 """Attributes of a recording: a model file with all bodies, and a scenario file with thrusters, terrain and water."""
 NAME = "recorded"
-"""Name of the model in the surroundings."""
+"""Name of the model in the scenario of the surroundings."""
 
 
 def drawing_attrs(scenario: Scenario) -> dict[str, str]:
-    """Return the attributes from which `drawn_scenario` rebuilds what a replay draws; none if no file can hold the scenario.
+    """Return the attributes from which `drawn_scenario` rebuilds the scene; empty if a file cannot express the scenario.
 
-    Meshes are named by their absolute paths, not copied.
+    Meshes are stored as absolute paths, not copied.
 
     Args:
         scenario: The scenario that is simulated.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a scenario without its mission
+            warnings.simplefilter("ignore")  # about a scenario without its mission
             return _drawing(scenario)
-    except (UnsupportedFeature, ScenarioError):  # objects made in Python; a picture must not stop a run
+    except (UnsupportedFeature, ScenarioError):  # objects built in Python; drawing must not stop a run
         return {}
 
 
@@ -62,7 +62,7 @@ def _drawing(scenario: Scenario) -> dict[str, str]:
 
 
 def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
-    """Return the scenario that a recording stores to be drawn; None if it stores none. Runs no code and reads no model file.
+    """Return the scenario that a recording stores for drawing; None if it stores none. Runs no code and reads no model file.
 
     Args:
         attrs: Attributes of the recording.
@@ -71,13 +71,13 @@ def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
     if MODEL not in attrs or SURROUNDINGS not in attrs:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a scenario without its mission
+        warnings.simplefilter("ignore")  # about a scenario without its mission
         model = loads(str(attrs[MODEL]), f"{source}: {MODEL}")
         return loads_scenario(str(attrs[SURROUNDINGS]), f"{source}: {SURROUNDINGS}", library=lambda name: model)
 
 
 def _absolute_meshes(model: Model) -> Model:
-    """The model with absolute paths of its visual meshes."""
+    """Return the model with absolute paths of its visual meshes."""
 
     def absolute(look: visual.Visual) -> visual.Visual:
         return replace(look, file=str((Path(look.folder) / look.file).absolute())) if isinstance(look, visual.Mesh) else look

@@ -1,4 +1,4 @@
-"""What an import gives: the model, what acts on it, and a list of everything that was left out, guessed or mended."""
+"""Result of an import: the model, its actuators, and notes on everything that was ignored, assumed or repaired."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Findings", "ImportOptions", "Imported", "Note"]
 
-Kind = Literal["left out", "guessed", "mended"]
-"""What a note is about."""
+Kind = Literal["ignored", "assumed", "repaired"]
+"""Kinds of notes."""
 
 
 MANY = frozenset(
@@ -32,16 +32,16 @@ MANY = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something in a file that the model does not have as the file says it."""
+    """A difference between a file and the model that was read from it."""
 
     kind: Kind
-    """Left out: the model does not have it. Guessed: the file does not say it. Mended: the file says what cannot be."""
+    """Ignored: the model does not have it. Assumed: the file does not specify it. Repaired: the file's value is impossible."""
     element: str
     """What it is about, as "joint 'elbow'"."""
     value: str
     """What the file has there, as "mimic of 'knee'"; empty where it has nothing."""
     done: str
-    """What was done, as "the joint moves by itself"."""
+    """What was done, as "the joint moves independently"."""
     line: int | None = None
     """Line of the file, from 1."""
     file: str = ""
@@ -60,7 +60,7 @@ class Imported:
     model: Model
     """The mechanism."""
     notes: tuple[Note, ...] = ()
-    """What was left out, guessed or mended, in the order of the file."""
+    """What was ignored, assumed or repaired, in the order of the file."""
     components: tuple[Component, ...] = ()
     """Actuators that the file has."""
     format: str = ""
@@ -70,13 +70,13 @@ class Imported:
     joint_bodies: Mapping[str, str] = field(default_factory=dict)
     """Joints of the file by name, and the body that each carries: the name of the joint here."""
     headlines: tuple[str, ...] = ()
-    """Warnings that come first: nothing moves, included models are missing."""
+    """Warnings to show first, for example that nothing moves or that included models are missing."""
     written: tuple[str, ...] = ()
-    """Files that a conversion has written: the model, and a plant where the source has actuators."""
+    """Files that a conversion has written: the model, and the plant if the source has actuators."""
 
     def summary(self) -> str:
         """How many notes there are of each kind, in words; empty where there is none."""
-        counts = {kind: sum(n.kind == kind for n in self.notes) for kind in ("left out", "guessed", "mended")}
+        counts = {kind: sum(n.kind == kind for n in self.notes) for kind in ("ignored", "assumed", "repaired")}
         return ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
 
 
@@ -87,13 +87,13 @@ class ImportOptions:
     packages: Mapping[str, str] = field(default_factory=dict)
     """Folder of each package that `package://name/` or `model://name/` stands for."""
     folders: tuple[str, ...] = ()
-    """Folders outside that of the file from which meshes and further files may come; they are looked through, too."""
+    """Additional folders from which meshes and further files may be read; they are also searched."""
     base: Literal["auto", "free", "fixed"] = "auto"
-    """How the root moves in the world where the file does not say; "auto": free where it has mass."""
+    """Motion of the root if the file does not specify it; "auto": free if it has mass."""
     placeholders: bool = False
-    """True to leave out shapes whose meshes are missing, with a note; otherwise they are faults."""
+    """True to ignore shapes whose meshes are missing, with a note; otherwise they are errors."""
     arguments: Mapping[str, str] = field(default_factory=dict)
-    """Values of the arguments of a xacro file."""
+    """Values of xacro arguments."""
 
 
 class Findings:
@@ -134,7 +134,7 @@ class Findings:
 
     def left_out(self, at: Element, element: str, value: str, done: str = "not represented here") -> None:
         """Note something that the model does not have."""
-        self.note("left out", at, element, value, done)
+        self.note("ignored", at, element, value, done)
 
     def unknown(self, parent: Element, known: Iterable[str], owner: str) -> None:
         """Note the children of an element that a reader does not know, and a second one of those of which it reads one.
@@ -210,12 +210,12 @@ class Findings:
 
 
 def _still(model: Model) -> list[str]:
-    """A headline for a model in which nothing moves."""
+    """Headline for a model in which nothing moves."""
     mass = sum(body.inertia.mass for body in model.bodies)
     if model.nv:
         return []
-    why = "no link has a mass: give its links an <inertial>" if not mass else "all links are fixed: base='free' frees the root"
-    return [f"nothing moves: 0 degrees of freedom, {mass:g} kg; {why}"]
+    why = "no link has a mass; add <inertial>" if not mass else "all links are fixed; use base='free' for a free root"
+    return [f"nothing moves: the model has 0 degrees of freedom and {mass:g} kg; {why}"]
 
 
 def _float(text: str) -> float:

@@ -156,7 +156,7 @@ def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Com
 
 
 def _note(item: Item, value: str, done: str) -> None:
-    item.document.findings.note("guessed", item.element, item.label, value, done)
+    item.document.findings.note("assumed", item.element, item.label, value, done)
 
 
 def _gains(item: Item) -> tuple[float, float, float] | str:
@@ -194,6 +194,6 @@ def _highest(item: Item, name: str, limited: str, settings: Settings) -> float:
         return math.inf
     if row[0] != -row[1]:
         done = f"the larger of its ends limits both ways: {max(map(abs, row)):g}"
-        item.document.findings.note("guessed", item.place(name), item.label, f"{name}={item.text(name)!r}", done)
+        item.document.findings.note("assumed", item.place(name), item.label, f"{name}={item.text(name)!r}", done)
     high = max(map(abs, row))
     return high if high > 0.0 else math.inf

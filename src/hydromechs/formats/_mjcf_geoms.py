@@ -153,7 +153,7 @@ def _mass(geom: Geom, settings: Settings) -> Mass:
     if not low <= group <= high:
         return NOTHING
     if item.flag("shellinertia"):
-        item.document.findings.note("guessed", item.place("shellinertia"), item.label, "shellinertia='true'", "taken as solid")
+        item.document.findings.note("assumed", item.place("shellinertia"), item.label, "shellinertia='true'", "taken as solid")
     if geom.mesh is not None:
         volume, com, unit = geom.mesh.volume, geom.mesh.com, geom.mesh.tensor / geom.mesh.volume
     else:
@@ -276,7 +276,7 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         rest = {"angular drag": angular, "Kutta lift": kutta, "Magnus force": magnus}
         lost = ", ".join(f"{what} {value:g}" for what, value in rest.items() if value)
         findings.note(
-            "guessed",
+            "assumed",
             item.element,
             item.label,
             "fluidshape='ellipsoid'",

@@ -137,7 +137,7 @@ def _one_axis(
         position = min(max(ref, limits[0]), limits[1])
         unit = "rad" if kind == "hinge" else "m"
         done = f"it starts at {position:.4g} {unit}, the nearest limit"
-        findings.note("mended", item.element, item.label, f"its zero position {ref:g} {unit} is outside of its range", done)
+        findings.note("repaired", item.element, item.label, f"its zero position {ref:g} {unit} is outside of its range", done)
     stiffness, rest = _stiffness(item), scaled(item.number("springref", 0.0))
     if stiffness < 0.0:
         findings.left_out(item.place("stiffness"), item.label, f"stiffness {stiffness:g}", "it would drive the joint away")

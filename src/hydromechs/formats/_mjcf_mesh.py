@@ -121,7 +121,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     if np.prod(scale) < 0.0:
         faces = faces[:, ::-1]
     if rule == "shell":
-        findings.note("guessed", item.element, label, "inertia='shell'", "taken as solid")
+        findings.note("assumed", item.element, label, "inertia='shell'", "taken as solid")
     if rule == "convex":
         vertices, faces = _hull(vertices)
     volume, com, tensor = _moments(vertices, faces, positive=rule == "legacy")

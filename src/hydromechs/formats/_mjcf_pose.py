@@ -141,7 +141,7 @@ def _read_option(document: Document, item: Item, out: Settings) -> None:
         out.turn = np.eye(3) if out.down else turned_to(up).T
         if abs(up[2]) != 1.0:
             done = "the world is turned, so that gravity points along −z as it must here"
-            document.findings.note("mended", item.place("gravity"), "<option>", f"gravity={item.text('gravity')!r}", done)
+            document.findings.note("repaired", item.place("gravity"), "<option>", f"gravity={item.text('gravity')!r}", done)
     out.density = item.number("density", out.density)
     for flag in item.element.all("flag"):
         flags = document.item(flag, plain=True)

@@ -48,7 +48,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     components += read_actuators(document, settings, names, kinds, reader)
     if settings.density and not any(read.body.hydro for read in reader.bodies):
         done = "it is the water's density; the drag of bodies' boxes of inertia is not taken over: hydromechs.add_water"
-        findings.note("guessed", document.section("option")[-1], "<option>", f"density={settings.density:g}", done)
+        findings.note("assumed", document.section("option")[-1], "<option>", f"density={settings.density:g}", done)
     document.list_the_rest()
     if not reader.bodies:
         findings.fault(root, "the file has no body", None, "add one to <worldbody>")
@@ -263,7 +263,7 @@ class _Reader:
         name = self._free_name(name)
         if name != wanted and wanted != "site":
             self.document.findings.note(
-                "mended", item.element, item.label, "the name of a body or another frame", f"called {name!r}"
+                "repaired", item.element, item.label, "the name of a body or another frame", f"called {name!r}"
             )
         return Frame(name, place.origin)
 
@@ -306,7 +306,7 @@ class _Reader:
             bounded = np.full(3, bounded.mean())
         if m != mass.mass or (bounded != moments).any():
             self.document.findings.note(
-                "mended",
+                "repaired",
                 element,
                 f"body {name!r}",
                 f"mass {mass.mass:g} kg, moments {moments}",
@@ -332,7 +332,7 @@ class _Reader:
             )
             return None
         if mass == 0.0 and I.any():
-            findings.note("mended", item.element, owner, "it has moments but no mass", "left without inertia")
+            findings.note("repaired", item.element, owner, "it has moments but no mass", "left without inertia")
         return Mass(mass, pose.p, pose.R @ I @ pose.R.T)
 
     def total_mass(self) -> None:

@@ -18,7 +18,7 @@ from ._convert import build, fields_of
 from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._model_entries import BodyEntry, Header, WorldEntry
-from ._robots import import_file, is_robot_file, refuse_options, warned
+from ._robots import import_file, is_robot_file, reject_options, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text, show
 
 __all__ = ["load_file", "loads", "read_document"]
@@ -27,7 +27,7 @@ AnEntry = TypeVar("AnEntry", bound=Entry)
 
 
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
-    """Read a model file, or a robot description of another program (`import_file` tells more of it).
+    """Read a model file, or a robot description of another program (see `import_file`).
 
     Joints whose classes a model file names are stand-ins (`scenario.JointSpec`): reading runs no code.
 
@@ -37,12 +37,12 @@ def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
         options: Options of `import_file` for a robot description.
 
     Returns:
-        The model; every fault of the file is listed in one `ModelError`.
+        The model. All errors of the file are listed in one `ModelError`.
     """
     path = Path(path)
     if is_robot_file(path):
         return warned(import_file(path, **options)).model
-    refuse_options(path, options)
+    reject_options(path, options)
     text = read_text(path, "model", ModelError)
     return loads(text, str(path), path.parent, code=code)
 
@@ -53,11 +53,11 @@ def loads(text: str, source: str = "<text>", folder: str | Path | None = None, *
     Args:
         text: YAML.
         source: Name of the text in messages.
-        folder: Where relative paths of meshes start; with None it is not checked that they exist.
+        folder: Base folder of relative mesh paths; if None, their existence is not checked.
         code: True if the Python code that it names may run later, when the stand-ins become joints.
 
     Returns:
-        The model; every fault of the text is listed in one `ModelError`.
+        The model. All errors of the text are listed in one `ModelError`.
     """
     with collector_paused():
         document = parsed(text, source, "model", "hydromechs: 1", ModelError)
@@ -204,7 +204,7 @@ class _Reader:
         return body if self.folder is None else self._meshes(path, body, self.folder)
 
     def _located(self, path: tuple, body: Body) -> Body:
-        """The body, with absolute paths and the places in this file of the classes that its joint names."""
+        """Return the body with absolute paths, and with the lines of this file at which its joint names classes."""
 
         def located(joint: Any, *at: str | int) -> Any:
             if not isinstance(joint, JointSpec):
@@ -232,7 +232,7 @@ class _Reader:
                 self._add(Fault((*path, *place, "mdh"), text, remedy="keep one of them"))
 
     def _meshes(self, path: tuple, body: Body, folder: Path) -> Body:
-        """The body with the folder of its visual meshes. A missing shape is a fault; a missing visual is drawn as a box."""
+        """Return the body with the folder of its visual meshes. A missing shape is an error; a missing visual becomes a box."""
         for k, shape in enumerate(body.shapes):
             if isinstance(shape, shapes.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
                 remedy = "paths are relative to the model file"

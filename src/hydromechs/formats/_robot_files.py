@@ -39,9 +39,10 @@ class RobotFiles:
 
     A relative path starts at the folder. `package://name/rest` and `model://name/rest` are looked for in the folder of that
     package, where one is given; else in every allowed folder, in the folder and in those above it, as `name/rest`,
-    `models/name/rest` or, in a folder that is called `name`, as `rest`. Beside the folders above, a package counts only if it
-    says that it is one (`package.xml`, `model.config`): a file cannot name any folder of the machine. Only what is found below
-    an allowed folder, the file's own folder or such a package is taken; links are followed before that is looked at.
+    `models/name/rest` or, in a folder that is called `name`, as `rest`. Outside the allowed folders and the file's own, a
+    folder counts as a package only if it is marked as one (`package.xml`, `model.config`): otherwise a file in a home folder
+    could name that folder. Only what is found below an allowed folder, the file's own folder or such a package is taken; links
+    are followed before that is looked at.
     """
 
     def __init__(self, folder: str | Path, options: ImportOptions) -> None:
@@ -64,7 +65,7 @@ class RobotFiles:
         if scheme == "file":
             try:
                 return self._relative(written, unquote(rest))
-            except Missing:  # Gazebo looks for file://NAME/... among its models, too
+            except Missing:  # Gazebo also searches its models for file://NAME/...
                 if rest.startswith("/") or not list(self._package_roots(unquote(rest).partition("/")[0])):
                     raise
                 return self._package(written, unquote(rest))
@@ -73,20 +74,20 @@ class RobotFiles:
         raise Missing(f"the file {written!r} is on the network, which is not read; put it next to the description")
 
     def package(self, name: str) -> Path:
-        """The folder of a package, or `Missing`; files in it may be read from then on.
+        """Return the folder of a package, or raise `Missing`. Its files may be read from then on.
 
         Args:
             name: Name of the package.
         """
         root = next(self._package_roots(name), None)
         if root is None:
-            where = f"say where it is, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
+            where = f"set its folder with packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
             raise Missing(f"there is no package {name!r} in the folders above the file; {where}")
         self.packages[name] = root
         return root
 
     def allowed_file(self, path: str) -> Path:
-        """A file by its path, or `Missing` where it is not in the file's folder, a package or an allowed folder.
+        """Return a file by its path; raise `Missing` if it is outside the description's folder, packages and allowed folders.
 
         Args:
             path: Path of the file.
@@ -96,7 +97,7 @@ class RobotFiles:
             raise Missing(f"there is no file {str(found)!r}")
         if not any(found.is_relative_to(r) for r in (self.folder, *self.allowed, *self.packages.values())):
             raise Missing(
-                f"the file {str(found)!r} is outside of the folder of the description; allow it with folders= (--folder)"
+                f"the file {str(found)!r} is outside the folder of the description; allow its folder with folders= (--folder)"
             )
         return found
 
@@ -112,7 +113,7 @@ class RobotFiles:
                 remedy = f"allow it with folders=[{str(found.parent)!r}] (--folder {found.parent}), or put the file there"
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of the folder of the description; {remedy}")
         raise Missing(
-            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or give its folder: folders= (--folder)"
+            f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or allow its folder: folders= (--folder)"
         )
 
     def _package(self, written: str, rest: str) -> Lookup:
@@ -127,7 +128,7 @@ class RobotFiles:
                     return Lookup(found, written)
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
         where = f"say where the package is, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
-        remedy = f"{where}; one beside the folders above needs a package.xml"
+        remedy = f"{where}; one outside the folder of the description needs a package.xml"
         raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
 
     def _package_roots(self, name: str) -> Iterator[Path]:
@@ -135,21 +136,25 @@ class RobotFiles:
         if name in self.packages:
             yield self.packages[name]
             return
-        if name in ("", ".", ".."):
+        if name in ("", ".", "..") or "/" in name or "\\" in name:
             return
         own = (*self.allowed, self.folder)
         for folder in (*own, *list(self.folder.parents)[:LEVELS]):
-            if folder.name == name:
+            if folder.name == name and (folder in own or _is_marked(folder)):
                 yield folder
             for inside in (Path(os.path.realpath(folder / name)), Path(os.path.realpath(folder / "models" / name))):
                 inner = folder in own and inside.is_relative_to(folder)
-                if _is_folder(inside) and (inner or any(_is_file(inside / mark) for mark in MARKS)):
+                if _is_folder(inside) and (inner or _is_marked(inside)):
                     yield inside
 
 
 def _listed(paths: list[str]) -> str:
     shown = [repr(path) for path in dict.fromkeys(paths)]
     return ", ".join(shown[:4]) + (", ..." if len(shown) > 4 else "")
+
+
+def _is_marked(folder: Path) -> bool:
+    return any(_is_file(folder / mark) for mark in MARKS)
 
 
 def _is_file(path: Path) -> bool:

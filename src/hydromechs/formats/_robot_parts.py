@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs.errors import Fault, ModelError
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints, shapes, visual
-from hydromechs.spatial import matrix_from_rpy, rpy_from_matrix, tensor_matrix
+from hydromechs.spatial import axis_rotation, matrix_from_rpy, rpy_from_matrix, tensor_matrix
 from hydromechs.values import plain
 
 from ._imported import Findings
@@ -19,12 +19,14 @@ from ._robot_files import Missing, RobotFiles
 from ._xml import Element
 
 __all__ = [
+    "LOCKED",
     "PLACEHOLDER",
     "PLACEHOLDERS",
     "Link",
     "assembled",
     "hold_empty_joints",
     "inertia_of",
+    "locked_joint",
     "mesh_shape",
     "mesh_visual",
     "origin_of",
@@ -41,10 +43,12 @@ DENSEST = 25_000.0
 """Mean density of a robot in the cube around it above which its units look wrong; osmium has 22,600 [kg/m³]."""
 LIGHTEST = 1e-4
 """The same below which they look wrong; a kite has more [kg/m³]."""
+LOCKED = "held fixed there; it has no drive"
+"""Note on a joint whose limits are equal."""
 PLACEHOLDER = 0.1
-"""Edge of the box that stands for a mesh that is missing, on a link without shapes [m]."""
-PLACEHOLDERS = "or leave it out with placeholders=True (--placeholders on the command line)"
-"""Last remedy for a mesh that is missing."""
+"""Edge length of the box that replaces a missing mesh on a link without shapes [m]."""
+PLACEHOLDERS = "or ignore it with placeholders=True (--placeholders)"
+"""Last remedy for a missing mesh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,22 @@ def origin_of(p: np.ndarray, R: np.ndarray) -> Origin:
     return Origin((x, y, z), (roll, pitch, yaw))
 
 
+def locked_joint(placement: Origin, axis: Sequence[float], *, angle: float = 0.0, slide: float = 0.0) -> joints.Fixed:
+    """Return the fixed joint that holds a body where a joint with one coordinate, locked by equal limits, has it.
+
+    Args:
+        placement: Placement of the joint.
+        axis: Its axis, shape (3,), of any length but 0.
+        angle: Rotation about the axis [rad].
+        slide: Translation along the axis [m].
+    """
+    if not angle and not slide:
+        return joints.Fixed(placement=placement)
+    a = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    R = matrix_from_rpy(placement.rpy)
+    return joints.Fixed(placement=origin_of(np.asarray(placement.xyz) + slide * (R @ a), R @ axis_rotation(a, angle)))
+
+
 def inertia_of(
     findings: Findings,
     at: Element,
@@ -78,7 +98,7 @@ def inertia_of(
     tensor: Row6,
     rpy: Row3,
 ) -> Inertia:
-    """The inertia of a body, with what cannot be mended and noted.
+    """Return the inertia of a body; impossible values are repaired, with a note.
 
     Args:
         findings: Where faults and notes go.
@@ -99,7 +119,7 @@ def inertia_of(
     if mass == 0.0:
         if any(tensor) or any(com):
             what = f"mass 0 with the tensor {plain(tensor)} kg·m²"
-            findings.note("mended", at, owner, what, "the tensor is left out, too: the link has no inertia")
+            findings.note("repaired", at, owner, what, "the tensor is also ignored: the link has no inertia")
         return Inertia(mass=0.0)
     moments, axes = np.linalg.eigh(I)
     if moments[0] < -1e-9 * np.abs(moments).max() or moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
@@ -107,10 +127,10 @@ def inertia_of(
         mended = second.sum() - second
         what = f"principal moments of inertia {plain(tuple(map(float, moments)))} kg·m², which no body of mass has"
         if mended.max() <= 1e-15 * mass:  # a radius of gyration of 30 nm: the rounding of a point mass
-            findings.note("mended", at, owner, what, "taken as 0: a point mass")
+            findings.note("repaired", at, owner, what, "taken as 0: a point mass")
             return Inertia(mass=mass, com=com, tensor=(0.0,) * 6)
         done = f"the nearest that one can have are taken, {plain(tuple(map(float, mended)))}"
-        findings.note("mended", at, owner, what, done)
+        findings.note("repaired", at, owner, what, done)
         I = axes @ np.diag(mended) @ axes.T
     return Inertia(mass=mass, com=com, tensor=tensor_of(I))
 
@@ -125,7 +145,7 @@ def mesh_visual(
     look: dict[str, Any],
     solids: Sequence[shapes.Shape],
 ) -> visual.Visual | None:
-    """A visual mesh; a grey box with a note where its file is missing, None with a note where it has no volume.
+    """Return a visual mesh; a grey box with a note if its file is missing, None with a note if it has no volume.
 
     Args:
         findings: Where faults and notes go.
@@ -135,25 +155,25 @@ def mesh_visual(
         file: What the description calls it.
         scale: Scale along x, y, z [-], shape (3,).
         look: The other fields of `visual.Mesh`.
-        solids: Shapes of the same link, the largest of which gives the box its size.
+        solids: Shapes of the same link; the largest sets the size of the box.
     """
     if _flat(findings, at, owner, file, scale):
         return None
     try:
         return visual.Mesh(file=str(files.find(file).path), scale=scale, **look)  # type: ignore[arg-type]
     except Missing as missing:
-        findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; a grey box stands for it")
+        findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; a grey box is shown instead")
         box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
         size, origin = box or ((PLACEHOLDER,) * 3, look["origin"])
         return visual.Box(**(look | {"size": size, "origin": origin, "color": (0.5, 0.5, 0.5)}))
 
 
 def _box_of(solid: shapes.Shape, origin: Origin) -> tuple[Row3, Origin]:
-    """Edges of the box around a shape and its place; a small box at `origin` for a mesh."""
+    """Return the edges and the place of the box around a shape; a small box at `origin` for a mesh."""
     match solid:
         case shapes.Box():
             return solid.size, solid.origin
-        case shapes.Cylinder(radius=r, length=l):  # a capsule, too
+        case shapes.Cylinder(radius=r, length=l):  # also a capsule
             return (2.0 * r, 2.0 * r, l), solid.origin
         case shapes.Sphere(radius=r):
             return (2.0 * r,) * 3, solid.origin
@@ -170,14 +190,14 @@ def mesh_shape(
         return shapes.Mesh(file=str(files.find(file).path), scale=scale, origin=origin)  # type: ignore[arg-type]
     except Missing as missing:
         if findings.options.placeholders:
-            findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; no shape stands for it")
+            findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; the link has no shape in its place")
         else:
             findings.fault(at, f"{owner}: {missing}", file, PLACEHOLDERS)
         return None
 
 
 def _flat(findings: Findings, at: Element, owner: str, file: str, scale: tuple[float, ...]) -> bool:
-    """True, with a note, for a mesh that its scale flattens."""
+    """True, with a note, if the scale of a mesh flattens it."""
     if not all(scale):
         findings.left_out(at, owner, f"mesh {file!r} with scale {plain(scale)}", "it has no volume")
     return not all(scale)
@@ -209,7 +229,7 @@ def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str,
         if body.name not in heavy and body.joint.nv:
             joint = f"joint {names.get(body.name, body.name)!r}"
             what = f"a {body.joint.kind} joint that carries no mass (link {body.name!r})"
-            findings.note("mended", elements.get(body.name, link.element), joint, what, "held fixed at its zero position")
+            findings.note("repaired", elements.get(body.name, link.element), joint, what, "held fixed at its zero position")
             placement = body.joint.parts[0].placement
             body = replace(body, joint=joints.Fixed(placement=placement))
         out.append(Link(body, link.element))
@@ -265,7 +285,7 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
             moment = 0.4 * mass * radius**2
             what = f"mass {plain(mass)} kg with principal moments {plain(tuple(map(float, moments)))} kg·m²"
             done = f"that of a sphere of water, {moment:.4g} kg·m², added: a joint would move no inertia"
-            findings.note("mended", link.element, f"link {body.name!r}", what, done)
+            findings.note("repaired", link.element, f"link {body.name!r}", what, done)
             inertia = replace(body.inertia, tensor=tensor_of(I + moment * np.eye(3)))
             links[i], found = Link(replace(body, inertia=inertia), link.element), True
     return found
@@ -287,11 +307,11 @@ def units_note(findings: Findings, model: Model, at: Element) -> None:
     heavy = density > DENSEST
     meant = "in grams, or lengths in another unit than metres" if heavy else "or are lengths in millimetres"
     what = f"{plain(mass)} kg within {size:.3g} m, {'denser than any metal' if heavy else 'lighter than air'}"
-    findings.note("guessed", at, f"robot {model.name!r}", what, f"taken as kg and m; are masses {meant}?")
+    findings.note("assumed", at, f"robot {model.name!r}", what, f"taken as kg and m; are masses {meant}?")
 
 
 def world_note(findings: Findings, at: Element, world: World, *, gravity: bool, water: bool) -> None:
-    """Note what a file does not say of its surroundings, with the values that were taken.
+    """Note properties of the world that a file does not specify, with the assumed values.
 
     Args:
         findings: Where the note goes.
@@ -303,7 +323,7 @@ def world_note(findings: Findings, at: Element, world: World, *, gravity: bool, 
     taken = {} if gravity else {"gravity": f"{plain(world.gravity)} m/s²"}
     taken |= {} if water else {"the density of the water": f"{plain(world.water_density)} kg/m³"}
     if taken:
-        findings.note("guessed", at, "world", f"the file does not say {' and '.join(taken)}", ", ".join(taken.values()))
+        findings.note("assumed", at, "world", f"the file does not specify {' and '.join(taken)}", ", ".join(taken.values()))
 
 
 def _reach(model: Model) -> float:

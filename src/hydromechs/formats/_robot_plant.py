@@ -1,4 +1,4 @@
-"""A robot description of another program as a plant: its model with the actuators, springs and rotors of the file."""
+"""Plant of an imported robot description: its model with the actuators, springs and rotors of the file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["convertible", "plant_path", "renamed", "robot_plant", "save_plant"]
 
 
 def robot_plant(model: Model, components: Iterable[Component], source: str | None = None) -> Scenario:
-    """Return the scenario without a mission that has a model with its components.
+    """Return a scenario without a mission that contains a model and its components.
 
     Args:
         model: The model.
         components: Components of an import: thrusters, drives, springs, rotors.
-        source: Path of the model's file, which a scenario file names.
+        source: Path of the model file to which scenario files refer.
     """
     components = tuple(components)
     return Scenario(
@@ -36,7 +36,7 @@ def robot_plant(model: Model, components: Iterable[Component], source: str | Non
 
 
 def plant_path(out: Path) -> Path:
-    """Return the path of the file that holds the actuators of a model file: "rov.yaml" gives "rov_plant.yaml".
+    """Return the path of the file with the actuators of a model file: "rov_plant.yaml" for "rov.yaml".
 
     Args:
         out: Path of the model file.
@@ -63,13 +63,13 @@ def save_plant(model: Model, components: Iterable[Component], out: Path) -> Path
 
 
 def convertible(text: str) -> str:
-    """A problem of a robot description, with what to do where a scenario cannot give the options that it advises."""
+    """Extend a problem of a robot description: a scenario cannot set the import options that its text suggests."""
     advised = "(--" in text
-    return f"{text}; in a scenario, convert the file with these options first, and name the new file" if advised else text
+    return f"{text}; in a scenario, first convert the file with these options, then name the new file" if advised else text
 
 
 def renamed(component: Component | ComponentSpec, before: str) -> Component | ComponentSpec:
-    """A component of a vehicle in a scenario of several models, whose names begin with that of their model."""
+    """Return a component of a vehicle in a scenario of several models, whose names are prefixed with that of their model."""
     if before and isinstance(component, JointSpring | JointRotor):
         return replace(component, joint=before + component.joint)
     return component

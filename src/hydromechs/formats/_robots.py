@@ -30,7 +30,7 @@ __all__ = [
     "import_file",
     "is_robot_file",
     "loads_robot",
-    "refuse_options",
+    "reject_options",
     "robot_text",
     "warned",
 ]
@@ -93,20 +93,20 @@ def import_file(
     placeholders: bool = False,
     arguments: Mapping[str, str] | None = None,
 ) -> Imported:
-    """Read a robot description of another program, with a list of what was left out, guessed or mended.
+    """Read a robot description of another program, with notes on what was ignored, assumed or repaired.
 
     Args:
-        path: The file, URDF, SDF or MJCF, whose first element tells which, or DynaMechs, whose name ends in ".dm". A xacro file
-            is expanded, with the package `xacro`.
+        path: URDF, SDF or MJCF file, recognised by its first element, or DynaMechs file with the suffix ".dm". Xacro files are
+            expanded with the package `xacro`.
         packages: Folder of each package that `package://name/` or `model://name/` stands for.
-        folders: Folders outside that of the file from which meshes and further files may come.
-        base: How the root moves in the world where the file does not say; "auto": free where it has mass.
-        placeholders: True to leave out shapes whose meshes are missing, with a note; otherwise they are faults. Visuals whose
-            meshes are missing become grey boxes, with a note.
-        arguments: Values of the arguments of a xacro file.
+        folders: Additional folders from which meshes and further files may be read.
+        base: Motion of the root if the file does not specify it; "auto": free if it has mass.
+        placeholders: True to ignore collision shapes whose meshes are missing, with a note; otherwise they are errors. Visuals
+            whose meshes are missing become grey boxes, with a note.
+        arguments: Values of xacro arguments.
 
     Returns:
-        The model, its actuators and the notes; every fault of the file is listed in one `ModelError`.
+        The model, its actuators and the notes. All errors of the file are listed in one `ModelError`.
     """
     if base not in ("auto", "free", "fixed"):
         raise ValueError(f"base is {base!r}, must be 'auto', 'free' or 'fixed'")
@@ -154,12 +154,12 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
                 raise error if error.source == source else ModelError(source, error.faults) from None
     tag = "{}" if formats[0].parser else "<{}>"
     known = ", ".join(f"{tag.format(form.root)} ({form.name})" for form in formats)
-    text = f"the file is no robot description that is known here, by its first element; known are {known}"
+    text = f"its first element is not that of a supported robot description; supported are {known}"
     raise ModelError(source, [Fault((), text, line=root.line)])
 
 
-def refuse_options(source: str | os.PathLike, options: Mapping[str, object]) -> None:
-    """Raise `ValueError` where options of `import_file` come with a source that is no robot description.
+def reject_options(source: str | os.PathLike, options: Mapping[str, object]) -> None:
+    """Raise `ValueError` if options of `import_file` are used with a source that is not a robot description.
 
     Args:
         source: Path of a file, or a library name.
@@ -167,18 +167,23 @@ def refuse_options(source: str | os.PathLike, options: Mapping[str, object]) -> 
     """
     if options:
         names = ", ".join(options)
-        raise ValueError(f"{names}: only for robot descriptions, and {os.fspath(source)!r} is none; remove it")
+        raise ValueError(f"{names}: valid only for robot descriptions, and {os.fspath(source)!r} is not one; remove the option")
 
 
-def warned(imported: Imported) -> Imported:
-    """What was imported, after warnings that say how much of the file is not as it stands there, and what the model lacks."""
+def warned(imported: Imported, *, plant: bool = False) -> Imported:
+    """Return an import after warnings about its headlines, its notes and, for a model, the actuators that it lacks.
+
+    Args:
+        imported: The import.
+        plant: True where its actuators are used.
+    """
     read = f"hydromechs.import_file({imported.source!r})"
     for text in imported.headlines:
         warnings.warn(f"{imported.source}: {text}", stacklevel=4)
     if imported.notes:
         more = f"{read}.notes and `hydromechs info` list them"
         warnings.warn(f"{imported.source}: {imported.summary()}; {more}", stacklevel=4)
-    if imported.components:
+    if imported.components and not plant:
         counts = Counter(type(component).__name__ for component in imported.components)
         parts = ", ".join(f"{n} {kind}" for kind, n in counts.items())
         words = f"a model has no actuators, springs and armature; the file has {parts}"

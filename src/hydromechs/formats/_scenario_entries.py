@@ -47,7 +47,7 @@ HINTS: dict[Any, dict[str, Any]] = {
 }
 """Annotations of fields, by class, that files see otherwise than Python."""
 TEXTS: dict[Any, dict[str, str]] = {
-    ForceCurve: {"unit": "Unit of the commands, for people: N, throttle, us (pulse width in microseconds), or another text."},
+    ForceCurve: {"unit": "Unit of the commands, shown to users: N, throttle, us (pulse width in microseconds) or any text."},
     ModelStart: {
         "joint_velocities": "Velocities of joints: a number [rad/s or m/s], or 3 of a ball joint, in body axes [rad/s].",
     },

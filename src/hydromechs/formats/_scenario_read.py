@@ -29,7 +29,7 @@ from ._entries import Entry
 from ._messages import dotted, faults_of, nearest
 from ._read import load_file, parsed
 from ._robot_plant import convertible, renamed, robot_plant
-from ._robots import import_file, is_robot_file
+from ._robots import import_file, is_robot_file, warned
 from ._scenario_entries import ScenarioFile, radians
 from ._yaml import Document, collector_paused, parse, read_text, show
 
@@ -58,20 +58,20 @@ def load_scenario_file(
     """Read a scenario file.
 
     Args:
-        path: The file; models and controllers that it names by path are looked for relative to its folder.
-        library: Gives the library's models by name; `hydromechs.library.load_scenario` passes its own.
-        plants: Gives the library's vehicles by name, scenarios of one model with its actuators.
+        path: The file. Paths of models and controllers in it are relative to its folder.
+        library: Returns library models by name; `hydromechs.library.load_scenario` passes its own.
+        plants: Returns library vehicles by name: scenarios of one model with its actuators.
         code: True if the Python code that the file and its models name may run when the scenario is run.
 
     Returns:
-        The scenario; every fault of the file is listed in one `ScenarioError`.
+        The scenario. All errors of the file are listed in one `ScenarioError`.
     """
     path = Path(path)
     return loads_scenario(scenario_text(path), str(path), path.parent, library, plants, code=code)
 
 
 def scenario_text(path: str | Path) -> str:
-    """Return the text of a scenario file; a file of another kind is a `ScenarioError` that quotes nothing of it.
+    """Return the text of a scenario file. Files of other kinds raise a `ScenarioError` that does not quote them.
 
     Args:
         path: The file.
@@ -93,13 +93,13 @@ def loads_scenario(
     Args:
         text: YAML.
         source: Name of the text in messages.
-        folder: Where relative paths of models and controllers start.
-        library: Gives the library's models by name.
-        plants: Gives the library's vehicles by name.
+        folder: Base folder of relative paths of models and controllers.
+        library: Returns library models by name.
+        plants: Returns library vehicles by name.
         code: True if the Python code that the text and its models name may run when the scenario is run.
 
     Returns:
-        The scenario; every fault of the text is listed in one `ScenarioError`.
+        The scenario. All errors of the text are listed in one `ScenarioError`.
     """
     with collector_paused():
         document = parsed(text, source, "scenario", "hydromechs_scenario: 1", ScenarioError)
@@ -365,7 +365,7 @@ class _Reader:
             if named and self.plants is None:
                 raise ScenarioError(source, ["there is no library here; give the path of a .yaml file"])
             if not named and is_robot_file(source):
-                imported = import_file(source)
+                imported = warned(import_file(source), plant=True)
                 return robot_plant(imported.model, imported.components, source)
             read = self.plants if named else lambda path: load_scenario_file(path, self.library, self.plants, code=self.code)
             vehicle = read(source)  # type: ignore[misc]  # as the line above
@@ -543,7 +543,7 @@ class _Reader:
         return out
 
     def _code(self, path: tuple, entry: Any) -> Any:
-        """A reference to Python code, with the path of its file made absolute and its place in this file."""
+        """Return a reference to Python code with an absolute file path and its line in this file."""
         file, colon, name = entry.type.rpartition(":")
         if colon and file.endswith(".py"):
             entry.type = f"{(self.folder / file).absolute()}:{name}"

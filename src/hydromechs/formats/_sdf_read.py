@@ -20,7 +20,17 @@ from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._robot_files import Missing, RobotFiles
-from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, origin_of, units_note, world_note
+from ._robot_parts import (
+    LOCKED,
+    Link,
+    assembled,
+    hold_empty_joints,
+    inertia_of,
+    locked_joint,
+    origin_of,
+    units_note,
+    world_note,
+)
 from ._sdf_frames import IDENTITY, Frames, Pose, Scope, pose_of, scope_of
 from ._sdf_shapes import shapes_of, visuals_of
 from ._sdf_water import HELD, Water, towards
@@ -33,6 +43,8 @@ NONE = 1e9
 """Limit from which there is none."""
 INCLUDES = 8
 """Levels of files that include files."""
+MAX_INCLUDED = 500
+"""Files that one file includes, those of included files among them: nested files would multiply without end."""
 
 
 @dataclass(slots=True, eq=False)
@@ -84,7 +96,9 @@ class _Sdf:
         """Frame of each body in the world."""
         self.components: list[Component] = []
         self.missing: dict[str, str] = {}
-        """Included models that were not found, and why."""
+        """Included models that were not found, with the reason."""
+        self.included = 0
+        """Number of included models so far."""
         version = root.attributes.get("version", "1.12").split(".")
         self.version = tuple(int(x) for x in version[:2] if x.isdigit()) or (1, 12)
 
@@ -98,14 +112,12 @@ class _Sdf:
         self._collect(top)
         if not self.links and self.missing:
             for uri, why in self.missing.items():
-                f.fault(
-                    self.root, f"the file has no <link> of its own, and the model {uri!r} that it includes is missing: {why}"
-                )
+                f.fault(self.root, f"the file has no <link>, and the model {uri!r} that it includes is missing: {why}")
         elif not self.links:
             f.fault(self.root, "the file has no <link>; give at least one <model> with links")
         elif self.missing:
             missing = ", ".join(map(repr, self.missing))
-            remedy = "say where they are with packages= (--package NAME=FOLDER) or folders= (--folder)"
+            remedy = "set their folders with packages= (--package NAME=FOLDER) or folders= (--folder)"
             f.headlines.append(f"included models are missing: {missing}; {remedy}")
         f.raise_faults()
         water = Water(f, self.frames, only)
@@ -166,7 +178,7 @@ class _Sdf:
         uri = (include.first("uri") or Element("uri", include.line)).text
         owner = f"include of {uri!r}"
         inside = f"{uri.rstrip('/')}/model.sdf"
-        for name in (uri, inside) if "/" in uri else (uri, inside, f"model://{inside}"):  # Gazebo finds bare names, too
+        for name in (uri, inside) if "/" in uri else (uri, inside, f"model://{inside}"):  # Gazebo also finds bare names
             try:
                 path = self.files.find(name).path
             except Missing as missing:
@@ -175,6 +187,10 @@ class _Sdf:
             if depth >= INCLUDES:
                 f.fault(include, f"{owner}: more than {INCLUDES} files include one another", uri, "write them out")
                 return None
+            self.included += 1
+            if self.included > MAX_INCLUDED:
+                f.fault(include, f"{owner}: more than {MAX_INCLUDED} files are included", uri, "split the world")
+                f.raise_faults()
             root = parse_xml(read_bytes(path), str(path))
             model = root.first("model")
             if root.tag != "sdf" or model is None:
@@ -222,7 +238,7 @@ class _Sdf:
         f.unknown(scope.element, known, owner)
         for name, link in scope.links.items():
             if name == "world":
-                f.note("mended", link, "link 'world'", "a link with the name of the world", "it is the world itself")
+                f.note("repaired", link, "link 'world'", "a link with the name of the world", "it is the world itself")
             else:
                 self.links[scope.full(name)] = (scope, link)
         for model in scope.models.values():
@@ -260,7 +276,7 @@ class _Sdf:
             if len(ends) < 2 or None in ends or kind not in TYPES:
                 continue
             if kind == "gearbox":
-                f.left_out(element, f"joint {full!r}", "a gearbox", "the joints that it couples move by themselves")
+                f.left_out(element, f"joint {full!r}", "a gearbox", "the joints that it couples move independently")
                 continue
             turned = ends[1] == "world"
             first, second = (str(end) for end in (ends[::-1] if turned else ends))
@@ -298,7 +314,7 @@ class _Sdf:
             edge.parent, edge.child, edge.sense = edge.child, edge.parent, -1.0
             self.carried[edge.child] = edge
             words = f"link {edge.parent!r} is carried by another joint already"
-            self.findings.note("mended", edge.element, f"joint {edge.name!r}", words, "parent and child change places")
+            self.findings.note("repaired", edge.element, f"joint {edge.name!r}", words, "parent and child change places")
         else:
             words = f"a {edge.kind} joint between {edge.parent!r} and {edge.child!r}, which closes a loop"
             self.findings.left_out(edge.element, f"joint {edge.name!r}", words, "the loop is open here")
@@ -337,7 +353,7 @@ class _Sdf:
             held = self._static(scope) or f.options.base == "fixed"
             if not held and f.options.base == "auto" and not self._heavy(name):
                 held = True
-                f.note("guessed", self.links[name][1], f"link {name!r}", "a root without mass", "fixed in the world")
+                f.note("assumed", self.links[name][1], f"link {name!r}", "a root without mass", "fixed in the world")
             if held:
                 return joints.Fixed(placement=origin_of(pose.p, pose.R))
             x, y, z = map(float, pose.p)
@@ -366,8 +382,14 @@ class _Sdf:
             ]
             return joints.Composite(parts=tuple(parts))
         rest: dict[str, Any] = {"placement": placement, "axis": axes[0], **self._one(edge, elements[0], name)}
+        pitch = self._pitch(edge) if edge.kind == "screw" else 0.0
+        low, high = rest.get("limits", (-math.inf, math.inf))
+        if low == high and edge.kind == "prismatic":
+            return locked_joint(placement, axes[0], slide=low)
+        if low == high:
+            return locked_joint(placement, axes[0], angle=low, slide=pitch * low / math.tau)
         if edge.kind == "screw":
-            return joints.Helical(pitch=self._pitch(edge), **rest)
+            return joints.Helical(pitch=pitch, **rest)
         return joints.Prismatic(**rest) if edge.kind == "prismatic" else joints.Revolute(**rest)
 
     def _heavy(self, name: str) -> bool:
@@ -385,7 +407,7 @@ class _Sdf:
         if new is not None:
             return f.number(new.text, new, f"{owner}: screw_thread_pitch [m]", 0.0)
         if old is None:
-            f.note("guessed", edge.element, owner, "a screw without a pitch", "1 m per turn")
+            f.note("assumed", edge.element, owner, "a screw without a pitch", "1 m per turn")
             return 1.0
         per_metre = f.number(old.text, old, f"{owner}: thread_pitch [rad/m]", 1.0)
         return -2.0 * math.pi / per_metre if per_metre else 0.0
@@ -413,15 +435,18 @@ class _Sdf:
                 out["position"] = min(max(0.0, low), high)
                 if out["position"]:
                     what = f"limits {plain((low, high))}, without 0 between them"
-                    f.note("guessed", limit, owner, what, f"it starts at {plain(out['position'])}")
+                    f.note("assumed", limit, owner, what, f"it starts at {plain(out['position'])}")
+            elif lower == upper and edge.kind in ("revolute", "prismatic", "screw"):
+                f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", LOCKED)
+                out["limits"] = (lower, upper)
             elif edge.kind != "continuous" and lower >= upper:
-                f.note("mended", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", "it has no stops")
+                f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", "it has no stops")
         if dynamics is not None:
             f.unknown(dynamics, ("damping", "friction", "spring_reference", "spring_stiffness"), owner)
             for key in ("damping", "friction"):
                 value = self._number(dynamics, key, owner)
                 if value < 0.0:
-                    f.note("mended", dynamics, owner, f"{key} {plain(value)}", "taken as 0: it must not feed the motion")
+                    f.note("repaired", dynamics, owner, f"{key} {plain(value)}", "taken as 0: it must not feed the motion")
                 out[key] = max(value, 0.0)
             stiffness = self._number(dynamics, "spring_stiffness", owner)
             if stiffness > 0.0:
@@ -469,12 +494,12 @@ class _Sdf:
             frames.append(Frame(f"{name}_origin", origin_of(shift.p, shift.R)))
             what = "its joint's axis does not pass through its origin"
             done = f"the body's origin is on the axis, that of the link is frame {name + '_origin'!r}"
-            f.note("mended", element, owner, what, done)
+            f.note("repaired", element, owner, what, done)
         if held is not None and edge is not None:
             joint = joints.Fixed(placement=joint.parts[0].placement)
             thrust = edge.axes[0] if edge.axes else edge.frame.R[:, 2]
             frames.append(Frame(held, Origin(_row(shift.p), towards(pose.R.T @ thrust))))
-            f.left_out(edge.element, f"joint {edge.name!r}", "a propeller that turns", HELD)
+            f.left_out(edge.element, f"joint {edge.name!r}", "rotation of the propeller", HELD)
         for frame, at in self._frames_on(scope, name):
             there = pose.inverse @ at
             frames.append(Frame(frame, origin_of(there.p, there.R)))
@@ -510,7 +535,7 @@ class _Sdf:
         f = self.findings
         inertial = link.first("inertial")
         if inertial is None:
-            f.note("guessed", link, owner, "no <inertial>", "a mass of 1 kg and 1 kg·m² about each axis, as SDFormat says")
+            f.note("assumed", link, owner, "no <inertial>", "a mass of 1 kg and 1 kg·m² about each axis, as SDFormat specifies")
             return Inertia(mass=1.0, com=_row(shift.p), tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
         f.unknown(inertial, ("pose", "mass", "inertia", "fluid_added_mass"), owner)
         if inertial.attributes.get("auto", "").strip().lower() in ("true", "1"):

@@ -28,15 +28,15 @@ SIZES = {
 def visuals_of(
     link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose, solids: tuple[shapes.Shape, ...]
 ) -> tuple[visual.Visual, ...]:
-    """What a link looks like.
+    """Return the visuals of a link.
 
     Args:
         link: The link.
-        findings: Where faults and notes go.
+        findings: Receives errors and notes.
         files: Finds meshes.
-        owner: What the link is called in messages.
+        owner: Name of the link in messages.
         shift: The link's frame in the body's.
-        solids: Its shapes, which give the size of a box that stands for a missing mesh.
+        solids: Its shapes; they set the size of a box that replaces a missing mesh.
     """
     out = []
     for element in link.all("visual"):

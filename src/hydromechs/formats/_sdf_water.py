@@ -3,7 +3,7 @@
 Signs. `<fluid_added_mass>` is positive, about the link's origin in its axes, linear first, as ours is. The coefficients of the
 hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u| |u| u. Ours are positive,
 so they change sign. Until Gazebo Garden the plugin took the added mass with a positive sign: a positive one is taken as such,
-noted. A thruster pushes along the axis of its joint at the origin of the link that turns, by as many newtons as it is told.
+noted. A thruster pushes along the axis of its joint at the origin of the rotating link; its command is the thrust in newtons.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Water:
             )
             if not low <= 0.0 <= high or low == high:
                 what = f"thrust from {plain(low)} to {plain(high)} N"
-                f.note("mended", plugin, owner, what, f"from {-THRUST:g} to {THRUST:g} N, as Gazebo has without limits")
+                f.note("repaired", plugin, owner, what, f"from {-THRUST:g} to {THRUST:g} N, as Gazebo has without limits")
                 high, low = THRUST, -THRUST
             diameter = self._value(plugin, "propeller_diameter", owner, 0.02)
             radius = {"radius": diameter / 2.0} if diameter > 0.0 else {}
@@ -177,7 +177,7 @@ class Water:
             damping += [damped] if damped is not None else []
         if damping and shift.p.any():
             self.findings.note(
-                "mended", link, owner, "damping about its origin", "taken about the origin of the body, on its axis"
+                "repaired", link, owner, "damping about its origin", "taken about the origin of the body, on its axis"
             )
         if not (volume or A.any() or damping):
             return None
@@ -244,7 +244,7 @@ class Water:
                 i, j = places[force, of_rate]
                 if i == j and c > 0.0:
                     f.note(
-                        "guessed", child, owner, f"{tag} {plain(c)}, above 0", "taken as an added mass, as Gazebo did to Garden"
+                        "assumed", child, owner, f"{tag} {plain(c)}, above 0", "taken as an added mass, as Gazebo did to Garden"
                     )
                     A[i, j] += c
                 else:
@@ -255,7 +255,7 @@ class Water:
             elif speed == second:
                 if not absolute:
                     f.note(
-                        "guessed",
+                        "assumed",
                         child,
                         owner,
                         f"{tag} {plain(c)}",
@@ -273,7 +273,7 @@ class Water:
             if bad:
                 which = ", ".join(f"{FORCES[i]}{SPEEDS[i]}" for i in bad)
                 what = f"{name} damping above 0 ({which}), which would drive the motion"
-                f.note("mended", plugin, owner, what, "its sign is changed: Gazebo's are below 0")
+                f.note("repaired", plugin, owner, what, "its sign is changed: Gazebo's are below 0")
                 for i in bad:
                     M[i, i] = -M[i, i]
         if no_added:
@@ -283,7 +283,7 @@ class Water:
         if self._true(plugin, "disable_coriolis"):
             f.left_out(plugin, owner, "disable_coriolis", "the forces of added mass are complete here")
         if not np.allclose(A, A.T, rtol=1e-9, atol=0.0):
-            f.note("mended", plugin, owner, "an added mass that is not symmetric", "its symmetric part is taken")
+            f.note("repaired", plugin, owner, "an added mass that is not symmetric", "its symmetric part is taken")
         damped = bool(D.any() or Q.any() or coupled)
         damping = drag.Damping(linear=_rows(D), quadratic=_rows(Q), coupled=tuple(coupled.items())) if damped else None
         return 0.5 * (A + A.T), damping
@@ -294,7 +294,7 @@ class Water:
 
 
 def towards(axis: np.ndarray) -> tuple[float, float, float]:
-    """Roll, pitch, yaw of a frame whose x axis points along a unit vector [rad]."""
+    """Return roll, pitch, yaw of a frame whose x axis points along a unit vector [rad]."""
     x, y, z = map(float, axis)
     return 0.0, math.atan2(-z, math.hypot(x, y)), math.atan2(y, x) if x or y else 0.0
 

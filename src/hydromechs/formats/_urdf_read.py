@@ -18,7 +18,18 @@ from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._robot_files import RobotFiles
-from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, mesh_shape, mesh_visual, units_note, world_note
+from ._robot_parts import (
+    LOCKED,
+    Link,
+    assembled,
+    hold_empty_joints,
+    inertia_of,
+    locked_joint,
+    mesh_shape,
+    mesh_visual,
+    units_note,
+    world_note,
+)
 from ._sdf_frames import IDENTITY, Frames, Scope
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element
@@ -71,7 +82,7 @@ class _Urdf:
         self.joints = self._named("joint")
         if not self.links and not f.faults:
             macros = f.source.lower().endswith(".xacro")
-            remedy = "load the file that includes these macros" if macros else "give at least one"
+            remedy = "load the file that includes these macros" if macros else "add at least one"
             f.fault(root, f"the robot has no <link>; {remedy}")
         for name, joint in self.joints.items():
             self._connect(name, joint)
@@ -98,7 +109,7 @@ class _Urdf:
         )
 
     def _read_gazebo(self) -> None:
-        """Enter the plugins for water and thrusters in `<gazebo>`; the rest of these elements is left out, noted."""
+        """Read the plugins for water and thrusters in `<gazebo>`; ignore the rest of these elements, with a note."""
         plugins = []
         for gazebo in self.root.all("gazebo"):
             reference = gazebo.attributes.get("reference", "").strip()
@@ -186,8 +197,8 @@ class _Urdf:
         if wanted == "auto":
             wanted = "free" if self._mass_with_fixed(links, base) > 0.0 else "fixed"
             why = "it has mass" if wanted == "free" else "it has no mass"
-            done = f"{wanted} in the world, since {why}; base='free' or 'fixed' says otherwise"
-            f.note("guessed", self.links[base], f"link {base!r}", "the root; a URDF does not say how it moves", done)
+            done = f"{wanted} in the world, since {why}; set base='free' or 'fixed' to override"
+            f.note("assumed", self.links[base], f"link {base!r}", "the root; a URDF does not specify its motion", done)
         joint = joints.Free() if wanted == "free" else joints.Fixed()
         return [Link(replace(k.body, joint=joint), k.element) if k.body.name == base else k for k in links]
 
@@ -222,14 +233,14 @@ class _Urdf:
         )
 
     def _held(self, link: str, joint: AnyJoint) -> tuple[AnyJoint, tuple[Frame, ...]]:
-        """The joint of a link and its frames: a propeller that a thruster turns is held, and has the frame of the thruster."""
+        """Return the joint and frames of a link. A thruster's propeller is held fixed, and gets the thruster's frame."""
         name = self.carried_by.get(link, "")
         frame = self.water.propellers.get(name)
         if frame is None:
             return joint, ()
         element = self.joints[name]
         axis = np.array(self._axis(element, f"joint {name!r}"))
-        self.findings.left_out(element, f"joint {name!r}", "a propeller that turns", HELD)
+        self.findings.left_out(element, f"joint {name!r}", "rotation of the propeller", HELD)
         placed = joints.Fixed(placement=joint.parts[0].placement)
         return placed, (Frame(frame, Origin(rpy=towards(axis / np.linalg.norm(axis)))),)
 
@@ -250,13 +261,13 @@ class _Urdf:
         else:
             m = f.number(mass.attributes.get("value", ""), mass, f"{owner}: mass", 0.0)
         if tensor is None:
-            f.note("mended", inertial, owner, "no <inertia>", "taken as 0: a point mass")
+            f.note("repaired", inertial, owner, "no <inertia>", "taken as 0: a point mass")
         else:
             keys = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
             row = tuple(f.number(tensor.attributes.get(k, "0"), tensor, f"{owner}: inertia {k}", 0.0) for k in keys)
             missing = [k for k in keys[:3] if k not in tensor.attributes]
             if missing:
-                f.note("mended", tensor, owner, f"no {', '.join(missing)} in <inertia>", "taken as 0")
+                f.note("repaired", tensor, owner, f"no {', '.join(missing)} in <inertia>", "taken as 0")
         return inertia_of(f, inertial, owner, m, origin.xyz, row, origin.rpy)
 
     def _origin(self, parent: Element, label: str) -> Origin:
@@ -339,7 +350,7 @@ class _Urdf:
         r, g, b, a = f.numbers(color.attributes.get("rgba"), 4, color, f"{owner}: colour rgba", (0.5, 0.5, 0.5, 1.0))
         if not all(0.0 <= x <= 1.0 for x in (r, g, b, a)):
             what = f"rgba {plain((r, g, b, a))}"
-            f.note("mended", color, owner, what, "cut to 0 to 1")
+            f.note("repaired", color, owner, what, "cut to 0 to 1")
             r, g, b, a = (min(max(x, 0.0), 1.0) for x in (r, g, b, a))
         return {"color": (r, g, b), "opacity": a}
 
@@ -359,7 +370,7 @@ class _Urdf:
         mimic = joint.first("mimic")
         if mimic is not None:
             says = ", ".join(f"{k} {v!r}" for k, v in mimic.attributes.items())
-            f.left_out(mimic, owner, f"mimic: {says}", "the joint moves by itself")
+            f.left_out(mimic, owner, f"mimic: {says}", "the joint moves independently")
         if kind in ("fixed", "floating"):
             for tag in ("limit", "dynamics") if kind == "floating" else ():
                 for child in joint.all(tag):
@@ -374,6 +385,8 @@ class _Urdf:
         if kind == "planar":
             return self._planar(joint, owner, placement, axis, damping, friction)
         limits, position = self._limits(joint, owner, link, kind)
+        if limits is not None and limits[0] == limits[1]:
+            return locked_joint(placement, axis, **{"slide" if kind == "prismatic" else "angle": position})
         one = joints.Prismatic if kind == "prismatic" else joints.Revolute
         return one(
             placement=placement,
@@ -404,16 +417,19 @@ class _Urdf:
         for key in ("damping", "friction"):
             value = f.number(dynamics.attributes.get(key), dynamics, f"{owner}: {key}", 0.0)
             if value < 0.0:
-                f.note("mended", dynamics, owner, f"{key} {plain(value)}", "taken as 0: it must not feed the motion")
+                f.note("repaired", dynamics, owner, f"{key} {plain(value)}", "taken as 0: it must not feed the motion")
             out.append(max(value, 0.0))
         return out[0], out[1]
 
     def _limits(self, joint: Element, owner: str, link: str, kind: str) -> tuple[tuple[float, float] | None, float]:
-        """Limits of a joint with one coordinate and its initial position; its effort becomes a drive."""
+        """Limits of a joint with one coordinate, equal ones for a locked joint, and its initial position.
+
+        Its effort becomes a drive.
+        """
         limit, f = joint.first("limit"), self.findings
         if limit is None:
             if kind != "continuous":
-                f.note("guessed", joint, owner, f"a {kind} joint without <limit>", "it has no stops")
+                f.note("assumed", joint, owner, f"a {kind} joint without <limit>", "it has no stops")
             return None, 0.0
         f.unknown_attributes(limit, ("lower", "upper", "effort", "velocity"), owner)
         lower, upper, effort, velocity = (
@@ -438,14 +454,17 @@ class _Urdf:
             return None, 0.0
         if lower <= -NONE and upper >= NONE:
             return None, 0.0
+        if given and lower == upper:
+            f.note("repaired", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", LOCKED)
+            return (lower, upper), lower
         if not lower < upper:
             done = "it has no stops"
-            f.note("mended" if given else "guessed", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", done)
+            f.note("repaired" if given else "assumed", limit, owner, f"lower {plain(lower)}, upper {plain(upper)}", done)
             return None, 0.0
         position = min(max(0.0, lower), upper)
         if position:
             what = f"limits {plain((lower, upper))}, without 0 between them"
-            f.note("guessed", limit, owner, what, f"it starts at {plain(position)}")
+            f.note("assumed", limit, owner, what, f"it starts at {plain(position)}")
         return (lower, upper), position
 
     def _planar(

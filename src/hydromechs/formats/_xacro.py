@@ -1,8 +1,9 @@
-"""Xacro to plain XML, by the package `xacro` where it is installed.
+"""Expansion of xacro files to plain XML with the optional package `xacro`.
 
-Files are untrusted, and xacro evaluates expressions with Python's `eval`, reads any file and the environment. So expressions
-are evaluated here, node by node: arithmetic, comparisons, indices and calls of known functions, nothing else; files are read
-from the folder of the description, its packages and the folders that the user allows; the environment is not read.
+Files are untrusted, but xacro evaluates expressions with Python's `eval` and reads any file and the environment. This module
+evaluates expressions node by node instead: arithmetic, comparisons, indices and calls of known functions, nothing else. It
+reads files only from the folder of the description, its packages and the folders that the user allows. It does not read the
+environment.
 """
 
 from __future__ import annotations
@@ -28,17 +29,21 @@ from ._xml import read_bytes
 __all__ = ["expanded", "is_xacro"]
 
 MAX_POWER = 100.0
-"""Largest exponent: larger ones would let a file fill the memory."""
+"""Maximum exponent; larger ones could exhaust the memory."""
 MAX_LENGTH = 10_000
-"""Longest text or list that a product makes."""
+"""Maximum length of a text or list from a product."""
 MAX_TEXT = 1_000_000
-"""Longest text of an attribute."""
+"""Maximum length of the text of an attribute."""
 MAX_BITS = 10_000
-"""Longest whole number, in bits."""
+"""Maximum size of an integer, in bits."""
 MAX_EVALUATIONS = 50_000
-"""Texts and attributes that one expansion evaluates: blocks that insert each other twice would never end."""
+"""Maximum number of texts and attributes that one expansion evaluates: blocks that insert each other twice would never end."""
 MAX_CALLS = 100_000
 """Calls of macros in one expansion: macros that call each other twice would never end."""
+MAX_BYTES = 8 * 2**20
+"""Size of all files of one expansion [bytes]: documents of xacro take 60 times as much memory."""
+MAX_YAML = 2**20
+"""Size of a YAML file [bytes]: the parser takes 5 s for so much."""
 TEXT_METHODS = frozenset(
     ("split", "strip", "lstrip", "rstrip", "lower", "upper", "startswith", "endswith", "join", "get", "keys", "items")
 )
@@ -48,7 +53,7 @@ FUNCTIONS: tuple[Callable, ...] = (
 )
 """Functions that expressions may call, besides those of `math`."""
 LONG_RUNNING = ("factorial", "comb", "perm", "prod")
-"""Functions of `math` that they may not."""
+"""Functions of `math` that they may not call."""
 OPERATORS: dict[type, Callable] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -76,7 +81,7 @@ _LOCK = threading.Lock()  # xacro keeps its state in its module
 
 
 def is_xacro(raw: str | bytes, source: str) -> bool:
-    """True for a file that is named .xacro or has elements of xacro.
+    """True for a file with the suffix .xacro or with xacro elements.
 
     Args:
         raw: The content of the file.
@@ -92,13 +97,13 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
     Args:
         raw: The content of the file.
         source: Its name, for messages and for relative paths.
-        files: Where the files that it includes may be.
-        arguments: Values of its `<xacro:arg>`s.
+        files: Finds the files that it includes.
+        arguments: Values of its `<xacro:arg>` elements.
     """
     try:
         import xacro
     except ModuleNotFoundError:
-        text = "the file is a xacro macro, and the package xacro, which expands it, is not installed"
+        text = "the file is a xacro file, but the package xacro is not installed"
         remedy = f"run `pip install 'hydromechs[xacro]'`, or expand it elsewhere: `xacro {Path(source).name} > robot.urdf`"
         raise ModelError(source, [Fault((), f"{text}; {remedy}", remedy=remedy, line=1)]) from None
     from xml.parsers.expat import ExpatError
@@ -115,7 +120,7 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
             return document.toprettyxml(indent=" ")
         except (xacro.XacroException, Missing, ExpatError, OSError, ValueError, RecursionError) as error:
             text = f"xacro cannot expand the file: {str(error).strip() or type(error).__name__}"
-        except Exception as error:  # a third-party program on an untrusted file: anything
+        except Exception as error:  # third-party code on an untrusted file can raise anything
             text = f"xacro cannot expand the file: {type(error).__name__}: {error}"
         inside = Path(xacro.filestack[-1]).name if getattr(xacro, "filestack", None) else ""
     where = f" (in {inside})" if inside and inside != Path(source).name else ""
@@ -123,11 +128,11 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
 
 
 class _Expansion:
-    """The parts of xacro that read files and evaluate expressions, made safe."""
+    """Safe replacements for the parts of xacro that read files and evaluate expressions."""
 
     def __init__(self, xacro: Any, files: RobotFiles) -> None:
         self.xacro, self.files = xacro, files
-        self.calls, self.evaluations, self.known = 0, 0, [*FUNCTIONS]
+        self.calls, self.evaluations, self.bytes, self.known = 0, 0, 0, [*FUNCTIONS]
         self._eval_text, self._handle_macro_call = xacro.eval_text, xacro.handle_macro_call
 
     def symbols(self) -> dict[str, Any]:
@@ -156,24 +161,34 @@ class _Expansion:
     # -- files ----------------------------------------------------------------------------------------------------------------
 
     def parse(self, inp: Any, filename: str | None = None) -> Any:
-        """The document of an included file; in place of `xacro.parse`."""
+        """Return the document of an included file; replaces `xacro.parse`."""
         return inp if inp is not None else self.document(self._content(str(filename)))
 
     def document(self, raw: str | bytes) -> Any:
-        """The document of a text, without document types and entities."""
+        """Return the document of a text; document types and entities are rejected."""
         from xml.dom import minidom
 
         raw = raw.encode() if isinstance(raw, str) else raw
+        self._count(raw)
         if b"\0" in raw:  # UTF-16 would hide what is looked for below
             raise Missing("the file is not UTF-8; save it as UTF-8")
         if b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
-            raise Missing("the file declares a document type or an entity, which is not read; write out what it stands for")
+            raise Missing("the file declares a document type or an entity, which is not supported; replace it by its content")
         return minidom.parseString(raw)
 
     def load_yaml(self, filename: str) -> Any:
-        """The content of a YAML file; in place of `xacro.load_yaml`."""
+        """Return the content of a YAML file; replaces `xacro.load_yaml`."""
         path = self.xacro.abs_filename_spec(filename)
-        return self.xacro.YamlListWrapper.wrap(yaml.load(self._content(path), Loader=_Units))
+        raw = self._content(path)
+        if len(raw) > MAX_YAML:
+            raise Missing(f"the file {filename!r} has {len(raw)} bytes, more than {MAX_YAML}; split it")
+        self._count(raw)
+        return self.xacro.YamlListWrapper.wrap(yaml.load(raw, Loader=_Units))
+
+    def _count(self, raw: bytes) -> None:
+        self.bytes += len(raw)
+        if self.bytes > MAX_BYTES:
+            raise Missing(f"its files have more than {MAX_BYTES // 2**20} MiB in all; expand the file with xacro")
 
     def _content(self, path: str) -> bytes:
         found = self.files.allowed_file(path)
@@ -183,7 +198,7 @@ class _Expansion:
     # -- limits ---------------------------------------------------------------------------------------------------------------
 
     def eval_text(self, text: str, symbols: Any) -> Any:
-        """The value of a text with expressions, within a length; in place of `xacro.eval_text`."""
+        """Return the value of a text with expressions, of limited length; replaces `xacro.eval_text`."""
         self.evaluations += 1
         if self.evaluations > MAX_EVALUATIONS:
             raise Missing(f"it evaluates more than {MAX_EVALUATIONS} texts and attributes")
@@ -193,7 +208,7 @@ class _Expansion:
         return out
 
     def handle_macro_call(self, *arguments: Any) -> Any:
-        """Expand one call of a macro, within a number of calls; in place of `xacro.handle_macro_call`."""
+        """Expand one macro call, up to a number of calls; replaces `xacro.handle_macro_call`."""
         self.calls += 1
         if self.calls > MAX_CALLS:
             raise Missing(f"its macros are called more than {MAX_CALLS} times")
@@ -202,7 +217,7 @@ class _Expansion:
     # -- expressions ----------------------------------------------------------------------------------------------------------
 
     def eval_extension(self, text: str) -> Any:
-        """The value of $(find NAME), $(arg NAME), $(dirname), $(cwd), $(optenv NAME DEFAULT), $(eval ...)."""
+        """Return the value of $(find NAME), $(arg NAME), $(dirname), $(cwd), $(optenv NAME DEFAULT), $(eval ...)."""
         word, _, rest = text[2:-1].strip().partition(" ")
         rest = rest.strip()
         arguments = self.xacro.substitution_args_context["arg"]
@@ -210,7 +225,7 @@ class _Expansion:
             return str(self.files.package(rest))
         if word == "arg":
             if rest not in arguments:
-                raise Missing(f"its argument {rest!r} has no value; give arguments={{{rest!r}: ...}} (--arg {rest}=VALUE)")
+                raise Missing(f"its argument {rest!r} has no value; set arguments={{{rest!r}: ...}} (--arg {rest}=VALUE)")
             return arguments[rest]
         if word == "dirname":
             return str(Path(self.xacro.filestack[-1]).parent)
@@ -222,10 +237,10 @@ class _Expansion:
             own = {**arguments, **self.names, "arg": lambda name: _literal(arguments[name])}
             self.known.append(own["arg"])
             return str(self.safe_eval(rest, own))
-        raise Missing(f"{text} is not evaluated here; expand the file with xacro, and load what it writes")
+        raise Missing(f"{text} is not supported; expand the file with xacro, then load the result")
 
     def safe_eval(self, text: str, symbols: Mapping[str, Any], local: object = None) -> Any:
-        """The value of an expression, by its nodes; in place of `xacro.safe_eval`."""
+        """Return the value of an expression, node by node; replaces `xacro.safe_eval`."""
         return self._value(ast.parse(text.strip(), mode="eval").body, symbols)
 
     def _value(self, node: ast.expr, symbols: Mapping[str, Any]) -> Any:
@@ -259,9 +274,9 @@ class _Expansion:
             case ast.IfExp(test=test, body=body, orelse=other):
                 return of(body) if of(test) else of(other)
             case ast.List(elts=items) | ast.Tuple(elts=items):
-                return _weighed([of(item) for item in items])
+                return _size_checked([of(item) for item in items])
             case ast.Dict(keys=keys, values=values) if None not in keys:
-                return _weighed({of(k): of(v) for k, v in zip(keys, values, strict=True) if k is not None})
+                return _size_checked({of(k): of(v) for k, v in zip(keys, values, strict=True) if k is not None})
             case ast.Subscript(value=inner, slice=ast.Slice(lower=low, upper=high, step=None)):
                 return of(inner)[None if low is None else of(low) : None if high is None else of(high)]
             case ast.Subscript(value=inner, slice=index):
@@ -273,16 +288,16 @@ class _Expansion:
             case ast.Call(func=ast.Attribute(value=inner, attr=name), args=given, keywords=[]) if name in TEXT_METHODS:
                 owner = of(inner)
                 if type(owner) in (str, dict, self.xacro.YamlDictWrapper):
-                    passed = [_weighed(of(x)) for x in given]
+                    passed = [_size_checked(of(x)) for x in given]
                     if name == "join" and passed and len(owner) * len(passed[0]) > MAX_TEXT:
-                        raise Missing(f"a text of {len(owner) * len(passed[0])} characters is beyond the limit of {MAX_TEXT}")
+                        raise Missing(f"a text of {len(owner) * len(passed[0])} characters exceeds the limit of {MAX_TEXT}")
                     return getattr(owner, name)(*passed)
             case ast.Call(func=inner, args=given, keywords=[]):
                 function = of(inner)
                 if any(function is known for known in self.known):
-                    return _weighed(function(*(_weighed(of(x)) for x in given)))
+                    return _size_checked(function(*(_size_checked(of(x)) for x in given)))
         raise Missing(
-            f"the expression {ast.unparse(node)!r} is not evaluated here; expand the file with xacro, and load what it writes"
+            f"the expression {ast.unparse(node)!r} is not supported; expand the file with xacro, then load the result"
         )
 
     def _named(self, name: str, symbols: Mapping[str, Any]) -> Any:
@@ -304,8 +319,8 @@ _Units.add_constructor("!degrees", lambda loader, node: math.radians(_number(loa
 _Units.add_constructor("!radians", _number)
 
 
-def _weighed(value: Any) -> Any:
-    """A value with at most `MAX_LENGTH` items in all its lists and mappings, texts of at most `MAX_TEXT`; else `Missing`."""
+def _size_checked(value: Any) -> Any:
+    """Return a value with at most `MAX_LENGTH` items in total and texts of at most `MAX_TEXT`; otherwise raise `Missing`."""
     open_items, count = [value], 0
     while open_items:
         item = open_items.pop()
@@ -322,31 +337,31 @@ def _weighed(value: Any) -> Any:
 
 
 def _bounded(op: ast.operator, a: Any, b: Any) -> Any:
-    """The value of a binary operation that cannot fill the memory."""
+    """Return the value of a binary operation whose result is limited in size."""
     if isinstance(a, int) and isinstance(b, int) and isinstance(op, ast.Pow | ast.Mult):
         bits = a.bit_length() * abs(b) if isinstance(op, ast.Pow) else a.bit_length() + b.bit_length()
         if bits > MAX_BITS:
-            raise Missing(f"an integer of {bits} bits is beyond the limit of {MAX_BITS}")
+            raise Missing(f"an integer of {bits} bits exceeds the limit of {MAX_BITS}")
     if isinstance(op, ast.Pow) and not (isinstance(a, int | float) and isinstance(b, int | float) and abs(b) <= MAX_POWER):
-        raise Missing(f"the power {a} ** {b} is beyond the limit of {MAX_POWER:g}")
+        raise Missing(f"the power {a} ** {b} exceeds the limit of {MAX_POWER:g}")
     if isinstance(op, ast.Mult):
         for rows, times in ((a, b), (b, a)):
             if isinstance(rows, str | list | tuple) and isinstance(times, int) and len(rows) * times > MAX_LENGTH:
-                raise Missing(f"{times} times a text or list of {len(rows)} is beyond the limit of {MAX_LENGTH}")
+                raise Missing(f"{times} times a text or list of {len(rows)} exceeds the limit of {MAX_LENGTH}")
     if isinstance(op, ast.Add) and isinstance(a, str | list) and isinstance(b, str | list) and len(a) + len(b) > MAX_TEXT:
-        raise Missing(f"a text or list of {len(a) + len(b)} is beyond the limit of {MAX_TEXT}")
+        raise Missing(f"a text or list of {len(a) + len(b)} exceeds the limit of {MAX_TEXT}")
     if isinstance(op, ast.Mod) and isinstance(a, str):
-        raise Missing("texts are not formatted with % here; write them with +")
+        raise Missing("text formatting with % is not supported; join texts with +")
     return OPERATORS[type(op)](a, b)
 
 
 def _literal(text: Any) -> Any:
-    """A number or a boolean that a text stands for, or the text."""
+    """Return the number or boolean that a text represents, or the text itself."""
     if not isinstance(text, str):
         return text
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    return float(text) if re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", text, re.IGNORECASE) else text
+    return float(text) if re.fullmatch(r"[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?", text, re.IGNORECASE) else text
 
 
 def _silent(*words: object) -> str:

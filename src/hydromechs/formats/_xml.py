@@ -14,11 +14,11 @@ from hydromechs.errors import Fault, ModelError
 __all__ = ["Element", "parse_xml", "read_bytes"]
 
 ROOTS = ("robot", "sdf", "mujoco")
-"""First elements of robot descriptions; messages quote no other file."""
+"""First elements of robot descriptions; messages do not quote files of other kinds."""
 MOST_ELEMENTS = 500_000
 """Elements of a file."""
 DEEPEST = 100
-"""Levels of nesting; MJCF nests each body of a chain in the one before."""
+"""Maximum depth of nesting; MJCF nests each body of a chain in the previous one."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ def read_bytes(path: str | os.PathLike) -> bytes:
     try:
         return files.read_bytes(path)
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}; give the path of a file") from None
+        raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}; correct the path") from None
     except OSError as error:  # no permission, a device, a large file
         raise ModelError(os.fspath(path), [f"the file cannot be read: {error}"]) from None
 
@@ -108,7 +108,7 @@ class _Parser:
             where = f"in column {error.offset + 1}: {what}"
             if self.open and self.open[0].tag in ROOTS and "tag" in what:
                 where += f"; <{self.open[-1].tag}> of line {self.open[-1].line} is open here"
-            self._refuse(error.lineno, f"the text is not XML, {where}; mend it there or just before")
+            self._refuse(error.lineno, f"the text is not XML, {where}; correct it there or just before")
         except ModelError:
             raise
         except (ValueError, LookupError, UnicodeError) as error:  # an encoding that does not exist

@@ -31,7 +31,7 @@ __all__ = ["Document", "UnreadableText", "collector_paused", "is_scenario_file",
 MAX_DEPTH = 64
 """Levels of nesting; a model file has at most 9."""
 MAX_VALUES = 1_000_000
-"""Values of a file, which take 0.7 kB of memory each; a chain of 5,000 bodies has 300,000."""
+"""Maximum number of values in a file. Each takes 0.7 kB of memory; a chain of 5,000 bodies has 300,000."""
 MAX_EXPANSION = 100_000
 """Values that aliases may add to those that are written."""
 LONG = 1_000_000
@@ -57,10 +57,10 @@ class _Composer(Composer, BaseResolver):
     values = 0
 
     def compose_node(self, parent: Any, index: Any) -> Node | None:
-        """Compose one node, within the allowed depth and number."""
+        """Compose one node, up to the allowed depth and number."""
         self.values += 1
         if self.values > MAX_VALUES:
-            raise UnreadableText(1, f"more than {MAX_VALUES} values; split the file")
+            raise UnreadableText(1, f"the file has more than {MAX_VALUES} values; split it")
         if self.depth > MAX_DEPTH:
             line: int = self.peek_event().start_mark.line + 1  # type: ignore[attr-defined]
             raise UnreadableText(line, f"more than {MAX_DEPTH} levels of nesting; a model needs 9")
@@ -261,7 +261,7 @@ class _Builder:
             self._add(node, path, f"{show(text)} has the tag {_tag(node)}, which model files do not know; delete the tag")
             return text
         if not (_PATTERNS[kind].fullmatch(text) or (kind == "float" and _PATTERNS["int"].fullmatch(text))):
-            self._add(node, path, f"{show(text)} has the tag {_tag(node)} but is not one; delete the tag or mend the value")
+            self._add(node, path, f"{show(text)} has the tag {_tag(node)} but is not one; delete the tag or correct the value")
             return text
         if kind == "null":
             return None
@@ -338,7 +338,7 @@ def foreign_format(text: str) -> str:
 
 
 def _is_ours(raw: bytes) -> bool:
-    """True if a file marks itself as one of HydroMechs; messages quote no other file, which may hold a secret."""
+    """True if a file identifies itself as a HydroMechs file; messages do not quote other files, which may contain secrets."""
     return re.search(rb"^\W*hydromechs", raw.replace(b"\0", b""), re.MULTILINE) is not None
 
 
@@ -384,8 +384,8 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
     first = f"'{'hydromechs' if kind == 'model' else f'hydromechs_{kind}'}: 1'"
     other = foreign_format(text)
     if other:
-        words = f"this is {other}, not a {kind} file of HydroMechs, which is YAML and begins with"
+        words = f"this is {other}, not a HydroMechs {kind} file, which is YAML and begins with"
         raise fault(str(path), [f"line 1: {words} {first}"])
     if text.strip() and not _is_ours(raw):
-        raise fault(str(path), [f"line 1: this is not a {kind} file of HydroMechs; begin a {kind} file with {first}"])
+        raise fault(str(path), [f"line 1: this is not a HydroMechs {kind} file; begin {kind} files with {first}"])
     return text

@@ -53,8 +53,8 @@ class Touch(NamedTuple):
     normal: float
     """Its part along the normal [N]."""
     opposite: Array | None = None
-    """Point of the other body at which the opposite force acts [m], shape (3,); `point` if None. Where soft surfaces overlap,
-    friction acts at the surface of each body, so the two points differ by the depth."""
+    """Point of the other body at which the opposite force acts [m], shape (3,); `point` if None. If soft surfaces overlap,
+    friction acts at the surface of each body, so the two points differ by the penetration depth."""
 
 
 class Engine(abc.ABC):

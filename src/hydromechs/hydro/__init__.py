@@ -3,7 +3,7 @@
 from hydromechs.model import added_mass_matrix
 
 from ._added_mass import fluid_acceleration_force
-from ._around import Around, Flow, HullPoint, WetStrip, mean_of, wet_strip
+from ._around import Flow, HullPoint, SurroundingWater, WetStrip, mean_of, wet_strip
 from ._current import FlowSegment, FluidMotion, UniformFlow, fluid_motion, profile_factor, profile_slope
 from ._drag import drag_numbers, drag_wrench
 from ._drag_matrix import drag_matrix
@@ -47,8 +47,8 @@ from ._terms import (
     crossing_wrench,
     displaced_mass,
     fluid_energy,
+    froude_krylov_force,
     motion_in,
-    moving_buoyancy,
     still_buoyancy,
     total_buoyancy,
     viscous_matrix,
@@ -70,7 +70,6 @@ from ._waves import (
 )
 
 __all__ = [
-    "Around",
     "BoxCell",
     "Cell",
     "Crossing",
@@ -94,6 +93,7 @@ __all__ = [
     "PowerLaw",
     "RegularWave",
     "Sampling",
+    "SurroundingWater",
     "Uniform",
     "UniformFlow",
     "WaveComponents",
@@ -117,13 +117,13 @@ __all__ = [
     "fluid_acceleration_force",
     "fluid_energy",
     "fluid_motion",
+    "froude_krylov_force",
     "has_hull",
     "hull_cells",
     "hull_length",
     "immersion",
     "mean_of",
     "motion_in",
-    "moving_buoyancy",
     "profile_factor",
     "profile_slope",
     "sampling",

@@ -1,8 +1,8 @@
 """Forces of water whose motion varies over a body.
 
-Added mass M about the body origin that feels the water as the mean v_f = Σ s_j v(x_j) of a few points x_j of the body has the
-kinetic energy T = ½ V_rᵀ M V_r, V_r = V − (v_f, 0). Lagrange's equations (Kirchhoff's, with a T that depends on the place) give
-its force on the body,
+An added mass M about the body origin responds to the mean water velocity v_f = Σ s_j v(x_j) at a few points x_j of the body.
+Its kinetic energy is T = ½ V_rᵀ M V_r, V_r = V − (v_f, 0). Lagrange's equations (Kirchhoff's, with a T that depends on
+position) give its force on the body,
 
     F = −M dV_r/dt − V_r ×* (M V_r) − Σ s_j (G_jᵀ P at x_j),   P = (M V_r) linear,   G_ij = ∂v_i/∂x_j,
     dv_r/dt = dv/dt + ω × v_f − Σ s_j (Dv/Dt + G_j (ẋ_j − v(x_j))),
@@ -25,27 +25,27 @@ from hydromechs.spatial import cross, force_cross, shift_wrench
 from hydromechs.values import Array, Scalar
 
 from ._drag import Faces, Strips, drag_wrench
-from ._sampling import AddedMassAt, DragAt, HullStrip, Sampling, Shares
+from ._sampling import AddedMassAt, DragAt, HullStrip, Sampling, Shares, corners
 from ._surface import immersion, wetting
 
 __all__ = [
-    "Around",
     "Flow",
     "HullPoint",
+    "SurroundingWater",
     "WetStrip",
     "added_mass_force",
     "drag_of",
+    "gradient_power",
     "hull_points",
     "mean_of",
     "relative_velocity",
-    "stirring",
     "wet_hull",
     "wet_strip",
 ]
 
 
-BARELY = 1e-9
-"""Regularises the centre of a strip that is almost dry, where the force vanishes anyway."""
+DRY_TOLERANCE = 1e-9
+"""Regularisation of the centre of an almost dry strip, where the force vanishes."""
 
 
 class Flow(NamedTuple):
@@ -54,24 +54,24 @@ class Flow(NamedTuple):
     velocity: Array
     """v [m/s], shape (3,)."""
     a_fg: Array
-    """Acceleration of its particles less that of gravity, Dv/Dt − g [m/s²], shape (3,)."""
+    """Particle acceleration minus gravity, Dv/Dt − g [m/s²], shape (3,)."""
     gradient: Array
     """∂v_i/∂x_j [1/s], shape (3, 3)."""
 
 
 class HullPoint(NamedTuple):
-    """Point of the hull with the displaced volume that feels the water there."""
+    """Point of the hull that represents part of the displaced volume."""
 
     part: Scalar
     """Fraction of the body's volume assigned to the point."""
     moment: Array
-    """First moment of that part over the whole volume, from the body origin [m], shape (3,)."""
+    """First moment of that part about the body origin, divided by the whole volume [m], shape (3,)."""
     a_fg: Array
-    """Acceleration of the water there less that of gravity, in body axes [m/s²], shape (3,)."""
+    """Acceleration of the water there minus gravity, in body axes [m/s²], shape (3,)."""
 
 
-class Around(NamedTuple):
-    """Water around a body where the water's motion varies over the body."""
+class SurroundingWater(NamedTuple):
+    """Non-uniform water around a body."""
 
     sampling: Sampling
     """Points at which the body feels the water."""
@@ -87,49 +87,52 @@ class WetStrip(NamedTuple):
     """Wet part of a strip of the hull."""
 
     fraction: Scalar
-    """Wet part of the strip, 0 to 1."""
+    """Wet fraction of the strip, 0 to 1."""
     moment: Array
-    """First moment of it over the strip's volume, from the body origin [m], shape (3,)."""
+    """First moment of the wet part about the body origin, divided by the strip's volume [m], shape (3,)."""
     head: Scalar
-    """Mean depth of what is wet over the strip's volume [m]."""
+    """Integral of depth over the wet part, divided by the strip's volume [m]."""
     rate: Scalar
-    """Rate of the wet part [1/s]."""
+    """Rate of the wet fraction [1/s]."""
     share: float
-    """Part of the body's volume that the strip is, 0 to 1."""
+    """The strip's fraction of the body's volume, 0 to 1."""
     center: Array
     """Centre of the wet part, of the strip where nothing of it is wet [m], shape (3,)."""
-    spread: Array
-    """From there to the points that stand for the wet part [m], shape (3,)."""
-    long: bool
-    """True for two such points, False for the centre alone."""
+    spread: tuple[Array, ...]
+    """Half distances of the points that stand for the wet part [m], shape (3,) each; see `HullStrip`."""
+
+    @property
+    def away(self) -> list[Array]:
+        """These points from the centre [m], shape (3,) each; none for a strip that the centre alone stands for."""
+        return corners(self.spread)
 
     @property
     def points(self) -> tuple[Array, ...]:
-        """The points that stand for the wet part [m], shape (3,) each."""
-        return (self.center - self.spread, self.center + self.spread) if self.long else (self.center,)
+        """Points that represent the wet part [m], shape (3,) each."""
+        return tuple(self.center + away for away in self.away) or (self.center,)
 
 
 def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, depth_rate: Scalar) -> WetStrip:
     """Return the wet part of a strip below a plane surface.
 
-    The spread of its points shrinks with the wet fraction if the strip's axis is upright and stays the same if it is level.
+    The spread of its points shrinks with the wet fraction along an upright axis and stays the same along a level one.
 
     Args:
         strip: The strip.
-        down: Unit vector across the surface, into the water, in body axes, shape (3,).
+        down: Unit normal of the surface, into the water, in body axes, shape (3,).
         down_rate: Its rate in body axes [1/s], shape (3,).
         depth: Distance of the strip's centre from the surface [m].
         depth_rate: Its rate [m/s].
     """
     wet = immersion(strip.cells, down, depth)
     rate = wetting(strip.cells, down, depth, down_rate, depth_rate)
-    spread, long = strip.spread, bool(np.any(strip.spread))
-    if long:
-        upright = (spread @ down) ** 2 / (spread @ spread)
-        spread = (1.0 - (1.0 - wet.fraction) * upright) * spread
+    spread = []
+    for a in strip.spread:
+        upright = (a @ down) ** 2 / (a @ a)
+        spread.append((1.0 - (1.0 - wet.fraction) * upright) * a)
     moment = wet.moment + wet.fraction * strip.center
-    center = strip.center + wet.moment / (wet.fraction + BARELY)
-    return WetStrip(wet.fraction, moment, wet.head, rate, strip.share, center, spread, long)
+    center = strip.center + wet.moment / (wet.fraction + DRY_TOLERANCE)
+    return WetStrip(wet.fraction, moment, wet.head, rate, strip.share, center, tuple(spread))
 
 
 def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tuple[HullPoint, ...]:
@@ -137,14 +140,13 @@ def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tup
 
     Args:
         strips: Its wet strips.
-        a_fg: Acceleration of the water less that of gravity at the points of each, in body axes [m/s²], shape (3,) each.
+        a_fg: Acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
     """
     out = []
     for strip, accelerations in zip(strips, a_fg, strict=True):
         share = strip.share / len(accelerations)
-        for sign, a in zip((-1.0, 1.0) if strip.long else (0.0,), accelerations, strict=True):
-            away = sign * strip.fraction * strip.spread
-            out.append(HullPoint(share * strip.fraction, share * (strip.moment + away), a))
+        for away, a in zip(strip.away or [np.zeros(3)], accelerations, strict=True):
+            out.append(HullPoint(share * strip.fraction, share * (strip.moment + strip.fraction * away), a))
     return tuple(out)
 
 
@@ -152,7 +154,7 @@ def hull_points(sampling: Sampling, flows: Sequence[Flow]) -> tuple[HullPoint, .
     """Return the points of a submerged hull.
 
     Args:
-        sampling: Where the body feels the water.
+        sampling: Points at which the body feels the water.
         flows: The water at its points.
     """
     points = sampling.points
@@ -174,29 +176,31 @@ def mean_of(shares: Shares, value: Callable[[int], Array]) -> Array:
     return total
 
 
-def relative_velocity(around: Around, shares: Shares) -> Array:
+def relative_velocity(around: SurroundingWater, shares: Shares) -> Array:
     """Return V − (v_f, 0) for the mean water velocity v_f at some points [m/s, rad/s], shape (6,)."""
     v_f = mean_of(shares, lambda i: around.flows[i].velocity)
     return np.concatenate([around.V[:3] - v_f, around.V[3:]])
 
 
-def added_mass_force(around: Around, item: AddedMassAt) -> Array:
-    """Return the force of an added mass without −M a', a' being the acceleration less gravity [N, N·m], shape (6,)."""
+def added_mass_force(around: SurroundingWater, item: AddedMassAt) -> Array:
+    """Return the force of an added mass without −M a', where a' is the acceleration minus gravity [N, N·m], shape (6,)."""
     V, w, M = around.V, around.V[3:], item.matrix
     V_r = relative_velocity(around, item.shares)
-    a_fg = mean_of(item.shares, lambda i: around.flows[i].a_fg + _carried(around, i))
+    a_fg = mean_of(item.shares, lambda i: around.flows[i].a_fg + _convective_rate(around, i))
     momentum = M @ V_r
-    return M[:, :3] @ (a_fg - cross(w, V[:3] - V_r[:3])) - force_cross(V_r, momentum) - _pulled(around, item, momentum[:3])
+    return (
+        M[:, :3] @ (a_fg - cross(w, V[:3] - V_r[:3])) - force_cross(V_r, momentum) - _gradient_force(around, item, momentum[:3])
+    )
 
 
-def _carried(around: Around, i: int) -> Array:
-    """Return G (ẋ − v): rate of the water's velocity at a body point, less the acceleration of its particles, shape (3,)."""
+def _convective_rate(around: SurroundingWater, i: int) -> Array:
+    """Return G (ẋ − v): rate of the water's velocity at a body point minus the particle acceleration, shape (3,)."""
     flow, x = around.flows[i], around.sampling.points[i]
     return flow.gradient @ (around.V[:3] + cross(around.V[3:], x) - flow.velocity)
 
 
-def _pulled(around: Around, item: AddedMassAt, P: Array) -> Array:
-    """Σ s_j (Gᵀ P at x_j), shape (6,)."""
+def _gradient_force(around: SurroundingWater, item: AddedMassAt, P: Array) -> Array:
+    """Return Σ s_j (Gᵀ P at x_j), shape (6,)."""
 
     def at(i: int) -> Array:
         return shift_wrench(np.concatenate([around.flows[i].gradient.T @ P, np.zeros(3)]), around.sampling.points[i])
@@ -204,13 +208,13 @@ def _pulled(around: Around, item: AddedMassAt, P: Array) -> Array:
     return mean_of(item.shares, at)
 
 
-def stirring(around: Around, item: AddedMassAt) -> Scalar:
-    """V_r · Σ s_j (Gᵀ P at x_j), so that F · V_r = −dT/dt − this for the force F of an added mass [W]."""
+def gradient_power(around: SurroundingWater, item: AddedMassAt) -> Scalar:
+    """Return V_r · Σ s_j (Gᵀ P at x_j) [W]: F · V_r = −dT/dt minus this, for the force F of an added mass."""
     V_r = relative_velocity(around, item.shares)
-    return _pulled(around, item, (item.matrix @ V_r)[:3]) @ V_r
+    return _gradient_force(around, item, (item.matrix @ V_r)[:3]) @ V_r
 
 
-def drag_of(around: Around, item: DragAt, density: Scalar) -> tuple[Array, Array]:
+def drag_of(around: SurroundingWater, item: DragAt, density: Scalar) -> tuple[Array, Array]:
     """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,).
 
     Args:

@@ -31,7 +31,7 @@ def drag_wrench(element: Any, V_r: Array, density: Scalar) -> Array:
 
 
 def drag_numbers(element: Any, density: Scalar, points: int = 1) -> Any:
-    """An element of `hydromechs.drag` as the numbers of its equation: something with `wrench(V_r)`.
+    """Return the coefficients of an element of `hydromechs.drag`: an object with `wrench(V_r)`.
 
     Args:
         element: The element.
@@ -101,8 +101,8 @@ class Strips(NamedTuple):
 
         Args:
             V_r: Velocity relative to the mean of the water along the axis, shape (6,).
-            excess: Velocity of the water over that mean in the middle and at each pair of stations, first at s, then at −s, in
-                body axes [m/s], shape (3,) each; None for the same water all along.
+            excess: Velocity of the water minus that mean, in the middle and at each pair of stations, first at s, then at −s,
+                in body axes [m/s], shape (3,) each; None for uniform water.
         """
         v = self.R.T @ shift_motion(V_r, self.middle)[:3]
         w = self.R.T @ V_r[3:]
@@ -170,7 +170,7 @@ class Faces(NamedTuple):
 
         Args:
             V_r: Velocity relative to the water at the centre, shape (6,).
-            gradient: ∂v_i/∂x_j of the water's velocity in body axes [1/s], shape (3, 3); None for the same water all over.
+            gradient: ∂v_i/∂x_j of the water's velocity in body axes [1/s], shape (3, 3); None for uniform water.
         """
         v = self.R.T @ shift_motion(V_r, self.center)[:3]
         w = self.R.T @ V_r[3:]
@@ -180,7 +180,7 @@ class Faces(NamedTuple):
         for k in range(3):
             i, j = (k + 1) % 3, (k + 2) % 3
             total = about_i = about_j = 0.0
-            by_i, by_j = (w[j], w[i]) if G is None else (w[j] + G[k, i], w[i] - G[k, j])  # slopes of v_k
+            by_i, by_j = (w[j], w[i]) if G is None else (w[j] + G[k, i], w[i] - G[k, j])  # gradients of v_k
             for x_i, row in zip(self.stations[i], self.areas[k], strict=True):
                 v_strip = v[k] - by_i * x_i
                 strip = 0.0
@@ -270,9 +270,9 @@ class Placed(NamedTuple):
     """Coefficients that refer to a point and axes on the body."""
 
     R: Array
-    """Their axes, shape (3, 3)."""
+    """Axes to which they refer, shape (3, 3)."""
     point: Array
-    """Their point [m], shape (3,)."""
+    """Point to which they refer [m], shape (3,)."""
     numbers: Coefficients
     """The coefficients."""
 

@@ -113,7 +113,7 @@ def _(element: drag.Foil, V_r: Array, density: Scalar) -> Array:
 
 
 def _to_frame(R: Array, x: Array) -> Array:
-    """Takes the velocity of a body to that of its frame at x with the axes R, in these axes, shape (6, 6)."""
+    """Return the matrix from the velocity of a body to that of its frame at x with axes R, in these axes, shape (6, 6)."""
     return np.concatenate([R.T @ _point(x), np.concatenate([np.zeros((3, 3)), R.T], axis=1)])
 
 

@@ -1,17 +1,20 @@
-"""Points at which a body feels water whose motion varies over it.
+"""Points at which a body feels non-uniform water.
 
-Each element of drag and added mass feels the water at its own place; the displaced volume (the hull) feels it at its strips.
-A strip is a piece of a hull or cylinder along its longest axis, at most `STRIP`/k long for waves with wavenumber k. The mean
-of a harmonic field over a sphere is its value at the centre, and linear waves are harmonic. So only the excess of the second
-moments S of a strip over those of a sphere matters, S_e = S₁ − (S₂ + S₃)/2 along the longest axis. Two points at ±√S_e from the
-centre of the strip reproduce the mean and the first moment of the field to fourth order in the strip's length.
+Each element of drag and added mass feels the water at its own position; the displaced volume (the hull) feels it at its strips.
+A strip is a piece of a hull or cylinder along its longest axis, at most `STRIP`/k long for waves with wavenumber k, and at most
+`ACROSS`/k wide. The mean of a harmonic field over a sphere is its value at the centre, and linear waves are harmonic; nor does
+a field without curl exert a moment on a sphere. So only the excess of the second moments S₁ ≥ S₂ ≥ S₃ of a strip over those of
+a sphere matters. In a slender strip it is S_e = S₁ − (S₂ + S₃)/2 along the longest axis; two points at ±√S_e from the centre
+reproduce the mean and the first moment of the field to fourth order in the strip's length. In a flat strip it is S₁ − S₃ and
+S₂ − S₃ along two axes, and four points at ±√(S₁ − S₃), ±√(S₂ − S₃) do the same.
 
-Data that describe the whole body (added-mass matrices, damping coefficients, custom classes) feel the mean over the hull.
-All points follow from the geometry alone, so they do not depend on the body frame.
+Data for the whole body (added-mass matrices, damping coefficients, custom classes) feel the mean over the hull.
+All points follow from the geometry, so they do not depend on the body frame.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,22 +30,24 @@ from ._environment import Environment, RegularWave
 from ._surface import BoxCell, Cell, CylinderCell, EllipsoidCell, hull_cells
 from ._waves import wavenumber
 
-__all__ = ["AddedMassAt", "DragAt", "HullStrip", "Sampling", "Shares", "sampling", "strip_wavenumber"]
+__all__ = ["AddedMassAt", "DragAt", "HullStrip", "Sampling", "Shares", "corners", "sampling", "strip_wavenumber"]
 
 STRIP = 1.0
 """Largest k L of a strip of length L; two points then integrate a wave to (k L)⁴/4320 = 0.02 %, and a line through them gives
 its velocity at the ends to (k L)²/12 = 8 %."""
+ACROSS = 2.0
+"""Largest k L of a strip across its longest axis."""
 ROUND = 0.05
-"""S_e over S₁ below which a strip counts as a sphere."""
+"""Excess over S₁ below which a strip counts as round, across its longest axis or altogether."""
 SEA = 2.0
-"""Frequency over that of the peak whose waves the strips of a sea resolve; those below have 4/5 of the velocity's variance."""
+"""Highest frequency that strips resolve over the peak frequency; waves below it carry 4/5 of the velocity's variance."""
 
 Shares: TypeAlias = tuple[tuple[int, float], ...]
 """Numbers of points and their weights in a mean."""
 
 
 class AddedMassAt(NamedTuple):
-    """Added mass with the points where it feels the water."""
+    """Added mass with the points at which it feels the water."""
 
     matrix: Array
     """About the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
@@ -51,10 +56,10 @@ class AddedMassAt(NamedTuple):
 
 
 class DragAt(NamedTuple):
-    """Drag element with the points where it feels the water."""
+    """Drag element with the points at which it feels the water."""
 
     element: Any
-    """Numbers of the element, see `drag_numbers`; a custom element is kept as it is."""
+    """Coefficients of the element, see `drag_numbers`; a custom element is unchanged."""
     shares: Shares
     """Points whose mean it feels."""
     stations: tuple[Shares, ...] = ()
@@ -65,13 +70,13 @@ class HullStrip(NamedTuple):
     """Piece of the displaced volume."""
 
     share: float
-    """Part of the volume, 0 to 1."""
+    """Fraction of the volume, 0 to 1."""
     center: Array
     """Its centre [m], shape (3,)."""
-    spread: Array
-    """√S_e along its longest axis [m], shape (3,); zero for a strip that counts as a sphere."""
+    spread: tuple[Array, ...]
+    """Half distances of its points [m], shape (3,) each: one for a slender strip, two for a flat one, none for a round one."""
     shares: Shares
-    """Points of the strip; their weights add up to 1."""
+    """Points of the strip; their weights sum to 1."""
     cells: tuple[Cell, ...] = ()
     """Cells of the strip, relative to its centre; empty for water without a free surface."""
 
@@ -92,7 +97,7 @@ class Sampling(NamedTuple):
 
 
 def strip_wavenumber(environment: Environment, gravity: float) -> float:
-    """Return the wavenumber k that strips resolve: the largest of regular waves and of seas at `SEA` times their peak [rad/m].
+    """Return the wavenumber k that strips resolve [rad/m]: the maximum of regular waves, and of seas at `SEA` times their peak.
 
     Args:
         environment: The environment.
@@ -108,7 +113,7 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
 
     Args:
         body: The body; its open parameters may be symbols.
-        nominal: The same body with numbers only, which determine the number of points.
+        nominal: The same body with numbers only, which set the number of points.
         density: Density of the water [kg/m³].
         k: Wavenumber that strips resolve [rad/m], see `strip_wavenumber`.
         surface: True if the water has a free surface.
@@ -139,7 +144,7 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
 
 
 class _Points:
-    """Distinct points: elements at the same place share one."""
+    """Distinct points: elements at the same position share one."""
 
     def __init__(self) -> None:
         self.found: list[Array] = []
@@ -159,7 +164,7 @@ class _Points:
 
 
 def _center(element: Any) -> Array:
-    """Where an element that is not a cylinder feels the water [m], shape (3,)."""
+    """Return the point at which an element other than a cylinder feels the water [m], shape (3,)."""
     match element:
         case added_mass.Sphere() | drag.Sphere():
             return np.array(element.center)
@@ -181,7 +186,7 @@ def _drag_at(element: Any, nominal: Any, density: Scalar, k: float, points: _Poi
     length = float(np.linalg.norm(np.subtract(element.end, element.start)))
 
     def between(s: float) -> Shares:
-        """On the cubic through the four nearest points, on the line where there are only two."""
+        """Interpolate on the cubic through the four nearest points; linearly if there are only two."""
         first = min(max(int(np.searchsorted(nodes, s)) - 2, 0), max(len(nodes) - 4, 0))
         near = range(first, min(first + 4, len(nodes)))
         return tuple((numbers[i], math.prod((s - nodes[j]) / (nodes[i] - nodes[j]) for j in near if j != i)) for i in near)
@@ -192,7 +197,7 @@ def _drag_at(element: Any, nominal: Any, density: Scalar, k: float, points: _Poi
 
 
 def _nodes(element: added_mass.Cylinder | drag.Cylinder, k: float) -> list[list[float]]:
-    """Stations of the points of each piece of a cylinder, from the middle over the length."""
+    """Return the stations of the points of each piece of a cylinder: distance from the middle over the length."""
     length = float(np.linalg.norm(np.subtract(element.end, element.start)))
     pieces = max(1, math.ceil(k * length / STRIP))
     each = length / pieces
@@ -203,7 +208,7 @@ def _nodes(element: added_mass.Cylinder | drag.Cylinder, k: float) -> list[list[
 
 
 def _on_axis(element: added_mass.Cylinder | drag.Cylinder, s: float) -> Array:
-    """Point of a cylinder's axis at s from its middle over its length [m], shape (3,)."""
+    """Return the point of a cylinder's axis at station s, the distance from the middle over the length [m], shape (3,)."""
     return (0.5 - s) * np.array(element.start) + (0.5 + s) * np.array(element.end)
 
 
@@ -211,7 +216,7 @@ def _on_axis(element: added_mass.Cylinder | drag.Cylinder, s: float) -> Array:
 
 
 def _hull(body: Body, nominal: Body, k: float, points: _Points, *, surface: bool) -> tuple[HullStrip, ...]:
-    """Strips of the displaced volume, their centres moved with an open centre of buoyancy."""
+    """Return the strips of the displaced volume; they follow an open centre of buoyancy."""
     own = isinstance(body.hydro, Hydro)
     center = nominal.hydro.buoyancy_center if isinstance(nominal.hydro, Hydro) else nominal.inertia.com
     moved = np.array(body.hydro.buoyancy_center) - np.array(center) if own else np.zeros(3)  # type: ignore[union-attr]
@@ -219,33 +224,45 @@ def _hull(body: Body, nominal: Body, k: float, points: _Points, *, surface: bool
     cells = hull_cells(nominal) if surface else _cells(nominal)
     for share, middle, spread, made_of in _strips(cells, np.array(center), k):
         c = middle + moved
-        ends = [c - spread, c + spread] if np.any(spread) else [c]
+        ends = [c + away for away in corners(spread)] if spread else [c]
         shares = tuple((points.number(x), 1.0 / len(ends)) for x in ends)
         out.append(HullStrip(share, c, spread, shares, made_of if surface else ()))
     return tuple(out)
 
 
 def _cells(body: Body) -> tuple[Cell, ...]:
-    """Cells of a body's hull; none for one of which nothing but a point is known."""
+    """Return the cells of a body's hull; none if only its centre of buoyancy is known."""
     shaped = any(not isinstance(shape, shapes.Mesh) for shape in body.shapes)
     return hull_cells(body) if shaped or (isinstance(body.hydro, Hydro) and body.hydro.volume) else ()
 
 
-_Strip: TypeAlias = tuple[float, np.ndarray, np.ndarray, tuple[Cell, ...]]
+def corners(spread: Sequence[Array]) -> list[Array]:
+    """Return the points ±a ± b of a strip from its centre [m], shape (3,) each; none for a strip without spread.
+
+    Args:
+        spread: Vectors a and b, or a alone.
+    """
+    out: list[Array] = []
+    for a in spread:
+        out = [x + y for x in out for y in (-a, a)] if out else [-a, a]
+    return out
+
+
+_Strip: TypeAlias = tuple[float, np.ndarray, tuple[np.ndarray, ...], tuple[Cell, ...]]
 
 
 def _strips(cells: tuple[Cell, ...], center: np.ndarray, k: float) -> list[_Strip]:
-    """Share, centre, spread and cells (from the centre) of each strip: one if the whole is short, else those of each cell."""
+    """Return fraction, centre, spread and cells of each strip: one for a short hull, otherwise those of each cell."""
     if not cells:
-        return [(1.0, center, np.zeros(3), ())]
+        return [(1.0, center, (), ())]
     whole, size = _strip(cells)
-    if k * size <= STRIP:
+    if whole is not None and k * size <= STRIP:
         return [whole]
-    return [_strip([piece])[0] for cell in cells for piece in _cut(cell, k)]
+    return [strip for cell in cells for piece in _cut(cell, k) if (strip := _strip([piece])[0]) is not None]
 
 
-def _strip(cells: Sequence[Cell]) -> tuple[_Strip, float]:
-    """One strip of cells, and its length: of a line with the largest second moment."""
+def _strip(cells: Sequence[Cell]) -> tuple[_Strip | None, float]:
+    """Return one strip of cells, None if its axes are not defined, and its length: of a line with the largest second moment."""
     share = sum(cell.weight for cell in cells)
     places = [np.array(cell.origin.xyz) for cell in cells]
     center = np.asarray(sum(cell.weight / share * p for cell, p in zip(cells, places, strict=True)))
@@ -253,12 +270,26 @@ def _strip(cells: Sequence[Cell]) -> tuple[_Strip, float]:
     for cell, p in zip(cells, places, strict=True):
         R, d = cell.origin.R, p - center
         S += cell.weight / share * (R @ np.diag(_second_moments(cell)) @ R.T + np.outer(d, d))
-    values, axes = np.linalg.eigh(S)
-    excess = values[2] - 0.5 * (values[0] + values[1])
-    long = values[2] - values[1] > values[1] - values[0] and excess > ROUND * values[2]  # else its axis is not defined
-    spread = math.sqrt(excess) * axes[:, 2] if long else np.zeros(3)
+    if len(cells) == 1:  # its own axes, which are defined also where moments are equal
+        order = np.argsort(_second_moments(cells[0]), kind="stable")
+        values, axes = np.array(_second_moments(cells[0]))[order], cells[0].origin.R[:, order]
+    else:
+        values, axes = np.linalg.eigh(S)
+    size = math.sqrt(12.0 * values[2])
+    spread = _spread(values, axes)
+    if len(cells) > 1 and len(spread) == 2 and values[2] - values[1] < ROUND * values[2]:
+        return None, size
     at = tuple(replace(cell, weight=cell.weight / share, origin=_shifted(cell.origin, center)) for cell in cells)
-    return (share, center, spread, at), math.sqrt(12.0 * values[2])
+    return (share, center, spread, at), size
+
+
+def _spread(values: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Half distances of the points of a strip with second moments `values`, in rising order, along the columns of `axes`."""
+    least, middle, most = values
+    if middle - least > ROUND * most:
+        return math.sqrt(most - least) * axes[:, 2], math.sqrt(middle - least) * axes[:, 1]
+    excess = most - 0.5 * (least + middle)
+    return (math.sqrt(excess) * axes[:, 2],) if excess > ROUND * most else ()
 
 
 def _shifted(origin: Origin, center: np.ndarray) -> Origin:
@@ -266,7 +297,7 @@ def _shifted(origin: Origin, center: np.ndarray) -> Origin:
 
 
 def _second_moments(cell: Cell) -> list[float]:
-    """Mean of ξ_i² over a cell, in its axes [m²]."""
+    """Return the mean of ξ_i² over a cell, in its axes [m²]."""
     if isinstance(cell, EllipsoidCell):
         return [a**2 / 5.0 for a in cell.axes]
     if isinstance(cell, CylinderCell):
@@ -276,23 +307,24 @@ def _second_moments(cell: Cell) -> list[float]:
 
 
 def _cut(cell: Cell, k: float) -> list[Cell]:
-    """A long cylinder or box in pieces across its longest axis; an ellipsoid stays whole."""
+    """A long cylinder in pieces across its axis, a large box in pieces across all its axes; an ellipsoid stays whole."""
     if isinstance(cell, CylinderCell):
-        axis, half = 2, cell.half_length
+        counts = [1, 1, max(1, math.ceil(k * 2.0 * cell.half_length / STRIP))]
+        half = [0.0, 0.0, cell.half_length]
     elif isinstance(cell, BoxCell):
-        axis = int(np.argmax(cell.half_size))
-        half = cell.half_size[axis]
+        half = list(cell.half_size)
+        longest = int(np.argmax(half))
+        counts = [max(1, math.ceil(k * 2.0 * h / (STRIP if i == longest else ACROSS))) for i, h in enumerate(half)]
     else:
         return [cell]
-    count = max(1, math.ceil(k * 2.0 * half / STRIP))
+    size = [h / n for h, n in zip(half, counts, strict=True)]
     out: list[Cell] = []
-    for j in range(count):
-        away = (2.0 * (j + 0.5) / count - 1.0) * half * cell.origin.R[:, axis]
+    for place in itertools.product(*map(range, counts)):
+        away = cell.origin.R @ [(2 * j + 1 - n) * h for j, n, h in zip(place, counts, size, strict=True)]
         origin = Origin(tuple((np.array(cell.origin.xyz) + away).tolist()), cell.origin.rpy)
+        weight = cell.weight / math.prod(counts)
         if isinstance(cell, CylinderCell):
-            out.append(replace(cell, weight=cell.weight / count, origin=origin, half_length=half / count))
+            out.append(replace(cell, weight=weight, origin=origin, half_length=size[2]))
         else:
-            assert isinstance(cell, BoxCell)
-            x, y, z = (h / count if i == axis else h for i, h in enumerate(cell.half_size))
-            out.append(replace(cell, weight=cell.weight / count, origin=origin, half_size=(x, y, z)))
+            out.append(replace(cell, weight=weight, origin=origin, half_size=(size[0], size[1], size[2])))
     return out

@@ -125,7 +125,7 @@ def hull_cells(body: Body) -> tuple[Cell, ...]:
     hydro = body.hydro
     if hydro is None:
         return ()
-    volume, center, displaces = 0.0, (0.0, 0.0, 0.0), False  # of custom hydrodynamics
+    volume, center, displaces = 0.0, (0.0, 0.0, 0.0), False  # for custom hydrodynamics
     if isinstance(hydro, Hydro):
         volume, center = hydro.volume, hydro.buoyancy_center
         displaces = not isinstance(volume, float | int) or volume > 0.0  # an open volume is a symbol; plants check its value
@@ -151,7 +151,7 @@ def hull_cells(body: Body) -> tuple[Cell, ...]:
 
 
 def has_hull(body: Body) -> bool:
-    """True if shapes of a body, not its volume, give the geometry that the surface cuts."""
+    """True if shapes of a body, not its volume, define the geometry that the surface cuts."""
     return any(cell.weight > 0.0 for shape in body.shapes for cell in _cells(shape))
 
 

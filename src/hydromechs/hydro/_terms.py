@@ -14,15 +14,15 @@ from hydromechs.values import Array, Scalar
 
 from ._added_mass import fluid_acceleration_force
 from ._around import (
-    Around,
     Flow,
+    SurroundingWater,
     WetStrip,
     added_mass_force,
     drag_of,
+    gradient_power,
     hull_points,
     mean_of,
     relative_velocity,
-    stirring,
     wet_hull,
 )
 from ._drag import drag_wrench
@@ -42,8 +42,8 @@ __all__ = [
     "crossing_wrench",
     "displaced_mass",
     "fluid_energy",
+    "froude_krylov_force",
     "motion_in",
-    "moving_buoyancy",
     "still_buoyancy",
     "total_buoyancy",
     "viscous_matrix",
@@ -58,7 +58,7 @@ __all__ = [
 class Motion(NamedTuple):
     """Motion of one body and of the water around it, in body axes at the body origin.
 
-    Water whose motion varies over the body counts with its mean over the hull, see `Sampling`.
+    Non-uniform water is represented by its mean over the hull, see `Sampling`.
     """
 
     velocity: Array
@@ -85,8 +85,8 @@ class Motion(NamedTuple):
     """Factor of the force while the wet part changes, see `Crossing` [1/s]."""
     loss: Scalar = 0.0
     """Factor of the energy lost meanwhile [1/s]."""
-    around: Around | None = None
-    """The water at the places of the body's elements; None where it moves alike all over the body."""
+    around: SurroundingWater | None = None
+    """Water at the positions of the body's elements; None if it is uniform over the body."""
 
 
 class LocalSurface(NamedTuple):
@@ -146,30 +146,30 @@ def body_motions(
 
 
 def motion_in(sampling: Sampling, V: Array, flows: Sequence[Flow], R_WB: Array, p_WB: Array, world: World) -> Motion:
-    """Motion of a body under water whose motion varies over it.
+    """Return the motion of a submerged body in non-uniform water.
 
     Args:
-        sampling: Where it feels the water.
+        sampling: Points at which it feels the water.
         V: Its velocity in the world, in body axes, shape (6,).
         flows: The water at the points of `sampling`, in body axes.
         R_WB: Its axes in the world, shape (3, 3).
         p_WB: Its origin in the world [m], shape (3,).
         world: Directions and density.
     """
-    around = Around(sampling, V, tuple(flows), hull_points(sampling, flows))
+    around = SurroundingWater(sampling, V, tuple(flows), hull_points(sampling, flows))
     a_fg = mean_of(sampling.mean, lambda i: flows[i].a_fg)
     V_r = relative_velocity(around, sampling.mean)
     return Motion(V_r, a_fg, R_WB, p_WB, world.down @ p_WB, world.water_density, around=around)
 
 
 def wetted(body: Body, motion: Motion, strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]], gravity: Scalar) -> Motion:
-    """The same for a body at the free surface.
+    """Return the motion of a body at the free surface in non-uniform water.
 
     Args:
         body: The body.
-        motion: Its motion under water.
+        motion: Its motion when submerged.
         strips: The wet parts of its hull.
-        a_fg: Acceleration of the water less that of gravity at the points of each, in body axes [m/s²], shape (3,) each.
+        a_fg: Acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
         gravity: Acceleration of gravity [m/s²].
     """
     assert motion.around is not None
@@ -202,7 +202,7 @@ def _displaced(body: Body, motion: Motion) -> tuple[Scalar, Array]:
 def total_buoyancy(body: Body, motion: Motion) -> Array:
     """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (eqs. 23-27 of 1995), shape (6,).
 
-    Where the water's motion varies over the body, at each point of its hull.
+    In non-uniform water the force acts at each point of the hull.
     """
     if motion.around is None:
         mass, moment = _displaced(body, motion)
@@ -215,7 +215,7 @@ def total_buoyancy(body: Body, motion: Motion) -> Array:
 
 
 def still_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
-    """Buoyancy in water that does not accelerate, −m_f g at the centre of what is displaced [N, N·m], shape (6,).
+    """Return the buoyancy in water that does not accelerate, −m_f g at the centre of the displaced volume [N, N·m], shape (6,).
 
     Args:
         body: The body.
@@ -225,8 +225,8 @@ def still_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
     return total_buoyancy(body, motion._replace(a_fg=-gravity_B, around=None))
 
 
-def moving_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
-    """Force of the acceleration of the displaced water, m_f a_f: of Froude and Krylov in waves [N, N·m], shape (6,).
+def froude_krylov_force(body: Body, motion: Motion, gravity_B: Array) -> Array:
+    """Return the force of the acceleration of the displaced water, m_f a_f (Froude-Krylov force in waves) [N, N·m], shape (6,).
 
     Args:
         body: The body.
@@ -302,7 +302,7 @@ def crossing_loss(body: Body, motion: Motion) -> Scalar:
 
 
 def _momenta(body: Body, motion: Motion) -> list[tuple[Array, Array]]:
-    """Added masses of a body that is all under water, and the velocities relative to the water that they feel."""
+    """Return the added masses of a submerged body, and their velocities relative to the water."""
     assert isinstance(body.hydro, Hydro)
     if motion.around is None:
         return [(_under_water(body.hydro, motion.density), motion.velocity)]
@@ -311,7 +311,7 @@ def _momenta(body: Body, motion: Motion) -> list[tuple[Array, Array]]:
 
 
 def added_parts(body: Body, motion: Motion) -> list[AddedMassAt]:
-    """Added masses of a body in water whose motion varies over it, those of what is wet.
+    """Return the added masses of the wet part of a body in non-uniform water.
 
     Args:
         body: The body.
@@ -327,14 +327,14 @@ def added_parts(body: Body, motion: Motion) -> list[AddedMassAt]:
 
 
 def added_mass_reaction(body: Body, motion: Motion, a: Array) -> tuple[Array, Scalar]:
-    """Force of the added mass on a body in water whose motion varies over it, and what it draws from the moving water.
+    """Return the force of the added mass on a body in non-uniform water, and the power drawn from the moving water.
 
-    With the force F_i of each part, its velocity V_ri and energy T_i, the second is Σ F_i · V + dT_i/dt [W].
+    With force F_i and energy T_i of each part, the power is Σ F_i · V + dT_i/dt [W].
 
     Args:
         body: The body.
         motion: Its motion, with the water around it.
-        a: a' of the body, its acceleration less that of gravity as derivatives of numbers, shape (6,).
+        a: a' of the body: derivative of its velocity components in body axes, minus gravity, shape (6,).
 
     Returns:
         Wrench [N, N·m], shape (6,), and power [W].
@@ -346,7 +346,7 @@ def added_mass_reaction(body: Body, motion: Motion, a: Array) -> tuple[Array, Sc
         F = added_mass_force(around, item) - item.matrix @ a
         V_r = relative_velocity(around, item.shares)
         total = total + F
-        power = power + F @ (around.V - V_r) - stirring(around, item)
+        power = power + F @ (around.V - V_r) - gradient_power(around, item)
     if motion.wet_moment is not None and isinstance(body.hydro, Hydro):
         total = total + crossing_wrench(body, motion)
         for M_A, V_r in _momenta(body, motion):
@@ -355,7 +355,7 @@ def added_mass_reaction(body: Body, motion: Motion, a: Array) -> tuple[Array, Sc
 
 
 def fluid_energy(body: Body, motion: Motion) -> Scalar:
-    """Kinetic energy of the water that moves with a body, ½ Σ V_rᵀ M_A V_r [J].
+    """Return the kinetic energy of the water that moves with a body, ½ Σ V_rᵀ M_A V_r [J].
 
     Args:
         body: The body.
@@ -383,14 +383,14 @@ def viscous_wrench(body: Body, motion: Motion) -> Array:
 
 
 def _drags(hydro: Hydro, motion: Motion) -> list[tuple[Array, Array]]:
-    """Wrench of each element of drag of a body that is all under water, and its velocity relative to its water."""
+    """Return the wrench of each drag element of a submerged body, and its velocity relative to the water there."""
     if motion.around is not None:
         return [drag_of(motion.around, item, motion.density) for item in motion.around.sampling.drag]
     return [(drag_wrench(element, motion.velocity, motion.density), motion.velocity) for element in hydro.drag]
 
 
 def viscous_power(body: Body, motion: Motion, drag: Array) -> Scalar:
-    """Power of drag, damping and lift relative to the water, which is lost to it: Σ F · V_r [W].
+    """Return the power of drag, damping and lift relative to the water, Σ F · V_r, which is dissipated [W].
 
     Args:
         body: The body.
@@ -449,9 +449,9 @@ def added_inertias(model: Model, motions: Sequence[Motion]) -> list[Array | None
 
 
 def water_wrench(body: Body, motion: Motion, M_A: Array) -> Array:
-    """All of the water's force on a body but −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
+    """Return the force of the water on a body except −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
 
-    Where the water's motion varies over the body it is all but −M_A a': the rest is that of each element in its own water.
+    In non-uniform water it excludes only −M_A a'; each element contributes the remaining terms with its own water velocity.
 
     Args:
         body: The body.

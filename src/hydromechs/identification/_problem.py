@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ __all__ = ["Problem", "Samples", "Trial"]
 
 BLOCK = 32
 """Steps whose channels are found at once."""
+Corrected = Callable[[np.ndarray, np.ndarray, SensitiveState], SensitiveState]
+"""Takes the numbers of trials, of their steps and their states after these; returns corrected states."""
 
 
 class Evaluated(NamedTuple):
@@ -200,7 +202,13 @@ class Problem:
     # -- what follows ---------------------------------------------------------------------------------------------------------
 
     def simulate(
-        self, shared: np.ndarray, own: np.ndarray, nodes: Nodes | None = None, *, derivatives: bool = True
+        self,
+        shared: np.ndarray,
+        own: np.ndarray,
+        nodes: Nodes | None = None,
+        *,
+        derivatives: bool = True,
+        corrected: Corrected | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Channels of all pieces at each step, shape (steps + 1, pieces, channels), and their derivatives, (..., g + starts).
 
@@ -209,9 +217,13 @@ class Problem:
             own: What each trial has of its own, shape (n, l).
             nodes: States at which pieces begin that do not begin a trial.
             derivatives: Whether to find them.
+            corrected: Called after each step; returns the states from which the simulation continues. Without derivatives.
         """
+        if derivatives and corrected is not None:
+            raise ValueError("corrected states have no derivatives; call simulate with derivatives=False")
         steps = [p.steps for p in self.pieces]
-        return self.run(shared, own, nodes, range(len(self.pieces)), steps, derivatives=derivatives)[:2]
+        everything = range(len(self.pieces))
+        return self.run(shared, own, nodes, everything, steps, derivatives=derivatives, corrected=corrected)[:2]
 
     def starts(self, shared: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """States at which trials begin, q, (n, nq), and x, (n, nx), and ∂/∂(shared, free start), shape (n, nv + nx, g + ns).
@@ -248,6 +260,7 @@ class Problem:
         steps: Sequence[int],
         *,
         derivatives: bool,
+        corrected: Corrected | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None, SensitiveState]:
         """Some pieces, each for some steps: their channels, derivatives of these, and the states at their ends.
 
@@ -258,6 +271,7 @@ class Problem:
             chosen: Numbers of the pieces.
             steps: How many of each.
             derivatives: Whether to find them.
+            corrected: As in `simulate`.
         """
         g, ns = len(shared), len(self.free_start)
         inputs, P = self.inputs(shared)
@@ -301,6 +315,8 @@ class Problem:
                 live, at_state = live[goes_on], SensitiveState(*(x[goes_on] for x in at_state))
             if len(live):
                 at_state = self._stepped(at_state, trial[live], first[live] + i, inputs, P_all)
+                if corrected is not None:
+                    at_state = corrected(trial[live], first[live] + i + 1, at_state)
         return values, slopes, ends
 
     def _stepped(

@@ -140,7 +140,7 @@ def _now(plant: Plant, path: str) -> np.ndarray:
 def _check_bounds(label: str, lower: float, upper: float) -> None:
     """Raise `ValueError` if the lower bound is above the upper."""
     if not lower <= upper:
-        raise ValueError(f"{label}: its lower bound is {lower:g}, must not be above the upper, {upper:g}")
+        raise ValueError(f"{label}: lower bound {lower:g} exceeds the upper bound {upper:g}; swap or correct them")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -348,13 +348,13 @@ class CurrentOf(Unknown):
 class SurfaceHeight(Unknown):
     """Height of the free surface above the world's origin, the zero of measured heights; the plant must have a surface.
 
-    Only trials in which a body reaches the surface carry information on it. Everywhere else it keeps `value`.
+    Only trials in which a body reaches the surface contain information on it. Without such trials it keeps `value`.
     """
 
     value: float = 0.0
-    """Height before any data [m], from the world's origin, positive up."""
+    """Prior height above the world's origin [m]."""
     deviation: float = math.inf
-    """Standard deviation before any data [m]."""
+    """Prior standard deviation [m]."""
     lower: float = -math.inf
     """Minimum [m]."""
     upper: float = math.inf
@@ -371,17 +371,17 @@ class SurfaceHeight(Unknown):
             )
 
     def places(self, plant: Plant) -> list[int]:
-        """Return its one index among the inputs."""
+        """Return its index among the inputs, as a list."""
         place = plant.surface_place
         if place is None:
             raise KeyError(
-                "surface_height is unknown, but the plant has no free surface; give its environment one: "
+                "surface_height is unknown, but the plant has no free surface; add one to its environment: "
                 "Environment(surface=FreeSurface())"
             )
         return [place]
 
     def start(self, plant: Plant) -> np.ndarray:
-        """Return the height before any data."""
+        """Return the prior height."""
         return np.array([self.value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
@@ -393,7 +393,7 @@ class SurfaceHeight(Unknown):
         return [self.name]
 
     def deviations(self) -> np.ndarray:
-        """Return the deviation before any data."""
+        """Return the prior standard deviation."""
         return np.array([self.deviation])
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -522,8 +522,8 @@ class AddedMass(Unknown):
 
     name: str
     """Path of its matrix, as "vehicle.hydro.added_mass.0.matrix"."""
-    deviation: float = 0.3
-    """Standard deviation of the entries of L before any data, relative to the diagonal of L."""
+    deviation: float | tuple[float, ...] = 0.3
+    """Standard deviation of the entries of L before any data, relative to the diagonal of L: one for all, or one for each."""
     diagonal: tuple[float, ...] | None = None
     """Diagonal of what it is taken for before any data; what the model has unless given."""
     coupled: bool = False
@@ -534,6 +534,8 @@ class AddedMass(Unknown):
     def __post_init__(self) -> None:
         if self.coupled and self.averaged:
             raise ValueError(f"{self.name}: an added mass that is averaged has nothing off its diagonal; leave out coupled")
+        if isinstance(self.deviation, tuple) and len(self.deviation) != len(self.labels()):
+            raise ValueError(f"{self.name}: {len(self.deviation)} deviations; give one for all, or {len(self.labels())}")
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -583,7 +585,7 @@ class AddedMass(Unknown):
 
     def deviations(self) -> np.ndarray:
         """As given."""
-        return np.full(len(self.labels()), self.deviation)
+        return np.broadcast_to(np.array(self.deviation, dtype=float), len(self.labels())).copy()
 
 
 def opened(plant: Plant, unknowns: Sequence[Unknown]) -> Plant:

@@ -103,7 +103,7 @@ class Integrator(abc.ABC):
         """
 
     def remedy(self, step: float) -> str:
-        """Advice for a run with this step [s] that has diverged, or whose energy has."""
+        """Return advice for a run with this step [s] that has diverged, or whose energy has."""
         if self.adaptive:
             return "tighten its tolerances, or look for what grows without limit"
         return f"take a step below {step:g} s{', or ' if self.other else ''}{self.other}"

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from hydromechs.errors import ModelError, ScenarioError, StudyError
-from hydromechs.formats import import_file, is_robot_file, load_file, refuse_options
+from hydromechs.formats import import_file, is_robot_file, load_file, reject_options, warned
 from hydromechs.model import Model
 from hydromechs.model.code import run_joint_code
 from hydromechs.values import is_path, nearest
@@ -69,8 +69,8 @@ def load(source: str | os.PathLike, *, code: bool = False, **options: Any) -> Mo
     """Load the model of a library name or of a file.
 
     Args:
-        source: A name such as "tiburon_titan2", or the path of a file (it has a folder or an ending in it).
-        code: True to run the Python code that the file names (custom joints). Otherwise such a file raises
+        source: A name such as "tiburon_titan2", or the path of a file (recognised by a folder or suffix).
+        code: True to allow the Python code that the file names (custom joints). Otherwise such a file raises
             `CodeNotAllowed`. Library models are part of this package and need no permission.
         options: Options of `hydromechs.import_file` for a robot description: packages, folders, base, placeholders, arguments.
     """
@@ -108,7 +108,7 @@ def load_scenario(source: str | os.PathLike, *, code: bool = False) -> Scenario:
     """Load the scenario of a library name or of a file; loading runs no code.
 
     Args:
-        source: A name such as "sinking_chain", or the path of a file (it has a folder or an ending in it).
+        source: A name such as "sinking_chain", or the path of a file (recognised by a folder or suffix).
         code: True if the Python code that the file and its models name (controllers, components, joints) may run when the
             scenario is run. Otherwise running it raises `CodeNotAllowed`.
     """
@@ -154,18 +154,18 @@ def load_vehicle(name: str) -> Scenario:
 
 
 def load_plant(source: str | os.PathLike, *, code: bool = False, **options: Any) -> Plant:
-    """A vehicle with its actuators, in still water: `hydromechs.Simulation(load_plant("tiburon_titan2"))` runs.
+    """Load a vehicle with its actuators in still water, as in `hydromechs.Simulation(load_plant("tiburon_titan2"))`.
 
     Args:
-        source: One of `plant_names()`, the path of a scenario file, whose plant is given, or a robot description of another
-            program with the actuators that it has.
-        code: True to run the Python code that a scenario file names; otherwise such a file raises `CodeNotAllowed`.
+        source: One of `plant_names()`, the path of a scenario file, whose plant is returned, or a robot description of another
+            program, which is returned with its actuators.
+        code: True to allow the Python code that a scenario file names; otherwise such a file raises `CodeNotAllowed`.
         options: Options of `hydromechs.import_file` for a robot description: packages, folders, base, placeholders, arguments.
     """
     if is_path(source) and is_robot_file(source):
         from hydromechs.formats import robot_plant
 
-        imported = import_file(os.fspath(source), **options)
+        imported = warned(import_file(os.fspath(source), **options), plant=True)
         return robot_plant(imported.model, imported.components).plant
-    refuse_options(source, options)
+    reject_options(source, options)
     return (load_scenario(source, code=code) if is_path(source) else load_vehicle(str(source))).plant

@@ -18,12 +18,12 @@ NUMBERS = ("weight", "x", "y", "z", "height")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiftedLine(Component):
-    """The end of a slack line that hangs down from a vehicle to the ground, or to where it floats.
+    """End of a slack line that hangs from a vehicle to the ground, or to the depth at which it floats.
 
-        F = −w (h − h₀) ẑ   at the place where it is fastened, with the height h of that place
+        F = −w (h − h₀) ẑ   at the attachment point, whose height is h
 
-    Its numbers are held inputs "weight", "x", "y", "z" and "height": they can be changed during a run, and be identified. What
-    hangs at h₀ belongs to the weight of the vehicle.
+    Its parameters are held inputs "weight", "x", "y", "z" and "height": they can be changed during a run, and identified. The
+    weight that hangs at h₀ is part of the vehicle's weight.
     """
 
     kind = "lifted_line"
@@ -31,15 +31,15 @@ class LiftedLine(Component):
     name: str
     """Name in files and recordings, as "tether"."""
     body: str
-    """Name of the body that it is fastened to."""
+    """Name of the body to which it is attached."""
     weight: NotNegative
     """w, weight in water per length [N/m]."""
     place: Vector3 = (0.0, 0.0, 0.0)
-    """Where it is fastened, in the body's axes [m], shape (3,)."""
+    """Attachment point in body axes [m], shape (3,)."""
     height: Finite = 0.0
-    """h₀, height of that place at which the line pulls with nothing [m]."""
+    """h₀, height of the attachment point at which the line exerts no force [m]."""
 
-    outputs = (Output("lifted_weight", "N", "weight of what is lifted of the line, besides that at its reference height"),)
+    outputs = (Output("lifted_weight", "N", "weight of the lifted part of the line, minus that at its reference height"),)
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -65,15 +65,15 @@ def _(element: added_mass.Box, density: Scalar) -> Array:
 
 
 def added_mass_strips(element: added_mass.Cylinder, density: Scalar, count: int = 1, *, points: int = 1) -> list[Array]:
-    """Added mass of equal lengths of a cylinder, from `start` to `end`; they add up to that of the whole.
+    """Return the added mass of equal segments of a cylinder, from `start` to `end`; they sum to that of the whole.
 
-    With two points each length is halved into masses at ±1/√12 of it from its middle, which have its moment of inertia.
+    With two points each segment becomes two masses at ±1/√12 of its length from its middle, which keep its moment of inertia.
 
     Args:
         element: The cylinder.
         density: Density of the water [kg/m³].
-        count: Number of lengths.
-        points: Masses for each length, 1 or 2; the discs at the ends belong to the first and the last.
+        count: Number of segments.
+        points: Masses per segment, 1 or 2; the end discs belong to the first and the last.
 
     Returns:
         Matrices about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6) each.
@@ -94,7 +94,7 @@ def added_mass_strips(element: added_mass.Cylinder, density: Scalar, count: int 
 
 
 def _referred(matrix: Array, origin: Origin) -> Array:
-    """A 6×6 matrix about an origin on the body, about the body origin; untouched where these are the same."""
+    """Transform a 6×6 matrix from an origin on the body to the body origin; unchanged if these coincide."""
     return matrix if origin == Origin() else _moved(matrix, origin.R, origin.xyz)
 
 

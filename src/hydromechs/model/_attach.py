@@ -1,4 +1,4 @@
-"""Mounting: one model fixed to a frame of another, as an arm on a vehicle or a tool on an arm."""
+"""Mounting of one model on a frame of another, for example an arm on a vehicle or a tool on an arm."""
 
 from __future__ import annotations
 
@@ -24,28 +24,30 @@ def attach(
 ) -> Model:
     """Mount a model on a frame of another: an arm on a vehicle, a tool on an arm, a payload, an imported robot.
 
-    A part with a free root is fixed by it: the axes of the root are put on the frame. A part that stands in its world keeps its
-    place there: the origin of that world is put on the frame. Bodies, joints, frames and all numbers stay as they are.
+    A part with a free root is fixed by its root, whose axes are aligned with the frame. A part that is fixed in its world keeps
+    its pose there: the origin of that world is aligned with the frame. Bodies, joints, frames and numbers do not change.
 
     Args:
-        vehicle: The model that carries.
-        part: The model that is mounted, in the same world: axes, gravity and water density.
+        vehicle: The model that carries the part.
+        part: The model to mount; its world (axes, gravity and water density) must be the same.
         frame: Frame or body of the vehicle.
-        at: Place of the part in that frame. Defaults to the frame itself.
-        prefix: Put before all names of the part, with a dot: "left" gives "left.elbow". Defaults to nothing, or to the name of
-            the part where a name of it is in use on the vehicle.
-        name: Name of the new model. Defaults to both names, "rov_arm".
+        at: Pose of the part in that frame. Defaults to the frame itself.
+        prefix: Prefix of all names of the part, with a dot: "left" gives "left.elbow". Defaults to none, or to the name of the
+            part if one of its names is in use on the vehicle.
+        name: Name of the new model. Defaults to both names, for example "rov_arm".
 
     Returns:
-        The model of both.
+        The combined model.
 
     Raises:
         KeyError: The vehicle has no such frame or body.
-        ValueError: The worlds differ, names are still in use with the prefix, or the part has a free root beside another root.
+        ValueError: The worlds differ, prefixed names are in use, or the part has several roots, one of them free.
     """
     for what, model in (("vehicle", vehicle), ("part", part)):
         if not isinstance(model, Model):
-            raise TypeError(f"attach: {what} is {model!r}, must be a Model; hydromechs.load gives one")
+            shown = repr(model) if isinstance(model, str) else f"a {type(model).__name__}"
+            remedy = f"pass {what}.model" if hasattr(model, "model") else "load it with hydromechs.load"
+            raise TypeError(f"attach: {what} is {shown}, must be a Model; {remedy}")
     place = vehicle.locate(frame)
     _check_worlds(vehicle, part)
     before = _prefix(vehicle, part, prefix)
@@ -55,26 +57,27 @@ def attach(
     roots = [body for body in part.bodies if body.parent is None]
     if len(roots) > 1 and any(isinstance(root.joint, Free) for root in roots):
         names = ", ".join(repr(root.name) for root in roots)
-        raise ValueError(f"attach: {part.name} has {len(roots)} roots ({names}), one of them free; attach each on its own")
+        raise ValueError(f"attach: {part.name} has {len(roots)} roots ({names}), one of them free; attach each separately")
     stand = f"{before}{part.name}.mount"
     mounted = [_renamed(body, before) for body in part.bodies]
     extra: list[Body] = []
     for i, body in enumerate(part.bodies):
         if body.parent is None:
             joint = _on(mount, body.joint)
-            if joint is None and not extra:  # a Denavit-Hartenberg row cannot follow another place: put a body between
+            if joint is None and not extra:  # a Denavit-Hartenberg row cannot follow another pose: insert a body
                 extra.append(Body(name=stand, parent=carrier, joint=Fixed(placement=mount)))
             mounted[i] = replace(mounted[i], parent=carrier if joint else stand, joint=joint or body.joint)
+    carried = f"{part.name}: {part.description}" if part.description else ""
     sources = dict(vehicle.sources)
     sources |= {f"{before}{key}" if f"{before}{key}" not in sources else f"{part.name}: {key}": x for key, x in part.sources}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the parts, given when they were built
+        warnings.simplefilter("ignore")  # the parts warned when they were built
         try:
             return Model(
                 name=name or f"{vehicle.name}_{part.name}",
                 bodies=(*vehicle.bodies, *extra, *mounted),
                 world=vehicle.world,
-                description="; ".join(text for text in (vehicle.description, part.description) if text),
+                description="; ".join(text for text in (vehicle.description, carried) if text),
                 sources=tuple(sources.items()),
             )
         except ModelError as error:
@@ -82,22 +85,21 @@ def attach(
 
 
 def _check_worlds(vehicle: Model, part: Model) -> None:
-    """Raise `ValueError` where two models are not in the same world."""
+    """Raise `ValueError` if two models are not in the same world."""
     both = ((what, getattr(part.world, what), getattr(vehicle.world, what)) for what in ("axes", "gravity", "water_density"))
     other = [f"{what} {mine}, {vehicle.name} {theirs}" for what, mine, theirs in both if mine != theirs]
     if not other:
         return
-    turn = "; its axes stay as they are on the frame, so turn it with `at` where up is to stay up" if "axes" in other[0] else ""
+    turn = "; this does not turn the part, so set `at` if its up direction must be kept" if "axes" in other[0] else ""
     raise ValueError(
-        f"attach: {part.name} has {'; '.join(other)}; put it into the same world: "
-        f"dataclasses.replace(part, world=vehicle.world){turn}"
+        f"attach: {part.name} has {'; '.join(other)}; use the same world: dataclasses.replace(part, world=vehicle.world){turn}"
     )
 
 
 def _prefix(vehicle: Model, part: Model, prefix: str | None) -> str:
-    """Text before all names of the part, or `ValueError` where one is still in use."""
+    """Return the prefix of all names of the part; raise `ValueError` if a prefixed name is in use."""
     if prefix is not None and (not isinstance(prefix, str) or not prefix.strip()):
-        raise ValueError(f"attach: prefix is {prefix!r}, must be a text; remove it for names as they are")
+        raise ValueError(f"attach: prefix is {prefix!r}, must be a text; remove it to keep the names")
     taken = {*vehicle.body_names, *vehicle.frames, "world"}
     names = [*part.body_names, *part.frames, f"{part.name}.mount"]
     for before in ("", f"{part.name}.") if prefix is None else (f"{prefix}.",):
@@ -105,19 +107,19 @@ def _prefix(vehicle: Model, part: Model, prefix: str | None) -> str:
         if not used:
             return before
     listed = ", ".join(map(repr, used[:5])) + (", ..." if len(used) > 5 else "")
-    raise ValueError(f"attach: {vehicle.name} has {listed} already; give {part.name} another prefix, as prefix='left'")
+    raise ValueError(f"attach: {vehicle.name} already has {listed}; set another prefix for {part.name}, as prefix='left'")
 
 
 def _renamed(body: Body, before: str) -> Body:
-    """A body of the part with its new names."""
+    """Return a body of the part with its new names."""
     parent = None if body.parent is None else before + body.parent
     frames = tuple(replace(frame, name=before + frame.name) for frame in body.frames)
-    joint = body.joint if parent is not None else Fixed()  # a body with a parent is never free; the root's joint follows
+    joint = body.joint if parent is not None else Fixed()  # a body with a parent is never free; the root's joint is set later
     return replace(body, name=before + body.name, parent=parent, joint=joint, frames=frames)
 
 
 def _on(mount: Origin, joint: Joint | Composite) -> Joint | Composite | None:
-    """The joint of a root on its mount; None where its place cannot be written in one."""
+    """Return the joint of a root on its mount; None if one joint cannot express it."""
     if isinstance(joint, Free):
         return Fixed(placement=mount)
     first = joint.parts[0]
@@ -129,7 +131,7 @@ def _on(mount: Origin, joint: Joint | Composite) -> Joint | Composite | None:
 
 
 def _composed(a: Origin, b: Origin) -> Origin:
-    """The place b in the frame of the place a; numbers stay exact where one of them does not turn."""
+    """Return the pose b composed with the pose a; exact if one of them does not rotate."""
     if not any(a.rpy):
         x, y, z = (p + q for p, q in zip(a.xyz, b.xyz, strict=True))
         return Origin((x, y, z), b.rpy)

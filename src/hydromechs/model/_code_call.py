@@ -85,17 +85,17 @@ def named_code(
     module_of: Callable[[str], Any] = module_afresh,
     locked: str = "",
 ) -> Callable[..., Any]:
-    """Import the class or function that a reference names; raises `CodeError`, or `CodeNotAllowed` for code that is locked.
+    """Import the class or function that a reference names; raise `CodeError`, or `CodeNotAllowed` for locked code.
 
-    This is the one place that imports code named by a file.
+    This is the only function that imports code named by a file.
 
     Args:
         reference: "package.module:Name" or "path/file.py:Name", or a name of the library.
-        what: What it should be, as "controller".
-        known: Names of the library.
-        file: What paths are relative to, for the message.
-        module_of: Gives the module in a file.
-        locked: Place in a file that names it, if the file's code may not run: only this package's own code is imported.
+        what: What it should be, for example "controller".
+        known: Library names.
+        file: The file to which paths are relative, for messages.
+        module_of: Returns the module in a file.
+        locked: Location of the reference in a file whose code is not allowed; only code of this package is then imported.
     """
     if reference in known:
         return known[reference]

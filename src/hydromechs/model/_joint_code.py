@@ -40,7 +40,7 @@ class JointSpec(joints.OwnJoint):
     parameters: Mapping[str, object] = field(default_factory=dict)
     """Values of its own fields, by name."""
     locked: str = field(default="", compare=False, repr=False)
-    """Place in a file that names it, as "rail.yaml, line 6", if the file's code may not run; empty otherwise."""
+    """Location in a file, for example "rail.yaml, line 6", if the file's code is not allowed to run; otherwise empty."""
 
     stands_in = True
 
@@ -99,9 +99,9 @@ class JointSpec(joints.OwnJoint):
         return np.zeros(self.nv)
 
     def make(self) -> joints.OwnJoint:
-        """Import the class and build the joint; raises `CodeError` for a bad class, `CodeNotAllowed` for one that is locked."""
+        """Import the class and build the joint; raise `CodeError` for an invalid class, `CodeNotAllowed` for a locked one."""
         target = named_code(self.type, "joint", {}, "the model file", module_kept, self.locked)
-        # a stand-in that names a stand-in would get code past the permission of the file
+        # a stand-in that names a stand-in would bypass the permission of the file
         if not (inspect.isclass(target) and issubclass(target, joints.OwnJoint)) or issubclass(target, JointSpec):
             raise CodeError(JOINT.format(self.type, kind_of(target)))
         given = {name: getattr(self, name) for name in COMMON}
@@ -162,7 +162,7 @@ def named_joints(model: Model) -> tuple[str, ...]:
 
 
 def locked_joints(model: Model) -> list[str]:
-    """Return the third-party joints of a model that may not run, each with its place in a file.
+    """Return the third-party joints of a model that are not allowed to run, each with its location in a file.
 
     Args:
         model: The model.
@@ -194,9 +194,9 @@ def joint_code_faults(model: Model) -> list[Fault]:
 
 
 def run_joint_code(model: Model) -> Model:
-    """The model with joints in place of what names them: runs their code.
+    """Return the model with joints in place of their references; runs their code.
 
-    Raises `ModelError` where they are not good, `CodeNotAllowed` where their code may not run.
+    Raises `ModelError` for invalid joints, `CodeNotAllowed` if their code is not allowed to run.
 
     Args:
         model: The model.

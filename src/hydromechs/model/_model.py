@@ -253,7 +253,7 @@ class Model:
 
     @cached_property
     def scenery(self) -> tuple[bool, ...]:
-        """True for each body of a tree in which nothing can move, in a model in which something else can."""
+        """True for each body of a tree in which nothing can move, if something else in the model can."""
         roots: list[int] = []
         for i, parent in enumerate(self.parent):
             roots.append(i if parent < 0 else roots[parent])

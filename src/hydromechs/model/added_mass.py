@@ -13,7 +13,7 @@ __all__ = ["Box", "Cylinder", "Diagonal", "Ellipsoid", "Matrix", "Sphere"]
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A full symmetric 6×6 added mass about its origin, in its axes, positive, linear first."""
+    """A full symmetric 6×6 added mass about `origin`, in its axes, positive, linear first."""
 
     matrix: Matrix6
     """Symmetric added mass, positive, linear first: 6 rows of 6 [kg, kg·m, kg·m²], shape (6, 6)."""
@@ -26,7 +26,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """A diagonal added mass about its origin, in its axes, positive, linear first."""
+    """A diagonal added mass about `origin`, in its axes, positive, linear first."""
 
     diagonal: Vector6
     """Diagonal of the added mass, positive, linear first [kg, kg·m²], shape (6,)."""

@@ -105,10 +105,10 @@ class Ellipsoid:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damping:
-    """Damping about its origin in Fossen's form, with positive numbers for forces that oppose motion.
+    """Damping about `origin` in Fossen's form; positive coefficients oppose motion.
 
-    F = −(D ν + Q (|ν| ∘ ν) + cross terms), e.g. the term "Y|r|v": c adds −c |r| v to Y. ν and F refer to the origin and its
-    axes.
+    F = −(D ν + Q (|ν| ∘ ν) + cross terms). For example, the term "Y|r|v": c adds −c |r| v to Y. ν and F refer to the point and
+    axes of `origin`.
     """
 
     linear: tuple = (0.0,) * 6

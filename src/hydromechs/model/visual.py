@@ -105,9 +105,9 @@ class Thruster(Visual):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mesh(Visual):
-    """A mesh file: OBJ, STL, GLB, or DAE with `hydromechs[collada]`. It keeps its own colours unless it is given one.
+    """A mesh file: OBJ, STL, GLB, or DAE with `hydromechs[collada]`. Its colours are used by default.
 
-    A file that is missing or cannot be read is drawn as a grey box, with a warning.
+    A missing or unreadable file is drawn as a grey box, with a warning.
     """
 
     file: str

@@ -24,7 +24,7 @@ from ._solid import Solid, read_solid, solid_faults
 __all__ = ["Watered", "add_water"]
 
 GIVEN, MESH, SIMPLE, HULL = 0.02, 0.05, 0.1, 0.3
-"""Likely error of a volume, over it: of a mesh that was given for it, of the model's mesh, of boxes and the like, of a hull."""
+"""Relative uncertainty of a volume from: a mesh given by the caller, a mesh of the model, simple shapes, a convex hull."""
 CENTRED = 0.02
 """Likely error of a centre of buoyancy, over the size of the body; twice that for boxes and the like."""
 DENSITIES = (50.0, 20_000.0)
@@ -61,26 +61,26 @@ def add_water(
 ) -> Watered:
     """Give a dry model volume, centre of buoyancy, added mass and drag, from the shapes of its bodies.
 
-    A body is as large as its shapes (collision geometry) say, or what it looks like if it has no shapes; meshes count as solid,
-    and where they are open, as their convex hulls. What parts of a body share counts once in its volume. Each number is in the
-    report, with an uncertainty.
+    The size of a body follows from its shapes (collision geometry), or from its visuals if it has no shapes. Meshes are treated
+    as solid; open meshes are replaced by their convex hulls. Overlaps between parts of a body count once. The report lists each
+    estimate with an uncertainty.
 
-    A body that has drag or added mass but no buoyancy, as Gazebo's files split it, gets its volume alone.
+    A body with drag or added mass but no buoyancy, common in Gazebo files, only gets a volume.
 
     Args:
         model: The model.
-        bodies: Bodies that get new hydrodynamics, also those that have some. Defaults to all that move and have none.
+        bodies: Bodies that get new hydrodynamics, even if they have some. Defaults to all moving bodies without hydrodynamics.
         meshes: Closed meshes in the body's frame for bodies by name, paths or `naval.Solid`, in place of their shapes.
-        folder: Where paths of meshes start; those of what a loaded model looks like start at its file.
-        added_mass: How added mass is found: `naval.FromShapes()` unless given, or `naval.FromPanels()`.
+        folder: Base folder of mesh paths; paths of a loaded model's visuals are relative to its file.
+        added_mass: Method for added mass: `naval.FromShapes()` (default) or `naval.FromPanels()`.
 
     Returns:
         The model with water, and the report.
 
     Raises:
-        ModelError: Meshes that are flat, cannot be read or do not exist, and given ones that are open; each with its body.
-        KeyError: A name that is no body.
-        TypeError: An argument of another kind.
+        ModelError: A mesh is flat, unreadable or missing, or a mesh in `meshes` is open; all are listed with their bodies.
+        KeyError: A name is not a body.
+        TypeError: An argument has the wrong type.
     """
     check_model("add_water", model)
     if isinstance(bodies, str):
@@ -114,10 +114,10 @@ def add_water(
             assert isinstance(body.hydro, Hydro)  # as `without_buoyancy` chose it
             new[name] = replace(body.hydro, volume=new[name].volume, buoyancy_center=new[name].buoyancy_center)
             found = [guess for guess in found if guess.quantity in ("volume", "centre of buoyancy")]
-            words = [f"body {name!r}: it had drag or added mass, which stay, but no volume", *words]
+            words = [f"body {name!r}: it had drag or added mass, which are kept, but no volume", *words]
         guesses += found
         notes += words
-    notes += [f"body {name!r}: it has no volume, and no shapes to take one from" for name in sinking if name not in new]
+    notes += [f"body {name!r}: it has no volume, and no shapes to estimate one from" for name in sinking if name not in new]
     watered = tuple(replace(b, hydro=new[b.name]) if b.name in new else b for b in model.bodies)
     kept = tuple(b.name for b in model.bodies if b.hydro is not None and b.name not in new)
     dry = tuple(

@@ -48,23 +48,22 @@ class Hydrostatics:
     tilt: float
     """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN where nothing turns it there."""
     warnings: tuple[str, ...]
-    """What deserves a look: without buoyancy, heavy, light, unstable, tender, out of trim, dry. Empty for what is not free to
-    float."""
+    """Warnings: no buoyancy, heavy, light, unstable, tender, out of trim, dry. Empty for models that cannot float freely."""
 
 
 def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] | None = None) -> Hydrostatics:
-    """Weight, buoyancy, stability and trim of a model. Next to a body that floats freely, those that cannot move are ignored.
+    """Return weight, buoyancy, stability and trim of a model. If a body floats freely, bodies that cannot move are ignored.
 
     Args:
         model: The model.
-        q: Configuration, shape (nq,); the initial one unless given.
-        bodies: Numbers of the bodies to sum over, the vehicle first; all unless given.
+        q: Configuration, shape (nq,). Defaults to the initial one.
+        bodies: Indices of the bodies to sum over, the vehicle first. Defaults to all.
     """
     check_model("hydrostatics", model)
     q = configuration("hydrostatics", model, q)
     chosen = list(range(model.nb) if bodies is None else bodies)
     if any(model.parent[i] < 0 and isinstance(model.bodies[i].joint, joints.Free) for i in chosen):
-        chosen = [i for i in chosen if model.moves[i]]  # scenery carries itself
+        chosen = [i for i in chosen if model.moves[i]]  # scenery is supported by the ground
     kin = dynamics.kinematics(model, q, np.zeros(model.nv))
     mass = displaced = 0.0
     moment, buoyancy_moment = np.zeros(3), np.zeros(3)
@@ -152,14 +151,14 @@ def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrost
 
 
 def without_buoyancy(model: Model) -> list[int]:
-    """Return the numbers of moving bodies with drag or added mass on which, and on all fixed to them, no buoyancy acts.
+    """Return the indices of moving bodies that have drag or added mass but, with all bodies fixed to them, no buoyancy.
 
-    Gazebo's files split water this way: a plugin of the model has drag and added mass, one of the world has the buoyancy.
+    Gazebo files split water this way: a plugin of the model has drag and added mass, one of the world has the buoyancy.
 
     Args:
         model: The model.
     """
-    group: list[int] = []  # of each body, the moving one that it is fixed to
+    group: list[int] = []  # for each body, the moving body to which it is fixed
     for i, body in enumerate(model.bodies):
         group.append(group[model.parent[i]] if body.joint.nv == 0 and model.parent[i] >= 0 else i)
     floating = {
@@ -179,13 +178,13 @@ def without_buoyancy(model: Model) -> list[int]:
 
 
 def _sinking(model: Model, chosen: Sequence[int]) -> list[str]:
-    """A warning about those of the chosen bodies on which drag or added mass acts, but no buoyancy."""
+    """Return a warning about those of the chosen bodies that have drag or added mass but no buoyancy."""
     names = [model.body_names[i] for i in without_buoyancy(model) if i in chosen]
     if not names:
         return []
     return [
-        f"no buoyancy: drag or added mass acts on {', '.join(names)}, but no volume displaces water; Gazebo has it in a plugin "
-        "of the world. Use hm.add_water (info --water), which takes it from the shapes, or give Hydro(volume=...)"
+        f"no buoyancy: drag or added mass, but no volume, on {', '.join(names)}; in Gazebo a plugin of the world supplies "
+        "buoyancy. Use hm.add_water (info --water) to estimate it from the shapes, or set Hydro(volume=...)"
     ]
 
 

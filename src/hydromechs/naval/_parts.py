@@ -207,7 +207,7 @@ class MeshPart(Part):
     solid: Solid
     """Its triangles, in its own frame."""
     note: str = ""
-    """Why `solid` is not the mesh itself; empty where it is."""
+    """Reason why `solid` is not the mesh itself; empty if it is."""
 
     @property
     def local(self) -> Integrals:
@@ -235,17 +235,17 @@ class MeshPart(Part):
 
 
 def part_of(shape: shapes.Shape | visual.Visual, folder: Path) -> Part | None:
-    """The part that a shape or a look is; None for those that have no volume to speak of: thrusters, tubes.
+    """Return the part that a shape or visual represents; None for those with negligible volume: thrusters, tubes.
 
-    A mesh that is open, folded or inverted counts as its convex hull, with a note.
+    An open, folded or inverted mesh is replaced by its convex hull, with a note.
 
     Args:
-        shape: The shape of a body, or what it looks like.
-        folder: Where the paths of meshes start, unless the shape has a folder of its own.
+        shape: Shape or visual of a body.
+        folder: Base folder of mesh paths; the shape's own folder takes precedence.
 
     Raises:
-        ValueError: A mesh that is flat or cannot be read.
-        FileNotFoundError: There is no such mesh.
+        ValueError: A mesh is flat or unreadable.
+        FileNotFoundError: The mesh does not exist.
     """
     match shape:
         case shapes.Box() | visual.Box():
@@ -267,7 +267,7 @@ def part_of(shape: shapes.Shape | visual.Visual, folder: Path) -> Part | None:
             if not faults:
                 return MeshPart(origin=shape.origin, name=f"mesh {shape.file}", solid=solid)
             hull = convex_hull(solid)
-            note = f"{faults[0].partition(';')[0]}; its convex hull is taken, which is larger"
+            note = f"{faults[0].partition(';')[0]}; its convex hull is used, which is larger"
             return MeshPart(origin=shape.origin, name=f"convex hull of mesh {shape.file}", solid=hull, note=note)
     return None
 

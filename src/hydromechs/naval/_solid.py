@@ -124,14 +124,14 @@ def solid_faults(solid: Solid) -> list[str]:
 
 
 def read_solid(path: str | Path) -> Solid:
-    """The triangles of a mesh file, those of all its parts together, corners at the same place merged.
+    """Return the triangles of all parts of a mesh file, with coincident corners merged.
 
     Args:
         path: The file: OBJ, STL, GLB or DAE.
 
     Raises:
-        FileNotFoundError: There is no such file.
-        ValueError: It cannot be read, or has no triangles.
+        FileNotFoundError: The file does not exist.
+        ValueError: It is unreadable, or has no triangles.
     """
     from trimesh.util import concatenate  # takes a quarter of a second to import, and few models need it
 

@@ -170,7 +170,7 @@ class Navigated(Controller):
         self._ask(state, lambda inner, told: inner.idle(told))
 
     def signals_at_end(self, state: State) -> Array:
-        """Return the measurements and the estimate at the end of a run; the inner controller's signals stay as they are."""
+        """Return the measurements and the estimate at the end of a run; the inner controller's signals do not change."""
         memory, values, messages = np.array(self.memory, dtype=float), self.signal_values, self.messages
         self._ask(state, None)
         shown, self.signal_values = self.signal_values, values
@@ -178,7 +178,7 @@ class Navigated(Controller):
         return shown
 
     def _ask(self, state: State, ask: Callable[[Controller, State], Any] | None) -> Any:
-        """Measure, filter, and if the inner controller's time has come, ask it something, if any; the answer, or None."""
+        """Measure and filter; if the inner controller is due and `ask` is set, return its answer, otherwise None."""
         self._look()
         sim, t, (known, seen, last) = self._simulation, state.t, self._m["last"]
         arrived = self.instruments.sample(self._of_instruments, state, sim.parameters)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import chdtri
 
 from hydromechs import dynamics
 from hydromechs.compiler import Compiled, Program, Recipe, jacobian_program, trace
@@ -139,6 +138,8 @@ class Navigator:
         self._zero = np.zeros(NE)
         self._Q = self._noise(self.imu.period)
         self._walk = np.array([n.walk**2 * self.imu.period for n in self._bias_noise])
+        from scipy.special import chdtri  # slow to import, and only filters need it
+
         self._gates = np.array(
             [np.inf, *(float(chdtri(n, 1.0 - self.settings.gate)) for n in range(1, 1 + max(sizes, default=0)))]
         )

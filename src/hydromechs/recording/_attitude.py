@@ -1,6 +1,6 @@
 """Attitude of a body as angles: quantities "roll", "pitch", "heading" and "tilt", in radians or, with "_deg", in degrees.
 
-They are computed from the recorded orientation wherever a quantity is named: in checks, events, plots, tables and studies.
+They are computed from the recorded orientation and can be used as quantities of checks, events, plots, tables and studies.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ ANGLES = {
     "heading": "angle about the world's z axis",
     "tilt": "angle from the body's z axis to the world's",
 }
-"""Angles of an orientation, in words: rotations about z (heading), then y (pitch), then x (roll), and the tilt."""
+"""Descriptions of the angles: rotations about z (heading), then y (pitch), then x (roll), and the tilt."""
 ATTITUDE: dict[str, tuple[str, ...]] = {f"{name}{unit}": ("body",) for name in ANGLES for unit in ("", "_deg")}
-"""Dimensions, without time, of the quantities that are computed from "orientation"."""
+"""Dimensions, without time, of the quantities computed from "orientation"."""
 FULL_TURN = 2.0 * math.pi
 
 
 def attitude(name: str, quaternion: Array) -> Array:
-    """Return one angle of orientations: roll and heading in (−π, π], pitch in [−π/2, π/2], tilt in [0, π]; shape (...).
+    """Return one angle of each orientation: roll and heading in (−π, π], pitch in [−π/2, π/2], tilt in [0, π]; shape (...).
 
     R_WB = R_z(heading) R_y(pitch) R_x(roll), and cos(tilt) = (R_WB)_zz. Roll and heading are not defined at a pitch of ±90°;
     the tilt is, and is accurate to rounding at every angle.
 
     Args:
-        name: One of `ATTITUDE`; with "_deg" in degrees, else in radians.
+        name: One of `ATTITUDE`; in degrees with "_deg", otherwise in radians.
         quaternion: Unit quaternions (w, x, y, z), body to world, shape (..., 4).
     """
     w, x, y, z = np.moveaxis(np.asarray(quaternion, dtype=float), -1, 0)
@@ -65,7 +65,7 @@ def attitude_of(recording: xarray.Dataset, name: str) -> xarray.DataArray:
 
 
 def period_of(quantity: str) -> float | None:
-    """Full turn in the unit of a quantity that wraps around, as "heading_deg.vehicle"; None for all others.
+    """Return a full turn in the unit of a quantity that wraps around, such as "heading_deg.vehicle"; None for all others.
 
     Args:
         quantity: Its name, as in a check.
@@ -77,10 +77,10 @@ def period_of(quantity: str) -> float | None:
 
 
 def angle_difference(difference: Scalar | Array, period: float | None) -> Any:
-    """Return differences the shorter way round, in [−period/2, period/2); unchanged if the quantity does not wrap.
+    """Wrap differences to [−period/2, period/2); unchanged if the quantity does not wrap.
 
     Args:
         difference: Differences of a quantity, any shape.
-        period: Its full turn, as `period_of` gives it.
+        period: Its full turn, from `period_of`.
     """
     return difference if period is None else (difference + 0.5 * period) % period - 0.5 * period

@@ -1,4 +1,4 @@
-"""Attributes of recordings: texts and numbers, which every file format holds."""
+"""Attributes of recordings: texts and numbers, which every file format supports."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def structured(ds: xarray.Dataset, name: str) -> Any:
         name: Name of the attribute.
     """
     value = ds.attrs.get(name)
-    return json.loads(value) if isinstance(value, str) else value  # recordings of version 0.5 have lists and tables there
+    return json.loads(value) if isinstance(value, str) else value  # early recordings store lists and tables directly
 
 
 def plain_attributes(attrs: Mapping[str, Any]) -> dict[str, str | int | float]:
     """Return attributes as texts and numbers; lists and tables become JSON text, which `structured` reads.
 
     Args:
-        attrs: Anything that JSON, NumPy or `str` can express.
+        attrs: Attributes of any type that JSON, NumPy or `str` can express.
     """
     text = json.dumps(dict(attrs), default=lambda x: x.tolist() if isinstance(x, np.generic | np.ndarray) else str(x))
     return {

@@ -43,23 +43,23 @@ def statistic_of(
     mean_of: Pair | None = None,
     period: float | None = None,
 ) -> tuple[float, np.ndarray]:
-    """A statistic of a recorded quantity, NaN where there are no samples, and the samples that it is of, shape (n,).
+    """Return a statistic of a recorded quantity, NaN if there are no samples, and the samples used, shape (n,).
 
-    Differences of an angle that wraps around are taken the shorter way round: 359° less a target of 1° is −2°.
+    Differences of angles wrap around: 359° minus a target of 1° is −2°.
 
     Args:
         time: Times [s], shape (n,).
         samples: Samples of the quantity, shape (n,); see `samples_of`.
         statistic: One of `STATISTICS`.
-        target: What is taken off the quantity first [in its unit].
-        after: Samples before this time are left out [s].
-        before: Samples from this time on are left out [s]; none if None.
-        mean_of: From when to when [s] a mean of the quantity is taken that is taken off it, too; none if None.
-        period: Full turn of an angle that wraps around [in its unit], as `period_of` gives it; None for other quantities.
+        target: Value subtracted from the quantity first [in its unit].
+        after: Samples before this time are ignored [s].
+        before: Samples from this time on are ignored [s]; none if None.
+        mean_of: Interval [s] whose mean is also subtracted from the quantity; none if None.
+        period: Full turn of an angle that wraps around [in its unit], from `period_of`; None for other quantities.
     """
     if mean_of is not None:
         then = samples[(time >= mean_of[0]) & (time < mean_of[1])]
-        near = 0.0 if period is None or not then.size else float(then[0])  # angles have a mean only as differences to one
+        near = 0.0 if period is None or not then.size else float(then[0])  # a mean of angles needs a reference angle
         target += near + float(np.mean(angle_difference(then - near, period))) if then.size else math.nan
     x = angle_difference(samples[(time >= after) & (time < (math.inf if before is None else before))] - target, period)
     return float(STATISTICS[statistic][1](x)) if x.size else math.nan, x
@@ -89,7 +89,7 @@ class Check:
     name: str
     """What to call it."""
     quantity: str
-    """A recorded quantity, as "position.vehicle.x", "q.elbow", "tilt_deg.vehicle"; "contact_force.*" is the sum of all."""
+    """A recorded quantity such as "position.vehicle.x", "q.elbow", "tilt_deg.vehicle"; "contact_force.*" is the sum of all."""
     target: float = 0.0
     """What is taken off the quantity first [in its unit]."""
     statistic: str = "last"

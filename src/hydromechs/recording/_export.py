@@ -1,4 +1,4 @@
-"""Recordings for other programs: a part of one, and tables and MATLAB files."""
+"""Export of recordings: selection, tables and MATLAB files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from hydromechs.values import nearest
 
+from ._attitude import ATTITUDE, attitude_of
 from ._pandas import to_pandas
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["save_csv", "save_mat", "save_parquet", "select_recording"]
 
 MAT_NAME = 63
-"""Longest name of a variable in MATLAB [characters]."""
+"""Maximum length of a variable name in MATLAB [characters]."""
 
 
 def select_recording(
@@ -35,16 +36,19 @@ def select_recording(
 
     Args:
         recording: The recording.
-        variables: Names of the variables, such as "position". Defaults to all.
+        variables: Names of the variables, such as "position", or angles of the bodies, such as "tilt_deg". Defaults to all that
+            are recorded.
         entries: Names to keep along a dimension, such as {"body": ["vehicle"]}. Defaults to all.
         begin: Time of the first sample to keep [s]. Defaults to the start.
         end: Time of the last sample to keep [s]. Defaults to the end.
     """
     names = [str(name) for name in recording.data_vars]
+    angles = [name for name in ATTITUDE if name not in names] if "orientation" in names else []
     wanted = list(dict.fromkeys(variables))
     for name in wanted:
-        if name not in names:
-            raise KeyError(f"no variable {name!r}{nearest(name, names)}")
+        if name not in (*names, *angles):
+            raise KeyError(f"no variable {name!r}{nearest(name, [*names, *angles])}")
+    recording = recording.assign({name: attitude_of(recording, name) for name in angles if name in wanted})
     part = recording[wanted] if wanted else recording
     for dim, chosen in (entries or {}).items():
         if dim not in part.coords or dim == "time":
@@ -63,13 +67,13 @@ def select_recording(
     if not len(keep):
         raise ValueError(
             f"no sample from {low:g} to {high:g} s; the recording has {len(time)} samples from {first:g} to {last:g} s; "
-            "choose times within these"
+            "choose times in this range"
         )
     return part.isel(time=keep)
 
 
 def save_csv(ds: xarray.Dataset, path: Path) -> None:
-    """Write one row per sample and one column per entry; numbers with all digits.
+    """Write one row per sample and one column per entry; numbers in full precision.
 
     Args:
         ds: The recording.
@@ -90,7 +94,7 @@ def save_parquet(ds: xarray.Dataset, path: Path) -> None:
         from pyarrow import parquet
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "Parquet files need pyarrow, which is not installed: pip install 'hydromechs[parquet]'; or save as .csv",
+            "Parquet files need pyarrow, which is not installed; run pip install 'hydromechs[parquet]', or save as .csv",
             name="pyarrow",
         ) from None
 
@@ -110,7 +114,7 @@ def save_mat(ds: xarray.Dataset, path: Path) -> None:
     """Write a MATLAB file (version 5): each variable as an array with time along the first dimension.
 
     The structs `dims`, `units` and `long_name` describe the variables, `entries` holds the names along each dimension as a
-    cell array, and `attributes` the attributes of the recording. Characters that MATLAB names cannot hold become "_".
+    cell array, and `attributes` the attributes of the recording. Characters that are invalid in MATLAB names become "_".
 
     Args:
         ds: The recording.
@@ -140,14 +144,14 @@ def save_mat(ds: xarray.Dataset, path: Path) -> None:
 
 
 def _cells(texts: Sequence[str]) -> Any:
-    """A cell array of texts."""
+    """Return a cell array of texts."""
     cells = np.empty((len(texts), 1), dtype=object)
     cells[:, 0] = texts
     return cells
 
 
 def _mat_name(name: str, used: set[str]) -> str:
-    """A name that MATLAB accepts and that is not used yet; adds it to those used."""
+    """Return a valid, unused MATLAB name and add it to `used`."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     plain = (plain if plain[:1].isalpha() else f"x{plain}")[:MAT_NAME]
     found, k = plain, 2

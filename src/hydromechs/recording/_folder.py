@@ -76,7 +76,11 @@ class RunFolder:
         others = sorted(p.name for p in self.path.iterdir() if p.name != LOCK) if self.path.exists() else []
         if others and not self.has_run():
             raise ValueError(f"{self.path} holds other files ({', '.join(others[:3])}); choose another folder")
-        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = error.strerror or error
+            raise type(error)(f"the folder {self.path} cannot be created: {why}; choose another one with --out") from error
         handle = lock_folder(self.path, LOCK, "run")
         try:
             if self.has_run() and not replace:

@@ -22,16 +22,16 @@ UNITS_OF = {"command": "command_units", "signal": "signal_units"}
 
 
 def to_pandas(recording: xarray.Dataset, quantities: Iterable[str] = ()) -> pandas.DataFrame:
-    """A recording as a `pandas.DataFrame`: a row per sample, a column per quantity, the time in seconds as index.
+    """Return a recording as a `pandas.DataFrame`: a row per sample, a column per quantity, the time in seconds as index.
 
     Columns are named as checks and plots name quantities, `position.vehicle.z`; `frame.attrs["units"]` has the unit of each
-    where it is known. What does not change with time is left out. Angles of bodies, as "roll_deg" or "tilt.vehicle", are
-    columns if they are named.
+    where it is known. Variables without a time dimension are omitted. Angles of bodies, such as "roll_deg" or "tilt.vehicle",
+    are included only if named.
 
     Args:
-        recording: What a run recorded, as `run.recording` or `hm.load_recording(folder)`.
-        quantities: Names of variables, or beginnings of quantities up to a dot, as "position" or "position.vehicle"; all
-            unless given.
+        recording: Recording of a run: `run.recording` or `hm.load_recording(folder)`.
+        quantities: Names of variables, or prefixes of quantities up to a dot, such as "position" or "position.vehicle".
+            Defaults to all.
     """
     import pandas
 

@@ -38,7 +38,7 @@ def samples_of(dataset: xarray.Dataset, name: str) -> Array:
 
 
 def source_of(head: str) -> str:
-    """Name of the recorded variable that a quantity is taken from: "orientation" for the attitude, else itself.
+    """Return the name of the recorded variable behind a quantity: "orientation" for the attitude, otherwise itself.
 
     Args:
         head: First part of the quantity's name.
@@ -47,12 +47,12 @@ def source_of(head: str) -> str:
 
 
 def values_of(head: str, samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
-    """Values of a quantity, shape (n,).
+    """Return the values of a quantity, shape (n,).
 
     Args:
         head: First part of its name.
         samples: Samples of the variable `source_of(head)`, shape (n, ...).
-        terms: Indices of its entries, as `find_terms` gives them.
+        terms: Indices of its entries, from `find_terms`.
     """
     if head not in ATTITUDE:
         return summed(samples, terms)

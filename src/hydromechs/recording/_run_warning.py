@@ -1,4 +1,4 @@
-"""Warnings about a run: conditions that make its result doubtful, whatever its checks say."""
+"""Warnings about a run: conditions that make its result doubtful even if its checks pass."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ __all__ = ["WARNING_KINDS", "RunWarning"]
 
 WARNING_KINDS = {
     "capsized": "a vehicle turned over",
-    "saturated": "an actuator was at its limit for long",
+    "saturated": "an actuator was at its limit for a long time",
     "joint_stop": "a joint was at a stop",
     "line_slack": "a line went slack",
     "line_taut": "a line snapped tight",
-    "deep_contact": "a contact was deeper than half its shape",
-    "above_surface": "a body left the water of an environment without a free surface",
+    "deep_contact": "a contact was deeper than half the thickness of its shape",
+    "above_surface": "a body left the water in an environment without a free surface",
     "below_bed": "a body was below the bed of the water",
     "off_terrain": "a body left the grid of a height field",
     "short_waves": "waves are too short for a body that does not scatter them",
-    "reynolds": "a smooth body was beyond the critical Reynolds number of its drag coefficient",
-    "inflow": "water drove a propeller beyond its point of no thrust",
+    "reynolds": "a smooth body exceeded the critical Reynolds number of its drag coefficient",
+    "inflow": "inflow drove a propeller beyond its zero-thrust point",
 }
-"""Kinds of warnings, in words; a scenario names kinds in `expected_warnings`."""
+"""Descriptions of the kinds of warnings; a scenario lists kinds in `expected_warnings`."""
 
 
 class RunWarning(NamedTuple):
-    """One condition that a run met: the first time, the worst value."""
+    """A condition that occurred in a run: when it first occurred, and its worst value."""
 
     kind: str
     """One of `WARNING_KINDS`."""

@@ -41,7 +41,7 @@ NETCDF_EXTRA = "hydromechs_extra"
 """Attribute of a NetCDF file that holds, as JSON, what the format cannot hold."""
 
 SINGLE_FILES = (".nc", ".csv", ".parquet", ".mat")
-"""Suffixes of formats that are one file."""
+"""Suffixes of single-file formats."""
 
 
 class RecordingError(OSError):
@@ -199,7 +199,7 @@ class RecordingWriter:
         _write_json(self.path / ".zattrs", {**self.attrs, ORDER: [v.name for v in self._schema]})
 
     def _consolidate(self) -> None:
-        """Collect all metadata in one file, which `xarray.open_zarr` looks for; the lengths in it no longer change."""
+        """Collect all metadata in the file that `xarray.open_zarr` expects; the lengths no longer change."""
         names = (".zgroup", ".zattrs", ".zarray")
         files = [file for name in names for file in (*self.path.glob(name), *self.path.glob(f"*/{name}"))]
         metadata = {file.relative_to(self.path).as_posix(): json.loads(file.read_text(encoding="utf-8")) for file in files}
@@ -339,11 +339,11 @@ def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
 
 
 def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Save a recording. Zarr and NetCDF files load again exactly; the other formats are for other programs.
+    """Save a recording. Zarr and NetCDF files can be loaded again without loss; the other formats are for export only.
 
     Args:
         ds: The recording.
-        path: File to write; the suffix chooses the format. `.zarr`: Zarr store, compressed. `.nc`: NetCDF (version 3).
+        path: File to write; the suffix selects the format. `.zarr`: Zarr store, compressed. `.nc`: NetCDF (version 3).
             `.csv`: a row per sample, columns such as `position.vehicle.x`. `.parquet`: the same table with units, needs pyarrow
             (the extra `parquet`). `.mat`: MATLAB file (version 5), a variable per array.
         overwrite: Replace a file, or a HydroMechs recording, at this path.
@@ -429,12 +429,12 @@ def _load_zarr(path: Path) -> xarray.Dataset:
     try:
         check_store(path)
     except OSError as e:
-        raise RecordingError(f"{path} is not a recording that can be read: {e}") from None
+        raise RecordingError(f"{path} is not a readable recording: {e}") from None
     try:
-        group = zarr.open_group(str(path), mode="r", zarr_format=2, use_consolidated=False)  # what was checked, nothing else
+        group = zarr.open_group(str(path), mode="r", zarr_format=2, use_consolidated=False)  # exactly what was checked
         attrs: dict[str, Any] = dict(group.attrs)
         time: Any = group["time"]
-        n = time.shape[0]  # before any other variable: a run that goes on writes it last
+        n = time.shape[0]  # before any other variable: a running simulation writes it last
     except (OSError, KeyError, ValueError, TypeError, IndexError) as e:
         raise RecordingError(f"{path} is not a recording: it is not a Zarr store with a variable `time`") from e
     order = attrs.pop(ORDER, [])
@@ -448,12 +448,12 @@ def _load_zarr(path: Path) -> xarray.Dataset:
         IndexError,
         AttributeError,
         MemoryError,
-    ) as e:  # damaged chunks, sizes that differ
+    ) as e:  # damaged chunks, inconsistent sizes
         raise RecordingError(f"{path} is a damaged recording: {type(e).__name__}: {e}") from e
 
 
 def _dataset(group: Any, n: int, order: list[Any], attrs: dict[str, Any]) -> xarray.Dataset:
-    """The first n samples of all variables of a store."""
+    """Return the first n samples of all variables of a store."""
     import xarray
 
     variables = {}
@@ -505,7 +505,7 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
         files.require_file(path, 2**50)
         with xarray.open_dataset(path, engine="scipy", decode_times=False) as file:
             ds = file.load().drop_encoding()
-    except Exception as e:  # SciPy's reader raises whatever a damaged header leads to
+    except Exception as e:  # SciPy's reader can raise anything on a damaged header
         raise RecordingError(
             f"{path} cannot be read as NetCDF 3: {type(e).__name__}: {e}; write it with hm.save_recording"
         ) from e
@@ -516,12 +516,12 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
 
 
 def _with_extra(ds: xarray.Dataset, extra: dict[str, Any]) -> xarray.Dataset:
-    """A dataset with what NetCDF 3 cannot hold."""
+    """Return a dataset with the variables that NetCDF 3 cannot store."""
     import xarray
 
     described = [*extra.get("dtypes", {}).values(), *(empty["dtype"] for empty in extra.get("empty", {}).values())]
     if any(np.dtype(str(dtype)).kind not in KINDS for dtype in described):
-        raise ValueError("a variable is neither numbers nor texts")
+        raise ValueError("a variable is neither numeric nor text")
     if any(0 not in empty["shape"] for empty in extra.get("empty", {}).values()):
         raise ValueError("a variable that should be empty is not")
     for name, empty in extra.get("empty", {}).items():

@@ -1,7 +1,7 @@
-"""Zarr stores that others may have written: checked before zarr opens them.
+"""Checks of untrusted Zarr stores before zarr opens them.
 
-A store names the codecs that unpack it, and zarr would load any codec that is installed, pickle among them. Stores of this
-package hold plain numbers and fixed-length texts, uncompressed or compressed by Blosc or Zstandard; nothing else is opened.
+A store names the codecs that unpack it, and zarr would load any installed codec, including pickle. Stores of this package
+contain plain numbers and fixed-length texts, uncompressed or compressed by Blosc or Zstandard; all others are rejected.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ __all__ = ["KINDS", "check_store"]
 CODECS = ("blosc", "zstd")
 """Compressors of stores that this package writes."""
 KINDS = "fiubU"
-"""Kinds of numbers, truth values and fixed-length texts, as NumPy names them; no Python objects."""
+"""NumPy kinds of numbers, booleans and fixed-length texts; no Python objects."""
 HEADER = 2**20
-"""Size of the description of an array [bytes]."""
+"""Maximum size of the metadata of an array [bytes]."""
 SMALL = 2**30
-"""Size of the arrays of a store that needs no further look [bytes]."""
+"""Size of the arrays of a store up to which its compression is not checked [bytes]."""
 RATIO = 1000
-"""Size of the arrays of a larger store over that of its files; recorded motions compress by less than 100."""
+"""Maximum compression ratio of a larger store; recorded motions compress by less than 100."""
 
 
 def check_store(path: Path) -> None:
@@ -46,30 +46,30 @@ def check_store(path: Path) -> None:
             held += sum(_size(Path(chunk.path)) for chunk in os.scandir(folder))
     if declared > max(SMALL, RATIO * held):
         raise files.UnreadableFile(
-            f"{path} declares {declared:.3g} bytes of numbers, but holds {held}; it is damaged or hostile"
+            f"{path} declares {declared:.3g} bytes of numbers, but contains {held}; it is damaged or malicious"
         )
 
 
 def _mapping(file: Path) -> None:
-    """Raise `files.UnreadableFile` for a file that is there and holds no mapping."""
+    """Raise `files.UnreadableFile` if a file exists and does not contain a mapping."""
     if file.exists() and not isinstance(files.read_json(file), dict):
-        raise files.UnreadableFile(f"{file} must hold a mapping; it is damaged")
+        raise files.UnreadableFile(f"{file} must contain a mapping; it is damaged")
 
 
 def _array_size(header: Path) -> int:
-    """Size of an array [bytes], from its description."""
+    """Return the size of an array from its metadata [bytes]."""
     meta = files.read_json(header, HEADER)
 
     def refuse(key: str, must: str) -> files.UnreadableFile:
         return files.UnreadableFile(
-            f"{header}: {key} {must}; a recording holds numbers and texts, compressed by {', '.join(CODECS)}"
+            f"{header}: {key} {must}; a recording contains numbers and texts, compressed by {', '.join(CODECS)}"
         )
 
     if not isinstance(meta, dict) or meta.get("zarr_format") != 2:
         raise refuse("zarr_format", "must be 2")
     compressor = meta.get("compressor")
     if compressor is not None and not (isinstance(compressor, dict) and compressor.get("id") in CODECS):
-        raise refuse("compressor", "names a foreign codec")
+        raise refuse("compressor", "names an unsupported codec")
     if meta.get("filters"):
         raise refuse("filters", "must be empty")
     if meta.get("dimension_separator", ".") != ".":
@@ -79,10 +79,10 @@ def _array_size(header: Path) -> int:
     except (TypeError, ValueError):
         dtype = None
     if dtype is None or dtype.kind not in KINDS:
-        raise refuse("dtype", "is no number and no fixed-length text")
+        raise refuse("dtype", "is neither a number nor a fixed-length text")
     shape, chunks = _counts(meta.get("shape"), 0), _counts(meta.get("chunks"), 1)
     if shape is None or chunks is None or len(shape) != len(chunks):
-        raise refuse("shape and chunks", "must be lists of equally many whole numbers")
+        raise refuse("shape and chunks", "must be lists of integers with equal length")
     return dtype.itemsize * max(math.prod(shape), math.prod(chunks) if 0 not in shape else 0)
 
 
@@ -92,10 +92,10 @@ def _counts(value: Any, least: int) -> list[int] | None:
 
 
 def _size(file: Path) -> int:
-    """Bytes that a file takes on disk; raises `files.UnreadableFile` for a pipe or a device, which would be waited for."""
+    """Return the size of a file on disk [bytes]; raise `files.UnreadableFile` for a pipe or device, which would block."""
     status = os.stat(file)
     if stat.S_ISDIR(status.st_mode):
         return 0
     if not stat.S_ISREG(status.st_mode):
-        raise files.UnreadableFile(f"{file} is a device, pipe or socket; a recording holds regular files")
+        raise files.UnreadableFile(f"{file} is a device, pipe or socket; a recording contains regular files only")
     return int(getattr(status, "st_blocks", -(-status.st_size // 512))) * 512

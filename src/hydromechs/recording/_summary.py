@@ -60,7 +60,7 @@ class Summary:
     checks: tuple[CheckResult, ...] = ()
     """What the checks found."""
     warnings: tuple[RunWarning, ...] = ()
-    """Conditions that make the result doubtful, whatever the checks say."""
+    """Conditions that make the result doubtful even if the checks pass."""
     work: Mapping[str, float] = field(default_factory=dict)
     """Work of each cause from the first sample of the recording on [J]."""
     stored: Mapping[str, float] = field(default_factory=dict)
@@ -70,8 +70,8 @@ class Summary:
     residual_relative: float | None = None
     """The residual over the energy exchanged: all |work| and all |changes of stored energy|."""
     residual_before: float | None = None
-    """Energy residual that a resumed run starts with [J]; None for a run from the start. The variable `energy_residual`, and
-    checks of it, count it; `residual` does not."""
+    """Energy residual at the resumed state [J]; None for a run from the start. The variable `energy_residual` and its checks
+    include it; `residual` does not."""
     setup: tuple[tuple[str, str], ...] = ()
     """How the run was set up: pairs of label and text."""
     messages: tuple[str, ...] = ()
@@ -151,21 +151,21 @@ def summarise(
     end_time: float | None = None,
     notes: Sequence[str] = (),
 ) -> Summary:
-    """The summary of a recorded run.
+    """Return the summary of a recorded run.
 
     Args:
         dataset: The recording.
-        title: What happens, in one line; the recording's title unless given.
-        description: What it shows.
-        checks: What must be true of it.
-        warnings: Conditions that the run met, as `simulation.run_warnings` gives them.
-        setup: How it was set up: pairs of label and text.
-        compile_time: Time of compiling [s].
+        title: One-line title. Defaults to the recording's title.
+        description: Description.
+        checks: Results of the checks.
+        warnings: Warnings about the run, from `simulation.run_warnings`.
+        setup: Setup of the run: pairs of label and text.
+        compile_time: Compile time [s].
         late_steps: Deadlines missed in real time, or None.
         stopped: The event that ended it early, or None.
-        diverged: Why it diverged, or None.
-        end_time: Time that was reached [s]; that of the last sample unless given.
-        notes: Messages besides those of the recording.
+        diverged: Reason for divergence, or None.
+        end_time: Time that was reached [s]. Defaults to that of the last sample.
+        notes: Messages in addition to those of the recording.
     """
     attrs, recorded = dataset.attrs, dataset.sizes.get("time", 0) > 0
     time = dataset["time"].values

@@ -8,7 +8,7 @@ from ._judge import check_faults, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
 from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario, code_faults
-from ._slips import contact_warnings, scenario_slips
+from ._slips import buoyancy_slips, contact_warnings, scenario_slips
 from ._states import Checkpoints, SavedState
 from ._together import Together
 
@@ -27,6 +27,7 @@ __all__ = [
     "Together",
     "WorldSettings",
     "assemble",
+    "buoyancy_slips",
     "check_faults",
     "code_faults",
     "conclude_run",

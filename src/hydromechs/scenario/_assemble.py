@@ -19,10 +19,10 @@ __all__ = ["ModelStart", "WorldSettings", "assemble", "axes_faults", "pairs", "s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSettings:
-    """Gravity and water of a scenario in place of those that its models have; what is omitted is as the models say."""
+    """Gravity and water of a scenario, which override those of its models; omitted fields keep the models' values."""
 
     axes: Literal["NED", "ENU"] | None = None
-    """World axes. Models are not turned: each must have the same axes. Defaults to the models' axes."""
+    """World axes. Models are not rotated, so each must have the same axes. Defaults to the models' axes."""
     gravity: NotNegative | None = None
     """Acceleration of gravity [m/s²]. Defaults to the models' value."""
     water_density: NotNegative | None = None
@@ -34,14 +34,14 @@ class WorldSettings:
             raise FieldError("world.axes", self.axes, "must be NED or ENU")
 
     def applied_to(self, start: ModelStart) -> ModelStart:
-        """Return a model with this gravity and water, and its own axes.
+        """Return a model with this gravity and water; its axes do not change.
 
         Args:
-            start: The model and how it starts.
+            start: The model and its initial state.
         """
         given = {key: getattr(self, key) for key in ("gravity", "water_density") if getattr(self, key) is not None}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # given when the model was read
+            warnings.simplefilter("ignore")  # the model warned when it was read
             return replace(start, model=replace(start.model, world=replace(start.model.world, **given)))
 
 
@@ -130,7 +130,7 @@ def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
 
 
 def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Fault]:
-    """Report models with other axes than the scenario's world.
+    """Return the errors of models whose axes differ from the scenario's world.
 
     Args:
         world: The scenario's world.
@@ -139,7 +139,7 @@ def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Faul
     return [
         Fault(
             ("world", "axes"),
-            f"world.axes is {world.axes}, but {name!r} has {start.model.world.axes} axes and is not turned; "
+            f"world.axes is {world.axes}, but {name!r} has {start.model.world.axes} axes, and models are not rotated; "
             f"{_same_world(start, 'axes', str(world.axes))}",
         )
         for start, name in zip(starts, start_names(starts), strict=True)

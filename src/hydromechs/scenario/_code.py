@@ -32,7 +32,7 @@ class _Spec:
     parameters: Mapping[str, object] = field(default_factory=dict)
     """What it is called with, by name."""
     locked: str = field(default="", compare=False, repr=False)
-    """Place in a file that names it, as "mission.yaml, line 6", if the file's code may not run; empty otherwise."""
+    """Location in a file, for example "mission.yaml, line 6", if the file's code is not allowed to run; otherwise empty."""
 
     _what: ClassVar[str]
     """What it makes, in a word."""
@@ -47,8 +47,8 @@ class _Spec:
         return self.type not in CONTROLLERS
 
     @property
-    def refused(self) -> bool:
-        """True if it names third-party code that may not run."""
+    def is_locked(self) -> bool:
+        """True if it names third-party code that is not allowed to run."""
         return bool(self.locked) and self.runs_code and is_foreign(self.type)
 
     def _found(self, known: Mapping[str, Callable[..., Any]], where: tuple[str | int, ...]) -> Callable[..., Any]:
@@ -85,7 +85,7 @@ class ControllerSpec(_Spec):
         where = ("controller",)
         target = self._found(CONTROLLERS, where)
         trusted = inspect.isclass(target) and issubclass(target, Controller)
-        if self.locked and not trusted:  # a file must not call other classes and functions of this package
+        if self.locked and not trusted:  # a file must not call arbitrary classes and functions of this package
             raise self._wrong((*where, "type"), CONTROLLER.format(self.type, kind_of(target)))
         if not inspect.isclass(target):
             if self.parameters:

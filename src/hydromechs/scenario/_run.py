@@ -62,7 +62,7 @@ class RunResult:
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """A run that Ctrl-C or SIGTERM ended; its recording and a state to resume from are in the folder."""
+    """Ctrl-C or SIGTERM stopped a run; the folder contains its recording and a state to resume from."""
 
     def __init__(self, folder: RunFolder, state: State, samples: int, remaining: float, signal: Signals = SIGINT) -> None:
         super().__init__(f"interrupted; {folder.state} is at t = {state.t:g} s")
@@ -75,7 +75,7 @@ class RunInterrupted(KeyboardInterrupt):
         self.remaining = remaining
         """Time that was still to be simulated [s]."""
         self.signal = signal
-        """Signal that ended the run: SIGINT (Ctrl-C) or SIGTERM."""
+        """Signal that stopped the run: SIGINT (Ctrl-C) or SIGTERM."""
 
 
 def run_scenario(
@@ -92,25 +92,25 @@ def run_scenario(
     checkpoint: float = CHECKPOINT,
     attrs: Mapping[str, str] | None = None,
 ) -> RunResult:
-    """Run a scenario and leave recording.zarr, state.json and summary.json in a folder.
+    """Run a scenario and write recording.zarr, state.json and summary.json to a folder.
 
-    While the run goes on, state.json is its last checkpoint: a run that is killed can be resumed from there. A run that
-    diverges leaves last_finite_state.json instead. Ctrl-C or SIGTERM ends it at the next sample and raises `RunInterrupted`
-    when all is saved. A second signal does not wait, and leaves the state of the last samples that were written.
+    During the run state.json is the last checkpoint, from which a killed run can be resumed. A run that diverges leaves
+    last_finite_state.json instead. Ctrl-C or SIGTERM stops it at the next sample; `RunInterrupted` is raised when everything is
+    saved. A second signal stops it at once and leaves the state of the last written samples.
 
     Args:
-        scenario: What to simulate.
-        folder: Where to, an empty or new folder; or a `RunFolder` that the caller has claimed already.
-        text: The scenario as a file, to keep with the recording.
-        file: Path of that file, to find what it names by relative paths.
-        duration: How long to simulate [s]; the scenario's duration unless given. Events at later times do not happen.
-        resume: A state to continue from: a state.json, or the folder of a run that holds one. It must be of a run with the same
-            seed and engine; another integrator or step is a warning of the result.
-        real_time: Pace: 1 is as fast as the clock; as fast as possible unless given.
+        scenario: The scenario to simulate.
+        folder: An empty or new folder, or a `RunFolder` that the caller has claimed.
+        text: Text of the scenario file, stored with the recording.
+        file: Path of that file, to resolve relative paths.
+        duration: Duration [s]. Defaults to the scenario's. Later events do not occur.
+        resume: State to resume from: a state.json, or the folder of a run that contains one. Seed and engine must be the same;
+            a different integrator or step is a warning in the result.
+        real_time: Simulated time per real time. Defaults to as fast as possible.
         replace: Replace an earlier run in the folder.
         progress: Called with "compiling" or "simulating" and the simulated time since the start [s].
         checkpoint: Wall time between two checkpoints [s].
-        attrs: Further attributes of the recording, such as `formats.drawing_attrs(scenario)`, from which it is drawn.
+        attrs: Further attributes of the recording, such as `formats.drawing_attrs(scenario)` for drawing it.
     """
     report = progress or (lambda phase, t: None)
     duration = scenario.duration if duration is None else positive(duration, "duration")
@@ -169,7 +169,7 @@ def _simulate(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with sigterm_interrupts():  # not while compiling: that cannot be interrupted, and there is nothing to save
+            with sigterm_interrupts():  # not while compiling, which cannot be interrupted and has nothing to save
                 outcome = sim.run(
                     duration,
                     path=folder.recording,

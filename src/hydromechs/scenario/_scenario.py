@@ -102,7 +102,7 @@ class Scenario:
     models: tuple[ModelStart, ...]
     """The models, and how they start."""
     world: WorldSettings | None = None
-    """Gravity and water density of the scenario; the models must agree in them if omitted."""
+    """Gravity and water density of the scenario. If omitted, the models must agree on them."""
     environment: Environment = field(default_factory=Environment)
     """The water."""
     terrain: tuple[contact.terrain.Terrain, ...] = ()
@@ -160,7 +160,7 @@ class Scenario:
     checks: tuple[Check, ...] = ()
     """What must be true of the recording."""
     expected_warnings: tuple[str, ...] = ()
-    """Kinds of warnings about the run that are part of the mission, as "joint_stop" where a joint is to reach its stop."""
+    """Kinds of warnings that the mission intends, for example "joint_stop" if a joint is meant to reach its stop."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -207,7 +207,7 @@ class Scenario:
 
     @cached_property
     def models_in_world(self) -> tuple[ModelStart, ...]:
-        """The models with the scenario's gravity and water, where it sets them."""
+        """Models with the scenario's gravity and water, if set."""
         return self.models if self.world is None else tuple(map(self.world.applied_to, self.models))
 
     @property
@@ -249,12 +249,12 @@ class Scenario:
 
     @property
     def locked_code(self) -> tuple[str, ...]:
-        """Third-party Python code that it names and that may not run, each with its place in a file."""
+        """Third-party Python code that it names and that is not allowed to run, each with its location in a file."""
         specs = {"controller": self.controller, **{f"components.{i}": c for i, c in enumerate(self.components)}}
         named = [
             f"{key}.type {spec.type!r} in {spec.locked}"
             for key, spec in specs.items()
-            if isinstance(spec, ControllerSpec | ComponentSpec) and spec.refused
+            if isinstance(spec, ControllerSpec | ComponentSpec) and spec.is_locked
         ]
         return (*named, *dict.fromkeys(text for start in self.models for text in locked_joints(start.model)))
 
@@ -290,7 +290,7 @@ class Scenario:
         """What is simulated; runs the code that components and joints name."""
         if all(isinstance(c, Component) for c in self.components) and not self._named_joints:
             return self.known_plant
-        if any(isinstance(c, ComponentSpec) and c.refused for c in self.components):
+        if any(isinstance(c, ComponentSpec) and c.is_locked for c in self.components):
             self._require_code()
         made = [c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)]
         return self._built(self.model, made)
@@ -298,7 +298,7 @@ class Scenario:
     def control(self) -> Controller | None:
         """The controller for a simulation, which takes a copy: made anew where it is given by name, behind the sensors."""
         if isinstance(self.controller, ControllerSpec):
-            if self.controller.refused:
+            if self.controller.is_locked:
                 self._require_code()
             made = self.controller.make()
             inner = as_controller(made, None if isinstance(made, Controller) else self.controller.period)

@@ -1,4 +1,4 @@
-"""Likely mistakes of a scenario: starts in the air without a surface, joints in degrees, fast currents, blind sensors."""
+"""Likely mistakes in a scenario: starts above the water without a surface, joints in degrees, fast currents, blind sensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.contact import Pair, unrepresented_contacts
-from hydromechs.model import Body, Hydro, joints, limits_slip, turned_slip
+from hydromechs.model import Body, Hydro, Model, joints, limits_slip, turned_slip
 from hydromechs.model.code import named_joints
 from hydromechs.sensors import Dvl
 from hydromechs.simulation import below_the_bed
@@ -17,7 +17,7 @@ from hydromechs.simulation import below_the_bed
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
-__all__ = ["contact_warnings", "scenario_slips"]
+__all__ = ["buoyancy_slips", "contact_warnings", "scenario_slips"]
 
 FASTEST = 10.0
 """Speed above which a current is taken for a slip of the unit; tidal races reach 8 [m/s]."""
@@ -30,11 +30,41 @@ def scenario_slips(scenario: Scenario) -> list[str]:
         scenario: The scenario.
     """
     found = (_start_slips, _angle_slips, _current_slips, _idle_slips, _sensor_slips)
-    return [text for look in found for text in look(scenario)]
+    carried = bool(scenario.terrain or scenario.grasps)
+    return [*buoyancy_slips(scenario.known_model, dry=not carried), *(text for look in found for text in look(scenario))]
+
+
+def buoyancy_slips(model: Model, *, dry: bool) -> list[str]:
+    """Return warnings about free mechanisms that displace no water.
+
+    A hull with drag but without a volume is always a mistake. One without any water may be a machine on land.
+
+    Args:
+        model: The model.
+        dry: True to warn of mechanisms without any water, too.
+    """
+    if not model.world.water_density or not model.world.gravity:
+        return []
+    trees: dict[int, list[Body]] = {}
+    root: list[int] = []
+    for i, body in enumerate(model.bodies):
+        root.append(i if model.parent[i] < 0 else root[model.parent[i]])
+        trees.setdefault(root[i], []).append(body)
+    found = []
+    for tree in trees.values():
+        mass = sum(body.inertia.mass for body in tree)
+        wet = [body.hydro for body in tree if body.hydro is not None]
+        floats = any(not isinstance(hydro, Hydro) or hydro.volume > 0.0 for hydro in wet)
+        if isinstance(tree[0].joint, joints.Free) and mass > 0.0 and not floats and (wet or dry):
+            found.append(
+                f"no buoyancy: body {tree[0].name!r} and the bodies on it displace no water: net weight "
+                f"{mass * model.world.gravity:.4g} N; add water with hm.add_water, or give Hydro(volume=...)"
+            )
+    return found
 
 
 def contact_warnings(scenario: Scenario) -> list[str]:
-    """Warnings about contacts whose geometry our probes cannot represent; other engines touch with whole shapes.
+    """Return warnings about contacts whose geometry our probes cannot represent; other engines use whole shapes.
 
     Args:
         scenario: The scenario.
@@ -105,12 +135,12 @@ def _current_slips(scenario: Scenario) -> list[str]:
 
 
 def _sensor_slips(scenario: Scenario) -> list[str]:
-    """Doppler logs that never measure: there is nothing that reflects their beams, and they do not track the water."""
+    """Return warnings about Doppler logs that never measure: nothing reflects their beams, and they do not track the water."""
     if scenario.terrain:
         return []
     return [
-        f"sensor {s.name!r} measures nothing: the scenario has no terrain that reflects its beams, and it does not track the "
-        "water; add terrain, or give the sensor water_noise"
+        f"sensor {s.name!r} measures nothing: no terrain reflects its beams, and it does not track the water; "
+        "add terrain, or set water_noise of the sensor"
         for s in scenario.sensors
         if isinstance(s, Dvl) and s.water_noise is None
     ]

@@ -102,7 +102,7 @@ class Together(Controller):
                 said.setdefault(note, []).append(part.name or f"part {k} ({type(part.controller).__name__})")
         self.notes = [f"{', '.join(names)}: {note}" for note, names in said.items()]
         self._layout = simulation.plant.layout
-        led = np.zeros(len(self.parts) * len(self._layout.commands))  # 1 where a part that has not ended moves an actuator
+        led = np.zeros(len(self.parts) * len(self._layout.commands))  # 1 if a part that has not ended drives the actuator
         self.memory = np.concatenate([*(p.controller.memory for p in self.parts), led])
         self._sizes = np.cumsum([len(p.controller.memory) for p in self.parts])
 
@@ -135,7 +135,7 @@ class Together(Controller):
                 said += part.controller.messages
                 memories[k], values[k] = np.array(part.controller.memory), np.array(part.controller.signal_values)
         for k, part in enumerate(self.parts):
-            if state.t >= part.end and led[k].any():  # no one moves its servos on from here
+            if state.t >= part.end and led[k].any():  # nothing updates its servo targets from here on
                 names = {name for name, on in zip(self._layout.commands, led[k], strict=True) if on and name not in out}
                 out |= settled_targets(self._layout, state.command, state.held, state.t, names)
                 led[k] = 0.0

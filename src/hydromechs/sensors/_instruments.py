@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.contact.terrain import Terrain
@@ -141,6 +140,8 @@ class Instruments:
             shapes[f"{s.name} flight"] = (s.in_flight, 2 * n + 2)  # whether there is one, its number, which values, values
         self.pack = Pack(shapes)
         self._off = np.array([s.misalignment if isinstance(s, Mounted) else 0.0 for s in sensors])
+        from scipy.special import ndtri  # slow to import, and only sensors need it
+
         self._missing = [float(ndtri(s.dropout)) for s in sensors]
         self._flow = UniformFlow(plant.environment, plant.seed)
         self._draw(plant.seed)

@@ -25,9 +25,9 @@ class BodyWater(NamedTuple):
     added_mass: Array
     """Of the added mass."""
     buoyancy: Array
-    """Of water that does not accelerate."""
+    """Buoyancy in water that does not accelerate."""
     fluid_acceleration: Array
-    """Of the displaced water, which waves and gusts accelerate (Froude and Krylov)."""
+    """Force of the displaced water's acceleration in waves and gusts (Froude-Krylov force)."""
     power: dict[str, Scalar]
     """By cause: "drag", "water", "surface" [W]."""
 
@@ -47,7 +47,7 @@ def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.Motion,
     still = moved = np.zeros(6)
     if isinstance(body.hydro, Hydro):
         still = hydro.still_buoyancy(body, motion, motion.R_WB.T @ gravity)
-        moved = hydro.moving_buoyancy(body, motion, motion.R_WB.T @ gravity) if plant.flows else moved
+        moved = hydro.froude_krylov_force(body, motion, motion.R_WB.T @ gravity) if plant.flows else moved
     power: dict[str, Scalar] = {"drag": hydro.viscous_power(body, motion, drag)}
     if motion.around is None:
         carried = V - motion.velocity
@@ -61,7 +61,7 @@ def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.Motion,
         # not the power of the force: a force that is missing or wrong leaves a residual
         power["surface"] = -hydro.crossing_loss(body, motion)
     if "water" in plant.layout.causes:
-        # where waves move the surface, buoyancy has no potential and is taken whole
+        # if waves move the surface, buoyancy has no potential and all of it counts as work
         power["water"] = (still + moved if plant.waves_move_surface else moved) @ V + drawn
     return BodyWater(drag, added, still, moved, power)
 
@@ -115,9 +115,9 @@ def weight_of(mass: Scalar, com: Array, gravity_B: Array) -> Array:
 
 
 def _added_mass_force(M_A: Array, a: Array, motion: hydro.Motion) -> Array:
-    """−M_A V̇_r − V_r ×* (M_A V_r) in water that moves alike everywhere, shape (6,).
+    """Return −M_A V̇_r − V_r ×* (M_A V_r) in uniform water, shape (6,).
 
-    a is V̇ − g of the numbers in V_r, seen by an observer who drifts along, so V̇_r = a − (a_f − g).
+    a is V̇ − g of the components of V_r for an observer who drifts with the water, so V̇_r = a − (a_f − g).
     """
     relative = a - np.concatenate([motion.a_fg, np.zeros(3)])
     return -(M_A @ relative) + dynamics.velocity_force(M_A, motion.velocity)

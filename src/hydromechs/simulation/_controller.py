@@ -83,12 +83,12 @@ class Controller(abc.ABC):
         self.signal_values, self.messages = np.full(len(self.signals), np.nan), ()
 
     def signals_at_end(self, state: State) -> np.ndarray:
-        """Return the signals for the last sample of a run, at which the controller is not called; sensors measure there.
+        """Return the signals for the last sample of a run, at which sensors measure but the controller is not called.
 
-        Nothing is remembered of it: a run that resumes from here calls the controller as always.
+        The call changes no state: a run that resumes from here calls the controller as usual.
 
         Args:
-            state: The state at the end, at a time of the controller.
+            state: The final state, at a sampling time of the controller.
         """
         return np.asarray(self.signal_values, dtype=float)
 

@@ -1,4 +1,4 @@
-"""Energy that a run gains or loses without a cause: reported once, at its end."""
+"""Unexplained energy that a run gains or loses, reported once at its end."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from hydromechs.recording import STORED_ENERGIES
 __all__ = ["EnergyWatch"]
 
 SHARE = 0.02
-"""Energy without a cause, as a share of the energy exchanged, above which it is reported."""
+"""Unexplained energy above which it is reported, as a fraction of the energy exchanged."""
 ROUNDING = 1e-8
-"""Energy without a cause, as a share of the largest stored energy, below which it may be rounding."""
+"""Unexplained energy below which it may be rounding error, as a fraction of the maximum stored energy."""
 PASSIVE = "contact"
-"""Cause that stores and loses energy, and supplies none: its work stays at or below 0."""
+"""Cause that stores and dissipates energy but supplies none: its work is never positive."""
 
 
 class EnergyWatch:
-    """Follows the energy residual and the work of contacts through the samples of a run.
+    """Monitors the energy residual and the work of contacts over the samples of a run.
 
-    The energy exchanged is the sum of the ranges of all stored energies and works, and the kinetic energy at the start. Net
-    changes would not do: those of a bouncing ball come back to zero.
+    The energy exchanged is the sum of the ranges of all stored energies and works, plus the initial kinetic energy. Net changes
+    are not suitable: those of a bouncing ball return to zero.
 
     Args:
         causes: Names of the causes of work.
@@ -34,17 +34,17 @@ class EnergyWatch:
         self._first: tuple[float, float] | None = None  # residual and work of contacts in the first sample
         self._last = (0.0, 0.0)  # time and residual of the newest sample
         self._residual, self._supplied = 0.0, 0.0
-        self._jump = (0.0, 0.0, 0.0)  # the largest step of the residual, from when, to when
+        self._jump = (0.0, 0.0, 0.0)  # largest change of the residual between samples, its start and end time
 
-    def look(self, times: np.ndarray, block: Mapping[str, np.ndarray]) -> None:
-        """Take samples in the order of time.
+    def update(self, times: np.ndarray, block: Mapping[str, np.ndarray]) -> None:
+        """Process samples in order of time.
 
         Args:
             times: Times [s], shape (n,).
             block: Variables of the recording by name, shape (n, ...).
         """
         stored = [block[name] for name in STORED_ENERGIES]
-        work = block.get("work", np.zeros((len(times), 0)))  # a mechanism without forces has none
+        work = block.get("work", np.zeros((len(times), 0)))  # a mechanism without forces has no work
         columns = np.column_stack([*stored, work])
         residual = block["energy_residual"]
         passive = np.zeros(len(times)) if self._passive is None else work[:, self._passive]
@@ -64,11 +64,11 @@ class EnergyWatch:
         self._last = (float(times[-1]), residual[-1])
 
     def messages(self, remedy: str, damped: bool = False) -> list[str]:
-        """Reports of energy without a cause; none if it is a small share, or if numbers are not finite any more.
+        """Return warnings about unexplained energy; none if it is small or if values are no longer finite.
 
         Args:
             remedy: Advice, as an imperative.
-            damped: True for a method that damps fast motions on purpose: energy that vanishes is not reported.
+            damped: True for a method with intended numerical damping: losses are not reported.
         """
         if self._first is None or not np.isfinite([self._residual, self._supplied, *self._low, *self._high]).all():
             return []
@@ -79,7 +79,7 @@ class EnergyWatch:
         share = f"of the {exchanged:.3g} J exchanged (limit {100 * SHARE:g} %)"
         out = []
         if abs(self._residual) > limit and not (damped and self._residual < 0.0):
-            goes = "appear without a cause" if self._residual > 0.0 else "vanish without a cause"
+            goes = "appear without a cause" if self._residual > 0.0 else "disappear without a cause"
             out.append(
                 f"energy residual: {abs(self._residual):.3g} J {goes}, {100 * abs(self._residual) / exchanged:.2g} % {share}, "
                 f"mostly from t = {self._jump[1]:g} s to {self._jump[2]:g} s; {remedy}"
@@ -87,6 +87,6 @@ class EnergyWatch:
         if self._supplied > limit:
             out.append(
                 f"contacts supply {self._supplied:.3g} J, {100 * self._supplied / exchanged:.2g} % {share}, "
-                f"though they can only store and lose energy; {remedy}"
+                f"although they can only store and dissipate energy; {remedy}"
             )
         return out

@@ -36,8 +36,8 @@ class Evaluation(NamedTuple):
     """Joint forces of drives, friction, stops and given motions, shape (nv,)."""
     forces: dict[str, Array]
     """Wrench on each body in its axes about its origin by label [N, N·m], shape (nb, 6): "drag" (drag, damping and lift; all of
-    a user's own hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r (at a free surface with the force of the change of
-    M_A), "buoyancy" (of water at rest), "fluid_acceleration" (of the displaced water, which waves and gusts accelerate),
+    custom hydrodynamics), "added_mass" −M_A V̇_r − V_r ×* M_A V_r (at a free surface with the force of the change of
+    M_A), "buoyancy" (in water at rest), "fluid_acceleration" (force of the displaced water's acceleration in waves and gusts),
     "weight", and those of components."""
     added_mass: Array
     """M_A of each body about its origin in its axes, linear first [kg, kg·m, kg·m²], shape (nb, 6, 6)."""
@@ -115,10 +115,10 @@ def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int
     """What components do in one instant.
 
     Args:
-        plant: What is simulated.
+        plant: The plant.
         now: The instant.
         z: Internal states, shape (nz,).
-        inputs: As `plant.layout` has them, shape (nu,).
+        inputs: Inputs in the order of `plant.layout`, shape (nu,).
         which: Numbers of the components; all unless given.
     """
     layout, nv = plant.layout, now.model.nv
@@ -161,14 +161,14 @@ def derivative(
     """ẏ of y = (u, v, z) in the chart around q, shape (2 nv + nz,).
 
     Args:
-        plant: What is simulated.
+        plant: The plant.
         t: Time [s].
         q: Configuration at the centre of the chart, shape (nq,).
         u: Coordinates in the chart, shape (nv,).
         v: Velocity, shape (nv,).
         z: Internal states, shape (nz,).
-        inputs: As `plant.layout` has them, shape (nu,).
-        motion: Motion of the water at points, see `fluid_at`.
+        inputs: Inputs in the order of `plant.layout`, shape (nu,).
+        motion: Returns the motion of the water at points, see `fluid_at`.
     """
     here = dynamics.retract(plant.model, q, u)
     e = evaluate(plant, t, here, v, z, inputs, motion)
@@ -187,13 +187,13 @@ def evaluate(
     """Forces, accelerations, rates, powers and energies of one instant.
 
     Args:
-        plant: What is simulated.
+        plant: The plant.
         t: Time [s].
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
         z: Internal states, shape (nz,).
-        inputs: As `plant.layout` has them, shape (nu,).
-        motion: Motion of the water at points, see `fluid_at`.
+        inputs: Inputs in the order of `plant.layout`, shape (nu,).
+        motion: Returns the motion of the water at points, see `fluid_at`.
     """
     model = plant.opened(inputs)
     nb = model.nb
@@ -288,7 +288,7 @@ def _mechanics(
 
 
 def _seen_by(motion: hydro.Motion) -> Array:
-    """Velocity of the water around a body in world axes [m/s], shape (3,); zero for a dry one."""
+    """Return the velocity of the water around a body in world axes [m/s], shape (3,); zero for a dry body."""
     return np.zeros(3) if motion.around is None else motion.R_WB @ (motion.around.V - motion.velocity)[:3]
 
 
@@ -340,11 +340,11 @@ def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) ->
     """Joint-space inertia with the added mass of what is wet now and with geared rotors, for floats, shape (nv, nv).
 
     Args:
-        plant: What is simulated.
+        plant: The plant.
         t: Time [s].
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
-        inputs: As `plant.layout` has them, shape (nu,).
+        inputs: Inputs in the order of `plant.layout`, shape (nu,).
     """
     model = plant.opened(inputs)
     kin = dynamics.kinematics(model, q, v)

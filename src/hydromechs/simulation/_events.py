@@ -29,7 +29,7 @@ class Event:
     name: str
     """What to call it."""
     quantity: str
-    """A recorded quantity, as "depth.vehicle", "tilt_deg.vehicle", "contact_force.foot_1 on floor" or "time"."""
+    """A recorded quantity such as "depth.vehicle", "tilt_deg.vehicle", "contact_force.foot_1 on floor" or "time"."""
     level: Finite
     """Level that it crosses [in the quantity's unit]."""
     direction: Literal["rising", "falling", "either"] = "either"
@@ -183,7 +183,7 @@ class Watched:
         """
         now, last = self._off(after), self.last
         if self._period is not None and abs(now - last) > 0.5 * self._period:
-            return None  # it passes the opposite of the level, where the difference jumps by a full turn
+            return None  # half a turn from the level, where the difference jumps by a full turn
         rising, falling = last < 0.0 <= now, last > 0.0 >= now
         if not {"rising": rising, "falling": falling, "either": rising or falling}[self.event.direction]:
             return None

@@ -34,15 +34,15 @@ def switch_places(plant: Plant) -> dict[str, int]:
 def settled_targets(
     layout: Layout, command: np.ndarray, held: np.ndarray, t: float, joints: Collection[str] | None = None
 ) -> dict[str, float]:
-    """Commands that let moving servo targets stand still from now on.
+    """Return commands that stop moving servo targets at their current values.
 
-    A controller gives a servo its target and the rate at which that moves on until the next call. Without a next call the
-    target would move on for ever, through the stops.
+    A controller sets a servo's target and the rate at which it moves until the next call. Without a next call the target would
+    keep moving, past the stops.
 
     Args:
-        layout: Where the inputs of a plant are.
-        command: Commands now, shape (na,).
-        held: Held inputs now, shape (nh,).
+        layout: Layout of the plant's inputs.
+        command: Current commands, shape (na,).
+        held: Current held inputs, shape (nh,).
         t: Time [s].
         joints: Names of the joints; all if None.
     """

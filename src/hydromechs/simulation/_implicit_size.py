@@ -1,4 +1,4 @@
-"""Length of the program of a linearly implicit step, estimated before anything is traced."""
+"""Estimated length of the program of a linearly implicit step, before tracing."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ._plant import Plant
 __all__ = ["advice", "check_length", "implicit_length", "other_method"]
 
 LIMIT = 500_000
-"""Lines of LLVM IR above which a linearly implicit step is rejected unless the user raises the limit. Memory and time of LLVM
-grow with the square of the lines, and tracing comes on top."""
+"""Default maximum number of lines of LLVM IR of a linearly implicit step. LLVM's memory and time grow with the square of the
+number of lines; tracing adds to that."""
 
-# measured on chains of 1 to 12 bodies with 1 to 48 contacts with friction on a plane; other contacts have more operations
+# measured on chains of 1 to 12 bodies with 1 to 48 frictional contacts on a plane; other contacts need more operations
 BODY, CONTACT = 300, 114
-"""Operations of the derivative for each body in water and for each contact."""
+"""Operations of the derivative per body in water and per contact."""
 COLUMN = 1.25
-"""Operations of the Jacobian over those of the derivative, for each degree of freedom."""
+"""Operations of the Jacobian over those of the derivative, per degree of freedom."""
 SQUARE, LINE = 9, 200
-"""Lines of the rest of the step for each entry of the Jacobian, and for each row."""
+"""Lines of the rest of the step per entry of the Jacobian, and per row."""
 
 
 def implicit_length(plant: Plant) -> int:
-    """Lines of LLVM IR of a linearly implicit step of a plant, estimated from its bodies, contacts and states.
+    """Estimate the lines of LLVM IR of a linearly implicit step of a plant from its bodies, contacts and states.
 
     Args:
         plant: What is simulated.
@@ -52,12 +52,12 @@ def check_length(plant: Plant, method: Integrator) -> None:
         raise UnsupportedFeature(
             f"integrator linearly_implicit: its program has about {lines:,} lines for {plant.model.nv} degrees of freedom, "
             f"{contacts} contacts and {states} internal states, more than {limit:,}; use rk4 with a shorter step, fewer "
-            "contacts or contacts without friction, or set HYDROMECHS_LONGEST_PROGRAM to a larger number"
+            "contacts, frictionless contacts, or a larger HYDROMECHS_LONGEST_PROGRAM"
         )
 
 
 def other_method(plant: Plant, method: Integrator) -> str:
-    """Advice to use another method for a stiff plant; empty if there is none, or if it is too large for that method.
+    """Return advice to use another method for a stiff plant; empty if there is none, or if the plant is too large for it.
 
     Args:
         plant: What is simulated.
@@ -67,11 +67,11 @@ def other_method(plant: Plant, method: Integrator) -> str:
 
 
 def advice(plant: Plant, method: Integrator, step: float) -> str:
-    """Advice for a run that diverged, or whose energy did.
+    """Return advice for a run that has diverged, or whose energy has.
 
     Args:
         plant: What is simulated.
         method: The integrator.
         step: Its step [s].
     """
-    return method.remedy(step) if not method.other or other_method(plant, method) else f"take a step below {step:g} s"
+    return method.remedy(step) if not method.other or other_method(plant, method) else f"use a step below {step:g} s"

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during a run: the run ends at its next sample, where the state is complete."""
+"""Ctrl-C and SIGTERM during a run: the run stops at its next sample, where the state is complete."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ __all__ = ["Interrupt", "sigterm_interrupts"]
 
 
 class Interrupt:
-    """Holds the first Ctrl-C back until the run asks for it. A second one interrupts at once.
+    """Defers the first Ctrl-C until the run checks for it. A second one interrupts at once.
 
-    It takes over every signal that raises `KeyboardInterrupt`: SIGINT, unless the program handles or ignores it, and SIGTERM
+    It handles every signal that raises `KeyboardInterrupt`: SIGINT, unless the program handles or ignores it, and SIGTERM
     within `sigterm_interrupts`. Outside the main thread it changes nothing.
     """
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
-        """Signal that was received; None if none was."""
+        """Signal that was received, or None."""
         self._taken: list[signal.Signals] = []
 
     @property
     def asked(self) -> bool:
-        """True if the run is to end."""
+        """True if the run should stop."""
         return self.signal is not None
 
     def __enter__(self) -> Interrupt:
@@ -48,7 +48,7 @@ class Interrupt:
 
 @contextmanager
 def sigterm_interrupts() -> Iterator[None]:
-    """Let SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does.
+    """Make SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does.
 
     A program that handles or ignores SIGTERM keeps its own setting. Outside the main thread nothing changes.
     """

@@ -80,12 +80,12 @@ class LiveRun:
         return self.simulation._at.t
 
     def advance(self, until: float) -> str | None:
-        """Run up to a time; why it stopped before, or None. Errors close the recording and are raised.
+        """Run up to a time. Return the reason for an early stop, or None. Errors close the recording and are raised.
 
-        Ctrl-C in the main thread ends it at the next sample with `SimulationInterrupted`.
+        Ctrl-C in the main thread stops it at the next sample with `SimulationInterrupted`.
 
         Args:
-            until: Where to stop [s].
+            until: Time at which to stop [s].
         """
         if self._finished is not None:
             raise ValueError(f"the run is closed at t = {self.t:g} s; begin another one")
@@ -108,7 +108,7 @@ class LiveRun:
         return self.stopped
 
     def _interrupted(self, signal: Signals) -> SimulationInterrupted:
-        """Record the last sample of a run that a signal has ended here; return the error to raise."""
+        """Record the last sample of a run that a signal has stopped; return the error to raise."""
         self._sample_end()
         error = SimulationInterrupted(f"interrupted at t = {self.t:.12g} s")
         error.state, error.signal = self.simulation.state, signal
@@ -179,7 +179,7 @@ class LiveRun:
         return stopped
 
     def _sample_end(self) -> None:
-        """Take the last sample; the controller is not called, but sensors measure if they do at that time."""
+        """Record the last sample; the controller is not called, but sensors that are due measure."""
         sim, recording = self.simulation, self.recorder
         controller = sim.controller
         recording.sample(sim._at, self._inputs)

@@ -152,7 +152,7 @@ class LoopedPlant:
         return out.reshape(shape)
 
     def _fluid(self, R_WB: Any, p_WB: Any, t: Any, found: dict[str, Any], inputs: Any) -> dict[str, Any]:
-        """The water at the points of all bodies, in world axes."""
+        """Return the water at the points of all bodies, in world axes."""
         nb, n, _ = self.rolled.points.shape
         (points,) = compiler.call(self._sampled, R_WB, p_WB)
         given = [points.reshape((nb * n, 3)), t, found["fluid_velocity"], found["fluid_acceleration"]]
@@ -262,7 +262,7 @@ class LoopedPlant:
 
     @cached_property
     def _sampled(self) -> Rolled:
-        """Points of all bodies in the world, of their axes and origins."""
+        """Program for the points of all bodies in the world, from their axes and origins."""
         points = self.rolled.points
         nb, n, _ = points.shape
 
@@ -277,7 +277,7 @@ class LoopedPlant:
 
     @cached_property
     def _water_loop(self) -> Rolled:
-        """The water at the points of all bodies."""
+        """Program for the water at the points of all bodies."""
         program = self.water()
         nb = int(np.prod(self.rolled.points.shape[:2]))
         inputs = tuple(Argument(a.name, (nb, 3) if a.name == "p" else a.shape) for a in program.inputs)

@@ -68,7 +68,7 @@ def coordinates(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[
     """Names along each dimension of a recording.
 
     Args:
-        plant: What is simulated.
+        plant: The plant.
         signals: Signals of its controller, name to unit; none unless given.
     """
     names_q, names_v = plant.model.coordinate_names
@@ -91,7 +91,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
     """The variables of a recording of this plant.
 
     Args:
-        plant: What is simulated.
+        plant: The plant.
         signals: Signals of its controller, name to unit; none unless given.
     """
 
@@ -154,7 +154,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
 
 
 def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Dimensions, without time, of all quantities for `recording.find_quantity`: of `schema`, of the attitude, and of time."""
+    """Dimensions, without time, of all quantities for `recording.find_quantity`: those of `schema`, the attitude, and time."""
     return {"time": (), **{v.name: v.dims[1:] for v in schema(plant, signals)}, **ATTITUDE}
 
 
@@ -213,7 +213,7 @@ def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapp
     """What components record, by name, as the recording has it.
 
     Args:
-        plant: What is simulated.
+        plant: The plant.
         which: Numbers of the components.
         outputs: What each of them says.
     """
@@ -243,8 +243,8 @@ def observer(
     """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants.
 
     Args:
-        plant: What is simulated.
-        motion: Motion of the water at points, see `fluid_at`.
+        plant: The plant.
+        motion: Returns the motion of the water at points, see `fluid_at`.
         loops: Makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`.
         only: Names of the arrays that are wanted; all if None.
         lanes: Instants per vector operation.

@@ -53,15 +53,15 @@ def outside(
     rest stays. Constraints are solved here, with the added mass and the engine's contact forces of the last step.
 
     Args:
-        plant: What is simulated.
+        plant: The plant.
         t: Time [s].
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
         z: Internal states, shape (nz,).
-        inputs: As `plant.layout` has them, shape (nu,).
+        inputs: Inputs in the order of `plant.layout`, shape (nu,).
         carried: Inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6).
         inside: Labels of forces that the engine itself applies.
-        motion: Motion of the water at points, see `fluid_at`.
+        motion: Returns the motion of the water at points, see `fluid_at`.
     """
     model = plant.opened(inputs)
     e = evaluate(plant, t, q, v, z, inputs, motion)

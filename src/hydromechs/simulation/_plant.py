@@ -50,7 +50,7 @@ LABELS = {"drag", "added_mass", "buoyancy", "fluid_acceleration", "weight"}
 WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
 SURFACE_HEIGHT = "surface_height"
-"""Data of a run with a free surface: height of the mean surface above the world's origin [m]."""
+"""Name of the input that holds the height of the mean surface above the world's origin [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +93,8 @@ class Plant:
         shaping = [name for name in named if self._shapes_wet_part(name)]
         if shaping and self.environment.surface is not None:
             raise ValueError(
-                f"parameter {shaping[0]!r} cannot stay open with a free surface: the shape that gets wet follows from it; set "
-                "it in the model, or leave the surface out (a volume can stay open if the body has shapes)"
+                f"parameter {shaping[0]!r} cannot stay open with a free surface: the wet geometry depends on it; set "
+                "it in the model, or remove the surface (a volume can stay open if the body has shapes)"
             )
         for c in self.components:
             if not isinstance(c.name, str) or not c.name:
@@ -124,7 +124,7 @@ class Plant:
                 raise ValueError(text)
 
     def _shapes_wet_part(self, name: str) -> bool:
-        """True if the geometry that a free surface cuts follows from a parameter; a volume scales it if there are shapes."""
+        """True if the geometry that a free surface cuts depends on a parameter; with shapes, a volume only scales it."""
         if name.endswith(".hydro.buoyancy_center"):
             return True
         if not name.endswith(".hydro.volume"):
@@ -318,7 +318,7 @@ class Plant:
             rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
             parts.append(list(np.concatenate(rows)))
         if self.environment.surface is not None:
-            parts.append([0.0])  # simulations have it at the world's origin; identification moves it
+            parts.append([0.0])  # at the world's origin in simulations; identification moves it
         for c in self.components:
             if c.timed:
                 values, end = c.timed_values(t)
@@ -388,7 +388,7 @@ class Plant:
 
     @property
     def surface_place(self) -> int | None:
-        """Index of the surface's height among the inputs; None for water without a free surface."""
+        """Index of the surface height among the inputs; None for water without a free surface."""
         return None if self.environment.surface is None else self.layout.data[SURFACE_HEIGHT][0].start
 
     def waves_of(self, rows: Array | None, carried: Array | None) -> Waves:
@@ -442,7 +442,7 @@ class Plant:
         return not self.environment.waves and isinstance(self.environment.profile, Uniform)
 
     def samplings(self, model: Model) -> tuple[Sampling | None, ...]:
-        """Where each body feels water that moves otherwise from place to place; None for one that the water does not touch.
+        """Return the points at which each body feels non-uniform water; None for a dry body.
 
         Args:
             model: The mechanism with its open parameters.

@@ -55,7 +55,7 @@ class PlantPrograms:
         return compiler.trace(water, shapes, name="water")
 
     def motion(self, plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Array, rate: Array) -> list[PointMotion]:
-        """The water at points, side by side on lanes where one world is simulated; see `fluid_at`."""
+        """Return the water at points, see `fluid_at`; in parallel lanes if one world is simulated."""
         given = [np.asarray(t), np.asarray(U), np.asarray(rate)]
         if plant.waves is not None:
             given += [plant.layout.array("waves", u), plant.layout.array("carried", u)]

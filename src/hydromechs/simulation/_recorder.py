@@ -69,7 +69,7 @@ class Recorder:
         self.free_forces = FreeForces(plant.group_names)
         """Constraint forces that were set to 0, in the samples that are handed on."""
         self.energy = EnergyWatch(plant.layout.causes)
-        """Energy without a cause, in the samples that are handed on."""
+        """Monitor of unexplained energy in the samples."""
         self.signal = np.full(len(signals), np.nan)
         """Values of the signals that hold now, shape (ns,)."""
         self._rows: list[tuple[np.ndarray, ...]] = []
@@ -157,7 +157,7 @@ class Recorder:
         self._rows, self._count = [], 0
         with np.errstate(all="ignore"):  # the last samples before a run diverges may be huge
             block = self._block(times, q, x, inputs, signal)
-            self.energy.look(times, block)
+            self.energy.update(times, block)
         self.sink.append(block)
         if self.plant.constrained:
             self.free_forces.look(times, block["constraint_free"])

@@ -66,9 +66,9 @@ class RolledPlant:
 
     @property
     def points(self) -> np.ndarray:
-        """Points at which the bodies feel water that moves otherwise from place to place [m], shape (nb, n, 3).
+        """Points at which the bodies feel non-uniform water [m], shape (nb, n, 3).
 
-        All bodies have as many: the last of each is repeated.
+        All bodies have the same number of points: the last of each is repeated.
         """
         rows = [() if s is None else s.points for s in self.plant.samplings(self.plant.model)]
         n = max(1, *map(len, rows))

@@ -1,4 +1,4 @@
-"""Warnings about a run, computed from its recording: what went wrong, whatever the checks of the scenario say."""
+"""Warnings about a run, computed from its recording, independent of the checks of the scenario."""
 
 from __future__ import annotations
 
@@ -25,35 +25,37 @@ if TYPE_CHECKING:
 __all__ = ["run_warnings"]
 
 CAPSIZED = 90.0
-"""Tilt from which a vehicle counts as capsized [°]."""
+"""Tilt above which a vehicle counts as capsized [°]."""
 LONG = 2.0
-"""Time for which an actuator may be at its limit without a break [s]."""
+"""Maximum uninterrupted time of an actuator at its limit [s]."""
 OFTEN = 0.2
-"""Share of the run for which an actuator may be at its limit [-]; commands that chatter have no long stretch."""
+"""Maximum fraction of the run that an actuator may be at its limit [-]; detects chatter, which is never long."""
 AT_STOP = 1e-4
-"""Depth in a stop, as a share of the travel, from which a joint counts as at it [-]; stops are soft."""
+"""Penetration of a stop above which a joint counts as at it, as a fraction of the travel [-]; stops are soft."""
 SLACK = 0.02
-"""Share of the mean tension below which a line counts as slack [-]."""
+"""Fraction of the mean tension below which a line counts as slack [-]."""
+NO_TENSION = 1e-6
+"""Tension below which a line is slack in any case [N]."""
 STRAIGHT = 0.995
-"""Distance of a line's ends over its length below which it can go slack [-]."""
+"""Distance between a line's ends, over its length, below which it can go slack [-]."""
 LONG_WAVE = 5.0
-"""Least wavelength over the size of a body that does not scatter waves [-] (DNV-RP-C205, 6.1: Morison's equation)."""
+"""Minimum wavelength, over body size, for negligible wave scattering [-] (DNV-RP-C205, 6.1: Morison's equation)."""
 CRITICAL_REYNOLDS = 2e5
 """Reynolds number above which the drag coefficient of a smooth sphere or cylinder falls [-] (drag crisis)."""
 SUBCRITICAL: dict[type, float] = {drag.Cylinder: 0.7, drag.Sphere: 0.3}
-"""Drag coefficient above which a body counts as one before the drag crisis, by the class of its drag [-]; after it cylinders
-have 0.3 to 0.7, spheres 0.1 to 0.2."""
+"""Drag coefficient above which a body counts as subcritical, by the class of its drag element [-]; beyond the drag crisis
+cylinders have 0.3 to 0.7, spheres 0.1 to 0.2."""
 VISCOSITY = 1.0e-6
 """Kinematic viscosity of water at 20 °C [m²/s]."""
 
 
 def run_warnings(plant: Plant, recording: xarray.Dataset, expected: Collection[str] = ()) -> tuple[RunWarning, ...]:
-    """Return the conditions that a run met and that make its result doubtful, in the order of their times.
+    """Return the conditions in a run that make its result doubtful, in order of time.
 
     Args:
-        plant: What was simulated.
-        recording: What it recorded; samples that are not finite are ignored.
-        expected: Kinds of warnings, of `recording.WARNING_KINDS`, that the mission expects: they are marked as such.
+        plant: The plant.
+        recording: Recording of the run; non-finite samples are ignored.
+        expected: Kinds of warnings in `recording.WARNING_KINDS` that the mission intends; these are marked as expected.
     """
     if not recording.sizes.get("time", 0):
         return ()
@@ -64,7 +66,7 @@ def run_warnings(plant: Plant, recording: xarray.Dataset, expected: Collection[s
 
 
 class _Recorded:
-    """A recording with the plant that it is of, by index instead of by label, which is much faster."""
+    """A recording and its plant, accessed by index instead of label, which is much faster."""
 
     def __init__(self, plant: Plant, recording: xarray.Dataset) -> None:
         self.plant, self.model, self.recording = plant, plant.model, recording
@@ -74,7 +76,7 @@ class _Recorded:
         return name in self.recording.variables
 
     def values(self, name: str, *index: int) -> Array:
-        """Samples of one entry of a variable, shape (time, ...)."""
+        """Return the samples of one entry of a variable, shape (time, ...)."""
         variable = self.recording.variables[name]
         return np.asarray(variable[(slice(None), *index)].values, dtype=float)
 
@@ -84,19 +86,19 @@ class _Recorded:
     def warning(
         self, kind: str, item: str, excess: Array, value: Array, limit: float, unit: str, text: str, **more: str
     ) -> list[RunWarning]:
-        """A warning if `excess` is above 0 at some time; `text` takes time, value at the worst time, and limit.
+        """Return a warning if `excess` is positive at some time.
 
         Args:
             kind: Kind of warning.
-            item: What it is about.
-            excess: By how much a limit is exceeded, shape (time,); the largest is the worst.
-            value: The value that is reported, shape (time,).
+            item: Name of the body, joint, actuator, line or contact.
+            excess: Amount by which the limit is exceeded, shape (time,); its maximum defines the worst time.
+            value: Value to report, shape (time,).
             limit: Its limit.
             unit: Unit of value and limit.
             text: Sentence with {item}, {time}, {worst}, {value} and {limit}.
-            **more: What else the sentence names.
+            **more: Further fields of the sentence.
         """
-        beyond = np.flatnonzero(excess > 0.0)  # false for NaN
+        beyond = np.flatnonzero(excess > 0.0)  # False for NaN
         if not len(beyond):
             return []
         worst = int(beyond[np.argmax(excess[beyond])])
@@ -110,30 +112,31 @@ class _Recorded:
 
 
 def _capsized(run: _Recorded) -> Iterator[RunWarning]:
-    """Vehicles whose tilt exceeds 90°; a loose object has no upright attitude, and neither has what starts on its head."""
+    """Vehicles whose tilt exceeds 90°; loose objects and vehicles that start inverted have no upright attitude."""
     for i in sorted(_vehicles(run.plant)):
         tilt = attitude("tilt_deg", run.values("orientation", i))
         if tilt[0] < CAPSIZED:
             text = (
-                "{item!r} capsized at {time} s: tilt {value}° at {worst} s, limit {limit}°; check trim, the current's moment "
+                "{item!r} capsized at {time} s: tilt {value}° at {worst} s, limit {limit}°; check trim, current moment "
                 "and attitude gains"
             )
             yield from run.warning("capsized", run.model.body_names[i], tilt - CAPSIZED, tilt, CAPSIZED, "deg", text)
 
 
 def _vehicles(plant: Plant) -> set[int]:
-    """Free roots of mechanisms that have actuators."""
+    """Free roots of mechanisms that have actuators; all free roots if only custom components take commands."""
     model, out = plant.model, set()
     for c in plant.components:
         if isinstance(c, Thruster):
             out.add(_root(model, model.locate(c.frame).body))
         elif isinstance(c, JointDrive | JointMotion):
             out.add(_root(model, model.body_index(c.joint) if c.joint in model.body_names else _carried(model, c.joint)))
-    return {i for i in out if isinstance(model.bodies[i].joint, joints.Free)}
+    free = {i for i, body in enumerate(model.bodies) if isinstance(body.joint, joints.Free)}
+    return out & free or (free if plant.layout.commands else set())
 
 
 def _carried(model: Model, part: str) -> int:
-    """Body of a part of a composite joint, as "wrist.2"."""
+    """Return the body that a part of a composite joint carries, such as "wrist.2"."""
     return model.body_index(part.rpartition(".")[0])
 
 
@@ -144,7 +147,7 @@ def _root(model: Model, i: int) -> int:
 
 
 def _saturated(run: _Recorded) -> Iterator[RunWarning]:
-    """Actuators at their limit without a break for long, or for much of the run."""
+    """Actuators at their limit for a long uninterrupted time, or for much of the run."""
     if not run.has("saturated") or len(run.time) < 2:
         return
     at_limit = run.values("saturated") > 0.5
@@ -152,24 +155,24 @@ def _saturated(run: _Recorded) -> Iterator[RunWarning]:
     for k in np.flatnonzero(at_limit.any(axis=0)):
         name, on = run.names("actuator")[k], at_limit[:-1, k]
         held = _stretches(on, spans)
-        text = "actuator {item!r} was at its limit for {value} s without a break, until {worst} s; allowed are {limit} s"
+        text = "actuator {item!r} was at its limit for {value} s without interruption, until {worst} s; limit {limit} s"
         found = run.warning("saturated", name, np.append(0.0, held - LONG), np.append(0.0, held), LONG, "s", text)
         if not found:
             share = float(spans[on].sum() / spans.sum())
-            text = "actuator {item!r} was at its limit for {value} % of the run, first at {time} s; allowed are {limit} %"
+            text = "actuator {item!r} was at its limit for {value} % of the run, first at {time} s; limit {limit} %"
             all_of_it = np.where(at_limit[:, k], share - OFTEN, 0.0)
             found = run.warning("saturated", name, all_of_it, np.full(len(run.time), 100.0 * share), 100.0 * OFTEN, "%", text)
-        yield from (w._replace(text=f"{w.text}; ask for less, or give it more") for w in found)
+        yield from (w._replace(text=f"{w.text}; reduce the demand, or use a stronger actuator") for w in found)
 
 
 def _stretches(on: Array, spans: Array) -> Array:
-    """Time that a condition has lasted at the end of each span [s], shape (n,)."""
+    """Return the time for which a condition has lasted at the end of each span [s], shape (n,)."""
     total = np.cumsum(np.where(on, spans, 0.0))
     return total - np.maximum.accumulate(np.where(on, 0.0, total))
 
 
 def _joint_stops(run: _Recorded) -> Iterator[RunWarning]:
-    """Joints that push on a stop."""
+    """Joints that push against a stop."""
     for c in run.plant.components:
         if not isinstance(c, JointStops):
             continue
@@ -192,7 +195,7 @@ def _joint_stops(run: _Recorded) -> Iterator[RunWarning]:
 
 
 def _lines(run: _Recorded) -> Iterator[RunWarning]:
-    """Lines that go slack, and lines that snap tight after they were loose."""
+    """Lines that go slack, and slack lines that snap tight."""
     points, names = run.names("line_point"), run.names(HangingLine.kind)
     for c in run.plant.components:
         if isinstance(c, HangingLine):
@@ -207,39 +210,39 @@ def _lines(run: _Recorded) -> Iterator[RunWarning]:
                 length = run.values("internal_state", run.names("internal").index(f"{c.name}.length"))
             loose = np.logical_or.accumulate(apart < STRAIGHT * length)
             tension = run.values("line_tension", high)
-            text = "line {item!r} snapped tight at {time} s: its ends are {value} m apart at {worst} s, its length is {limit} m"
+            text = "line {item!r} snapped tight at {time} s: ends {value} m apart at {worst} s, length {limit} m"
             taut = np.where(loose, apart - length, 0.0)
             for w in run.warning("line_taut", c.name, taut, apart, float(length[int(np.argmax(taut))]), "m", text):
                 peak = float(np.nanmax(tension[run.time >= w.time]))
-                yield w._replace(text=f"{w.text}; tension at its top up to {peak:.3g} N; pay out, or stay nearer")
+                yield w._replace(text=f"{w.text}; tension at the top up to {peak:.3g} N; pay out more line, or stay closer")
 
 
 def _slack(run: _Recorded, name: str, tension: Array) -> list[RunWarning]:
-    limit = SLACK * float(np.nanmean(tension))
-    text = "line {item!r} went slack at {time} s: tension at its top {value} N at {worst} s, 2 % of its mean are {limit} N"
+    limit = max(SLACK * float(np.nanmean(tension)), NO_TENSION)
+    text = "line {item!r} went slack at {time} s: tension at the top {value} N at {worst} s, limit {limit} N (2 % of the mean)"
     return run.warning("line_slack", name, limit - tension, tension, limit, "N", text)
 
 
 def _deep_contacts(run: _Recorded) -> Iterator[RunWarning]:
-    """Contacts deeper than half the thinner of the two: beyond its middle a shape is pushed out on the wrong side."""
+    """Contacts deeper than half the thinner of the two: beyond its middle a shape is pushed out of the wrong side."""
     if not run.has("contact_gap"):
         return
     gaps, names = run.values("contact_gap"), run.names("contact")
     for k in np.flatnonzero((gaps < 0.0).any(axis=0)):
         pair = next((c for c in run.plant.components if isinstance(c, Pair) and c.name == names[k]), None)
         limit = math.inf if pair is None else _half_thickness(run.model, pair)
-        text = "contact {item!r} was {value} m deep at {worst} s, half its shape is {limit} m; give stiffer materials"
+        text = "contact {item!r} was {value} m deep at {worst} s, limit {limit} m (half the shape); use stiffer materials"
         yield from run.warning("deep_contact", names[k], -gaps[:, k] - limit, -gaps[:, k], limit, "m", text)
 
 
 def _half_thickness(model: Model, pair: Pair) -> float:
-    """Half the least dimension of the thinner of the two that touch [m]; of the thickest shape where a body has several."""
+    """Half the minimum dimension of the thinner of the two [m]; if a body has several shapes, of its thickest."""
     own = [_thickness(s) for s in model.bodies[pair.body].shapes if s.contact]
     return 0.5 * min(max(own, default=math.inf), _thickness(pair.solid))
 
 
 def _thickness(solid: terrain.Terrain | shapes.Shape) -> float:
-    """Least dimension [m]; infinite for a plane, a height field and a mesh."""
+    """Minimum dimension [m]; infinite for a plane, height field or mesh."""
     match solid:
         case shapes.Box() | terrain.Box():
             return min(solid.size)
@@ -253,7 +256,7 @@ def _thickness(solid: terrain.Terrain | shapes.Shape) -> float:
 
 
 def _largest(solid: shapes.Shape) -> float:
-    """Greatest dimension [m]; 0 for a mesh."""
+    """Maximum dimension [m]; 0 for a mesh."""
     match solid:
         case shapes.Box():
             return math.hypot(*solid.size)
@@ -270,7 +273,7 @@ def _largest(solid: shapes.Shape) -> float:
 
 
 def _water(run: _Recorded) -> Iterator[RunWarning]:
-    """Bodies above the surface that the environment does not have, and below its bed."""
+    """Bodies above the water in an environment without a surface, and bodies below the bed."""
     environment, names = run.plant.environment, run.model.body_names
     wet = [i for i, body in enumerate(run.model.bodies) if body.hydro is not None and run.model.moves[i]]
     profile = environment.profile
@@ -278,12 +281,12 @@ def _water(run: _Recorded) -> Iterator[RunWarning]:
     if not run.plant.wet or not wet:
         return
     depth = run.values("depth")[:, wet]
-    # without waves, bed or profile the depth of a scenario at z = 0 means nothing: the water has no end
+    # without waves, bed or profile, z = 0 is not a surface: the water is unbounded
     has_surface = bool(environment.waves or beds or (depth[0] > 0.0).all())
     if environment.surface is None and has_surface:
         k = int(np.nanargmin(np.nanmin(depth, axis=0)))
-        text = "{item!r} rose out of the water at {time} s: depth {value} m at {worst} s, and the environment has no surface"
-        advice = "; give it 'surface: {}'"
+        text = "{item!r} rose out of the water at {time} s: depth {value} m at {worst} s, but the environment has no surface"
+        advice = "; add 'surface: {}' to it"
         for w in run.warning("above_surface", names[wet[k]], -depth[:, k], depth[:, k], 0.0, "m", text):
             yield w._replace(text=w.text + advice)
     if beds:
@@ -301,12 +304,12 @@ def _terrain(run: _Recorded) -> Iterator[RunWarning]:
     for i, field in fields.items():
         p = run.values("position", i)
         beyond = np.max([field.x[0] - p[:, 0], p[:, 0] - field.x[-1], field.y[0] - p[:, 1], p[:, 1] - field.y[-1]], axis=0)
-        text = "{item!r} left the grid of terrain {grid!r} at {time} s, by up to {value} m; beyond it the ground is level"
+        text = "{item!r} left the grid of terrain {grid!r} at {time} s, by up to {value} m; the ground is level there"
         yield from run.warning("off_terrain", run.model.body_names[i], beyond, beyond, 0.0, "m", text, grid=field.name)
 
 
 def _short_waves(run: _Recorded) -> Iterator[RunWarning]:
-    """Waves whose highest component is shorter than five times a wet body."""
+    """Waves whose highest component is shorter than five times the size of a wet body."""
     environment, model = run.plant.environment, run.model
     if not environment.waves:
         return
@@ -316,7 +319,7 @@ def _short_waves(run: _Recorded) -> Iterator[RunWarning]:
     name, size = max(sizes.items(), key=lambda item: item[1], default=("", 0.0))
     reach = np.zeros(len(run.time))
     reach[0] = LONG_WAVE * size - length
-    text = f"{{item!r}} is {{value}} m long, more than a fifth of the wavelength, {length:.3g} m: it would scatter the waves"
+    text = f"{{item!r}} is {{value}} m long, more than a fifth of the wavelength of {length:.3g} m: it would scatter the waves"
     yield from run.warning("short_waves", name, reach, np.full(len(reach), size), length / LONG_WAVE, "m", text)
 
 
@@ -331,29 +334,29 @@ def _reynolds(run: _Recorded) -> Iterator[RunWarning]:
             continue
         over_ground = np.linalg.norm(run.values("velocity", i)[:, :3], axis=1)
         water = np.linalg.norm(run.values("fluid_velocity", i), axis=1)
-        reynolds = 2.0 * max(radii) / VISCOSITY * (over_ground + water)  # an upper bound first: most bodies are far below
+        reynolds = 2.0 * max(radii) / VISCOSITY * (over_ground + water)  # upper bound first: most bodies are far below
         if not (reynolds > CRITICAL_REYNOLDS).any():
             continue
         rate = np.linalg.norm(_ground_velocity(run, i) - run.values("fluid_velocity", i), axis=1)
         reynolds = 2.0 * max(radii) / VISCOSITY * rate
-        text = "{item!r} reached a Reynolds number of {value} at {worst} s, above {limit} the drag of smooth bodies falls"
+        text = "{item!r} reached a Reynolds number of {value} at {worst} s; the drag of smooth bodies drops above {limit}"
         yield from run.warning("reynolds", body.name, reynolds - CRITICAL_REYNOLDS, reynolds, CRITICAL_REYNOLDS, "1", text)
 
 
 def _ground_velocity(run: _Recorded, i: int) -> Array:
-    """Velocity of a body's origin in world axes [m/s], shape (time, 3)."""
+    """Return the velocity of a body's origin in world axes [m/s], shape (time, 3)."""
     return _turned(run.values("orientation", i), run.values("velocity", i)[:, :3])
 
 
 def _turned(q: Array, v: Array) -> Array:
-    """Vectors from body axes to world axes, shape (n, 3): v + 2 w (u × v) + 2 u × (u × v) of a quaternion (w, u)."""
+    """Rotate vectors from body to world axes, shape (n, 3): v + 2 w (u × v) + 2 u × (u × v) for a quaternion (w, u)."""
     w, u = q[:, :1], q[:, 1:]
     across = np.cross(u, v)
     return v + 2.0 * (w * across + np.cross(u, across))
 
 
 def _inflow(run: _Recorded) -> Iterator[RunWarning]:
-    """Thrusters whose speed of advance is beyond the point at which full thrust is 0."""
+    """Thrusters whose speed of advance exceeds that at which full thrust is 0."""
     for c in run.plant.components:
         if not isinstance(c, Thruster) or c.zero_thrust_speed is None or not run.has("fluid_velocity"):
             continue
@@ -362,11 +365,11 @@ def _inflow(run: _Recorded) -> Iterator[RunWarning]:
         inverse = q * np.array([1.0, -1.0, -1.0, -1.0])
         water = _turned(inverse, run.values("fluid_velocity", place.body))
         speed = (V[:, :3] + np.cross(V[:, 3:], place.p) - water) @ place.R[:, 0]
-        text = "thruster {item!r} advanced at {value} m/s at {worst} s, beyond {limit} m/s, where its full thrust is 0"
+        text = "thruster {item!r} had a speed of advance of {value} m/s at {worst} s; its full thrust is 0 above {limit} m/s"
         yield from run.warning(
             "inflow", c.name, np.abs(speed) - c.zero_thrust_speed, np.abs(speed), c.zero_thrust_speed, "m/s", text
         )
 
 
 LOOKS = (_capsized, _saturated, _joint_stops, _lines, _deep_contacts, _water, _terrain, _short_waves, _reynolds, _inflow)
-"""All conditions that are looked for."""
+"""All conditions that are checked."""

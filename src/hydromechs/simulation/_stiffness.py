@@ -188,8 +188,8 @@ def _stiff_parts(plant: Plant, mobility: _Mobility, method: Integrator, step: fl
 
 
 def _remedy(mode: Mode, other: str) -> str:
-    """Advice about a mode that is too fast for a step."""
-    return f"take a shorter step, {mode.remedy}, or {other}" if other else f"take a shorter step, or {mode.remedy}"
+    """Return advice about a mode that is too fast for a step."""
+    return f"use a shorter step, {mode.remedy}, or {other}" if other else f"use a shorter step, or {mode.remedy}"
 
 
 def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: Model | None = None) -> list[str]:

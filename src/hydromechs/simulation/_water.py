@@ -19,7 +19,7 @@ __all__ = ["MotionAt", "PointMotion", "Water", "below_the_bed", "fluid_at", "in_
 
 
 class Moving(Protocol):
-    """Where the bodies are and how they move; kinematics have it."""
+    """Poses and velocities of the bodies, as kinematics provide them."""
 
     @property
     def R_WB(self) -> Sequence[Array]:
@@ -56,7 +56,7 @@ class PointMotion(NamedTuple):
 
 
 MotionAt: TypeAlias = Callable[[Plant, Array, Sequence[Array], Scalar, Array, Array], list[PointMotion]]
-"""Gives the water at points: of the plant, its inputs, the points in world axes, the time, current and gusts and their rate."""
+"""Returns the water at points, from plant, inputs, points in world axes, time, current with gusts, and its rate."""
 
 
 def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -> list[str]:
@@ -113,7 +113,7 @@ def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate
 
 
 def fluid_at(plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Array, rate: Array) -> list[PointMotion]:
-    """As `point_motion` at several points, with the waves from the inputs u, shape (nu,)."""
+    """Return `point_motion` at several points, with the waves from the inputs u, shape (nu,)."""
     rows, carried = None, None
     if plant.waves is not None:
         rows, carried = plant.layout.array("waves", u), plant.layout.array("carried", u)
@@ -122,14 +122,14 @@ def fluid_at(plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Arra
 
 
 class Water:
-    """The undisturbed water at one instant; its motion at a place is found when it is asked for.
+    """Undisturbed water at one instant; its motion at a point is computed on request.
 
     Args:
-        plant: What is simulated.
+        plant: The plant.
         t: Time [s].
-        kin: Poses and velocities of the bodies, seen from the world.
+        kin: Poses and velocities of the bodies in the world.
         u: Inputs, shape (nu,).
-        motion: The water at points, as `fluid_at`.
+        motion: Returns the water at points, like `fluid_at`.
     """
 
     def __init__(self, plant: Plant, t: Scalar, kin: Moving, u: Array, motion: MotionAt) -> None:
@@ -145,7 +145,7 @@ class Water:
         self._on_bodies: dict[tuple[int, tuple[float, ...]], WaterPoint] = {}
 
     def on_body(self, body: int, p_B: Array) -> WaterPoint:
-        """The water at a point of a body.
+        """Return the water at a point of a body.
 
         Args:
             body: Number of the body.
@@ -157,8 +157,8 @@ class Water:
         return self._on_bodies[key]
 
     def _moving(self, points: Sequence[Array]) -> list[PointMotion]:
-        """Return the motion of water that is not uniform at places in world axes [m], shape (3,) each."""
-        if self.height is not None:  # waves and profiles of currents count depth from the mean surface
+        """Return the motion of non-uniform water at points in world axes [m], shape (3,) each."""
+        if self.height is not None:  # waves and current profiles measure depth from the mean surface
             points = [p + self.height * self.plant.model.world.down for p in points]
         return list(self.motion(self.plant, self.u, points, self.t, self.U, self.rate) if points else ())
 
@@ -185,7 +185,7 @@ class Water:
         return height, s.rise - s.slope @ carried
 
     def surface(self) -> list[hydro.LocalSurface] | None:
-        """The level surface over each body of water that moves alike everywhere; None where the water has none."""
+        """Return the level surface of uniform water above each body; None if the water has no surface."""
         down = self.plant.model.world.down
         if self.height is None:
             return None
@@ -194,7 +194,7 @@ class Water:
         return [flat if body.hydro is None else flat._replace(depth_rate=down @ (R @ V[:3])) for body, R, V in each]
 
     def motions(self, model: Model) -> list[hydro.Motion] | None:
-        """Motion of every body in water that moves otherwise from place to place; None where it moves alike everywhere.
+        """Return the motion of every body in non-uniform water; None if the water is uniform.
 
         Args:
             model: The mechanism with its open parameters.
@@ -228,7 +228,7 @@ class Water:
         samplings: Sequence[hydro.Sampling | None],
         here: Sequence[Sequence[PointMotion]],
     ) -> list[hydro.Motion]:
-        """The same where the water has a surface: the wet part of each strip of the hulls, and the water there."""
+        """Return the same for water with a surface: the wet part of each hull strip, and the water there."""
         wet: list[list[hydro.WetStrip]] = []
         points: list[Array] = []
         for motion, sampled, flows in zip(motions, samplings, here, strict=True):
@@ -247,7 +247,7 @@ class Water:
         return out
 
     def _wet(self, motion: hydro.Motion, strip: hydro.HullStrip, flows: Sequence[PointMotion]) -> hydro.WetStrip:
-        """The wet part of a strip below the plane that touches the surface over its points on average."""
+        """Return the wet part of a strip below the mean of the surface's tangent planes above its points."""
         assert motion.around is not None
         down, R, V = self.plant.model.world.down, motion.R_WB, motion.around.V
         v = R @ (V[:3] + cross(V[3:], strip.center))
@@ -259,7 +259,7 @@ class Water:
         points = motion.around.sampling.points
 
         def mean(value: Callable[[PointMotion, Array], Any]) -> Any:
-            """Of what is over the points, which move."""
+            """Return the mean over the moving points."""
             return hydro.mean_of(strip.shares, lambda i: value(flows[i], R @ (V[:3] + cross(V[3:], points[i]))))
 
         across, across_rate = down + mean(lambda x, _: x.slope), mean(lambda x, u: x.turn + x.curvature @ u)
@@ -274,7 +274,7 @@ class Water:
 
 
 def in_body_axes(R: Array, x: PointMotion, gravity: Array) -> tuple[Array, Array, Array]:
-    """Velocity, acceleration less that of gravity, and gradient of the water in body axes; see `hydro.Flow`.
+    """Return velocity, acceleration minus gravity, and velocity gradient of the water in body axes; see `hydro.Flow`.
 
     Args:
         R: Axes of the body in the world, shape (3, 3).

@@ -1,4 +1,4 @@
-"""Place of the camera on board: that of the model, or on top of the bow where the model's camera sees nothing but its arm."""
+"""Position of the onboard camera: that of the model, or on top of the bow if the arm blocks the model's camera."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from hydromechs.viewer import Scene
 __all__ = ["camera_place"]
 
 CLEAR = 0.05
-"""Distance between the hull and a camera in front of it [m]."""
+"""Distance from the hull to a camera in front of it [m]."""
 TILT = np.radians(30.0)
 """Angle by which a camera on top of the bow looks down [rad]."""
 FREE = 0.75
-"""Length of the line of sight that must be free of other bodies, over the size of the vehicle."""
+"""Length of the line of sight that must be unobstructed, over the size of the vehicle."""
 
 
 def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, Array]:
-    """Return body, position [m] and axes of the camera on board, in the body's axes; x is its line of sight.
+    """Return body, position [m] and axes of the onboard camera, in the body's axes; x is its line of sight.
 
     The camera is the frame of the vehicle whose name ends with `camera`, moved out of the vehicle's own hull. If there is none,
-    or if an arm blocks its sight at the start, the camera is on top of the bow and looks slightly down.
+    or if an arm blocks its view at the start, the camera is on top of the bow and looks slightly down.
 
     Args:
         model: The mechanism.
-        scene: Its scene at the start.
+        scene: Its initial scene.
         vehicle: Index of the vehicle's body.
     """
     own = model.body_names[vehicle]
@@ -54,13 +54,13 @@ def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, 
 
 
 def _triangles(scene: Scene, frame: str, R: Array, p: Array) -> Array:
-    """Triangles of the visuals of a body, turned and moved, shape (n, 3, 3)."""
+    """Return the triangles of the visuals of a body, rotated and translated, shape (n, 3, 3)."""
     found = [s.triangles.vertices[s.triangles.faces] @ R.T + p for s in scene.solids if s.frame == frame and s.layer == "looks"]
     return np.concatenate([np.zeros((0, 3, 3)), *found])
 
 
 def _hits(triangles: Array, p: Array, d: Array) -> Array:
-    """Distances at which a ray passes through triangles (Möller and Trumbore) [m], shape (hits,)."""
+    """Return the distances at which a ray intersects triangles (Möller and Trumbore) [m], shape (hits,)."""
     a, e1, e2 = triangles[:, 0], triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     h = np.cross(d, e2)
     det = np.einsum("ij,ij->i", e1, h)

@@ -29,7 +29,7 @@ LIMITS = {
     "bandwidth": (0.01, 100.0),
     "stiffness": (0.001, 100.0),
 }
-"""Lowest and highest numbers that an operator may ask for, in the units of `Changes`: beyond these a run means nothing."""
+"""Minimum and maximum values that an operator may set, in the units of `Changes`; results beyond these are meaningless."""
 PERIOD = 0.04
 """Least time between two commands of the pilot [s]."""
 
@@ -41,9 +41,9 @@ class Catalog:
     files: Mapping[str, str]
     """Paths of the scenario files, by the name that is shown."""
     offered: Sequence[str]
-    """Names of the scenarios that a page offers: those with a vehicle to fly."""
+    """Names of the scenarios that the page offers: those with a vehicle to fly."""
     read: Callable[[str, str], Scenario]
-    """Returns the scenario of the text of a file; the path is for messages and relative names."""
+    """Returns the scenario in the text of a file; the path is for messages and relative paths."""
     write: Callable[[Scenario, str], str]
     """Returns the text of a scenario, for a file at that path."""
     text: Callable[[str], str] = read_text
@@ -124,7 +124,7 @@ class Configured:
     changes: Changes
     """What is different from that file."""
     attrs: Mapping[str, str] = field(default_factory=dict)
-    """Attributes of its recordings from which they are drawn."""
+    """Attributes of its recordings for drawing."""
 
 
 def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> Configured:
@@ -192,5 +192,5 @@ def _flown(scenario: Scenario, changes: Changes) -> Scenario:
 
 
 def _of_mission(event: Event) -> bool:
-    """True if an event is part of a mission: at a set time, or of a signal of its controller."""
+    """True if an event is part of a mission: at a set time, or on a signal of its controller."""
     return event.quantity == "time" or event.quantity.startswith("signal.")

@@ -1,4 +1,4 @@
-"""The gate of the station: the page, its link and the scenes behind one address with a random token."""
+"""Gate of the station: the page, its link and the scenes behind one URL with a random token."""
 
 from __future__ import annotations
 
@@ -46,26 +46,26 @@ class Backend(Protocol):
         """Return the scene of a view; None if there is none of that name."""
 
     def enter(self, seat: str) -> Mapping[str, Any]:
-        """Seat somebody who opens the page; return the first message to them."""
+        """Assign a seat to a new page; return the first message to it."""
 
     def exit(self, seat: str) -> None:
-        """Free the seat of somebody who has closed the page."""
+        """Release the seat of a closed page."""
 
     def take(self, seat: str, message: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """Act on a checked message of a page; return an answer, or None. May raise `Rejected`."""
+        """Handle a checked message of a page; return an answer, or None. May raise `Rejected`."""
 
     def frame(self) -> tuple[int, str]:
-        """Return the newest frame for all: the number of its snapshot, and its text without the last brace."""
+        """Return the latest frame for all pages: its snapshot number, and its JSON text without the closing brace."""
 
     def own(self, seat: str, dropped: int) -> Mapping[str, Any]:
-        """Return what only this seat gets with each frame."""
+        """Return the additional data of this seat for each frame."""
 
-    def moved(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
-        """Act on a checked message from a scene; True if the viewer gets it too. May raise `Rejected`."""
+    def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
+        """Handle a checked message from a scene; return True to forward it to the viewer. May raise `Rejected`."""
 
 
 class StationGate(Gate):
-    """The page and its scenes behind an address with a token. A slow page gets fewer frames and delays nobody.
+    """The page and its scenes behind a URL with a token. A slow page gets fewer frames and does not delay others.
 
     Args:
         backend: The station.
@@ -92,7 +92,7 @@ class StationGate(Gate):
         return None
 
     def serves(self, parts: list[str]) -> bool:
-        """See `Gate`; scenes are for those who have a seat."""
+        """See `Gate`; scenes need a seat."""
         if len(parts) != 2:
             return False
         return parts[0] == "link" or (self.backend.page(parts[0]) is not None and parts[1] in self._given)
@@ -106,17 +106,19 @@ class StationGate(Gate):
         page = self.backend.page(view)
         if page is not None:
             port = int(page.server.get_port())
-            await self.relay(connection, port, page.tickets, SCENE_TYPES, lambda m: self.backend.moved(seat, view, m))
+            await self.relay(
+                connection, port, page.tickets, SCENE_TYPES, lambda m: self.backend.on_scene_message(seat, view, m)
+            )
 
     @cached_property
     def _viewer(self) -> bytes:
-        """The viewer's page without its panels, with a rest between two pictures."""
+        """Viewer page without panels, and with a pause between frames."""
         return viewer_html(_static("scene.css").decode(), _static("scene.js").decode())
 
     # -- the page's link ----------------------------------------------------------------------------------------------------
 
     async def _link(self, connection: ServerConnection, seat: str) -> None:
-        """Serve one page: frames to it, messages from it. A page that comes back has its seat again."""
+        """Serve one page: send frames, receive messages. A page that reconnects gets its seat back."""
         guard = Guard()
         if seat in self._seated or not (seat in self._given and len(seat) == SEAT):
             seat = secrets.token_hex(SEAT // 2)
@@ -141,7 +143,7 @@ class StationGate(Gate):
             self.backend.exit(seat)
 
     async def _work(self, do: Callable[..., Any], seat: str, message: Mapping[str, Any]) -> Any:
-        """Act on a message; what may take long in another thread, so that no other page waits."""
+        """Handle a message; slow ones run in another thread, so that no other page waits."""
         if message["type"] in ("configure", "save", "picture", "ahead"):
             return await asyncio.to_thread(do, seat, message)
         return do(seat, message)

@@ -1,4 +1,4 @@
-"""Messages that a page may send: known types with checked fields, limited in size. All others are rejected."""
+"""Messages of a page: known types with checked fields, limited in size. All others are rejected."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hydromechs.viewer import LARGEST, Rejected
 __all__ = ["SCENE_TYPES", "page_message"]
 
 HUGE = 1e15
-"""Numbers in messages are smaller than this: seeds are the largest."""
+"""Upper bound of numbers in messages; seeds are the largest."""
 
 PAGE_TYPES: dict[str, frozenset[str]] = {
     "operator": frozenset({"mode", "axes", "arm", "arm_mode", "arm_axes", "gripper", "swing"}),
@@ -56,25 +56,25 @@ def page_message(raw: str | bytes) -> dict[str, Any]:
         raw: The message.
 
     Raises:
-        Rejected: It has no known type, unknown fields, or numbers that are not finite or huge.
+        Rejected: Its type or a field is unknown, or a number is not finite or too large.
     """
     if not isinstance(raw, str):
-        raise Rejected("bytes, must be a text")
+        raise Rejected("it is bytes, must be text")
     if len(raw) > LARGEST:
-        raise Rejected(f"{len(raw)} characters, may have {LARGEST}")
+        raise Rejected(f"{len(raw)} characters, limit {LARGEST}")
     try:
         message = json.loads(raw, parse_constant=_number, parse_int=_number, parse_float=_number)
     except (ValueError, RecursionError) as error:
         raise Rejected(f"not JSON: {error}") from None
     if not isinstance(message, dict):
-        raise Rejected(f"a {type(message).__name__}, must be an object")
+        raise Rejected(f"it is a {type(message).__name__}, must be an object")
     kind = message.get("type")
     if not isinstance(kind, str) or kind not in PAGE_TYPES:
         raise Rejected(f"its type is {str(kind)[:40]!r}, must be one of {', '.join(PAGE_TYPES)}")
     extra = set(message) - PAGE_TYPES[kind] - {"type"}
     missing = NEEDS.get(kind, frozenset()) - set(message)
     if extra or missing:
-        raise Rejected(f"{kind}: unknown {sorted(extra)}, missing {sorted(missing)}")
+        raise Rejected(f"{kind}: unknown fields {sorted(extra)}, missing fields {sorted(missing)}")
     if "changes" in message and not isinstance(message["changes"], dict):
         raise Rejected(f"{kind}: changes must be an object")
     if "scenario" in message and not isinstance(message["scenario"], str):
@@ -83,7 +83,7 @@ def page_message(raw: str | bytes) -> dict[str, Any]:
 
 
 def _number(text: str) -> float:
-    """Return a number of a message; an int where it is written as one."""
+    """Return a number of a message; an int if written as one."""
     value = float(text)
     if not math.isfinite(value) or abs(value) > HUGE:
         raise ValueError(f"{text[:40]} is not a number below {HUGE:g}")

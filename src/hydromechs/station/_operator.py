@@ -218,7 +218,7 @@ class RecordedInputs(Inputs):
         except json.JSONDecodeError as error:
             raise ValueError(f"{path}:{k}: {error}") from None
         if not isinstance(line, dict):
-            raise ValueError(f"{path}:{k}: this is not an object with names and values")
+            raise ValueError(f"{path}:{k}: this is not a JSON object")
         return line
 
     def at(self, tick: int) -> Operator:

@@ -37,7 +37,7 @@ __all__ = ["FRAME", "LOST_AFTER", "Session", "fly_again", "piloted"]
 FRAME = 1.0 / 30.0
 """Time between two snapshots [s]."""
 SCALES = 1e-3, 1e6
-"""Lowest and highest time scale."""
+"""Minimum and maximum time scale."""
 SMOOTH = 0.02
 """Time between two stops of a session that is short enough [s]."""
 LOST_AFTER = 2.0
@@ -173,14 +173,14 @@ class Session:
         self._ask(self._one_step)
 
     def scale(self, factor: float) -> None:
-        """Let time run faster or slower than the clock.
+        """Set the speed of simulated time relative to real time.
 
         Args:
-            factor: Simulated over real time, within `SCALES`; infinite for as fast as possible.
+            factor: Simulated time per real time, within `SCALES`; infinite for as fast as possible.
         """
         factor = float(factor)
         if not (SCALES[0] <= factor <= SCALES[1] or factor == math.inf):
-            raise ValueError(f"time scale {factor:g}: must be from {SCALES[0]:g} to {SCALES[1]:g}; inf for as fast as possible")
+            raise ValueError(f"time scale {factor:g} is outside {SCALES[0]:g} to {SCALES[1]:g}; use inf for full speed")
         self._ask(lambda: self._set_scale(factor))
 
     def reset(self, configured: Configured | None = None) -> None:
@@ -435,7 +435,7 @@ class Session:
         if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
             self._advance(self._pilot.period)
         if not self.problem:
-            self._publish()  # first, so that whoever sees time stand still sees where
+            self._publish()  # first, so that pages that see the pause also see the final state
         self._running, self._factor = False, 0.0
 
     def _one_step(self) -> None:

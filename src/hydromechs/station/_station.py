@@ -313,11 +313,11 @@ class Station:
         """What only one seat is told."""
         return {**self.seats.view(seat), "dropped": dropped}
 
-    def moved(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
-        """Act on a message from a scene: the tool follows the handle that the pilot drags. True if the viewer gets it too.
+    def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
+        """Handle a message from a scene: the tool follows the handle that the pilot drags. Return True to forward it.
 
         Args:
-            seat: Who sends it.
+            seat: Seat of the sender.
             view: Name of the scene.
             message: The message.
         """
@@ -325,7 +325,7 @@ class Station:
         if not kind.startswith("TransformControls"):
             return True
         if view != "outside" or message["name"] != HANDLE:
-            raise Rejected(f"{kind}: {message['name'][:40]!r} in {view} is no handle of the station")
+            raise Rejected(f"{kind}: {message['name'][:40]!r} in {view} is not a handle of the station")
         if not self.seats.steers(seat):
             raise Rejected(f"{kind} from a seat that does not steer")
         self.session.heard()
@@ -452,7 +452,7 @@ class Station:
 
 
 def _plain_json(frame: dict[str, Any]) -> str:
-    """Return a frame as JSON, which has no numbers that are not finite: null in place of those of a diverged run."""
+    """Return a frame as JSON; the non-finite numbers of a diverged run become null."""
     try:
         return json.dumps(frame, allow_nan=False)
     except ValueError:

@@ -38,7 +38,7 @@ class Snapshot:
     flow: np.ndarray
     """Velocity of the water at the vehicle, in world axes [m/s], shape (3,)."""
     tethers: Mapping[str, np.ndarray] = field(default_factory=dict)
-    """Points of tethers by name, from the vehicle up, in world axes [m], shape (n, 3)."""
+    """Points of tethers by name, from the vehicle upwards, in world axes [m], shape (n, 3)."""
     tools: tuple[tuple[float, ...], ...] = ()
     """Where the tools are, in world axes [m], shape (arms, 3)."""
     hud: Mapping[str, Any] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class Display:
         )
 
     def _rows(self) -> Iterator[tuple[str, slice]]:
-        """Names of tethers, and the rows of their points among those of all."""
+        """Yield the names of tethers, and the rows of their points among all points."""
         start = 0
         for name, (_, points) in self._tethers.items():
             if points:
@@ -131,7 +131,7 @@ class Display:
             start += points
 
     def _tether_rows(self, state: State, seen: Mapping[str, Any]) -> list[list[Any]]:
-        """Name, length out [m], rate of the winch [m/s] (None without one) and highest tension [N] of each tether."""
+        """Return name, paid-out length [m], winch rate [m/s] (None without a winch) and maximum tension [N] of each tether."""
         names = self.simulation.plant.layout.states
         out = []
         for name, rows in self._rows():

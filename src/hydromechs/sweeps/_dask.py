@@ -60,7 +60,7 @@ class Dask(Engine):
 
     def _reached(self, distributed: Any) -> Client:
         try:
-            # not the default: one that cannot connect would stay Dask's scheduler, and xarray would ask it to write files
+            # not the default: if it cannot connect, it would remain Dask's scheduler, and xarray would use it to write files
             return distributed.Client(self.address, timeout=PATIENCE, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             raise ValueError(
@@ -79,11 +79,11 @@ def _distributed() -> Any:
 
 
 def local_cluster(distributed: Any, workers: int | None) -> Any:
-    """Return a cluster on this machine. Only who has its keys, made for this cluster, can connect: a scheduler runs any code.
+    """Return a cluster on this machine. Connections need the keys of this cluster, since a scheduler runs any code.
 
     Args:
-        distributed: The module.
-        workers: Number of workers; one for each core if None.
+        distributed: The module `distributed`.
+        workers: Number of workers; one per core if None.
     """
     import dask
 

@@ -135,7 +135,7 @@ class Study:
         faults = [*self._name_faults(), *self._path_faults()]
         found, simulable = self._trial_faults()
         faults += found
-        if simulable:  # else each value would repeat the scenario's problem
+        if simulable:  # otherwise each value would repeat the scenario's problem
             faults += self._value_faults()
         if not faults:
             faults = self._lane_faults()
@@ -337,7 +337,7 @@ class Study:
             return 0.0
 
     def _value_faults(self) -> list[Fault]:
-        """Spreads that do not go with the sampling, values that the scenario rejects; of parameters whose paths are good."""
+        """Return errors of parameters with valid paths: spreads that do not suit the sampling, values that are rejected."""
         out = []
         for parameter in self.parameters:
             if any(self._path_fault(path) for path in parameter.paths):
@@ -360,7 +360,7 @@ class Study:
         return out
 
     def _trial_faults(self) -> tuple[list[Fault], bool]:
-        """Problems of the scenario and quantities that it does not record; and whether it can be simulated."""
+        """Return the errors of the scenario and of unrecorded quantities; and True if it can be simulated."""
         try:
             sim = self.scenario.simulation()
         except REFUSED as e:
@@ -377,11 +377,11 @@ class Study:
         return out, True
 
     def _lane_faults(self) -> list[Fault]:
-        """A GPU for runs that are no worlds of one plant."""
+        """Return an error if the target is a GPU but the runs are not worlds of one plant."""
         if self.target != "cuda" or self.on_lanes:
             return []
         text = (
-            "target is cuda, but each run of this study is a simulation of its own: it has a controller, sensors, events "
-            "or code in Python, an integrator that divides its steps, or parameters that are compiled; leave target out"
+            "target is cuda, but each run of this study is a separate simulation: it has a controller, sensors, events "
+            "or Python code, an integrator with variable steps, or compiled parameters; remove target"
         )
         return [Fault(("target",), text, "cuda")]

@@ -69,10 +69,10 @@ class _StudyFile(_Entry):
 
 
 def load_study(source: str | os.PathLike[str], *, code: bool = False) -> Study:
-    """The study of a library name or of a file; every fault is listed in one `StudyError`, before anything is computed.
+    """Load the study of a library name or file; all errors are listed in one `StudyError`, before anything is computed.
 
     Args:
-        source: A name such as "density_and_mass", or the path of a file (it has a folder or an ending in it).
+        source: A name such as "density_and_mass", or the path of a file (recognised by a folder or suffix).
         code: True if the Python code that its scenario or model names may run. Otherwise it raises `CodeNotAllowed`.
     """
     path = study_file(source)
@@ -96,7 +96,7 @@ def load_study(source: str | os.PathLike[str], *, code: bool = False) -> Study:
     if scenario is None:
         raise refuse(faults)
     try:
-        study = Study(  # also after a fault, to list those of the rest with it
+        study = Study(  # even after an error, to list those of the rest, too
             name=file.name,
             title=file.title,
             description=file.description,

@@ -1,4 +1,4 @@
-"""The gate of a page: one address with a random token, the only way to the viser servers behind it. It checks all input."""
+"""Gate of a page: one URL with a random token, and the only way to the viser servers behind it. It checks all input."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import re
 import secrets
 import socket
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
 from functools import cache, cached_property
 from importlib.resources import files
@@ -33,21 +34,21 @@ __all__ = ["Gate", "PageGate", "answer", "free_port", "page_policy", "viewer_htm
 
 LOCAL = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
-"""Addresses to listen on: of this machine alone, or of all its networks."""
+"""Addresses to listen on: this machine only, or all its networks."""
 PING = 20.0, 60.0
-"""Time between two pings of a browser, and time that it has for an answer [s]."""
+"""Interval between pings of a browser, and its time to answer [s]."""
 CONTROLS = frozenset({"ViewerCameraMessage", "GuiUpdateMessage"})
 """Messages that the page of a model or a recording may send."""
 
 
 def free_port(port: int) -> int:
-    """Return the first port from `port` on that is not in use on this machine; any for 0.
+    """Return the first port from `port` on that is not in use on this machine; any free port for 0.
 
     Args:
         port: Number of the first port to try.
     """
     if not 0 <= port <= 65535:
-        raise ValueError(f"port {port}: ports are from 1 to 65535, 0 for any")
+        raise ValueError(f"port {port} is outside 1 to 65535; choose one in this range, or 0 for any")
     for candidate in range(port, min(port + 100, 65536)) if port else (0,):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -56,14 +57,14 @@ def free_port(port: int) -> int:
             except OSError:
                 continue
             return int(trial.getsockname()[1])
-    raise OSError(f"ports {port} to {min(port + 99, 65535)} are all in use; give another one with --port")
+    raise OSError(f"ports {port} to {min(port + 99, 65535)} are all in use; choose another with --port")
 
 
-class Gate:
-    """A web server in its own thread, behind an address with a random token.
+class Gate(ABC):
+    """A web server in its own thread, behind a URL with a random token.
 
-    It drops a connection without a word if the token is missing or wrong, or if `Host` does not name this machine (a page that
-    another site has bound to this address). It rejects websockets whose `Origin` is another site. Subclasses answer the rest.
+    It drops a connection without a response if the token is missing or wrong, or if `Host` does not name this machine (DNS
+    rebinding by another site). It rejects websockets whose `Origin` is another site. Subclasses handle all other requests.
 
     Args:
         port: Port to listen on; the next free one if it is in use, any for 0.
@@ -97,30 +98,30 @@ class Gate:
 
     # -- for subclasses -----------------------------------------------------------------------------------------------------
 
+    @abstractmethod
     def respond(self, parts: list[str]) -> Response | None:
-        """Return the answer to a plain request; None if there is nothing at that path.
+        """Return the response to a plain request; None if there is nothing at that path.
 
         Args:
-            parts: Path behind the token.
+            parts: Path after the token.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def serves(self, parts: list[str]) -> bool:
         """True if there is a websocket at a path.
 
         Args:
-            parts: Path behind the token.
+            parts: Path after the token.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
         """Serve a websocket until it is closed.
 
         Args:
             connection: The websocket.
-            parts: Path behind the token.
+            parts: Path after the token.
         """
-        raise NotImplementedError
 
     async def relay(
         self,
@@ -130,14 +131,14 @@ class Gate:
         types: Collection[str],
         admit: Callable[[dict[str, Any]], bool] = lambda _: True,
     ) -> None:
-        """Connect a browser to a viser server: pass on all that the server sends, and checked messages from the browser.
+        """Connect a browser to a viser server: forward all messages of the server, and checked messages of the browser.
 
         Args:
             connection: The browser's websocket.
             port: Port of the viser server.
             tickets: Tickets of that server.
-            types: Types of messages that are passed on.
-            admit: True if a checked message is passed on; all are by default.
+            types: Types of messages to forward.
+            admit: Returns True for checked messages to forward. Defaults to all.
         """
         protocols = [Subprotocol(connection.subprotocol)] if connection.subprotocol else None
         options: dict[str, Any] = dict(compression=None, max_size=None, max_queue=4, proxy=None)
@@ -174,7 +175,7 @@ class Gate:
     async def _main(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         quiet = logging.getLogger("hydromechs.viewer.websockets")
-        quiet.setLevel(logging.CRITICAL)  # a closed tab is no news
+        quiet.setLevel(logging.CRITICAL)  # closing a tab is normal
         try:
             server = serve(
                 self._connected,
@@ -195,21 +196,22 @@ class Gate:
                 self._ready.set()
                 await self._stop.wait()
         except OSError as error:
-            self._failed = f"cannot listen on {self.host}:{self.port}: {error}; give another port with --port"
+            self._failed = f"cannot listen on {self.host}:{self.port}: {error}; choose another port with --port"
             self._ready.set()
 
     def _path(self, path: str) -> list[str] | None:
-        """Parts of a path behind the token; None if the token is wrong."""
+        """Return the parts of a path after the token; None if the token is wrong."""
         try:
             parts = urlsplit(path).path.lstrip("/").split("/")
-        except ValueError:  # as "//["
+        except ValueError:  # for example "//["
             return None
-        if not secrets.compare_digest(parts[0].encode(), self.token.encode()):
+        given = parts[0].encode(errors="surrogateescape")  # bytes that are not ASCII come as surrogates
+        if not secrets.compare_digest(given, self.token.encode()):
             return None
         return parts[1:]
 
-    def _here(self, host: str) -> bool:
-        """True if a `Host` header names this machine. A name that another site has bound to our address is not one of ours."""
+    def _names_this_machine(self, host: str) -> bool:
+        """True if a `Host` header names this machine. A name that another site has bound to our address does not."""
         try:
             name = (urlsplit(f"//{host}").hostname or "").lower()
         except ValueError:
@@ -223,24 +225,24 @@ class Gate:
         return self._share or address.is_loopback
 
     def _request(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Answer plain requests; let websockets with the token through; drop all else without a word."""
+        """Answer plain requests; let websockets with the token through; drop everything else without a response."""
         hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
         parts = self._path(request.path)
         problem = ""
         if parts is None:
-            problem = "no token, or a wrong one"
-        elif len(hosts) != 1 or not self._here(hosts[0]):
+            problem = "missing or wrong token"
+        elif len(hosts) != 1 or not self._names_this_machine(hosts[0]):
             problem = f"Host {', '.join(hosts)} is not this machine"
         if parts is None or problem:
             self.rejected.take("address", problem)
             connection.transport.abort()
-            return _nothing()
-        if request.headers.get("Upgrade", "").lower() == "websocket":
+            return _not_found()
+        if any(value.lower() == "websocket" for value in request.headers.get_all("Upgrade")):
             if any(_netloc(origin) != hosts[0] for origin in origins):
                 self.rejected.take("address", f"the page of another site: {', '.join(origins)}")
-                return _nothing()
-            return None if self.serves(parts) else _nothing()
-        return self.respond(parts) or _nothing()
+                return _not_found()
+            return None if self.serves(parts) else _not_found()
+        return self.respond(parts) or _not_found()
 
     async def _connected(self, connection: ServerConnection) -> None:
         request = connection.request
@@ -251,7 +253,7 @@ class Gate:
 
 
 def _netloc(origin: str) -> str:
-    """Host and port of an `Origin` header; empty for one that cannot be read."""
+    """Host and port of an `Origin` header; empty if it is malformed."""
     try:
         return urlsplit(origin).netloc
     except ValueError:
@@ -259,7 +261,7 @@ def _netloc(origin: str) -> str:
 
 
 class PageGate(Gate):
-    """The gate of a page that shows a model or a recording. Whoever has its address can use the controls of the page.
+    """Gate of a page that shows a model or a recording. Whoever has its URL can use the controls of the page.
 
     Args:
         server: The viser server of the page.
@@ -280,7 +282,7 @@ class PageGate(Gate):
         return viewer_html()
 
     def serves(self, parts: list[str]) -> bool:
-        """See `Gate`; viser's client leaves out the last slash."""
+        """See `Gate`; viser's client omits the trailing slash."""
         return parts in ([], [""])
 
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
@@ -302,14 +304,14 @@ def viewer_html(style: str = "", script: str = "") -> bytes:
 
 @cache
 def page_policy(page: bytes) -> str:
-    """Content security policy of a page: no script but those in the page itself and what these load, nothing from elsewhere.
+    """Return the content security policy of a page: only scripts in the page itself and those that they load.
 
     Args:
         page: The whole page, in HTML.
     """
     inline = re.findall(rb"<script\b[^>]*>(.*?)</script>", page, re.DOTALL)
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in inline if body)
-    # viser's code evaluates text of its own; what HTML brings, handlers and frames too, does not run
+    # viser evaluates its own code; scripts, event handlers and frames in inserted HTML do not run
     scripts = f"{hashes} 'strict-dynamic' 'unsafe-eval'" if any(inline) else "'self'"
     return (
         f"default-src 'self'; script-src {scripts}; worker-src 'self' blob: data:; style-src 'self' 'unsafe-inline'; "
@@ -338,7 +340,7 @@ def answer(body: bytes, kind: str) -> Response:
     return Response(http.HTTPStatus.OK.value, "OK", Headers(headers), body)
 
 
-def _nothing() -> Response:
+def _not_found() -> Response:
     return Response(http.HTTPStatus.NOT_FOUND.value, "Not Found", Headers({"Content-Length": "0", "Connection": "close"}), b"")
 
 

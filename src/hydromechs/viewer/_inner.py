@@ -1,4 +1,4 @@
-"""Viser servers that only a gate can reach: each connection needs a ticket that the gate gets in this process."""
+"""Viser servers that only a gate can reach: each connection needs a ticket from this process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from websockets.http11 import Request, Response
 __all__ = ["TICKET", "Tickets", "viser_server"]
 
 TICKET = "X-HydroMechs-Ticket"
-"""Header that carries the ticket of a connection. A web page cannot set headers of a websocket."""
+"""Header with the ticket of a connection. A web page cannot set headers of a websocket."""
 
 _STARTING = threading.Lock()
 
@@ -35,7 +35,7 @@ class Tickets:
         """True if the ticket is valid; it is not valid a second time.
 
         Args:
-            ticket: The ticket, or None where a connection has none.
+            ticket: The ticket, or None if a connection has none.
         """
         if ticket is None or ticket not in self._valid:
             return False
@@ -44,20 +44,20 @@ class Tickets:
 
 
 def viser_server(tickets: Tickets) -> Any:
-    """Start a viser server on a free port of this machine. It drops every connection without a ticket, and all with an Origin.
+    """Start a viser server on a free port of this machine. It drops connections without a ticket or with an `Origin`.
 
-    Viser has no hook for the handshake of its websocket. So the `serve` that it calls is replaced while it starts.
+    Viser has no hook for the handshake of its websocket, so the `serve` that it calls is replaced while it starts.
 
     Args:
-        tickets: Where connections get their tickets.
+        tickets: Tickets that admit connections.
 
     Raises:
-        RuntimeError: This version of viser starts its server in another way, so the check is not in place.
+        RuntimeError: This version of viser starts its server differently, so the check is not in place.
     """
     import viser
     import websockets.asyncio.server as module
 
-    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a closed tab is no news
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # closing a tab is normal
     serve: Any = module.serve
     checked: list[bool] = []
 
@@ -76,7 +76,7 @@ def viser_server(tickets: Tickets) -> Any:
         checked.append(True)
         return serve(handler, *args, **{**options, "process_request": admit})
 
-    with _STARTING, contextlib.redirect_stdout(io.StringIO()):  # viser prints its address, which nobody can use
+    with _STARTING, contextlib.redirect_stdout(io.StringIO()):  # viser prints its address, which is of no use without a ticket
         module.serve = guarded  # type: ignore[assignment,misc]
         try:
             server = viser.ViserServer(host="127.0.0.1", port=0, label="HydroMechs", verbose=False)

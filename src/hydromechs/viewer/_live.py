@@ -30,7 +30,7 @@ COMES = 2.0
 LAG = 0.1
 """Distance of what a camera looks at from what it follows, as a part of its own distance, from which on it is put right."""
 SKY_HEIGHT, CLEARANCE = 30.0, 0.3
-"""Height above a camera from which the ground is looked for, and least height of a camera above it [m]."""
+"""Height above a camera at which the search for the ground starts, and minimum height of a camera above it [m]."""
 GHOST = 0.35
 """Opacity of ghosts."""
 
@@ -52,7 +52,7 @@ def live_scene(
         wxyz: Orientations of all bodies, shape (nb, 4).
         terrain: What stands still and can be touched.
         environment: The water; gives its surface and current.
-        tethers: Points of tethers by name, in world axes [m], shape (n, 3); none by default.
+        tethers: Points of tethers by name, in world axes [m], shape (n, 3). Defaults to none.
     """
     frames, solids = body_parts(model, position[None], wxyz[None])
     wet = any(body.hydro is not None for body in model.bodies)
@@ -91,7 +91,7 @@ def _size(scene: Scene) -> float:
 
 
 class LivePage(Page):
-    """A scene that is moved from outside: `pose` puts its bodies where a simulation has them.
+    """A scene whose bodies are moved by a simulation, with `pose`.
 
     Args:
         model: The mechanism.
@@ -101,7 +101,7 @@ class LivePage(Page):
         actuators: Names of actuators, in the order of their forces; propellers on frames of these names turn.
         follow: Index of the body that cameras move with; None for none.
         camera: Where it is seen from first; so that this body fills a part of the picture unless given.
-        terrain: Ground that cameras stay above.
+        terrain: Terrain above which cameras stay.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class LivePage(Page):
             self._move_cameras(self.scene.upright @ position[self._follow])
 
     def tether(self, name: str, points: Array) -> None:
-        """Show a tether of the scene somewhere else.
+        """Move a tether of the scene.
 
         Args:
             name: Its name.
@@ -299,10 +299,10 @@ class LivePage(Page):
             self._where[number] = (since, before)
 
     def above_ground(self, place: Array) -> Array:
-        """Return the place of a camera, lifted if it is below the ground or close above it.
+        """Return the position of a camera, raised if it is below the ground or too close to it.
 
         Args:
-            place: The place, z up [m], shape (3,).
+            place: The position, z up [m], shape (3,).
         """
         down, p = np.array(self.model.world.down, dtype=float), self.scene.upright.T @ np.asarray(place, dtype=float)
         over = p - SKY_HEIGHT * down

@@ -46,13 +46,13 @@ MASS: Color = (0.75, 0.10, 0.10)
 AIR, WATER = 1.2, 1000.0
 """Densities of air and of water [kg/m³]."""
 UNREADABLE: Color = (0.5, 0.5, 0.5)
-"""Colour of the box that replaces a mesh that cannot be read."""
+"""Colour of the box that replaces an unreadable mesh."""
 UNREADABLE_SIZE = 0.1
-"""Edge of that box for a body without inertia [m]."""
+"""Edge length of that box for a body without inertia [m]."""
 
 
 class DrawingWarning(UserWarning):
-    """Something is not drawn as the model describes it."""
+    """A visual is not drawn as the model specifies."""
 
 
 class Piece(NamedTuple):
@@ -176,10 +176,10 @@ def _along(z: Array) -> Array:
 
 
 def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
-    """What a body looks like: a piece for each colour, and its propellers.
+    """Return the visuals of a body: a piece for each colour, and its propellers.
 
-    A body without looks gets those of the first that it has: shapes, elements of drag, elements of added mass, its volume
-    as a ball, a box of its inertia. A mesh that cannot be read becomes a grey box, with a warning.
+    A body without visuals is drawn from the first of these that it has: shapes, drag elements, added-mass elements, its
+    volume as a sphere, its inertia as a box. An unreadable mesh becomes a grey box, with a warning.
 
     Args:
         body: The body.
@@ -199,7 +199,7 @@ def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
 
 
 def drawing_notes(model: Model) -> list[str]:
-    """List the visuals of a model that cannot be drawn as it describes them.
+    """List the visuals of a model that cannot be drawn as specified.
 
     Args:
         model: The model.
@@ -257,7 +257,7 @@ def _stand_in(body: Body) -> list[Piece]:
 
 
 def _inertia_box(body: Body) -> Triangles | None:
-    """The box of a body's inertia; of its mass in water where it would be lighter than air, as made-up tensors are."""
+    """Return the box of a body's inertia; if it would be less dense than air, shrunk to the density of water."""
 
     def box(edges: tuple[float, ...]) -> Triangles:
         density = body.inertia.mass / math.prod(edges)

@@ -1,4 +1,4 @@
-"""Messages that a browser sends to a scene: known types with checked fields, limited in size and rate. Others are rejected."""
+"""Messages from a browser to a scene: known types with checked fields, limited in size and rate. Others are rejected."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ import msgspec
 __all__ = ["LARGEST", "LARGEST_PICTURE", "Guard", "Rejected", "RejectedLog", "scene_message"]
 
 LARGEST = 16_384
-"""Size of a message from a page [bytes]."""
+"""Maximum size of a message from a page [bytes]."""
 LARGEST_PICTURE = 6_000_000
-"""Size of a picture that a browser was asked for [bytes]: 1280 by 720 pixels, not compressed, and some more."""
+"""Maximum size of a requested picture [bytes]: 1280 by 720 pixels, uncompressed, plus a margin."""
 FARTHEST = 1e9
-"""Largest number in a message: places in metres, sizes of windows in pixels."""
+"""Maximum magnitude of a number in a message: positions in metres, window sizes in pixels."""
 RATE, BURST = 120.0, 240.0
-"""Messages per second from one connection, and how many may come at once."""
+"""Maximum messages per second from one connection, and maximum burst."""
 LOGGED_EVERY = 1.0
-"""Time between two lines of the log on rejected messages of one source [s]."""
+"""Minimum interval between log lines about rejected messages of one source [s]."""
 
 LOG = logging.getLogger(__name__)
 
 
 class Rejected(ValueError):
-    """A message that is rejected; its text is for the log."""
+    """A message was rejected; the text is for the log."""
 
 
 class Guard:
-    """Counts the messages of one connection, and rejects those that come too fast."""
+    """Limits the message rate of one connection."""
 
     def __init__(self) -> None:
         self._left, self._last = BURST, time.monotonic()
@@ -41,7 +41,7 @@ class Guard:
         """Count a message.
 
         Raises:
-            Rejected: Messages come too fast.
+            Rejected: The rate limit is exceeded.
         """
         now = time.monotonic()
         self._left = min(BURST, self._left + RATE * (now - self._last))
@@ -74,27 +74,27 @@ class RejectedLog:
 
 
 def scene_message(raw: str | bytes, types: Collection[str]) -> dict[str, Any]:
-    """Decode a message that the viewer in a browser sends to a viser server.
+    """Decode a message from the viewer in a browser to a viser server.
 
     Args:
         raw: The message.
-        types: Types of messages that are passed on.
+        types: Types of messages to forward.
 
     Raises:
-        Rejected: The message is not one of these, or a field of it is not plain.
+        Rejected: The message has another type or an invalid field.
     """
     if not isinstance(raw, bytes):
-        raise Rejected("a text, must be bytes")
+        raise Rejected("it is text, must be bytes")
     try:
         message = msgspec.msgpack.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Rejected(f"not msgpack: {error}") from None
     kind = message.get("type") if isinstance(message, dict) else None
     if not isinstance(kind, str) or kind not in types or kind not in FIELDS:
-        raise Rejected(f"its type is {str(kind)[:60]!r}, which is not passed on")
+        raise Rejected(f"its type is {str(kind)[:60]!r}, which is not forwarded")
     most = LARGEST_PICTURE if kind == "GetRenderResponseMessage" else LARGEST
     if len(raw) > most:
-        raise Rejected(f"{kind}: {len(raw)} bytes, may have {most}")
+        raise Rejected(f"{kind}: {len(raw)} bytes, limit {most}")
     fields = FIELDS[kind]
     for name, value in message.items():
         if name != "type" and not (name in fields and fields[name](value)):
@@ -106,7 +106,7 @@ def scene_message(raw: str | bytes, types: Collection[str]) -> dict[str, Any]:
 
 
 def _number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= FARTHEST  # also false for nan
+    return isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= FARTHEST  # False for NaN
 
 
 def _text(x: Any) -> bool:
@@ -139,6 +139,6 @@ FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "GetRenderResponseMessage": {"payload": lambda x: isinstance(x, bytes), "render_uuid": _text},
     "GuiUpdateMessage": {"uuid": _text, "updates": _update},
 }
-"""Fields of the messages that may be passed on, with the check of each."""
+"""Fields of the messages that are forwarded, with the check of each."""
 OPTIONAL = frozenset({"owner"})
 """Fields that a message may omit."""

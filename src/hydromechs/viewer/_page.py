@@ -29,11 +29,11 @@ ARRAYS_EVERY = 0.09
 
 
 class Page:
-    """A scene on a viser server that only gates of this process can reach; `open` gives it an address.
+    """A scene on a viser server that only gates of this process can reach; `open` assigns a URL.
 
     Args:
         scene: What is shown.
-        camera: Initial camera; sees all bodies by default.
+        camera: Initial camera. Defaults to one that sees all bodies.
     """
 
     def __init__(self, scene: Scene, *, camera: Camera | None = None) -> None:
@@ -55,7 +55,7 @@ class Page:
         self._build()
 
     def open(self, port: int = 0) -> None:
-        """Serve the page on this machine, at an address with a random token.
+        """Serve the page on this machine, at a URL with a random token.
 
         Args:
             port: Port to listen on; the next free one if it is in use, any for 0.
@@ -66,7 +66,7 @@ class Page:
     def gate(self) -> PageGate:
         """The gate in front of the page."""
         if self._gate is None:
-            raise ValueError("the page has no address; call open() first")
+            raise ValueError("the page has no URL; call open() first")
         return self._gate
 
     @property
@@ -139,8 +139,8 @@ class Page:
         server.scene.configure_environment_map(None)  # its light is pale, and takes ten seconds without a graphics card
         server.scene.add_light_hemisphere("/light", sky_color=SKY, ground_color=GROUND, intensity=1.5)
         if self.scene.wet:  # the water takes light: what is far away fades
-            shade = 0.3 * top + 0.7 * bottom  # of the depth: darker than the surface above
-            fog = tuple((255.0 * ((shade + 0.055) / 1.055) ** 2.4).astype(int).tolist())  # viser takes fog as linear light
+            shade = 0.3 * top + 0.7 * bottom  # colour at depth: darker than the surface above
+            fog = tuple((255.0 * ((shade + 0.055) / 1.055) ** 2.4).astype(int).tolist())  # viser interprets fog as linear light
             server.scene.configure_fog(1.5 * far, 14.0 * far, color=fog)
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
         server.gui.main_panel.dock_right()
@@ -225,18 +225,18 @@ class Page:
 
 
 def heading(title: str, text: str = "") -> str:
-    """Return HTML of a title and a text from a file. Markdown of viser would run the HTML in them.
+    """Return HTML of a title and a text from a file. Viser's Markdown would run HTML in them.
 
     Args:
         title: The title.
-        text: A text of paragraphs with empty lines between them.
+        text: Paragraphs separated by blank lines.
     """
     paragraphs = "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n") if part.strip())
     return f'<div style="font-size:0.85em;padding:0 1em"><h3 style="margin:0.3em 0">{escape(title)}</h3>{paragraphs}</div>'
 
 
 def node_name(name: str) -> str:
-    """Return a name as one part of the name of a node, which has slashes between its parts.
+    """Return a name with its slashes replaced, as one part of the path of a scene node.
 
     Args:
         name: Any name.

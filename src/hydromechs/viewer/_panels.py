@@ -22,9 +22,9 @@ POINTS = 400
 MOST_BODIES = 3
 MOST_CURVES = 8
 WIDTH, HEIGHT, LEFT, BELOW = 300.0, 96.0, 40.0, 16.0
-"""Size of the field of a plot and the room for numbers at its left and below it [pixels]."""
+"""Size of the plot area, and margins for numbers on the left and below [pixels]."""
 TICKS = 4
-"""Times that are written below a plot."""
+"""Number of time labels below a plot."""
 
 
 class Panel(NamedTuple):
@@ -62,7 +62,7 @@ def panels(ds: xarray.Dataset) -> list[Panel]:
         speeds = {b: np.linalg.norm(thin["velocity"].sel(body=b).values[:, :3], axis=1) for b in free}
         out.append(Panel("Speed [m/s]", t, speeds))
     if free and "orientation" in ds:
-        turned = roll_pitch_yaw(ds["orientation"].sel(body=free[0]).values)  # of all samples, so that none jumps
+        turned = roll_pitch_yaw(ds["orientation"].sel(body=free[0]).values)  # over all samples, so that angles do not jump
         angles = np.degrees(turned[kept]).T
         out.append(Panel(f"Attitude of {free[0]} [deg]", t, dict(zip(("roll", "pitch", "yaw"), angles, strict=True))))
     dofs = {str(x) for x in ds["dof"].values} if "dof" in ds.coords else set()
@@ -117,7 +117,7 @@ def _svg(panel: Panel) -> str:
 
 
 def distinct(*values: float) -> list[str]:
-    """Return numbers as texts with as few digits as tell neighbours apart; at least three.
+    """Return numbers as texts with as few digits as distinguish neighbours, at least three.
 
     Args:
         values: The numbers.

@@ -58,7 +58,7 @@ def plot_variable(
 
     Args:
         ds: The recording.
-        name: Name of the variable, or an angle of the bodies, as "roll_deg" or "tilt".
+        name: Name of the variable, or of an angle of the bodies such as "roll_deg" or "tilt".
         out: File to write; its suffix chooses the format (.png, .svg, .pdf).
         select: Names to show along a dimension, one or a list: `{"body": "vehicle", "xyz": ["x", "z"]}`.
 
@@ -74,7 +74,7 @@ def plot_variable(
     data = attitude_of(ds, name) if angle else ds[name]
     period = period_of(name)
     if period is not None and np.isfinite(data.values).all():
-        data = data.copy(data=np.unwrap(data.values, axis=0, period=period))  # without jumps by a full turn
+        data = data.copy(data=np.unwrap(data.values, axis=0, period=period))  # remove jumps by a full turn
     for dim, wanted in (select or {}).items():
         if dim not in data.dims[1:]:
             raise ValueError(f"{name!r} has no dimension {dim!r}{nearest(dim, map(str, data.dims[1:]))}")

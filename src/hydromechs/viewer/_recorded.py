@@ -160,7 +160,7 @@ def _tethers(ds: xarray.Dataset) -> Iterator[Strand]:
 
 
 def tether_strand(name: str, points: Array) -> Strand:
-    """The line of a tether, smooth through its points.
+    """Return the line of a tether as a smooth curve through its points.
 
     Args:
         name: Its name.

@@ -207,7 +207,7 @@ def _messages(ds: xarray.Dataset, summary: Summary) -> str:
 
 
 def _warnings(warnings: Sequence[RunWarning]) -> str:
-    """Warnings as a table, those that the mission does not expect first."""
+    """Return the warnings as a table, unexpected ones first."""
     if not warnings:
         return ""
     rows = "".join(
@@ -286,7 +286,7 @@ def _audit(summary: Summary) -> str:
             note = f'<span class="note">, {_percent(summary.residual_relative)} of the energy exchanged</span>'
         if summary.residual_before is not None:
             before = _number(summary.residual_before, 2)
-            note += f'<span class="note">, in this part; the resumed run had {before}&nbsp;J before it</span>'
+            note += f'<span class="note">, since the resume; {before}&nbsp;J before it</span>'
         rows.append(
             f'<tr class="sum"><td colspan="2">Maximum residual{note}</td><td class="n">{_number(summary.residual, 2)}</td></tr>'
         )

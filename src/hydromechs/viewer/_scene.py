@@ -53,7 +53,7 @@ class MovingFrame:
     wxyz: Array
     """Axes in the parent, quaternion (w, x, y, z), shape (time, 4)."""
     scenery: bool = False
-    """True for a part of the surroundings, which decides neither the camera nor the size of arrows."""
+    """True for surroundings, which affect neither the camera nor the size of arrows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +202,7 @@ class Scene:
         )
 
     def bounds(self, *moments: int, frames: Collection[str] | None = None) -> tuple[Array, Array]:
-        """Lowest and highest coordinates of the looks of bodies over some times, z up [m], shapes (3,) and (3,).
+        """Return the minimum and maximum coordinates of the bodies' visuals over some times, z up [m], shapes (3,) and (3,).
 
         Args:
             moments: Indices of the times.

@@ -60,13 +60,13 @@ STYLE = {
 
 @contextlib.contextmanager
 def figure(out: Path, *, height: float, width: float = WIDTH, math: bool = True) -> Iterator[Figure]:
-    """A figure in the style of all figures, saved at the end; no global state of matplotlib is touched.
+    """Yield a figure in the common style and save it at the end; matplotlib's global state is not changed.
 
     Args:
         out: The file.
         height: Height [in].
         width: Width [in].
-        math: True if texts between $ are formulas; False where names from files are shown, which may have any characters.
+        math: True if text between $ signs is a formula; False for names from files, which may contain any characters.
     """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -187,7 +187,7 @@ class PlantRun(Run):
         target.put(target.x[:, plant.model.nv :], which, z)
         target.put(target.inputs[0][:, : self.nu], which, u)
         inputs = np.concatenate([u, U[:, self.nu :]], axis=1)
-        if held is not None:  # constraints that these close hold already; those closed from now on get an impulse
+        if held is not None:  # constraints that these close are already closed; those closed from now on get an impulse
             inputs[:, self.na : self.nu] = held
             self._applied[which] = inputs
         else:

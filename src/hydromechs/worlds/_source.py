@@ -45,10 +45,10 @@ class Run:
         """Set up worlds whose configurations and velocities have been set.
 
         Args:
-            which: Numbers of the worlds.
+            which: Indices of the worlds.
             resumed: True if they resume from internal states of an earlier run.
-            held: Held inputs of the state from which they resume, shape (len(which), nh): the constraints that these close
-                hold already. If omitted, those of the first step do in worlds that resume, and close in others.
+            held: Held inputs of the state from which they resume, shape (len(which), nh); constraints that these close are
+                already closed. If omitted, constraints of the first step are already closed in resumed worlds only.
         """
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:

@@ -328,15 +328,15 @@ class Worlds:
             self.target.put(part, everyone, each.reshape(part.shape))
 
     def reset(self, mask: Any = None, seed: int | Sequence[int] | None = None) -> None:
-        """Put worlds back to their start: time, state, inputs, what a controller remembers.
+        """Reset worlds to their start: time, state, inputs and controller memory.
 
-        Grasps that are closed then close with the next step, and their impulse makes velocities agree. Grasps that are closed
-        in `State.held` of the start hold already.
+        Grasps that are closed then close in the next step with an impulse that matches velocities. Grasps that are closed in
+        `State.held` of the start are already closed.
 
         Args:
-            mask: Which worlds: booleans of shape (worlds,), or their numbers; all unless given.
-            seed: Of gusts, waves and sensors: one whole number, from which world k draws its own, the same in a batch of any
-                size; or one for each world, shape (worlds,). As they were unless given.
+            mask: Worlds to reset: booleans of shape (worlds,), or indices. Defaults to all.
+            seed: Seed of gusts, waves and sensors: one integer, from which world k derives its own independent of the batch
+                size, or one per world, shape (worlds,). Defaults to the previous seeds.
         """
         which = _numbers(mask, self.worlds)
         target, nv = self.target, self.model.nv

@@ -8,6 +8,7 @@ from ._logs import Log, euler_angles, read_log
 from ._report import found_cells, report_of, write_validation
 from ._shared_work import Iteration
 from ._study import Study, load_study
+from ._surface_scan import SurfaceRow, predicted_over_heights, scan_surface
 from ._validate import Fitted, Predicted, Validation, validate
 from ._variants import Variant, varied
 
@@ -21,6 +22,7 @@ __all__ = [
     "Recorded",
     "StaticBalance",
     "Study",
+    "SurfaceRow",
     "Validation",
     "Variant",
     "compare_variants",
@@ -28,9 +30,11 @@ __all__ = [
     "euler_angles",
     "found_cells",
     "load_study",
+    "predicted_over_heights",
     "read_campaign",
     "read_log",
     "report_of",
+    "scan_surface",
     "validate",
     "varied",
     "write_validation",

@@ -76,7 +76,7 @@ class Campaign:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on the folder and on what was done to the logs."""
+        """Notes on the folder and on the processing of the logs."""
         return (*self.remarks, *(note for r in (*self.trials, *self.fit_only) for note in r.notes))
 
     @property
@@ -137,7 +137,7 @@ def read_campaign(study: Study, folder: str | Path) -> Campaign:
     )
     names = _names(study, folder, study.trials.names)
     if not names:
-        raise ValueError(f"{folder} has no trials: no file {_pattern(study, study.trials.names)}")
+        raise ValueError(f"{folder} has no trials: no file matches {_pattern(study, study.trials.names)}; correct trials.names")
     return Campaign(
         study,
         plant,
@@ -148,7 +148,7 @@ def read_campaign(study: Study, folder: str | Path) -> Campaign:
 
 
 def _pattern(study: Study, names: str) -> str:
-    """Return the pattern of the files that show which trials there are."""
+    """Return the file pattern from which the trials are listed."""
     return study.logs[study.trials.find].file.replace("{trial}", names)
 
 
@@ -171,10 +171,10 @@ def _fit_only(
         if name in trials:
             raise ValueError(
                 f"{name}: matches trials.names, {study.trials.names!r}, and trials.fit_only.names, {entry.names!r}; every fit "
-                "would know a trial that is predicted; change one of the patterns"
+                "would use a trial that it must predict; change one of the patterns"
             )
     if not names:
-        return (), (f"trials.fit_only: {folder} has no file {_pattern(study, entry.names)}; fits use the trials alone",)
+        return (), (f"trials.fit_only: {folder} has no file {_pattern(study, entry.names)}; fits use only the trials",)
     return tuple(_recorded(study, model, base, folder, name, last=entry.last) for name in names), ()
 
 
@@ -184,10 +184,10 @@ def _file(folder: Path, pattern: str, trial: str) -> Path:
 
 
 def _recorded(study: Study, model: Model, base: str, folder: Path, name: str, *, last: float | None = None) -> Recorded:
-    """One trial, or the last seconds of a record without a motion."""
+    """Return one trial, or the last seconds of a record without motion."""
     logs = _logs(study, model, folder, name)
     begins, logs = _from_zero(_begins(study, folder, name) if last is None else _end(study, logs), logs)
-    if last is not None:  # no motion: the start is sought in the first seconds of the used part
+    if last is not None:  # no motion: the initial state is fitted to the first seconds of the used part
         end = _end(study, logs)
         first = max(end - last, *(float(log.time[0]) for log in logs.values()))
         begins = first + min(study.window, 0.5 * (end - first))
@@ -223,14 +223,14 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str, *,
 
 
 def _begins(study: Study, folder: Path, name: str) -> float:
-    """Return the time at which the motion of a trial begins [s]."""
+    """Return the start time of the motion of a trial [s]."""
     said = _file(folder, study.trials.begins.file, name)
     if not said.is_file():
-        raise ValueError(f"{name}: there is no file {said}, which says when the motion begins (trials.begins.file)")
+        raise ValueError(f"{name}: there is no file {said} with the start time of the motion; correct trials.begins.file")
     try:
         return float(yaml.safe_load(files.read_text(said))[study.trials.begins.key])
     except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
-        raise ValueError(f"{name}: {said} does not say {study.trials.begins.key!r}, when the motion begins") from None
+        raise ValueError(f"{name}: {said} has no key {study.trials.begins.key!r}; correct trials.begins.key") from None
 
 
 def _logs(study: Study, model: Model, folder: Path, name: str) -> dict[str, Log]:
@@ -298,7 +298,7 @@ def _span(study: Study, name: str, logs: dict[str, Log], begins: float) -> tuple
 
 
 def _end(study: Study, logs: dict[str, Log]) -> float:
-    """Return the time at which a trial ends: the first end of the logs that it cannot do without [s]."""
+    """Return the end time of a trial: the earliest end of its required logs [s]."""
     return min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
 
 

@@ -19,7 +19,7 @@ from ._messages import is_messages, read_messages
 __all__ = ["UNITS", "Log", "euler_angles", "read_log"]
 
 MAX_LOG = 2**31
-"""Size of a log [bytes]."""
+"""Maximum size of a log [bytes]."""
 
 DEGREE = math.radians(1.0)
 UNITS = {
@@ -133,7 +133,7 @@ def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise ValueError(f"{path} is not a log that can be read: {error}") from None
     if time not in names:
-        shown = names if any(map(_is_numbers, lines)) else []  # of what may be any file, no names are quoted
+        shown = names if any(map(_is_numbers, lines)) else []  # this may be any file: do not quote its column names
         raise KeyError(f"{path.name}: no column {time!r} with the times{nearest(time, shown)}")
     if not lines:
         raise ValueError(f"{path.name}: no samples, only the names of {len(names)} columns")

@@ -85,12 +85,12 @@ class BeginsEntry(_Entry):
 
 
 class FitOnlyEntry(_Entry):
-    """Records without a motion that every fit uses and that are never predicted, for example of the vehicle drifting."""
+    """Records without motion that every fit uses and that are never predicted, for example of the drifting vehicle."""
 
     names: str
-    """Pattern of their names, as "baseline*"."""
+    """Pattern of their names, for example "baseline*"."""
     last: float = Field(20.0, gt=0.0)
-    """Length of the used part, the end of the record [s]."""
+    """Length of the part that is used, at the end of the record [s]."""
 
 
 class TrialsEntry(_Entry):
@@ -105,7 +105,7 @@ class TrialsEntry(_Entry):
     begins: BeginsEntry
     """When the motion begins; all before is given to a prediction."""
     fit_only: FitOnlyEntry | None = None
-    """Records without a motion that every fit uses; none if omitted."""
+    """Records without motion that every fit uses. Defaults to none."""
 
 
 class JointEntry(_Entry):
@@ -173,7 +173,7 @@ class LineEntry(_Entry):
     place: list[float]
     """Where it is fastened, in the body's axes [m]."""
     height: float = 0.0
-    """Height of that place at which it pulls with nothing [m]."""
+    """Height of the attachment point at which the line exerts no force [m]."""
 
 
 class StartEntry(_Entry):
@@ -234,12 +234,12 @@ class Study(_Entry):
     _code: bool = PrivateAttr(False)
 
     def model_post_init(self, context: Any, /) -> None:
-        """Take the permission to run code from who loads the study."""
+        """Read the permission to run code from the validation context."""
         self._code = bool(context and context["code"])
 
     @property
     def code(self) -> bool:
-        """True if the Python code that its model names may run; said by who loads the study, not by its file."""
+        """True if the Python code that its model names may run; set by the caller who loads the study, not by the file."""
         return self._code
 
     def varied(self, name: str) -> Study:
@@ -330,16 +330,16 @@ def _fault(error: Any) -> str:
 
 
 def load_study(path: str | Path, *, code: bool = False) -> Study:
-    """A study from its file; all faults in one `ValueError`.
+    """Load a study from its file; all errors are listed in one `ValueError`.
 
     Args:
         path: The file.
-        code: True to run the Python code that its model names (custom joints) when the model is loaded.
+        code: True to allow the Python code that its model names (custom joints) when the model is loaded.
     """
     document = read_document(path, "study", "hydromechs_study: 1", StudyError)
     if document.problems:
         raise StudyError(str(path), document.problems)
-    data = yaml.safe_load(files.read_text(path))  # within the limits of `read_document`; it knows merge keys, <<
+    data = yaml.safe_load(files.read_text(path))  # within the limits of `read_document`; supports merge keys, <<
     if "hydromechs_study" not in data:
         raise ValueError(f"{path} is not a study: it needs the key hydromechs_study: 1")
     try:
@@ -374,11 +374,11 @@ def load_study(path: str | Path, *, code: bool = False) -> Study:
 
 
 def _varied(study: Study, name: str) -> None:
-    """Build what a variant of a study asks for."""
+    """Build a variant of a study."""
     study.varied(name).found()
 
 
 def _refused(path: str | Path, problems: list[str]) -> ValueError:
-    """The error of a study file, with all problems."""
+    """Return the error of a study file, with all problems."""
     lines = [f"{path}: {len(problems)} problem(s)", *problems]
     return ValueError("\n  - ".join(lines) if len(problems) > 1 else f"{path}: {problems[0]}")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import Found, Identification, Samples, solve
+from .. import Found, Identification, Problem, Samples, solve
 from ._baseline import StaticBalance
 from ._campaign import Campaign, Recorded, read_campaign
 from ._decay import Decay, decay_of, still_from
@@ -213,13 +213,13 @@ def fit(
     own: np.ndarray | None = None,
     telling: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
-    """The fit to some trials and the records that every fit uses: first their starts, from before the motion, then all.
+    """Fit some trials and the records that every fit uses: first the initial states, from before the motion, then all unknowns.
 
     Args:
-        campaign: The trials and what they are of.
-        known: Those that it may see, besides `Campaign.fit_only`.
-        shared: Where the search begins; at what is taken for known before unless given.
-        own: The same of what trials have of their own; found from before the motion unless given.
+        campaign: The trials and their plant.
+        known: Trials to fit, in addition to `Campaign.fit_only`.
+        shared: Initial guess of the shared unknowns. Defaults to their prior values.
+        own: Initial guess of the unknowns of each trial. Defaults to a fit to the data before the motion.
         telling: Called after each iteration with its number, the cost and the damping.
     """
     fitted = [*known, *campaign.fit_only]
@@ -249,30 +249,21 @@ def predictions(
         shared: What the fit has found.
     """
     study = campaign.study
-    problem = campaign.problem_of([_blinded(r) for r in unseen])
+    problem = campaign.problem_of([blinded(r) for r in unseen])
     own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).at.own
     values, _ = problem.simulate(shared, own, derivatives=False)
     balance = StaticBalance(campaign) if study.baseline else None
     fixed = np.zeros(3) if balance is None else balance.fit(known, offsets=True)
-    out, ns = [], len(problem.free_start)
+    out = []
     for j, r in enumerate(unseen):
-        grid = r.trial.start + study.step * np.arange(problem.timeline.steps[j] + 1)
-        simulated, errors, whole = {}, {}, {}
-        for c, name in enumerate(problem.outputs.names):
-            offset = own[j, ns + problem.offsets.index(c)] if c in problem.offsets else 0.0
-            simulated[name] = Samples(grid, values[: len(grid), j, c] + offset)
-            t, x = r.trial.samples[name]
-            error = np.interp(t, *simulated[name]) - x
-            if name.endswith((".roll", ".yaw")):
-                error = (error + np.pi) % (2.0 * np.pi) - np.pi
-            after, within = (t >= r.begins) & (t <= r.trial.end), (t >= r.trial.start) & (t <= r.trial.end)
-            if name in study.judged:
-                errors[name], whole[name] = _rms(error[after]), _rms(error[within])
+        simulated = channels_of(problem, j, values, own)
+        errors = errors_of(study, r, simulated)
+        whole = {name: _rms(_error(r, name, simulated[name]).values) for name in study.judged}
         static = {}
         if balance is not None:
             t = r.trial.samples[study.baseline[0]].times
-            rows = balance.errors(r, fixed, offsets=True)[:, (t >= r.begins) & (t <= r.trial.end)]
-            static = dict(zip(study.baseline, map(_rms, rows), strict=True))
+            after = (t >= r.begins) & (t <= r.trial.end)
+            static = dict(zip(study.baseline, map(_rms, balance.errors(r, fixed, offsets=True)[:, after]), strict=True))
         end = r.trial.end
         still = still_from(r.trial.motions, r.trial.start, end)
         about = (r.trial.name, r.group, r.begins)
@@ -280,7 +271,46 @@ def predictions(
     return out
 
 
-def _blinded(r: Recorded) -> Recorded:
+def channels_of(problem: Problem, j: int, values: np.ndarray, own: np.ndarray) -> dict[str, Samples]:
+    """Return the simulated channels of a trial, with the offsets of the instruments.
+
+    Args:
+        problem: What is unknown of some trials.
+        j: Number of the trial among them.
+        values: Channels as `Problem.simulate` returns them.
+        own: What each trial has of its own.
+    """
+    out, ns = {}, len(problem.free_start)
+    grid = problem.trials[j].start + problem.h * np.arange(problem.timeline.steps[j] + 1)
+    for c, name in enumerate(problem.outputs.names):
+        offset = own[j, ns + problem.offsets.index(c)] if c in problem.offsets else 0.0
+        out[name] = Samples(grid, values[: len(grid), j, c] + offset)
+    return out
+
+
+def errors_of(study: Study, r: Recorded, simulated: dict[str, Samples]) -> dict[str, float]:
+    """Return the root mean square error of each judged channel from the start of the motion to the end of the trial.
+
+    Args:
+        study: What is judged.
+        r: The trial.
+        simulated: Its simulated channels.
+    """
+    rows = {name: _error(r, name, simulated[name]) for name in study.judged}
+    return {name: _rms(error[t >= r.begins]) for name, (t, error) in rows.items()}
+
+
+def _error(r: Recorded, name: str, simulated: Samples) -> Samples:
+    """Return simulated minus measured values of a channel within the trial, at the times of the samples."""
+    t, x = r.trial.samples[name]
+    within = (t >= r.trial.start) & (t <= r.trial.end)
+    error = np.interp(t[within], *simulated) - x[within]
+    if name.endswith((".roll", ".yaw")):
+        error = (error + np.pi) % (2.0 * np.pi) - np.pi
+    return Samples(t[within], error)
+
+
+def blinded(r: Recorded) -> Recorded:
     """The trial without what was measured after its motion begins; its joint angles stay."""
     samples = {}
     for name, (times, values) in r.trial.samples.items():

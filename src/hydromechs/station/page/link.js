@@ -1,8 +1,8 @@
 "use strict";
-// The page's connection, in a thread of its own: a page that is busy drawing still shows signs of life, and gets the newest frame only.
+// The page's connection, in a worker thread: a page that is busy drawing still sends heartbeats, and gets only the latest frame.
 
-const ALIVE_EVERY = 250;    // ms between two signs of life
-const HUNG = 10000;         // ms without a word from the page after which it counts as hung, and the signs end
+const ALIVE_EVERY = 250;    // ms between heartbeats
+const HUNG = 10000;         // ms without a message from the page after which heartbeats stop
 
 let socket = null, address = "", last = 0, frame = null, free = true;
 

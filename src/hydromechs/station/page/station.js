@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const base = location.pathname.replace(/\/?$/, "/");
-const SEND_EVERY = 50;      // ms between two messages of whoever steers
+const SEND_EVERY = 50;      // ms between messages of the pilot
 const SLOW = 0.3;           // deflection of a key with Shift
 const DEAD = 0.12;          // stick deflection that counts as none
 
@@ -16,7 +16,7 @@ const TOOL = { KeyI: [0, 1], KeyK: [0, -1], KeyJ: [1, -1], KeyL: [1, 1], KeyU: [
 const JOINTS = { KeyJ: [0, -1], KeyL: [0, 1], KeyI: [1, 1], KeyK: [1, -1], KeyU: [2, 1], KeyO: [2, -1],
   KeyT: [3, 1], KeyY: [3, -1], KeyG: [4, 1], KeyH: [4, -1], KeyN: [5, 1], KeyM: [5, -1] };
 
-const link = new Worker("link.js");   // holds the connection, so that a busy page still shows signs of life
+const link = new Worker("link.js");   // holds the connection, so that a busy page still sends heartbeats
 let hello = null, frame = null, scene = -1, gripping = false;
 const held = new Set();      // keys that are down
 const pressed = new Map();   // on-screen buttons that are down: element -> key code
@@ -29,7 +29,7 @@ function open() {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   link.postMessage({ connect: `${scheme}://${location.host}${base}link/${hello ? hello.seat : "new"}` });
   link.onmessage = ({ data }) => {
-    if (data.closed) { banner("the connection is lost; trying again"); setTimeout(open, 1000); return; }
+    if (data.closed) { banner("connection lost; reconnecting"); setTimeout(open, 1000); return; }
     const message = JSON.parse(data.message);
     if (message.type === "hello") {
       if (!hello || hello.seat !== message.seat) scene = -1;
