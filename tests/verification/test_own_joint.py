@@ -118,7 +118,7 @@ def surface(x, y):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnSurface(hm.joints.OwnJoint):
+class OnSurface(hm.joints.CustomJoint):
     """A body that slides on a hilly surface and does not turn: q = (x, y)."""
 
     scale: float = 1.0
@@ -141,7 +141,7 @@ class OnSurface(hm.joints.OwnJoint):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tumbler(hm.joints.OwnJoint):
+class Tumbler(hm.joints.CustomJoint):
     """A ball joint by a user, whose velocities are turned against the body's axes: ω = T v."""
 
     neutral_q = (1.0, 0.0, 0.0, 0.0)
@@ -170,7 +170,7 @@ class Tumbler(hm.joints.OwnJoint):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Halving(hm.joints.OwnJoint):
+class Halving(hm.joints.CustomJoint):
     """A slider that uses its number in a way that cannot be traced."""
 
     a: float
@@ -399,7 +399,7 @@ def test_it_acts_like_other_joints():
         expected = hm.forward_dynamics(one(EllipticRail(a=a, b=0.6, **down)), [0.4], [1.0], [0.0])
         np.testing.assert_allclose(dyn.forward_dynamics([0.4], [1.0], [0.0], parameters={"b.joint.a": a}), expected, rtol=1e-12)
     for engine in ("mujoco", "dart", "bullet"):
-        assert "EllipticRail, one of your own" in hm.hybrid.Hybrid(engine=engine).faults(held_plant(model))[0]
+        assert "has no own_joint_of_the_docs:EllipticRail joint" in hm.hybrid.Hybrid(engine=engine).faults(held_plant(model))[0]
 
 
 def test_what_cannot_be_traced_is_named():

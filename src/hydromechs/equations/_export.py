@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hydromechs.compiler import Case, CFile, CFunction, c_header, c_identifier, c_source, c_test, trace
-from hydromechs.model import Model, joints
+from hydromechs.model import Model
 from hydromechs.values import Array
 
 from . import _equations as equations
@@ -149,12 +149,7 @@ def _configuration(model: Model, rng: np.random.Generator) -> Array:
     q: list[float] = []
     for body in model.bodies:
         for part in body.joint.parts:
-            x = rng.normal(size=part.nq)
-            if isinstance(part, joints.OwnJoint):
-                x = part.general_q(rng)
-            elif part.kind in ("free", "ball"):
-                x[-4:] /= np.linalg.norm(x[-4:])
-            q += list(x)
+            q += list(part.random_q(rng, 1)[0])
     return np.array(q)
 
 
@@ -183,12 +178,12 @@ def _about(model: Model) -> list[str]:
         iq, iv = q.start, v.start
         for part in body.joint.parts:
             for rows, letter, start, meanings in (
-                (q_rows, "q", iq, COORDINATES.get(part.kind, ((part.nq, f"{part.kind} [{part.unit}]"),))),
-                (v_rows, "v", iv, RATES.get(part.kind, ((part.nv, f"rate [{part.unit}/s]"),))),
+                (q_rows, "q", iq, part.coordinates),
+                (v_rows, "v", iv, part.rates),
             ):
-                for n, meaning in meanings:
-                    rows.append(f"  {_range(letter, start, n):<10} {body.name}: {meaning}")
-                    start += n
+                for group in meanings:
+                    rows.append(f"  {_range(letter, start, len(group.names)):<10} {body.name}: {group.text}")
+                    start += len(group.names)
             iq, iv = iq + part.nq, iv + part.nv
     bodies = [f"  {i:<10} {b.name} ({b.joint.kind} on {b.parent or 'the world'})" for i, b in enumerate(model.bodies)]
     return [
@@ -202,24 +197,6 @@ def _about(model: Model) -> list[str]:
         "Bodies, in arrays with a row for each:",
         *bodies,
     ]
-
-
-COORDINATES = {
-    "free": ((3, "position x, y, z [m]"), (4, "quaternion w, x, y, z")),
-    "ball": ((4, "quaternion w, x, y, z"),),
-    "revolute": ((1, "angle [rad]"),),
-    "prismatic": ((1, "displacement [m]"),),
-    "helical": ((1, "angle [rad]"),),
-    "fixed": (),
-}
-RATES = {
-    "free": ((3, "velocity u, v, w in axes of the body [m/s]"), (3, "angular velocity p, q, r in axes of the body [rad/s]")),
-    "ball": ((3, "angular velocity p, q, r in axes of the body [rad/s]"),),
-    "revolute": ((1, "rate [rad/s]"),),
-    "prismatic": ((1, "speed [m/s]"),),
-    "helical": ((1, "rate [rad/s]"),),
-    "fixed": (),
-}
 
 
 def _range(letter: str, start: int, n: int) -> str:

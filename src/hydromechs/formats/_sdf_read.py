@@ -31,6 +31,13 @@ __all__ = ["read_sdf"]
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw", "gearbox")
 NONE = 1e9
 """Limit from which there is none."""
+JOINTS: dict[str, type[joints.OneAxis]] = {
+    "revolute": joints.Revolute,
+    "continuous": joints.Revolute,
+    "prismatic": joints.Prismatic,
+    "screw": joints.Helical,
+}
+"""Joints with one axis by their type in the file."""
 INCLUDES = 8
 """Levels of files that include files."""
 
@@ -367,8 +374,8 @@ class _Sdf:
             return joints.Composite(parts=tuple(parts))
         rest: dict[str, Any] = {"placement": placement, "axis": axes[0], **self._one(edge, elements[0], name)}
         if edge.kind == "screw":
-            return joints.Helical(pitch=self._pitch(edge), **rest)
-        return joints.Prismatic(**rest) if edge.kind == "prismatic" else joints.Revolute(**rest)
+            rest["pitch"] = self._pitch(edge)
+        return JOINTS[edge.kind](**rest)
 
     def _heavy(self, name: str) -> bool:
         """Whether a link, or one that is fixed to it, has mass."""
