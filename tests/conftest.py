@@ -5,7 +5,7 @@ import signal
 import hypothesis
 import pytest
 
-from hydromechs.compiler import _compiled
+from hydromechs.compiler import _compiled, _llvm
 from hydromechs.viewer._pictures import FLAGS, chromium
 
 hypothesis.settings.register_profile("hydromechs", deadline=None, derandomize=True, print_blob=True)
@@ -19,8 +19,8 @@ def quickly_compiled(monkeypatch):
     For tests of methods, components and pages, whose statements do not depend on what a compiler does; that optimised code
     computes what NumPy does is what tests/consistency asks.
     """
-    made, key = _compiled.object_code, _compiled.fingerprint
-    monkeypatch.setattr(_compiled, "object_code", lambda text, seldom: made(text, seldom=True))
+    made, key = _llvm.object_code, _compiled.fingerprint
+    monkeypatch.setattr(_llvm, "object_code", lambda text, seldom: made(text, seldom=True))
     monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly", *parts))
 
 

@@ -18,7 +18,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import hydromechs as hm
-from hydromechs.equations import export_c
+from hydromechs.equations import export_source
 
 EPS = np.finfo(float).eps
 PAGE = Path(__file__).parents[2] / "docs" / "own_joint.md"
@@ -298,7 +298,7 @@ def test_rolled():
 def test_c_agrees_with_floats(own, tmp_path):
     """The exported file checks itself: three random states of each function, to 1e-12 or what the condition of M leaves."""
     names = ("forward_dynamics", "kinematics", "integrate")
-    header, source, test = export_c(own, tmp_path, names)
+    header, source, test = export_source(own, tmp_path, names)
     assert "EllipticRail [rad]" in header.read_text()
     subprocess.run(["gcc", "-std=c99", "-Wall", "-Werror", source, test, "-lm", "-o", tmp_path / "check"], check=True)
     result = subprocess.run([tmp_path / "check"], capture_output=True, text=True)

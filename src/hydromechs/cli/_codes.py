@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from hydromechs.compiler import BACKENDS
+
 from ._options import CODE
 from ._robot_options import ARGUMENT, BASE, FOLDER, PACKAGE, PLACEHOLDERS, robot_options
 from ._tables import print_report
@@ -15,6 +17,9 @@ from ._tables import print_report
 __all__ = ["backends", "count", "crosscheck", "export", "papers"]
 
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
+
+WRITTEN = "; ".join(f"{key}: {b.about}" for key, b in BACKENDS.items() if b.exports) + "."
+"""Formats of `export`."""
 
 
 def crosscheck(
@@ -55,7 +60,7 @@ def backends(
 def export(
     model: SOURCE,
     out: Annotated[str, typer.Option(help="Folder to write into; by default one with the model's name.")] = "",
-    format: Annotated[str, typer.Option(help="c: C99 header, source and a check.")] = "c",
+    format: Annotated[str, typer.Option(help=WRITTEN)] = "c",
     functions: Annotated[
         str, typer.Option(help="Names separated by commas; a wrong name lists them all.")
     ] = "forward_dynamics,inverse_dynamics,mass_matrix,kinematics",
@@ -66,24 +71,20 @@ def export(
     placeholders: PLACEHOLDERS = False,
     arg: ARGUMENT = None,
 ) -> None:
-    """Write a model's equations as C99 for an embedded target, with a check."""
-    import shlex
-
-    from hydromechs.equations import FORMATS, export_c
+    """Write a model's equations as source code for an embedded target, with a check."""
+    from hydromechs.equations import FORMATS, export_source
     from hydromechs.library import load
 
     if format not in FORMATS:
         raise typer.BadParameter(f"{format!r} is not a format; choose one of {', '.join(FORMATS)}", param_hint="--format")
     mechanism = load(model, code=code, **robot_options(package, folder, base, placeholders, arg))
     try:
-        header, source, test = export_c(
-            mechanism, out or mechanism.name, [name.strip() for name in functions.split(",") if name.strip()]
-        )
+        names = [name.strip() for name in functions.split(",") if name.strip()]
+        paths = export_source(mechanism, out or mechanism.name, names, format)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--functions") from None
-    program = test.with_suffix("").absolute()
-    print(f"wrote {header}, {source}, {test}\nto check them:")
-    print("  cc -std=c99 -O2", shlex.join(map(str, (source, test, "-lm", "-o", program))), "&&", shlex.quote(str(program)))
+    print(f"wrote {', '.join(map(str, paths))}\nto check them:")
+    print(f"  {BACKENDS[format].check_command(paths)}")
 
 
 def count(
