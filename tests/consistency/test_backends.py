@@ -7,8 +7,7 @@ from typer.testing import CliRunner
 import hydromechs as hm
 from hydromechs import compiler, library
 from hydromechs.cli._main import app
-from hydromechs.compiler import BACKENDS, NATIVE, TARGETS, Backend, Form, trace
-from hydromechs.compiler._backend import HostArrays
+from hydromechs.compiler import BACKENDS, NATIVE, TARGETS, Arrays, Backend, Form, trace
 from hydromechs.compiler._operations import KINDS
 from hydromechs.equations import FORMATS, export_source
 
@@ -23,7 +22,7 @@ class Interpreter(Backend):
         return str(self._straight(program))
 
     def arrays(self, precision):
-        return HostArrays()
+        return Arrays()
 
     def caller(self, code, precision):
         def call(arrays):

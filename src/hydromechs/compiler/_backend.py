@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._compiled import Compiled
     from ._march import March
 
-__all__ = ["Arrays", "Backend", "Case", "Executable", "Form", "HostArrays", "Marcher", "SourceFile", "SourceFunction"]
+__all__ = ["Arrays", "Backend", "Case", "Executable", "Form", "Marcher", "SourceFile", "SourceFunction"]
 
 
 class Form(NamedTuple):
@@ -200,13 +200,12 @@ class Backend(abc.ABC):
         return UnsupportedFeature(f"back end {self.key!r} {what}; choose another one")
 
 
-class Arrays(abc.ABC):
-    """Arrays of worlds on one machine, with the worlds along the first axis."""
+class Arrays:
+    """Arrays of worlds on one machine, with the worlds along the first axis: NumPy's; others override all that differs."""
 
-    on_host: ClassVar[bool] = False
+    on_host: ClassVar[bool] = True
     """True if they are NumPy's."""
 
-    @abc.abstractmethod
     def check_memory(self, numbers: int, worlds: int) -> None:
         """Raise `MemoryError` if worlds of so many numbers each do not fit.
 
@@ -215,19 +214,18 @@ class Arrays(abc.ABC):
             worlds: How many.
         """
 
-    @abc.abstractmethod
     def zeros(self, worlds: int, *shape: int) -> Any:
         """A new array of shape (worlds, *shape)."""
+        return np.zeros((worlds, *shape))
 
-    @abc.abstractmethod
     def mask(self, worlds: int) -> Any:
         """A new array of False, shape (worlds,)."""
+        return np.zeros(worlds, dtype=bool)
 
-    @abc.abstractmethod
     def full(self, value: float) -> Any:
         """A number for all worlds, shape (1,)."""
+        return np.array([value])
 
-    @abc.abstractmethod
     def repeated(self, array: Any, steps: int) -> Any:
         """The same numbers for every step, shape (worlds, steps, ...); a new array.
 
@@ -235,8 +233,8 @@ class Arrays(abc.ABC):
             array: One of its arrays.
             steps: How many.
         """
+        return np.repeat(array[:, None], steps, axis=1)
 
-    @abc.abstractmethod
     def put(self, array: Any, which: np.ndarray, values: np.ndarray) -> None:
         """Write rows of some worlds.
 
@@ -245,8 +243,8 @@ class Arrays(abc.ABC):
             which: Numbers of the worlds.
             values: The rows, shape (len(which), ...).
         """
+        array[which] = values
 
-    @abc.abstractmethod
     def take(self, array: Any, moves: Any, new: Any) -> None:
         """Take over rows of some worlds.
 
@@ -255,40 +253,40 @@ class Arrays(abc.ABC):
             moves: Which worlds, one of its masks.
             new: One of its arrays, of the same shape.
         """
+        array[moves] = new[moves]
 
-    @abc.abstractmethod
     def get(self, array: Any) -> np.ndarray:
         """An array as NumPy's floats; NumPy's own arrays as they are.
 
         Args:
             array: One of its arrays, or a part of one.
         """
+        return array
 
-    @abc.abstractmethod
     def seen(self, mask: Any) -> np.ndarray:
         """A mask as NumPy's; NumPy's own as it is.
 
         Args:
             mask: One of its masks.
         """
+        return mask
 
-    @abc.abstractmethod
     def array(self, values: Any) -> Any:
         """Numbers of a caller as one of its arrays.
 
         Args:
             values: An array of this machine, or what NumPy takes.
         """
+        return np.asarray(values, dtype=float)
 
-    @abc.abstractmethod
     def index(self, which: np.ndarray) -> Any:
         """Numbers of worlds, or booleans, as its arrays take them.
 
         Args:
             which: The numbers.
         """
+        return which
 
-    @abc.abstractmethod
     def rows(self, array: Any, which: Any) -> Any:
         """A copy of some rows, laid out as all arrays are.
 
@@ -296,8 +294,8 @@ class Arrays(abc.ABC):
             array: One of its arrays.
             which: As from `index`.
         """
+        return array[which]
 
-    @abc.abstractmethod
     def stack(self, parts: Sequence[Any], axis: int) -> Any:
         """Arrays one after another along an axis.
 
@@ -305,60 +303,4 @@ class Arrays(abc.ABC):
             parts: The arrays.
             axis: The axis.
         """
-
-
-class HostArrays(Arrays):
-    """Arrays of NumPy."""
-
-    on_host = True
-
-    def check_memory(self, numbers: int, worlds: int) -> None:
-        """See `Arrays.check_memory`; NumPy finds out by itself."""
-
-    def zeros(self, worlds: int, *shape: int) -> np.ndarray:
-        """See `Arrays.zeros`."""
-        return np.zeros((worlds, *shape))
-
-    def mask(self, worlds: int) -> np.ndarray:
-        """See `Arrays.mask`."""
-        return np.zeros(worlds, dtype=bool)
-
-    def full(self, value: float) -> np.ndarray:
-        """See `Arrays.full`."""
-        return np.array([value])
-
-    def repeated(self, array: np.ndarray, steps: int) -> np.ndarray:
-        """See `Arrays.repeated`."""
-        return np.repeat(array[:, None], steps, axis=1)
-
-    def put(self, array: np.ndarray, which: np.ndarray, values: np.ndarray) -> None:
-        """See `Arrays.put`."""
-        array[which] = values
-
-    def take(self, array: np.ndarray, moves: np.ndarray, new: np.ndarray) -> None:
-        """See `Arrays.take`."""
-        array[moves] = new[moves]
-
-    def get(self, array: np.ndarray) -> np.ndarray:
-        """See `Arrays.get`."""
-        return array
-
-    def seen(self, mask: np.ndarray) -> np.ndarray:
-        """See `Arrays.seen`."""
-        return mask
-
-    def array(self, values: Any) -> np.ndarray:
-        """See `Arrays.array`."""
-        return np.asarray(values, dtype=float)
-
-    def index(self, which: np.ndarray) -> np.ndarray:
-        """See `Arrays.index`."""
-        return which
-
-    def rows(self, array: np.ndarray, which: np.ndarray) -> np.ndarray:
-        """See `Arrays.rows`."""
-        return array[which]
-
-    def stack(self, parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
-        """See `Arrays.stack`."""
         return np.concatenate(parts, axis=axis)

@@ -73,6 +73,8 @@ class CudaArrays(Arrays):
         precision: "float32" or "float64".
     """
 
+    on_host = False
+
     def __init__(self, precision: str) -> None:
         from ._cuda import import_cupy
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._backend import Backend, Form, HostArrays, Marcher
+from ._backend import Arrays, Backend, Form, Marcher
 from ._program import Program
 from ._rolled import Rolled
 
@@ -56,9 +56,9 @@ class Llvm(Backend):
 
         return LoadedCode(code, arguments, form.lanes)
 
-    def arrays(self, precision: str) -> HostArrays:
+    def arrays(self, precision: str) -> Arrays:
         """See `Backend.arrays`."""
-        return HostArrays()
+        return Arrays()
 
     def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
         """The function itself; see `Backend.caller`."""
