@@ -440,7 +440,8 @@ class Emitter:
     def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
         """An operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
         T = self.type
-        match kind.dialects["llvm"]:
+        way: Lines | Intrinsic | Library | OfPair = kind.dialects["llvm"]
+        match way:
             case Lines(text):
                 values: list[str] = []
                 for line in text:

@@ -23,7 +23,7 @@ from hydromechs.compiler import NATIVE, TARGETS
 from hydromechs.contact.terrain import Terrain
 from hydromechs.equations import Dynamics
 from hydromechs.errors import FieldError
-from hydromechs.integrators import Integrator, method_named
+from hydromechs.integrators import EQUAL_STEPS, Integrator, method_named
 from hydromechs.model import Model, State
 from hydromechs.scenario import Scenario
 from hydromechs.sensors import Sensor
@@ -40,8 +40,6 @@ from ._source import Place, Source
 from ._target import Marched, Target
 
 __all__ = ["Worlds"]
-
-RATE = "use rk4, b1pc5, semi_implicit_euler, euler or linearly_implicit"
 
 
 class Worlds:
@@ -107,7 +105,7 @@ class Worlds:
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
-            raise ValueError(f"worlds take steps of one length; {RATE}")
+            raise ValueError(f"worlds take steps of one length; {EQUAL_STEPS}")
         backend = TARGETS[target]
         if not backend.lanes and lanes is None and not isinstance(what, Dynamics):
             lanes = 1  # of no use there, and what this machine has need not be known
