@@ -55,6 +55,7 @@ class Orientations:
                 parts = [quaternion_from_matrix(turned).T]
             for part in parts:
                 turn = part.turn(q[:, part.at_q].T) if isinstance(part, MovingStep) else part
+                assert turn is not None  # as `_parts` found
                 here = quaternion_product(here, turn)
             out.append(here)
         return np.moveaxis(np.array(out).reshape(-1, 4, len(q)), 2, 0)
