@@ -14,7 +14,7 @@ import numpy as np
 
 import hydromechs as hm
 from hydromechs import library
-from hydromechs.equations import FLOW, FUNCTIONS, export_c, shape_of
+from hydromechs.equations import FLOW, FUNCTIONS, export_source, shape_of
 from hydromechs.model import Model
 
 __all__ = ["Agreement", "BackendComparison", "compare_all_backends", "compare_backends"]
@@ -95,7 +95,7 @@ def _compile_c(model: Model, folder: Path) -> tuple[ctypes.CDLL, str] | None:
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         return None
-    _, source, _ = export_c(model, folder, tuple(FUNCTIONS))
+    _, source, _ = export_source(model, folder, tuple(FUNCTIONS))
     target = folder / "model.so"
     subprocess.run([compiler, *STRICT, str(source), "-lm", "-o", str(target)], check=True, capture_output=True)
     return ctypes.CDLL(str(target)), source.stem

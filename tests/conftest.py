@@ -8,7 +8,7 @@ import typer.main
 import typer.testing
 from PIL import Image
 
-from hydromechs.compiler import _compiled, _llvm_text
+from hydromechs.compiler import _compiled, _llvm, _llvm_text
 from hydromechs.compiler._short_waits import OneLane
 from hydromechs.viewer._pictures import FLAGS, chromium
 
@@ -23,8 +23,8 @@ def quickly_compiled(monkeypatch):
     For tests of methods, components and pages, whose statements do not depend on what a compiler does; that optimised code
     computes what NumPy does is what tests/consistency asks.
     """
-    made, key = _compiled.object_code, _compiled.fingerprint
-    monkeypatch.setattr(_compiled, "object_code", lambda text, seldom: made(text, seldom=True))
+    made, key = _llvm.object_code, _compiled.fingerprint
+    monkeypatch.setattr(_llvm, "object_code", lambda text, seldom: made(text, seldom=True))
     monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly, in the order of the trace", *parts))
     monkeypatch.setattr(_llvm_text.Module, "ordered", lambda module, program: OneLane(program, {}))
 

@@ -12,9 +12,9 @@ import pytest
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.cli import main
-from hydromechs.compiler import trace
-from hydromechs.compiler._c_text import Case, CFile, CFunction, c_header, c_literal, c_source, c_test
-from hydromechs.equations import FUNCTIONS, export_c, shape_of
+from hydromechs.compiler import Case, SourceFile, SourceFunction, trace
+from hydromechs.compiler._c_text import c_header, c_literal, c_source, c_test
+from hydromechs.equations import FUNCTIONS, export_source, shape_of
 from hydromechs.spatial import maximum, minimum, where
 
 CC = shutil.which("gcc") or shutil.which("cc")
@@ -57,7 +57,7 @@ NAMES = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "kinematics", "f
 @pytest.mark.parametrize("model", models(), ids=lambda m: f"{m.name}-{m.nv}")
 def test_models(model, tmp_path):
     """Results agree to 1e-12 of the largest, accelerations to what the condition of M leaves; NaN comes through."""
-    _, source, test = export_c(model, tmp_path, NAMES)
+    _, source, test = export_source(model, tmp_path, NAMES)
     compile_c("-O1", "-fPIC", "-c", source, "-o", tmp_path / "model.o")
     compile_c("-O1", tmp_path / "model.o", test, "-lm", "-o", tmp_path / "check")
     check = subprocess.run([tmp_path / "check"], capture_output=True, text=True)
@@ -99,7 +99,7 @@ class Sphere:
 
 def test_hydrodynamics_of_a_users_own(tmp_path):
     body = hm.Body(name="ball */", inertia=hm.Inertia(mass=2.0, tensor=(0.1, 0.2, 0.3, 0, 0, 0)), hydro=Sphere())
-    _, source, test = export_c(hm.Model(name="math", bodies=[body]), tmp_path)
+    _, source, test = export_source(hm.Model(name="math", bodies=[body]), tmp_path)
     assert source.name == "math_model.c" and "tanh(" in source.read_text()
     compile_c("-O2", source, test, "-lm", "-o", tmp_path / "check")
     result = subprocess.run([tmp_path / "check"], capture_output=True, text=True)
@@ -121,7 +121,7 @@ def every_operation(y0, double):
 
 def file_of(function, shapes, name="odd", **options):
     program = trace(function, shapes, name="every", outputs=("t1",))
-    return program, CFile(name, (CFunction(program, **options),), about=("*/ int x; /* ??/", "a\\", "水 °²\nnew"))
+    return program, SourceFile(name, (SourceFunction(program, **options),), about=("*/ int x; /* ??/", "a\\", "水 °²\nnew"))
 
 
 def test_every_operation(tmp_path):

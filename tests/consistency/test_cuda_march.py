@@ -15,7 +15,6 @@ from hydromechs.compiler import _cuda, _cuda_march
 from hydromechs.compiler._cuda_march import MIN_BLOCKS, cuda_march_text
 from hydromechs.compiler._fuse import fused_sums
 from hydromechs.integrators import method_named
-from hydromechs.worlds import _cuda as worlds_cuda
 from hydromechs.worlds._mechanism import model_stepper
 
 from .test_worlds import GROUND, MASS, SENSORS, STEP, Turn, difference, make_plant
@@ -103,7 +102,7 @@ class _Here:
 def host_gpu(tmp_path, monkeypatch):
     """CuPy on this machine's CPU."""
     cupy = HostCupy(tmp_path)
-    for module in (_cuda, _cuda_march, worlds_cuda):
+    for module in (_cuda, _cuda_march):
         monkeypatch.setattr(module, "import_cupy", lambda: cupy)
     monkeypatch.setattr(_cuda.CudaKernel, "_launch", _launch)
     return cupy

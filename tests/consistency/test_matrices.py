@@ -10,7 +10,7 @@ from hydromechs import dynamics, hydro, library
 from hydromechs.compiler import jacobian_program, trace
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.library import random_tree, serial_chain
-from hydromechs.model import BallStep, FreeStep
+from hydromechs.model import MovingStep
 from hydromechs.spatial import quaternion_exp
 
 EPS = np.finfo(float).eps
@@ -205,11 +205,16 @@ def test_own_hydrodynamics_can_give_its_matrix():
 # -- differences of configurations ------------------------------------------------------------------------------------------
 
 
+def quaternions(model):
+    """Start of each quaternion in q."""
+    moving = [step for steps in model.steps for step in steps if isinstance(step, MovingStep)]
+    return [step.iq + step.quaternion for step in moving if step.quaternion is not None]
+
+
 def same_sign(model, q, reference):
     """q with the quaternions that are nearest to those of `reference`: q and −q are one orientation."""
     q = q.copy()
-    for step in (step for steps in model.steps for step in steps if isinstance(step, FreeStep | BallStep)):
-        start = step.iq + (3 if isinstance(step, FreeStep) else 0)
+    for start in quaternions(model):
         at = slice(start, start + 4)
         q[at] *= np.copysign(1.0, q[at] @ reference[at])
     return q
@@ -238,10 +243,8 @@ def test_difference_does_not_care_for_the_sign_of_quaternions():
     rng, model, q0, _, _ = case(4, kinds=("free", "ball"))
     q = dynamics.integrate(model, q0, rng.normal(size=model.nv), 1.0)
     flipped = q.copy()
-    for step in (step for steps in model.steps for step in steps):
-        start = step.iq + (3 if isinstance(step, FreeStep) else 0) if isinstance(step, FreeStep | BallStep) else None
-        if start is not None:
-            flipped[start : start + 4] *= -1.0
+    for start in quaternions(model):
+        flipped[start : start + 4] *= -1.0
     np.testing.assert_allclose(hm.difference(model, q0, flipped), hm.difference(model, q0, q), rtol=0, atol=1e-13)
 
 

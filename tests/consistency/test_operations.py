@@ -9,7 +9,7 @@ import casadi
 import numpy as np
 import pytest
 
-from hydromechs.compiler import CFile, CFunction, Compiled, OperationCount, Recipe, c_source
+from hydromechs.compiler import Compiled, OperationCount, Recipe, SourceFile, SourceFunction, c_source
 from hydromechs.compiler._operations import KINDS
 from hydromechs.compiler._program import Argument, Operation, Program
 from hydromechs.compiler._symbol import applied
@@ -55,7 +55,7 @@ def test_llvm(lanes):
 @pytest.mark.skipif(CC is None, reason="no C compiler (gcc or cc) on this machine")
 def test_c(tmp_path):
     (tmp_path / "x.h").write_text("")
-    (tmp_path / "x.c").write_text(c_source(CFile("x", (CFunction(PROGRAM),))))
+    (tmp_path / "x.c").write_text(c_source(SourceFile("x", (SourceFunction(PROGRAM),))))
     subprocess.run([CC, "-std=c99", "-O1", "-shared", "-fPIC", "x.c", "-lm", "-o", "x.so"], cwd=tmp_path, check=True)
     function = ctypes.CDLL(str(tmp_path / "x.so")).x_all_kinds
     out = np.empty_like(FLOATS)

@@ -219,7 +219,7 @@ def test_refused_by_name():
     shapes = {"q": (chain.nq,), "v": (chain.nv,)}
     program = compiler.trace(lambda q, v: compiler.call(loop, q, v)[1], shapes, name="calling")
     with pytest.raises(UnsupportedFeature, match="is a loop over bodies, which C and CUDA cannot run"):
-        compiler.c_source(compiler.CFile("calling", (compiler.CFunction(program),)))
+        compiler.c_source(compiler.SourceFile("calling", (compiler.SourceFunction(program),)))
 
 
 def test_forms_travel_and_derive():

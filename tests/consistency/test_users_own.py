@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.compiler import CFile, CFunction, c_header, c_source
-from hydromechs.compiler._c_text import Case, c_test
+from hydromechs.compiler import Case, SourceFile, SourceFunction, c_header, c_source
+from hydromechs.compiler._c_text import c_test
 from hydromechs.contact import Material, terrain
 from hydromechs.integrators import method_named
 from hydromechs.simulation import PlantPrograms, components_of, evaluate
@@ -87,7 +87,7 @@ def test_in_c(plant, states, tmp_path):
         (ydot,) = program(0.0, states.q[k], y, states.inputs)
         np.testing.assert_allclose(ydot[1], np.array(found.vdot, dtype=float)[0], rtol=1e-12)
         cases.append(Case((np.float64(0.0), states.q[k], y, states.inputs), (np.asarray(ydot),), 1e-12))
-    file = CFile("own", (CFunction(program, "Derivative of the state."),))
+    file = SourceFile("own", (SourceFunction(program, "Derivative of the state."),))
     (tmp_path / "own.h").write_text(c_header(file))
     (tmp_path / "own.c").write_text(c_source(file))
     (tmp_path / "own_test.c").write_text(c_test(file, {program.name: cases}))

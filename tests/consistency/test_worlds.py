@@ -361,7 +361,7 @@ def test_refused_by_name(plant):
         hm.Worlds(model, 4).step_faults()
     for options, words in (
         ({"target": "tpu"}, "target is 'tpu', must be one of cpu, cuda"),
-        ({"precision": "float32"}, "on the CPU it is 'float64'"),
+        ({"precision": "float32"}, "with target 'cpu' it must be 'float64'"),
         ({"method": "dormand_prince"}, "steps of one length"),
         ({"inputs": ["fluid_velocity"]}, "inputs goes with a model"),
         ({"parameters": {MASS: np.ones(3)}}, "must have shape"),

@@ -135,7 +135,7 @@ def test_faults_that_only_running_shows(folder):
     with pytest.raises(hm.ModelError, match=r"EllipticRail: subspace_rate\(q, v\).*disagrees with the rate of subspace"):
         hm.load_scenario("./own.yaml", code=True).simulation()
     Path("rail.py").write_text("def EllipticRail(**options): ...\n")
-    with pytest.raises(hm.ModelError, match="is a function, must be a class derived from hydromechs.joints.OwnJoint"):
+    with pytest.raises(hm.ModelError, match="is a function, must be a class derived from hydromechs.joints.Joint"):
         hm.load("./rail.yaml", code=True)
     Path("rail.py").write_text("1 / 0\n" + source)
     with pytest.raises(hm.ModelError, match="cannot be imported: ZeroDivisionError"):

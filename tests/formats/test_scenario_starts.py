@@ -93,7 +93,7 @@ def test_such_a_start_comes_back_from_a_saved_file(folder):
         ("{quaternion: [0.6, 0, 0.8, 0]}", "round", "joints.tip.2 is 'round'"),
         ("stick: [0.1, 0.2, 0.3]", "stick: 0.1", "must be 3 numbers [rad/s]"),
         ("tip.1: 0.4", "tip.1: [0.4]", "tip.1"),
-        ("tip.1: 0.4", "tip: 0.4", "no revolute, prismatic, helical or ball joint 'tip'"),
+        ("tip.1: 0.4", "tip: 0.4", "no joint 'tip'"),
     ],
 )
 def test_what_does_not_fit_a_joint_is_named(folder, old, new, words):

@@ -39,7 +39,7 @@ def test_signs_never_jump_and_do_not_depend_on_the_way(seed):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wheel(joints.OwnJoint):
+class Wheel(joints.CustomJoint):
     """Turns about y by three times its coordinate."""
 
     def pose(self, q):

@@ -65,7 +65,7 @@ class NotController:
 
 
 @dataclass(frozen=True)
-class Rail(hm.joints.OwnJoint):
+class Rail(hm.joints.CustomJoint):
     def pose(self, q):
         return np.eye(3), np.array([q[0], 0.0, 0.0])
 
@@ -236,6 +236,6 @@ def test_engines_name_own_joints_as_files_do(write):
         "hydromechs_scenario: 1\nname: s\nduration: 1\nmodels: [{model: ./r.yaml}]\nengine: {name: mujoco}\n"
     )
     checked = CliRunner().invoke(app, ["check", "e.yaml"])
-    assert "joint 'bead' is of the type own.py:Rail, one of your own" in checked.output + str(checked.exception)
+    assert "joint 'bead': engine 'mujoco' has no own.py:Rail joint" in checked.output + str(checked.exception)
     model = hm.load("r.yaml", code=True)
-    assert "type own.py:Rail, one" in hm.hybrid.Hybrid(engine="mujoco").faults(hm.Plant(model=model))[0]
+    assert "no own.py:Rail joint" in hm.hybrid.Hybrid(engine="mujoco").faults(hm.Plant(model=model))[0]

@@ -22,7 +22,7 @@ open({mark!r}, "w").close()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rail(joints.OwnJoint):
+class Rail(joints.CustomJoint):
     neutral_q = (0.0,)
 
     def pose(self, q):

@@ -256,7 +256,7 @@ def test_without_a_gpu_the_study_says_so_and_runs_on_the_cpu(drops, calm, tmp_pa
     def nowhere():
         raise ModuleNotFoundError("no CuPy")
 
-    monkeypatch.setattr("hydromechs.sweeps._lanes.import_cupy", nowhere)
+    monkeypatch.setattr("hydromechs.compiler._cuda.import_cupy", nowhere)
     dataset = sweeps.run_sweep(replace(small(drops, 4), target="cuda"), tmp_path / "a", engine=Serial()).dataset
     assert not dataset.on_gpu.any() and (dataset.status == 1).all()
     plain = sweeps.run_sweep(small(drops, 4), tmp_path / "b", engine=Serial()).dataset

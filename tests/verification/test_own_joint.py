@@ -18,7 +18,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import hydromechs as hm
-from hydromechs.equations import export_c
+from hydromechs.equations import export_source
 
 EPS = np.finfo(float).eps
 PAGE = Path(__file__).parents[2] / "docs" / "own_joint.md"
@@ -118,7 +118,7 @@ def surface(x, y):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnSurface(hm.joints.OwnJoint):
+class OnSurface(hm.joints.CustomJoint):
     """A body that slides on a hilly surface and does not turn: q = (x, y)."""
 
     scale: float = 1.0
@@ -141,7 +141,7 @@ class OnSurface(hm.joints.OwnJoint):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tumbler(hm.joints.OwnJoint):
+class Tumbler(hm.joints.CustomJoint):
     """A ball joint by a user, whose velocities are turned against the body's axes: ω = T v."""
 
     neutral_q = (1.0, 0.0, 0.0, 0.0)
@@ -170,7 +170,7 @@ class Tumbler(hm.joints.OwnJoint):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Halving(hm.joints.OwnJoint):
+class Halving(hm.joints.CustomJoint):
     """A slider that uses its number in a way that cannot be traced."""
 
     a: float
@@ -298,7 +298,7 @@ def test_rolled():
 def test_c_agrees_with_floats(own, tmp_path):
     """The exported file checks itself: three random states of each function, to 1e-12 or what the condition of M leaves."""
     names = ("forward_dynamics", "kinematics", "integrate")
-    header, source, test = export_c(own, tmp_path, names)
+    header, source, test = export_source(own, tmp_path, names)
     assert "EllipticRail [rad]" in header.read_text()
     subprocess.run(["gcc", "-std=c99", "-Wall", "-Werror", source, test, "-lm", "-o", tmp_path / "check"], check=True)
     result = subprocess.run([tmp_path / "check"], capture_output=True, text=True)
@@ -399,7 +399,7 @@ def test_it_acts_like_other_joints():
         expected = hm.forward_dynamics(one(EllipticRail(a=a, b=0.6, **down)), [0.4], [1.0], [0.0])
         np.testing.assert_allclose(dyn.forward_dynamics([0.4], [1.0], [0.0], parameters={"b.joint.a": a}), expected, rtol=1e-12)
     for engine in ("mujoco", "dart", "bullet"):
-        assert "EllipticRail, one of your own" in hm.hybrid.Hybrid(engine=engine).faults(held_plant(model))[0]
+        assert "has no own_joint_of_the_docs:EllipticRail joint" in hm.hybrid.Hybrid(engine=engine).faults(held_plant(model))[0]
 
 
 def test_what_cannot_be_traced_is_named():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import identification
 from hydromechs.hydro import FreeSurface
 from hydromechs.studies import validation
 

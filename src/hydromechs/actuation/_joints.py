@@ -42,7 +42,7 @@ def _axes(part: JointPart) -> tuple[str, ...]:
     """Names of its degrees of freedom: one without a name; three of a ball joint; "v1", "v2", ... of a user's own."""
     if isinstance(part.joint, joints.Ball):
         return AXES
-    return ("",) if part.joint.nv == 1 else tuple(f"v{k + 1}" for k in range(part.joint.nv))
+    return tuple(name for group in part.joint.rates for name in group.names)
 
 
 def _named(axis: str, name: str) -> str:
@@ -246,7 +246,7 @@ class JointStops(Component):
         if not isinstance(self.stops, Stops):
             raise TypeError(f"stops of joint {self.joint!r} is {self.stops!r}, must be drives.Stops(...)")
         part = _checked_part(model, self.joint, "stops need")
-        if isinstance(part.joint, joints.OwnJoint) and part.joint.nv > 1:
+        if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
             raise ValueError(
                 f"stops of joint {self.joint!r}: it has {part.joint.nv} velocities; stops need one, or a ball joint"
             )

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 import hydromechs as hm
-from hydromechs.hybrid import joint_parts
-from hydromechs.model import Model, joints
+from hydromechs.model import Model
 
 __all__ = ["dry_model", "machine", "random_states", "target", "versions"]
 
@@ -80,19 +79,6 @@ def dry_model(model: Model) -> Model:
 def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, v, τ of n random states: unit quaternions, joints within their limits; shapes (n, nq), (n, nv), (n, nv)."""
     rng = np.random.default_rng(seed)
-    columns = []
-    for body in model.bodies:
-        for part in joint_parts(body.joint):
-            match part:
-                case joints.Free() | joints.Ball():
-                    x = rng.normal(size=(n, part.nq))
-                    x[:, -4:] /= np.linalg.norm(x[:, -4:], axis=1, keepdims=True)
-                case joints.Revolute() | joints.Prismatic() | joints.Helical():
-                    x = rng.uniform(*(part.limits or ((-1.0, 1.0) if part.kind == "prismatic" else (-np.pi, np.pi))), (n, 1))
-                case joints.OwnJoint():
-                    x = np.array([part.general_q(rng) for _ in range(n)])
-                case _:
-                    continue
-            columns.append(x)
+    columns = [part.random_q(rng, n) for body in model.bodies for part in body.joint.parts]
     q = np.ascontiguousarray(np.concatenate(columns, axis=1)) if columns else np.zeros((n, 0))
     return q, rng.normal(size=(n, model.nv)), 10.0 * rng.normal(size=(n, model.nv))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.errors import UnsupportedFeature
-from hydromechs.hybrid import axis_of, depth_first, joint_parts, placement_pose
+from hydromechs.hybrid import depth_first, joint_parts, placement_pose
 from hydromechs.model import Model, joints
 from hydromechs.spatial import tensor_matrix
 
@@ -42,11 +42,11 @@ def to_pinocchio(model: Model) -> InPinocchio:
     into the other.
 
     Args:
-        model: The mechanism; it can have no joints of a user's own.
+        model: The mechanism, with joints of `JOINTS`.
 
     Raises:
         ModuleNotFoundError: Pinocchio is not installed; it comes with the extra `pinocchio`.
-        UnsupportedFeature: A joint is of a user's own class.
+        UnsupportedFeature: Pinocchio has no joint of a type.
     """
     pin = import_extra("pinocchio", "pinocchio", "to_pinocchio")
     there = pin.Model()
@@ -58,7 +58,7 @@ def to_pinocchio(model: Model) -> InPinocchio:
         body, parts = model.bodies[i], joint_parts(model.bodies[i].joint)
         joint, pose, frame = carrier[model.parent[i]]
         pose = pose * pin.SE3(placement_pose(parts[0]))
-        if not isinstance(parts[0], joints.Fixed):
+        if parts[0].nv:
             kind = _joint(pin, parts[0], body.name)
             if len(parts) > 1:
                 kind = pin.JointModelComposite(kind)
@@ -79,21 +79,28 @@ def to_pinocchio(model: Model) -> InPinocchio:
     return InPinocchio(there, coordinates, tuple(_lost(model)))
 
 
+def _along_axis(pin: ModuleType, part: Any) -> Any:
+    """A revolute or prismatic joint."""
+    word = part.kind.capitalize()
+    for letter, value in zip("XYZ", part.unit_axis, strict=True):
+        if value == 1.0:  # the types for coordinate axes are faster
+            return getattr(pin, f"JointModel{word[0]}{letter}")()
+    return getattr(pin, f"JointModel{word}Unaligned")(part.unit_axis)
+
+
+JOINTS: Mapping[type[joints.Joint], Callable[[ModuleType, Any], Any]] = {
+    joints.Free: lambda pin, part: pin.JointModelFreeFlyer(),
+    joints.Ball: lambda pin, part: pin.JointModelSpherical(),
+    joints.Revolute: _along_axis,
+    joints.Prismatic: _along_axis,
+    joints.Helical: lambda pin, part: pin.JointModelHelicalUnaligned(part.unit_axis, part.advance),
+}
+"""Pinocchio's joints."""
+
+
 def _joint(pin: ModuleType, part: joints.Joint, name: str) -> Any:
-    match part:
-        case joints.Free():
-            return pin.JointModelFreeFlyer()
-        case joints.Ball():
-            return pin.JointModelSpherical()
-        case joints.Revolute() | joints.Prismatic():
-            axis, word = axis_of(part), part.kind.capitalize()
-            for letter, value in zip("XYZ", axis, strict=True):
-                if value == 1.0:  # the types for coordinate axes are faster
-                    return getattr(pin, f"JointModel{word[0]}{letter}")()
-            return getattr(pin, f"JointModel{word}Unaligned")(axis)
-        case joints.Helical():
-            return pin.JointModelHelicalUnaligned(axis_of(part), part.advance)
-    raise UnsupportedFeature(f"body {name!r}: Pinocchio has no joint {type(part).__name__}; compute with hydromechs itself")
+    row = joints.foreign(JOINTS, part, f"body {name!r}", "Pinocchio", "compute with hydromechs itself")
+    return row(pin, part)
 
 
 def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> Coordinates:
@@ -108,8 +115,8 @@ def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> Coordinat
     for part in model.joint_parts.values():
         joint = there.joints[numbers[part.body]]
         where = np.arange(part.joint.nq)
-        if isinstance(part.joint, joints.Free | joints.Ball):  # quaternions are (x, y, z, w) there
-            where[-4:] = where[-4:][[3, 0, 1, 2]]
+        if (k := part.joint.quaternion) is not None:  # (x, y, z, w) there
+            where[k : k + 4] = where[k : k + 4][[3, 0, 1, 2]]
         q_of[part.q] = joint.idx_q + part.q.start - model.q_slices[part.body].start + where
         v_of[part.v] = joint.idx_v + part.v.start - model.v_slices[part.body].start + np.arange(part.joint.nv)
     return Coordinates(model=model, q_of=q_of, v_of=v_of)
@@ -120,13 +127,10 @@ def _properties(model: Model, there: Any, at: Coordinates) -> None:
     lower, upper = there.lowerPositionLimit.copy(), there.upperPositionLimit.copy()
     damping, friction = np.zeros(model.nv), np.zeros(model.nv)
     for part in model.joint_parts.values():
-        match part.joint:
-            case joints.Revolute() | joints.Prismatic() | joints.Helical() as joint:
-                if joint.limits is not None:
-                    lower[at.q_of[part.q]], upper[at.q_of[part.q]] = joint.limits
-                damping[at.v_of[part.v]], friction[at.v_of[part.v]] = joint.damping, joint.friction
-            case joints.Ball() as joint:
-                damping[at.v_of[part.v]], friction[at.v_of[part.v]] = joint.damping, joint.friction
+        joint = part.joint
+        if joint.limits is not None:
+            lower[at.q_of[part.q]], upper[at.q_of[part.q]] = joint.limits
+        damping[at.v_of[part.v]], friction[at.v_of[part.v]] = joint.damping, joint.friction
     there.lowerPositionLimit, there.upperPositionLimit = lower, upper
     there.damping, there.friction = damping, friction
 

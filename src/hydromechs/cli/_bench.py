@@ -6,10 +6,15 @@ from typing import Annotated
 
 import typer
 
+from hydromechs.compiler import NATIVE, TARGETS
+
 from ._options import CODE
 from ._tables import print_report
 
 __all__ = ["bench_dynamics", "bench_gpu", "bench_simulation", "bench_trees", "bench_worlds"]
+
+WHERE = "; ".join(f"{name}: {backend.about}" for name, backend in TARGETS.items()) + "."
+"""Machines that worlds run on."""
 
 
 def bench_dynamics(
@@ -68,7 +73,7 @@ def bench_gpu(
 
 def bench_worlds(
     model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
-    target: Annotated[str, typer.Option(help="Where: cpu, or cuda for a GPU (needs CuPy).")] = "cpu",
+    target: Annotated[str, typer.Option(help=WHERE)] = NATIVE.target,
     quick: Annotated[bool, typer.Option("--quick", help="Few worlds and repeats, to check that it runs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     code: CODE = False,

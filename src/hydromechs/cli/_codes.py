@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from hydromechs.compiler import BACKENDS
+
 from ._kinds import expect
 from ._options import CODE
 from ._robot_options import robot_command
@@ -16,6 +18,9 @@ from ._tables import print_report
 __all__ = ["count", "crosscheck", "export", "papers"]
 
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
+
+WRITTEN = "; ".join(f"{key}: {b.about}" for key, b in BACKENDS.items() if b.exports) + "."
+"""Formats of `export`."""
 
 
 def crosscheck(
@@ -41,17 +46,15 @@ def crosscheck(
 def export(
     model: SOURCE,
     out: Annotated[str, typer.Option(help="Folder to write into; by default one with the model's name.")] = "",
-    format: Annotated[str, typer.Option(help="c: C99 header, source and a check.")] = "c",
+    format: Annotated[str, typer.Option(help=WRITTEN)] = "c",
     functions: Annotated[
         str, typer.Option(help="Names separated by commas; a wrong name lists them all.")
     ] = "forward_dynamics,inverse_dynamics,mass_matrix,kinematics",
     code: CODE = False,
     **options: Any,
 ) -> None:
-    """Write a model's equations as C99 for an embedded target, with a check."""
-    import shlex
-
-    from hydromechs.equations import FORMATS, export_c
+    """Write a model's equations as source code for an embedded target, with a check."""
+    from hydromechs.equations import FORMATS, export_source
     from hydromechs.library import load
 
     if format not in FORMATS:
@@ -59,14 +62,12 @@ def export(
     expect(model, "export", "model")
     mechanism = load(model, code=code, **options)
     try:
-        header, source, test = export_c(
-            mechanism, out or mechanism.name, [name.strip() for name in functions.split(",") if name.strip()]
-        )
+        names = [name.strip() for name in functions.split(",") if name.strip()]
+        paths = export_source(mechanism, out or mechanism.name, names, format)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--functions") from None
-    program = test.with_suffix("").absolute()
-    print(f"wrote {header}, {source}, {test}\nto check them:")
-    print("  cc -std=c99 -O2", shlex.join(map(str, (source, test, "-lm", "-o", program))), "&&", shlex.quote(str(program)))
+    print(f"wrote {', '.join(map(str, paths))}\nto check them:")
+    print(f"  {BACKENDS[format].check_command(paths)}")
 
 
 @robot_command

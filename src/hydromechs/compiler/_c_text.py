@@ -10,18 +10,18 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.values import Array
 
+from ._backend import Case, SourceFile, SourceFunction
 from ._c_calls import CFunctions
 from ._operations import KINDS
 from ._program import Argument, Program
 
-__all__ = ["CFile", "CFunction", "Case", "c_body", "c_header", "c_identifier", "c_literal", "c_source", "c_test"]
+__all__ = ["c_body", "c_header", "c_identifier", "c_literal", "c_source", "c_test"]
 
 KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -164,7 +164,7 @@ def c_body(
                 lines.append(f"{real} {n}, {m}; {sincos}({a}, &{n}, &{m});")
                 names.update({x: f"t{x}" for x in (sine, cosine) if x is not None})
             return
-        define(k, (own or {}).get(op.kind, KINDS[op.kind].c).format(a=a, b=b, f=suffix, one=one, zero=zero))
+        define(k, (own or {}).get(op.kind, KINDS[op.kind].dialects["c"]).format(a=a, b=b, f=suffix, one=one, zero=zero))
 
     def put(k: int) -> None:
         for output, entry in places.pop(k, ()):
@@ -182,41 +182,6 @@ def c_body(
     return lines
 
 
-class CFunction(NamedTuple):
-    """A program and what its comment says."""
-
-    program: Program
-    """The program; the function is named after the file and the program."""
-    purpose: str = ""
-    """What it computes."""
-    notes: Mapping[str, str] = {}
-    """Meaning and unit of arguments and results by name."""
-
-
-class CFile(NamedTuple):
-    """What goes into one header and source."""
-
-    name: str
-    """Name of the files and prefix of all functions; must be an identifier."""
-    functions: tuple[CFunction, ...]
-    """The functions."""
-    about: tuple[str, ...] = ()
-    """Lines of the comment at the top: what it was made from, what the entries of arrays are."""
-    constants: Mapping[str, int] = {}
-    """Integers to define, such as sizes of arrays, by name."""
-
-
-class Case(NamedTuple):
-    """A call of a function and the results it must give."""
-
-    inputs: tuple[Array, ...]
-    """Arguments."""
-    outputs: tuple[Array, ...]
-    """Results."""
-    tolerance: float = 1e-12
-    """Allowed error, relative to the largest entry of each result."""
-
-
 def _comment(lines: Sequence[str]) -> str:
     """Lines as a C comment, in ASCII and with nothing in it that could end it early."""
     plain = {"²": "^2", "³": "^3", "·": "*", "×": "x", "−": "-", "–": "-", "°": " deg"}
@@ -232,7 +197,7 @@ def _comment(lines: Sequence[str]) -> str:
     return "\n".join([*out, " */"])
 
 
-def _signature(file: CFile, function: CFunction, names: Mapping[int, str]) -> str:
+def _signature(file: SourceFile, function: SourceFunction, names: Mapping[int, str]) -> str:
     program = function.program
     n = len(program.inputs)
     parts = [f"{'const ' if k < n else ''}double *{names[k]}" for k in range(n + len(program.outputs))]
@@ -250,7 +215,7 @@ def _parameters(program: Program) -> dict[int, str]:
     return out
 
 
-def _describe(function: CFunction) -> list[str]:
+def _describe(function: SourceFunction) -> list[str]:
     """Lines of the comment of a function."""
     program, count = function.program, function.program.count()
     names = _parameters(program)
@@ -275,7 +240,7 @@ RULES = (
 )
 
 
-def c_header(file: CFile) -> str:
+def c_header(file: SourceFile) -> str:
     """The header: a comment with the model's names, then a declaration for every function."""
     guard = f"HYDROMECHS_{file.name.upper()}_H"
     parts = [
@@ -304,7 +269,7 @@ def _array_body(program: Program, names: Mapping[int, str], functions: CFunction
     return c_body(program, "double", load, store, functions=functions)
 
 
-def c_source(file: CFile) -> str:
+def c_source(file: SourceFile) -> str:
     """The source: straight-line code for every function."""
     parts = [
         _comment([f"{file.name}.c, written by HydroMechs. Do not edit; export again. What is what stands in {file.name}.h."]),
@@ -354,7 +319,7 @@ def _table(name: str, argument: Argument, rows: Sequence[Array]) -> str:
     return f"static const double {name}[{len(rows)}][{max(1, argument.size)}] = {{\n" + ",\n".join(text) + "\n};"
 
 
-def c_test(file: CFile, cases: Mapping[str, Sequence[Case]]) -> str:
+def c_test(file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> str:
     """A `main` that calls every function on its cases, by program name; it returns 0 if all results agree and 1 if not."""
     top = f"{file.name}_test.c, written by HydroMechs: compares {file.name}.c with the results of the Python functions."
     parts = [_comment([top]), f'#include "{file.name}.h"\n\n#include <math.h>\n#include <stdio.h>', _CHECK]

@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from hydromechs.values import Array
 
+from ._backend import Executable, Form
+from ._backends import NATIVE
 from ._cache import cached, fingerprint, source_hash
-from ._llvm import LoadedCode, object_code, target
-from ._llvm_text import llvm_text
 from ._program import Argument, Program
 from ._progress import Progress
 from ._rolled import Rolled
@@ -102,7 +102,7 @@ class MachineCode(abc.ABC):
         self._sizes = [a.size for a in (*recipe.inputs, *recipe.outputs)]
         self._program = program
         self._alone: Program | Rolled | None = None
-        self._code: dict[int, LoadedCode] = {}
+        self._code: dict[int, Executable] = {}
         self._workers: Workers | None = None
         self._lock = threading.RLock()  # several threads may ask for the same code at once; it is made once
         self.share = SMALL
@@ -135,7 +135,7 @@ class MachineCode(abc.ABC):
             raise TypeError(f"{self.recipe.name} is a loop over bodies, not one program")
         return program
 
-    def code(self, lanes: int) -> LoadedCode:
+    def code(self, lanes: int) -> Executable:
         """Machine code for a number of lanes, from the cache or newly compiled."""
         loaded = self._code.get(lanes)
         if loaded is not None:
@@ -148,17 +148,19 @@ class MachineCode(abc.ABC):
                 versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
                 kind = type(self).__name__
                 key = fingerprint(
-                    source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.seldom, *target(), *versions
+                    source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.seldom, *NATIVE.versions(), *versions
                 )
-                self._code[lanes] = LoadedCode(cached(key, lambda: self._made(lanes)), self._arguments, lanes)
+                code = cached(key, lambda: self._made(lanes))
+                self._code[lanes] = NATIVE.load(code, self._arguments, self.form(lanes))
             return self._code[lanes]
 
     def _made(self, lanes: int) -> bytes:
         """Return new object code for a number of lanes."""
         with Progress(self.recipe.name) as progress:
-            text = self._text(lanes)
+            form = self.form(lanes)
+            text = NATIVE.source(self.program_on(lanes) if form.state is None else self.program, form)
             progress.phase = f"machine code of {text.count(chr(10)):,} lines"
-            return object_code(text, self.recipe.seldom and lanes == 1)
+            return NATIVE.build(text, form)
 
     @property
     @abc.abstractmethod
@@ -166,8 +168,8 @@ class MachineCode(abc.ABC):
         """Number of arrays that a single call takes; 0 if there are no single calls."""
 
     @abc.abstractmethod
-    def _text(self, lanes: int) -> str:
-        """The IR for a number of lanes."""
+    def form(self, lanes: int) -> Form:
+        """The form in which it is compiled for a number of lanes."""
 
     def run(self, table: Array, worlds: int, keep: object) -> None:
         """The compiled loop over all worlds, split over threads in blocks of whole lanes.
@@ -209,8 +211,9 @@ class Compiled(MachineCode):
     def _arguments(self) -> int:
         return len(self._sizes)
 
-    def _text(self, lanes: int) -> str:
-        return llvm_text(self.program_on(lanes), lanes, self.recipe.seldom)
+    def form(self, lanes: int) -> Form:
+        """A call."""
+        return Form(lanes, rarely=self.recipe.seldom)
 
     def single(self) -> Callable[..., bool]:
         """The fastest call: float64 arrays of exact shape, results last; returns True, or does nothing and returns False."""

@@ -29,7 +29,7 @@ The longest explicit step of the library, `tethered_rov`, has 73,000 lines; opti
 LARGEST = 3_000_000
 """Lines of IR above which programs are rejected; `HYDROMECHS_LONGEST_PROGRAM` overrides it."""
 
-LIBRARY = {kind.llvm.name: kind.arity for kind in KINDS.values() if isinstance(kind.llvm, Library)}
+LIBRARY = {way.name: k.arity for k in KINDS.values() if isinstance(way := k.dialects["llvm"], Library)}
 """Functions of the C library, and how many numbers they take."""
 
 FAR = re.compile(rf"call double @({'|'.join(LIBRARY)})\(|call ptr @malloc|^@\w+ = global ", re.MULTILINE)

@@ -35,7 +35,7 @@ __all__ = ["Module", "llvm_text"]
 STRETCH = 32
 """Operations on one lane that LLVM may put into an order of its own."""
 
-INTRINSICS = [kind.llvm.name for kind in KINDS.values() if isinstance(kind.llvm, Intrinsic)]
+INTRINSICS = [way.name for k in KINDS.values() if isinstance(way := k.dialects["llvm"], Intrinsic)]
 """LLVM's own functions."""
 
 
@@ -440,7 +440,8 @@ class Emitter:
     def computed(self, kind: Kind, a: str, b: str, pairs: dict[str, str]) -> str:
         """An operation of the table; `pairs` holds the sines and cosines computed so far, by angle."""
         T = self.type
-        match kind.llvm:
+        way: Lines | Intrinsic | Library | OfPair = kind.dialects["llvm"]
+        match way:
             case Lines(text):
                 values: list[str] = []
                 for line in text:

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from hydromechs.values import Array
 
+from ._backend import Form
 from ._compiled import MachineCode, Recipe
-from ._llvm_march import march_text
 from ._program import Program
 from ._rolled import Rolled
 
@@ -51,8 +51,9 @@ class March(MachineCode):
     def _arguments(self) -> int:
         return 0
 
-    def _text(self, lanes: int) -> str:
-        return march_text(self.program, self.n_state, lanes)
+    def form(self, lanes: int) -> Form:
+        """A march."""
+        return Form(lanes, self.n_state, self.recipe.seldom)
 
     def __call__(
         self,

@@ -1,4 +1,4 @@
-"""Every operation of a program in one table: its meaning in floats, CasADi, LLVM and C, and what it counts as.
+"""Every operation of a program in one table: its meaning in floats, CasADi and each dialect, and what it counts as.
 
 Comparisons and logic give 1 or 0. NaN counts as true, compares as in IEEE 754, and min and max give their second argument
 unless the first is smaller or larger; the sign of NaN is NaN. A program also holds constants, inputs, calls and their results,
@@ -7,7 +7,7 @@ which are not operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,10 +60,9 @@ class Kind:
     """Its meaning: a function of `np.float64`."""
     casadi: tuple[str, ...]
     """Names of CasADi's codes that mean it; the first one is used to write it."""
-    llvm: Lines | Intrinsic | Library | OfPair
-    """How LLVM computes it."""
-    c: str
-    """How C computes it; in braces: operands `a` and `b`, `zero`, `one`, and `f`, the suffix of single-precision functions."""
+    dialects: Mapping[str, Any]
+    """Its text by dialect. "llvm": `Lines`, `Intrinsic`, `Library` or `OfPair`. "c": an expression; in braces: operands `a` and
+    `b`, `zero`, `one`, and `f`, the suffix of single-precision functions. A back end takes a dialect with its own overrides."""
     count: str = "others"
     """Field of `OperationCount` in which it counts; empty if it is free."""
     commutes: bool = False
@@ -79,30 +78,31 @@ def _truth(test: int) -> str:
 
 def _arithmetic(name: str, floats: Callable[..., Any], sign: str, count: str, commutes: bool = False) -> Kind:
     llvm = Lines((f"f{name} {{flags}} {{T}} {{a}}, {{b}}",))
-    return Kind(name, 2, floats, (f"OP_{name.upper()}",), llvm, f"{{a}} {sign} {{b}}", count, commutes)
+    return Kind(name, 2, floats, (f"OP_{name.upper()}",), {"llvm": llvm, "c": f"{{a}} {sign} {{b}}"}, count, commutes)
 
 
 def _comparison(name: str, floats: Callable[..., Any], how: str, sign: str, commutes: bool = False) -> Kind:
     llvm = Lines((f"fcmp {how} {{T}} {{a}}, {{b}}", _truth(0)))
     c = f"{{a}} {sign} {{b}} ? {{one}} : {{zero}}"
-    return Kind(name, 2, floats, (f"OP_{name.upper()}",), llvm, c, commutes=commutes)
+    return Kind(name, 2, floats, (f"OP_{name.upper()}",), {"llvm": llvm, "c": c}, commutes=commutes)
 
 
 def _logic(name: str, floats: Callable[..., Any], sign: str) -> Kind:
     tests = "fcmp une {T} {a}, {zero}", "fcmp une {T} {b}, {zero}"
     llvm = Lines((*tests, f"{name} {{bits}} {{0}}, {{1}}", _truth(2)))
     c = f"({{a}} != {{zero}}) {sign} ({{b}} != {{zero}}) ? {{one}} : {{zero}}"
-    return Kind(name, 2, floats, (f"OP_{name.upper()}",), llvm, c, commutes=True)
+    return Kind(name, 2, floats, (f"OP_{name.upper()}",), {"llvm": llvm, "c": c}, commutes=True)
 
 
 def _extreme(name: str, floats: Callable[..., Any], how: str, sign: str) -> Kind:
     llvm = Lines((f"fcmp {how} {{T}} {{a}}, {{b}}", "select {bits} {0}, {T} {a}, {T} {b}"))
-    return Kind(name, 2, floats, (f"OP_F{name.upper()}",), llvm, f"{{a}} {sign} {{b}} ? {{a}} : {{b}}")
+    return Kind(name, 2, floats, (f"OP_F{name.upper()}",), {"llvm": llvm, "c": f"{{a}} {sign} {{b}} ? {{a}} : {{b}}"})
 
 
 def _function(name: str, floats: Callable[..., Any], method: str) -> Kind:
     """A function of one number that the C library has under the same name."""
-    return Kind(name, 1, floats, (f"OP_{name.upper()}",), Library(name), f"{name}{{f}}({{a}})", method=method)
+    dialects = {"llvm": Library(name), "c": f"{name}{{f}}({{a}})"}
+    return Kind(name, 1, floats, (f"OP_{name.upper()}",), dialects, method=method)
 
 
 _TABLE = (
@@ -110,12 +110,12 @@ _TABLE = (
     _arithmetic("sub", np.subtract, "-", "additions"),
     _arithmetic("mul", np.multiply, "*", "multiplications", commutes=True),
     _arithmetic("div", np.divide, "/", "divisions"),
-    Kind("neg", 1, np.negative, ("OP_NEG",), Lines(("fneg {flags} {T} {a}",)), "-{a}", count=""),
-    Kind("sqrt", 1, np.sqrt, ("OP_SQRT",), Intrinsic("sqrt"), "sqrt{f}({a})", "square_roots", method="sqrt"),
-    Kind("abs", 1, np.abs, ("OP_FABS",), Intrinsic("fabs"), "fabs{f}({a})", count=""),
-    Kind("floor", 1, np.floor, ("OP_FLOOR",), Intrinsic("floor"), "floor{f}({a})", method="floor"),
-    Kind("sin", 1, np.sin, ("OP_SIN",), OfPair(0), "sin{f}({a})", "sines_cosines", method="sin"),
-    Kind("cos", 1, np.cos, ("OP_COS",), OfPair(1), "cos{f}({a})", "sines_cosines", method="cos"),
+    Kind("neg", 1, np.negative, ("OP_NEG",), {"llvm": Lines(("fneg {flags} {T} {a}",)), "c": "-{a}"}, count=""),
+    Kind("sqrt", 1, np.sqrt, ("OP_SQRT",), {"llvm": Intrinsic("sqrt"), "c": "sqrt{f}({a})"}, "square_roots", method="sqrt"),
+    Kind("abs", 1, np.abs, ("OP_FABS",), {"llvm": Intrinsic("fabs"), "c": "fabs{f}({a})"}, count=""),
+    Kind("floor", 1, np.floor, ("OP_FLOOR",), {"llvm": Intrinsic("floor"), "c": "floor{f}({a})"}, method="floor"),
+    Kind("sin", 1, np.sin, ("OP_SIN",), {"llvm": OfPair(0), "c": "sin{f}({a})"}, "sines_cosines", method="sin"),
+    Kind("cos", 1, np.cos, ("OP_COS",), {"llvm": OfPair(1), "c": "cos{f}({a})"}, "sines_cosines", method="cos"),
     _function("tan", np.tan, "tan"),
     _function("exp", np.exp, "exp"),
     _function("log", np.log, "log"),
@@ -125,8 +125,8 @@ _TABLE = (
     _function("atan", np.arctan, "arctan"),
     _function("sinh", np.sinh, "sinh"),
     _function("cosh", np.cosh, "cosh"),
-    Kind("pow", 2, np.power, ("OP_POW", "OP_CONSTPOW"), Library("pow"), "pow{f}({a}, {b})"),
-    Kind("atan2", 2, np.arctan2, ("OP_ATAN2",), Library("atan2"), "atan2{f}({a}, {b})", method="arctan2"),
+    Kind("pow", 2, np.power, ("OP_POW", "OP_CONSTPOW"), {"llvm": Library("pow"), "c": "pow{f}({a}, {b})"}),
+    Kind("atan2", 2, np.arctan2, ("OP_ATAN2",), {"llvm": Library("atan2"), "c": "atan2{f}({a}, {b})"}, method="arctan2"),
     _comparison("lt", lambda a, b: np.float64(a < b), "olt", "<"),
     _comparison("le", lambda a, b: np.float64(a <= b), "ole", "<="),
     _comparison("eq", lambda a, b: np.float64(a == b), "oeq", "==", commutes=True),
@@ -138,16 +138,17 @@ _TABLE = (
         1,
         lambda a: np.float64(a == 0.0),
         ("OP_NOT",),
-        Lines(("fcmp oeq {T} {a}, {zero}", _truth(0))),
-        "{a} == {zero} ? {one} : {zero}",
+        {"llvm": Lines(("fcmp oeq {T} {a}, {zero}", _truth(0))), "c": "{a} == {zero} ? {one} : {zero}"},
     ),
     Kind(
         "if_else_zero",
         2,
         lambda a, b: b if a != 0.0 else np.float64(0.0),
         ("OP_IF_ELSE_ZERO",),
-        Lines(("fcmp une {T} {a}, {zero}", "select {bits} {0}, {T} {b}, {T} {zero}")),
-        "{a} != {zero} ? {b} : {zero}",
+        {
+            "llvm": Lines(("fcmp une {T} {a}, {zero}", "select {bits} {0}, {T} {b}, {T} {zero}")),
+            "c": "{a} != {zero} ? {b} : {zero}",
+        },
     ),
     _extreme("min", lambda a, b: a if a < b else b, "olt", "<"),
     _extreme("max", lambda a, b: a if a > b else b, "ogt", ">"),
@@ -156,15 +157,17 @@ _TABLE = (
         1,
         np.sign,
         ("OP_SIGN",),
-        Lines(
-            (
-                "fcmp ogt {T} {a}, {zero}",
-                "fcmp olt {T} {a}, {zero}",
-                "select {bits} {1}, {T} {minus_one}, {T} {a}",
-                "select {bits} {0}, {T} {one}, {T} {2}",
-            )
-        ),
-        "{a} > {zero} ? {one} : {a} < {zero} ? -{one} : {a}",
+        {
+            "llvm": Lines(
+                (
+                    "fcmp ogt {T} {a}, {zero}",
+                    "fcmp olt {T} {a}, {zero}",
+                    "select {bits} {1}, {T} {minus_one}, {T} {a}",
+                    "select {bits} {0}, {T} {one}, {T} {2}",
+                )
+            ),
+            "c": "{a} > {zero} ? {one} : {a} < {zero} ? -{one} : {a}",
+        },
     ),
 )
 

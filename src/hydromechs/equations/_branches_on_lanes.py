@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from hydromechs import compiler, dynamics, hydro
 from hydromechs.dynamics import Bias, Kinematics, inward, outward, world_acceleration
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Hydro, Model, MovingStep, RevoluteStep
+from hydromechs.model import Hydro, Model, MovingStep
 from hydromechs.spatial import Path, Turn
 from hydromechs.values import Array
 
@@ -251,9 +251,10 @@ def _alike(branches: list[tuple], nq: int) -> tuple[list[tuple], np.ndarray]:
                 R, p = Path(steps[:moving]).pose()
                 steps = (Turn(np.array(R), np.array(p)), *steps[moving:])
             for i, step in enumerate(steps):
-                if isinstance(step, RevoluteStep):
-                    offsets[k, step.iq] = step.sign * step.angle
-                    steps = (*steps[:i], step._replace(angle=0.0), *steps[i + 1 :])
+                if isinstance(step, MovingStep):
+                    step, offset = step.without_offset()
+                    offsets[k, step.iq] = offset
+                    steps = (*steps[:i], step, *steps[i + 1 :])
             out[k].append(steps)
     return [tuple(steps) for steps in out], offsets
 

@@ -1,4 +1,4 @@
-"""A model's equations as C99 files for embedded targets."""
+"""A model's equations as source files for embedded targets."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from hydromechs.compiler import Case, CFile, CFunction, c_header, c_identifier, c_source, c_test, trace
-from hydromechs.model import Model, joints
+from hydromechs.compiler import BACKENDS, Case, SourceFile, SourceFunction, c_identifier, trace
+from hydromechs.errors import FieldError
+from hydromechs.model import Model
 from hydromechs.values import Array
 
 from . import _equations as equations
 from ._table import EQUATIONS, Equation, shape_of
 
-__all__ = ["DEFAULT", "FORMATS", "FUNCTIONS", "export_c"]
+__all__ = ["DEFAULT", "FORMATS", "FUNCTIONS", "export_source"]
 
-FORMATS = ("c",)
+FORMATS = tuple(key for key, backend in BACKENDS.items() if backend.exports)
+"""Back ends that write files."""
 DEFAULT = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "kinematics")
 CASES = 3
 """Calls of each function that the generated check makes."""
@@ -78,18 +80,21 @@ def _recipe(model: Model, name: str) -> Equation:
     return FUNCTIONS[name]
 
 
-def export_c(model: Model, folder: str | Path, functions: Sequence[str] = DEFAULT) -> list[Path]:
-    """Write header, source and a check of a model's equations; the paths of the three files.
+def export_source(model: Model, folder: str | Path, functions: Sequence[str] = DEFAULT, format: str = FORMATS[0]) -> list[Path]:
+    """Write a model's equations as source files with a check; return their paths.
 
     Args:
         model: The mechanism.
         folder: Where to write; made if it is not there.
         functions: Names of `FUNCTIONS`, or `jacobian:NAME`.
+        format: One of `FORMATS`; "c" gives header, source and check.
     """
+    if format not in FORMATS:
+        raise FieldError("format", format, f"must be one of {', '.join(FORMATS)}")
     recipes = {name: _recipe(model, name) for name in dict.fromkeys(functions)}
     if not recipes:
         raise ValueError("no functions to export")
-    made: list[CFunction] = []
+    made: list[SourceFunction] = []
     cases: dict[str, list[Case]] = {}
     for name, recipe in recipes.items():
         shapes = {x: shape_of(x, model) for x in recipe.inputs}
@@ -99,16 +104,15 @@ def export_c(model: Model, folder: str | Path, functions: Sequence[str] = DEFAUL
             name=_function_name(name, cases),
             outputs=recipe.outputs,
         )
-        made.append(CFunction(program, recipe.purpose, NOTES))
+        made.append(SourceFunction(program, recipe.purpose, NOTES))
         cases[program.name] = [_case(model, recipe, shapes, seed) for seed in range(CASES)]
-    file = CFile(
+    file = SourceFile(
         name=_file_name(model.name),
         functions=tuple(made),
         about=tuple(_about(model)),
         constants={"NQ": model.nq, "NV": model.nv, "NB": model.nb},
     )
-    texts = {f"{file.name}.h": c_header(file), f"{file.name}.c": c_source(file), f"{file.name}_test.c": c_test(file, cases)}
-    return _write(Path(folder), texts)
+    return _write(Path(folder), BACKENDS[format].files(file, cases))
 
 
 def _file_name(name: str) -> str:
@@ -149,12 +153,7 @@ def _configuration(model: Model, rng: np.random.Generator) -> Array:
     q: list[float] = []
     for body in model.bodies:
         for part in body.joint.parts:
-            x = rng.normal(size=part.nq)
-            if isinstance(part, joints.OwnJoint):
-                x = part.general_q(rng)
-            elif part.kind in ("free", "ball"):
-                x[-4:] /= np.linalg.norm(x[-4:])
-            q += list(x)
+            q += list(part.random_q(rng, 1)[0])
     return np.array(q)
 
 
@@ -183,12 +182,12 @@ def _about(model: Model) -> list[str]:
         iq, iv = q.start, v.start
         for part in body.joint.parts:
             for rows, letter, start, meanings in (
-                (q_rows, "q", iq, COORDINATES.get(part.kind, ((part.nq, f"{part.kind} [{part.unit}]"),))),
-                (v_rows, "v", iv, RATES.get(part.kind, ((part.nv, f"rate [{part.unit}/s]"),))),
+                (q_rows, "q", iq, part.coordinates),
+                (v_rows, "v", iv, part.rates),
             ):
-                for n, meaning in meanings:
-                    rows.append(f"  {_range(letter, start, n):<10} {body.name}: {meaning}")
-                    start += n
+                for group in meanings:
+                    rows.append(f"  {_range(letter, start, len(group.names)):<10} {body.name}: {group.text}")
+                    start += len(group.names)
             iq, iv = iq + part.nq, iv + part.nv
     bodies = [f"  {i:<10} {b.name} ({b.joint.kind} on {b.parent or 'the world'})" for i, b in enumerate(model.bodies)]
     return [
@@ -202,24 +201,6 @@ def _about(model: Model) -> list[str]:
         "Bodies, in arrays with a row for each:",
         *bodies,
     ]
-
-
-COORDINATES = {
-    "free": ((3, "position x, y, z [m]"), (4, "quaternion w, x, y, z")),
-    "ball": ((4, "quaternion w, x, y, z"),),
-    "revolute": ((1, "angle [rad]"),),
-    "prismatic": ((1, "displacement [m]"),),
-    "helical": ((1, "angle [rad]"),),
-    "fixed": (),
-}
-RATES = {
-    "free": ((3, "velocity u, v, w in axes of the body [m/s]"), (3, "angular velocity p, q, r in axes of the body [rad/s]")),
-    "ball": ((3, "angular velocity p, q, r in axes of the body [rad/s]"),),
-    "revolute": ((1, "rate [rad/s]"),),
-    "prismatic": ((1, "speed [m/s]"),),
-    "helical": ((1, "rate [rad/s]"),),
-    "fixed": (),
-}
 
 
 def _range(letter: str, start: int, n: int) -> str:

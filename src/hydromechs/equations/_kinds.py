@@ -13,8 +13,8 @@ import numpy as np
 
 from hydromechs import hydro
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Hydro, Model, MovingStep, OwnStep, PrismaticStep, RevoluteStep, RigidBody, SlideStep, opened
-from hydromechs.spatial import Path, Screw, Turn
+from hydromechs.model import Hydro, Model, MovingStep, RigidBody
+from hydromechs.spatial import Path, Turn
 from hydromechs.values import Array
 
 __all__ = ["ActingOn", "Alike", "JointOf", "Kinds", "Water", "acting_on", "joint_of", "kinds_of", "same"]
@@ -159,9 +159,8 @@ def joint_of(model: Model, i: int, armature: Array | None) -> JointOf:
 
 
 def _moved(step: Any, iq: int, iv: int) -> Any:
-    """A moving step with its places counted from those of its joint; those of a user's own with its numbers apart."""
-    step = step._replace(iq=step.iq - iq, iv=step.iv - iv)
-    return opened(step) if isinstance(step, OwnStep) else step
+    """A moving step with its places counted from those of its joint, and with its numbers apart."""
+    return step._replace(iq=step.iq - iq, iv=step.iv - iv).opened()
 
 
 def _floats(step: Any) -> Any:
@@ -236,17 +235,9 @@ def _plain(joint: JointOf) -> JointOf:
         if not isinstance(step, MovingStep):
             stretch.append(step)
             continue
-        after: list[Any] = []
-        if composed and isinstance(step, RevoluteStep):
-            k = step.axis
-            P = np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]]  # takes z to the axis
-            stretch.append(Turn(P, np.zeros(3)))
-            step, after = step._replace(axis=2), [Turn(P.T, np.zeros(3))]
-        elif composed and isinstance(step, PrismaticStep):
-            stretch.append(Screw(step.axis, step.distance, step.cos, step.sin))
-            step = SlideStep(tuple((step.sign * np.eye(3)[step.axis]).tolist()), step.iq, step.iv)
-        steps += [_one_turn(stretch), step]
-        stretch = after
+        before, step, after = step.without_axis() if composed else ((), step, ())
+        steps += [_one_turn([*stretch, *before]), step]
+        stretch = list(after)
     if stretch:
         steps.append(_one_turn(stretch))
     return joint._replace(steps=tuple(steps))

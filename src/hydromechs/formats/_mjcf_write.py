@@ -7,7 +7,7 @@ In the file they all stand in the body's frame at zero, T_1 T_2 ..., so axes and
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,14 @@ from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_
 
 __all__ = ["write_mjcf"]
 
+JOINTS: Mapping[type[joints.Joint], str] = {
+    joints.Free: "free",
+    joints.Fixed: "",
+    joints.Revolute: "hinge",
+    joints.Prismatic: "slide",
+    joints.Ball: "ball",
+}
+"""Types of joints in an MJCF; a fixed body has no joint."""
 DECODED = (".stl", ".obj", ".msh")
 """Endings of the meshes that MuJoCo can read."""
 LEAST = 1e-14
@@ -34,7 +42,7 @@ def write_mjcf(model: Model, notes: Iterable[str] = ()) -> RobotText:
     """The text of an MJCF.
 
     Args:
-        model: The model; helical joints, those of a user's own class and free joints on a body cannot be written.
+        model: The model, with joints of `JOINTS`; free ones on the world only.
         notes: Further lines of its first comment.
     """
     return _Writer(model).text(notes)
@@ -141,8 +149,7 @@ class _Writer:
         """Pose of a body and its joints."""
         parts = body.joint.parts
         for part in parts:
-            if not isinstance(part, joints.Fixed | joints.Free | joints.Ball | joints.Revolute | joints.Prismatic):
-                raise UnsupportedFeature(f"body {body.name!r}: an MJCF has no {part.kind} joint; write a .yaml file")
+            joints.foreign(JOINTS, part, f"body {body.name!r}", "an MJCF", "write the model as .yaml")
         if any(isinstance(part, joints.Free) for part in parts):
             self._free(tag, body)
             return
@@ -174,8 +181,7 @@ class _Writer:
                         f"body {body.name!r}: stiffness {part.stiffness} of its ball joint, of which the first is taken"
                     )
             else:
-                axis = np.array(part.axis) / np.linalg.norm(part.axis)
-                fields |= {"type": "hinge" if isinstance(part, joints.Revolute) else "slide", "axis": numbers(rest.R.T @ axis)}
+                fields |= {"type": JOINTS[type(part)], "axis": numbers(rest.R.T @ part.unit_axis)}
                 fields |= {"range": numbers(part.limits)} if part.limits else {}
             tag.add("joint", **fields)
 

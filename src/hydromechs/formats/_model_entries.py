@@ -91,8 +91,7 @@ PLACEMENT = Swap(
 )
 _NOT_BOTH = ConfigDict(json_schema_extra={"not": {"required": ["origin", "mdh"]}})
 _JOINTS = {
-    c.kind: entry(c, tag=("type", c.kind, "Kind of joint."), swaps=[PLACEMENT], config=_NOT_BOTH)
-    for c in (joints.Free, joints.Fixed, joints.Revolute, joints.Prismatic, joints.Helical, joints.Ball)
+    c.kind: entry(c, tag=("type", c.kind, "Kind of joint."), swaps=[PLACEMENT], config=_NOT_BOTH) for c in joints.TYPES.values()
 }
 _COORDINATES = picked(
     "coordinates",

@@ -41,6 +41,13 @@ __all__ = ["read_sdf"]
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw", "gearbox")
 NONE = 1e9
 """Limit from which there is none."""
+JOINTS: dict[str, type[joints.OneAxis]] = {
+    "revolute": joints.Revolute,
+    "continuous": joints.Revolute,
+    "prismatic": joints.Prismatic,
+    "screw": joints.Helical,
+}
+"""Joints with one axis by their type in the file."""
 INCLUDES = 8
 """Levels of files that include files."""
 MAX_INCLUDED = 500
@@ -389,8 +396,8 @@ class _Sdf:
         if low == high:
             return locked_joint(placement, axes[0], angle=low, slide=pitch * low / math.tau)
         if edge.kind == "screw":
-            return joints.Helical(pitch=pitch, **rest)
-        return joints.Prismatic(**rest) if edge.kind == "prismatic" else joints.Revolute(**rest)
+            rest["pitch"] = pitch
+        return JOINTS[edge.kind](**rest)
 
     def _heavy(self, name: str) -> bool:
         """Whether a link, or one that is fixed to it, has mass."""

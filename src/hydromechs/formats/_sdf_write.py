@@ -7,7 +7,7 @@ written: Gazebo takes it from the collision shapes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,15 @@ __all__ = ["write_sdf"]
 NED = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
 """Axes north, east, down in axes east, north, up."""
 AXES = "xyzpqr"
+JOINTS: Mapping[type[joints.Joint], str] = {
+    joints.Free: "",
+    joints.Fixed: "fixed",
+    joints.Revolute: "revolute",
+    joints.Prismatic: "prismatic",
+    joints.Helical: "screw",
+    joints.Ball: "ball",
+}
+"""Types of joints in an SDF; a free body has no joint."""
 
 
 def write_sdf(model: Model, notes: Iterable[str] = ()) -> RobotText:
@@ -151,23 +160,23 @@ class _Writer:
             if any(part.velocity):
                 self.lost.append(f"body {body.name!r}: it starts with the velocity {part.velocity}")
             return
-        kind = {"helical": "screw"}.get(part.kind, part.kind)
+        kind = joints.foreign(JOINTS, part, f"body {body.name!r}", "an SDF", "write the model as .yaml")
         if len(parts) == 2 and all(isinstance(p, joints.Revolute) for p in parts) and parts[1].placement == Origin():
             kind = "universal"
-        elif len(parts) > 1 or isinstance(part, joints.OwnJoint | joints.Free):
+        elif len(parts) > 1 or not kind:
             names = ", ".join(p.kind for p in parts)
             raise UnsupportedFeature(f"body {body.name!r}: an SDF has no joint of the parts {names}; write the model as .yaml")
         joint = self.tag.add("joint", name=self._new_name(f"{self.names[body.name]}_joint"), type_=kind)
         joint.add("parent", self.names[body.parent] if body.parent else "world")
         joint.add("child", self.names[body.name])
-        if isinstance(part, joints.Helical):
+        if kind == "screw":
             joint.add("screw_thread_pitch", numbers([part.pitch]))
         if any(p.initial_q != p.neutral_q or any(p.initial_v) for p in parts):
             self.lost.append(f"body {body.name!r}: where its joint starts")
         if isinstance(part, joints.Ball) and (part.damping or part.friction or any(part.stiffness) or part.limit is not None):
             self.lost.append(f"body {body.name!r}: friction, stiffness and limit of its ball joint")
         for k, p in enumerate(parts):
-            if isinstance(p, joints.Revolute | joints.Prismatic | joints.Helical):
+            if isinstance(p, joints.OneAxis):
                 axis = joint.add("axis" if k == 0 else "axis2")
                 axis.add("xyz", numbers(p.axis))
                 if p.limits is not None:

@@ -7,10 +7,9 @@ unless the model has one free root and z up; a URDF's world has z up.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 
 from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_origin
@@ -22,12 +21,22 @@ NONE = 1e9
 NED_IN_ENU = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
 """Axes north, east, down in axes east, north, up."""
 
+JOINTS: Mapping[type[joints.Joint], str] = {
+    joints.Free: "floating",
+    joints.Fixed: "fixed",
+    joints.Revolute: "revolute",
+    joints.Prismatic: "prismatic",
+    joints.Ball: "revolute",
+}
+"""Types of joints in a URDF; a ball joint is three of them."""
+YAML = "write the model as .yaml"
+
 
 def write_urdf(model: Model, notes: Iterable[str] = ()) -> RobotText:
     """The text of a URDF.
 
     Args:
-        model: The model; helical joints and those of a user's own class cannot be written.
+        model: The model, with joints of `JOINTS`.
         notes: Further lines of its first comment.
     """
     return _Writer(model).text(notes)
@@ -101,8 +110,7 @@ class _Writer:
             parent = child
 
     def _pieces(self, body: Body, part: Any) -> list:
-        if isinstance(part, joints.Helical | joints.OwnJoint):
-            raise UnsupportedFeature(f"body {body.name!r}: a URDF has no {part.kind} joints; write the model as .yaml")
+        joints.foreign(JOINTS, part, f"body {body.name!r}", "a URDF", YAML)
         if not isinstance(part, joints.Ball):
             return [part]
         self.lost.append(f"body {body.name!r}: its ball joint is three revolute ones, about z, y and x")
@@ -124,12 +132,13 @@ class _Writer:
     def _part(self, body: Body, part: Any, name: str, parent: str, child: str) -> None:
         origin = plain_origin(part.placement)
         self._start(body, part)
-        if isinstance(part, joints.Fixed | joints.Free):
-            self._joint_tag(name, parent, child, "fixed" if isinstance(part, joints.Fixed) else "floating", origin)
-            return
-        slides = isinstance(part, joints.Prismatic)
-        kind = "prismatic" if slides else "continuous" if part.limits is None else "revolute"
+        kind = JOINTS[type(part)]
+        slides = kind == "prismatic"
+        if kind == "revolute" and part.limits is None:
+            kind = "continuous"
         joint = self._joint_tag(name, parent, child, kind, origin)
+        if not isinstance(part, joints.OneAxis):
+            return
         joint.add("axis", xyz=numbers(part.axis))
         if part.limits is not None or slides:
             lower, upper = part.limits or (-NONE, NONE)

@@ -105,14 +105,14 @@ def _body(body: Body, folder: str | Path | None) -> dict:
 
 def _named(body: Body, folder: str | Path | None) -> Body:
     """The body with the names of classes in place of joints of the user's own."""
-    parts: list[Any] = [_spec(part, folder) if isinstance(part, joints.OwnJoint) else part for part in body.joint.parts]
+    parts: list[Any] = [_spec(part, folder) if type(part) not in joints.TYPES.values() else part for part in body.joint.parts]
     if all(a is b for a, b in zip(parts, body.joint.parts, strict=True)):
         return body
     composed = isinstance(body.joint, joints.Composite)
     return replace(body, joint=joints.Composite(parts=tuple(parts)) if composed else parts[0])
 
 
-def _spec(joint: joints.OwnJoint, folder: str | Path | None) -> JointSpec:
+def _spec(joint: joints.Joint, folder: str | Path | None) -> JointSpec:
     """What names a joint, its file relative to a folder."""
     try:
         spec = JointSpec.of(joint)

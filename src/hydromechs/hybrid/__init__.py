@@ -2,7 +2,7 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
-from ._parts import axis_of, depth_first, joint_parts, placement_pose, swap
+from ._parts import depth_first, joint_parts, placement_pose, swap
 
 _LATER = {  # compile with CasADi and LLVM
     "ENGINES": "._hybrid",
@@ -54,7 +54,6 @@ __all__ = [
     "Touch",
     "UnstableScheme",
     "added_masses",
-    "axis_of",
     "depth_first",
     "joint_parts",
     "placement_pose",

@@ -6,6 +6,7 @@ import math
 import os
 import tempfile
 import weakref
+from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -17,7 +18,7 @@ from hydromechs.spatial import axis_frame, cross, quaternion_from_matrix, quater
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch, quiet
-from ._parts import axis_of, joint_parts, placement_pose
+from ._parts import joint_parts, placement_pose
 from ._scene import Scene, friction_of, spring_of
 
 __all__ = ["BulletEngine"]
@@ -39,11 +40,21 @@ class _Tree:
         """Pose of its free joint's frame in the world."""
 
 
+JOINTS: Mapping[type[joints.Joint], str] = {
+    joints.Free: "floating",
+    joints.Fixed: "fixed",
+    joints.Revolute: "continuous",
+    joints.Prismatic: "prismatic",
+}
+"""Types of joints in the URDF that Bullet reads."""
+
+
 class BulletEngine(Engine):
     """Bullet's multibodies by pybullet."""
 
     name = "bullet"
     module = "pybullet"
+    joint_types = JOINTS
     takes_stiffness = True
 
     @property
@@ -52,13 +63,12 @@ class BulletEngine(Engine):
         return " (wheels for Python 3.11 only)"
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        """Free joints on the world, revolute, prismatic and fixed ones."""
+        """One joint for each body, free ones on the world only."""
         out = []
         for i, body in enumerate(model.bodies):
             parts = joint_parts(body.joint)
-            if len(parts) > 1 or isinstance(parts[0], joints.Ball):
-                kind = "a ball joint" if len(parts) == 1 else "a joint of several parts"
-                out.append(f"body {body.name!r} has {kind}; Bullet here takes free, revolute, prismatic and fixed ones")
+            if len(parts) > 1:
+                out.append(f"body {body.name!r} has a joint of several parts; Bullet takes joints of one part")
             elif isinstance(parts[0], joints.Free) and model.parent[i] >= 0:
                 out.append(f"body {body.name!r} moves freely on another body; Bullet takes that on the world only")
         return out
@@ -145,9 +155,9 @@ class BulletEngine(Engine):
             if free and i == root:
                 continue
             joint = joint_parts(body.joint)[0]
-            kind = {joints.Revolute: "continuous", joints.Prismatic: "prismatic"}.get(type(joint), "fixed")
+            kind = JOINTS[type(joint)]
             parent = "base" if i == root else f"b{model.parent[i]}"
-            axis = axis_of(joint) if isinstance(joint, joints.Revolute | joints.Prismatic) else (1.0, 0.0, 0.0)
+            axis = joint.unit_axis if isinstance(joint, joints.OneAxis) else (1.0, 0.0, 0.0)
             limit = '<limit lower="1" upper="-1" effort="1e12" velocity="1e9"/>' if kind == "prismatic" else ""
             lines.append(
                 f'<joint name="j{i}" type="{kind}"><parent link="{parent}"/><child link="b{i}"/>'

@@ -12,7 +12,7 @@ from hydromechs.model import Model, shapes
 from hydromechs.spatial import axis_frame
 from hydromechs.values import Array
 
-from ._dart_tree import DartTree
+from ._dart_tree import JOINTS, DartTree
 from ._engine import Engine, Touch
 from ._scene import Scene, friction_of
 
@@ -27,6 +27,7 @@ class DartEngine(Engine):
 
     name = "dart"
     module = "dartpy"
+    joint_types = JOINTS
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
         """It has no height fields for Python."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -12,18 +13,19 @@ from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
 from ._engine import quiet
-from ._parts import axis_of, joint_parts, placement_pose
+from ._parts import joint_parts, placement_pose, swap
 
-__all__ = ["DartTree"]
+__all__ = ["JOINTS", "DartTree"]
 
 ONE = np.ones((1, 1))
-KINDS = {
+JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "Free",
     joints.Fixed: "Weld",
     joints.Ball: "Ball",
     joints.Revolute: "Revolute",
     joints.Prismatic: "Prismatic",
 }
+"""DART's names of our joints."""
 
 
 class _Part(NamedTuple):
@@ -84,13 +86,13 @@ class DartTree:
             node.setInertia(inertia)
 
     def _add(self, parent: Any, part: joints.Joint, q: slice, v: slice) -> Any:
-        create = f"create{KINDS[type(part)]}JointAndBodyNodePair"
+        create = f"create{JOINTS[type(part)]}JointAndBodyNodePair"
         # on the skeleton the first argument is the parent; without one a new root is made
         joint, node = getattr(self.skeleton, create)() if parent is None else getattr(self.skeleton, create)(parent)
         joint.setTransformFromParentBodyNode(self.dart.math.Isometry3(placement_pose(part)))
-        if isinstance(part, joints.Revolute | joints.Prismatic):
-            joint.setAxis(axis_of(part))
-        self.parts.append(_Part(joint, part, q, v, _axes(part)))
+        if isinstance(part, joints.OneAxis):
+            joint.setAxis(part.unit_axis)
+        self.parts.append(_Part(joint, part, q, v, swap(part.subspace(np.array(part.neutral_q)))))
         return node
 
     def put(self, q: Array, v: Array) -> None:
@@ -126,17 +128,3 @@ class DartTree:
         """Set the generalised force, shape (nv,)."""
         for part in self.moving:
             part.joint.setForces(part.rates().T @ tau[part.v])
-
-
-def _axes(part: joints.Joint) -> Array:
-    """Motion subspace of an elementary joint, angular first, shape (6, n)."""
-    match part:
-        case joints.Free():
-            return np.eye(6)[:, [3, 4, 5, 0, 1, 2]]
-        case joints.Ball():
-            return np.eye(6)[:, :3]
-        case joints.Revolute():
-            return np.concatenate([axis_of(part), np.zeros(3)])[:, None]
-        case joints.Prismatic():
-            return np.concatenate([np.zeros(3), axis_of(part)])[:, None]
-    return np.zeros((6, 0))

@@ -7,11 +7,11 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
-from hydromechs.model import Model
+from hydromechs.model import Model, joints
 from hydromechs.values import Array
 
 from ._scene import Scene
@@ -64,6 +64,8 @@ class Engine(abc.ABC):
     """Name in files."""
     module: ClassVar[str]
     """Its Python module."""
+    joint_types: ClassVar[Mapping[type[joints.Joint], Any]]
+    """Joint types that it has, each with what makes it there."""
     takes_inertia: ClassVar[bool] = False
     """Whether `apply` takes an added joint-space inertia of the step."""
     takes_rotors: ClassVar[bool] = False

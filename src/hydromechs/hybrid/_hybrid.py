@@ -94,13 +94,11 @@ class Hybrid:
 
     def _unable(self, plant: Plant) -> list[str]:
         """What the engine cannot represent."""
-        parts = plant.model.joint_parts.values()
-        screws = [part.name for part in parts if isinstance(part.joint, joints.Helical)]
-        unknown = [f"joint {name!r} is helical; use a revolute joint, or run without an engine" for name in screws]
-        for part in parts:
-            if isinstance(part.joint, joints.OwnJoint):
-                kind = joint_type(part.joint)
-                unknown.append(f"joint {part.name!r} is of the type {kind}, one of your own; run without an engine")
+        unknown, table = [], ENGINES[self.engine].joint_types
+        for part in plant.model.joint_parts.values():
+            kind = "" if type(part.joint) in joints.TYPES.values() else joint_type(part.joint)
+            text = joints.missing(table, part.joint, f"engine {self.engine!r}", "run without an engine", kind)
+            unknown += [f"joint {part.name!r}: {text}"] if text else []
         if plant.given_motion:
             names = ", ".join(repr(plant.model.body_names[i]) for i in plant.given_motion)
             unknown.append(f"the motion of the joints {names} is given as a function of time; run without an engine")

@@ -12,7 +12,7 @@ from hydromechs.spatial import axis_frame, quaternion_from_matrix
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch
-from ._mujoco_tree import MujocoTree
+from ._mujoco_tree import JOINTS, MujocoTree
 from ._scene import Scene, friction_of, spring_of
 
 __all__ = ["MuJoCoEngine"]
@@ -45,6 +45,7 @@ class MuJoCoEngine(Engine):
 
     name = "mujoco"
     module = "mujoco"
+    joint_types = JOINTS
     takes_inertia = True
     takes_rotors = True
     takes_stiffness = True

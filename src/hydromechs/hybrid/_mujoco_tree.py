@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -10,9 +11,18 @@ import numpy as np
 from hydromechs.model import Inertia, Model, joints
 from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 
-from ._parts import axis_of, joint_parts, placement_pose
+from ._parts import joint_parts, placement_pose
 
-__all__ = ["MujocoTree"]
+__all__ = ["JOINTS", "MujocoTree"]
+
+JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[Any, np.ndarray]]]] = {
+    joints.Fixed: lambda kind, part, R: [],
+    joints.Free: lambda kind, part, R: [*((kind.mjJNT_SLIDE, R[:, k]) for k in range(3)), (kind.mjJNT_BALL, R[:, 2])],
+    joints.Ball: lambda kind, part, R: [(kind.mjJNT_BALL, R[:, 2])],
+    joints.Revolute: lambda kind, part, R: [(kind.mjJNT_HINGE, R @ part.unit_axis)],
+    joints.Prismatic: lambda kind, part, R: [(kind.mjJNT_SLIDE, R @ part.unit_axis)],
+}
+"""MuJoCo's joints and their axes, from its types, our joint and the axes of the joint frame on the body, shape (3, 3)."""
 
 
 class MujocoTree:
@@ -77,18 +87,7 @@ class MujocoTree:
             name: Its name.
         """
         kind = self.mujoco.mjtJoint
-        match part:
-            case joints.Free():
-                todo = [(kind.mjJNT_SLIDE, R[:, k]) for k in range(3)] + [(kind.mjJNT_BALL, R[:, 2])]
-            case joints.Ball():
-                todo = [(kind.mjJNT_BALL, R[:, 2])]
-            case joints.Revolute():
-                todo = [(kind.mjJNT_HINGE, R @ axis_of(part))]
-            case joints.Prismatic():
-                todo = [(kind.mjJNT_SLIDE, R @ axis_of(part))]
-            case _:
-                todo = []
-        for k, (type_, axis) in enumerate(todo):
+        for k, (type_, axis) in enumerate(JOINTS[type(part)](kind, part, R)):
             handle.add_joint(name=f"{name}/{k}", type=type_, axis=axis, pos=p)
             self.names.append((f"{name}/{k}", *((4, 3) if type_ == kind.mjJNT_BALL else (1, 1))))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from hydromechs.model import Mdh, Model, joints
 
-__all__ = ["axis_of", "depth_first", "joint_parts", "placement_pose", "swap"]
+__all__ = ["depth_first", "joint_parts", "placement_pose", "swap"]
 
 
 def joint_parts(joint: joints.Joint | joints.Composite) -> tuple[Any, ...]:
@@ -46,11 +46,6 @@ def _translation(p: Sequence[float]) -> np.ndarray:
     T = np.eye(4)
     T[:3, 3] = p
     return T
-
-
-def axis_of(joint: joints.Revolute | joints.Prismatic | joints.Helical) -> np.ndarray:
-    """Unit axis of a revolute, prismatic or helical joint in its frame, shape (3,)."""
-    return np.array(joint.axis) / np.linalg.norm(joint.axis)
 
 
 def swap(V: np.ndarray) -> np.ndarray:

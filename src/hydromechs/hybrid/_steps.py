@@ -9,7 +9,7 @@ import numpy as np
 from hydromechs.compiler import Compiled
 from hydromechs.equations import Dynamics
 from hydromechs.integrators import Bound, FixedSteps, Paths, Stepper
-from hydromechs.model import Model, joints
+from hydromechs.model import Model
 from hydromechs.simulation import Outside, Plant
 from hydromechs.values import Array
 
@@ -138,8 +138,8 @@ def same_signs(model: Model, q: Array, before: Array) -> Array:
     """
     out = np.array(q)
     for at, body in zip(model.q_slices, model.bodies, strict=True):
-        if isinstance(body.joint, joints.Free | joints.Ball):
-            turn = slice(at.stop - 4, at.stop)
+        if (k := getattr(body.joint, "quaternion", None)) is not None:
+            turn = slice(at.start + k, at.start + k + 4)
             out[turn] *= -1.0 if out[turn] @ before[turn] < 0.0 else 1.0
     return out
 

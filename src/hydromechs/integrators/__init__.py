@@ -5,6 +5,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._block_methods import SlidingBlock, block_named, block_step, corrector_weights, predictor_weights
 from ._integrator import FixedStep, Integrator, NotFinite, OneStep, Paths, Point, Propagator, Samples
 from ._methods import (
+    EQUAL_STEPS,
     METHODS,
     DormandPrince,
     Euler,
@@ -33,6 +34,7 @@ _LATER = {  # compile with CasADi and LLVM
 }
 
 __all__ = [
+    "EQUAL_STEPS",
     "METHODS",
     "MOST_STEPS",
     "AdaptiveSteps",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ._integrator import NotFinite, Paths, Point, Propagator, Samples
-from ._methods import DormandPrince, dense_output
+from ._methods import EQUAL_STEPS, DormandPrince, dense_output
 from ._stepper import Stepper
 from ._times import rounding
 
@@ -73,8 +73,7 @@ class AdaptiveSteps(Propagator):
     ) -> Paths:
         """It takes no equal steps."""
         raise ValueError(
-            f"{self.method.name} chooses its steps, but many worlds go on together in steps of one length; use rk4, b1pc5, "
-            "semi_implicit_euler, euler or linearly_implicit"
+            f"{self.method.name} chooses its steps, but many worlds go on together in steps of one length; {EQUAL_STEPS}"
         )
 
 

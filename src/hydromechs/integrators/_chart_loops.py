@@ -9,7 +9,6 @@ import numpy as np
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Place, Rolled, Stage, Sweep
 from hydromechs.model import Model
-from hydromechs.model.joints import OwnJoint
 
 __all__ = ["chart_rate_loop", "retract_loop"]
 
@@ -37,8 +36,7 @@ def _loop(model: Model, name: str, inputs: tuple[str, ...], like: str) -> Rolled
     kinds: dict[Any, int] = {}
     programs, rows = [], []
     for step in dynamics.moving_steps(model):
-        own = getattr(step, "joint", None)  # of a user's own joint, whose chart may depend on its numbers
-        key = (type(step), id(own) if isinstance(own, OwnJoint) else None)
+        key = step.chart_key
         if key not in kinds:
             kinds[key] = len(kinds)
             sizes = {x: (step.nq if x == "q" else step.nv,) for x in inputs}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ._stepper import Stepper
 
 __all__ = [
+    "EQUAL_STEPS",
     "METHODS",
     "DormandPrince",
     "Euler",
@@ -287,6 +288,8 @@ METHODS: dict[str, type[OneStep]] = {
     m.name: m for m in (Euler, SemiImplicitEuler, RungeKutta4, DormandPrince, LinearlyImplicit)
 }
 """Integrators by name."""
+EQUAL_STEPS = f"use {', '.join(name for name, m in METHODS.items() if not m.adaptive)}, or a block method such as b1pc5"
+"""The remedy where steps of one length are needed."""
 
 
 def method_named(name: str | Integrator) -> Integrator:

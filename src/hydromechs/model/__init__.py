@@ -9,33 +9,20 @@ from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
-from ._moving import MovingStep
-from ._own_joint import OpenStep, OwnStep, opened
 from ._place_slips import turned_slip
 from ._placement import Mdh, Origin
 from ._slips import limits_slip
-from ._steps import (
-    BallStep,
-    FreeStep,
-    HelicalStep,
-    PrismaticStep,
-    RevoluteStep,
-    SlideStep,
-    motion_subspace,
-    transformation,
-)
 from ._text import GIVEN, definition
 from ._tree import tree_faults
+from .joints._moving import MovingStep
+from .joints._steps import motion_subspace, transformation
 
 __all__ = [
     "GIVEN",
     "UNIT_TOLERANCE",
-    "BallStep",
     "Body",
     "Fault",
     "Frame",
-    "FreeStep",
-    "HelicalStep",
     "Hydro",
     "HydroModel",
     "Inertia",
@@ -43,14 +30,9 @@ __all__ = [
     "Mdh",
     "Model",
     "MovingStep",
-    "OpenStep",
     "Origin",
-    "OwnStep",
     "Place",
-    "PrismaticStep",
-    "RevoluteStep",
     "RigidBody",
-    "SlideStep",
     "State",
     "World",
     "added_mass",
@@ -65,7 +47,6 @@ __all__ = [
     "joints",
     "limits_slip",
     "motion_subspace",
-    "opened",
     "shapes",
     "transformation",
     "tree_faults",

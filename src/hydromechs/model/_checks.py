@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import is_dataclass
 from types import ModuleType
 from typing import Any, get_args
 
@@ -16,9 +15,9 @@ from hydromechs.values import field_faults, field_texts, is_finite, plain, unit_
 from . import added_mass, drag, shapes, visual
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
-from ._own_joint_checks import own_joint_faults
 from ._placement import Mdh, Origin
-from .joints import Ball, Composite, Fixed, Free, Helical, OwnJoint, Prismatic, Revolute
+from .joints import TYPES, Composite, Fixed, Joint
+from .joints._joint import UNIT_TOLERANCE
 
 __all__ = [
     "ADDED_MASS_SIGN",
@@ -30,10 +29,6 @@ __all__ = [
     "is_small",
     "world_faults",
 ]
-
-UNIT_TOLERANCE = 1e-6
-"""How far from 1 the length of a quaternion may be; what is left is taken as rounding and removed."""
-
 
 DRAG_SIGN = "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
 """What negative drag mostly means."""
@@ -143,84 +138,24 @@ def _joint(c: _Collector, path: tuple, joint: Any) -> None:
             c.add(path, "a composite joint needs at least one part; use type 'fixed' for none")
         for i, part in enumerate(joint.parts):
             _joint(c, (*path, "parts", i), part)
-        parts = [p for p in joint.parts if isinstance(p, Revolute | Prismatic | Helical | Ball | Free | OwnJoint)]
-        total = sum(p.nv for p in parts)
+        total = sum(p.nv for p in joint.parts if isinstance(p, Joint))
         if total > 6:
             c.add(path, f"the parts of the joint have {total} degrees of freedom, at most 6 can be independent")
         return
-    if not isinstance(joint, Fixed | Free | Revolute | Prismatic | Helical | Ball | OwnJoint):
-        known = "Free, Fixed, Revolute, Prismatic, Helical, Ball, Composite or derived from hydromechs.joints.OwnJoint"
-        c.add(path, f"{_dotted(path)} is {joint!r}, must be {known}")
+    if not isinstance(joint, Joint):
+        known = ", ".join(kind.__name__ for kind in TYPES.values())
+        c.add(path, f"{_dotted(path)} is {joint!r}, must be {known}, Composite or derived from hydromechs.joints.Joint")
         return
     if isinstance(joint, Fixed) and path != ("joint",):
         c.add(path, f"{_dotted(path)}: a fixed joint cannot be a part; give the next part an origin instead")
     c.placement((*path, "placement"), joint.placement, (Origin, Mdh))
     before = len(c.found)
     c.fields(path, joint, which=1 if joint.unit == "m" else 0)
-    if isinstance(joint, Free | Ball):
-        length = float(np.linalg.norm(joint.orientation))
-        if is_finite(joint.orientation) and not abs(length - 1.0) <= UNIT_TOLERANCE:
-            c.add(
-                (*path, "orientation"),
-                f"orientation {plain(joint.orientation)} has length {length:.9g}, must be a unit quaternion (w, x, y, z)",
-            )
-    if isinstance(joint, OwnJoint):
-        _own_joint(c, path, joint)
-        if len(c.found) == before:
-            for text in own_joint_faults(joint):
-                c.add(path, f"{_dotted(path)}: {text}")
-    if isinstance(joint, Revolute | Prismatic | Helical):
-        axis_length = float(np.linalg.norm(joint.axis))
-        if is_finite(joint.axis) and not 1e-6 < axis_length < 1e6:
-            c.add((*path, "axis"), f"joint axis {plain(joint.axis)} must be finite and not zero (its length from 1e-6 to 1e6)")
-        elif isinstance(joint.placement, Mdh) and joint.axis != (0.0, 0.0, 1.0):
-            c.add(
-                (*path, "axis"),
-                f"joint axis is {plain(joint.axis)}, but a joint placed by mdh moves about z; leave axis out or use origin",
-            )
-        _limits(c, path, joint.limits, joint.position, joint.unit)
-
-
-def _limits(c: _Collector, path: tuple, limits: tuple[float, float] | None, position: float, unit: str) -> None:
-    """Limits of one coordinate, and the initial position between them."""
-    if limits is None or not is_finite((limits, position)):
-        return
-    low, high = limits
-    if not low < high:
-        c.add((*path, "limits"), f"joint limits {plain(limits)} {unit} must have the lower first")
-    elif not low <= position <= high:
-        c.add((*path, "position"), f"initial joint position {plain(position)} {unit} is outside the limits {plain(limits)}")
-
-
-def _own_joint(c: _Collector, path: tuple, joint: OwnJoint) -> None:
-    """Numbers of coordinates and velocities, limits, a unit quaternion."""
-    if not is_dataclass(joint) or "__dataclass_fields__" not in vars(type(joint)):
-        c.add(path, f"{_dotted(path)}: {type(joint).__name__} must be a dataclass: write @dataclass(frozen=True) before it")
-        return
-    many = f"{joint.kind} has {joint.nq} coordinates and {joint.nv} velocities"
-    if joint.nq < 1 or not 1 <= joint.nv <= 6:
-        c.add(path, f"{_dotted(path)}: {many}, must have 1 to 6 velocities")
-    elif joint.adds and joint.nq != joint.nv:
-        c.add(path, f"{_dotted(path)}: {many}; write its chart, retract, chart_rate and difference")
-    for name, n in (("position", joint.nq), ("velocity", joint.nv)):
-        row = getattr(joint, name)
-        if not isinstance(row, tuple):
-            call = "call OwnJoint.__post_init__(self) in its __post_init__"
-            c.add((*path, name), f"{_dotted((*path, name))} is {row!r}, must be a tuple; {call}")
-            return
-        if row and len(row) != n:
-            c.add((*path, name), f"{_dotted((*path, name))} has {len(row)} numbers, must have {n}")
-    if joint.limits is not None:
-        if joint.nq == joint.nv == 1:
-            _limits(c, path, joint.limits, joint.initial_q[0], joint.unit)
-        else:
-            c.add(
-                (*path, "limits"), f"joint limits are {plain(joint.limits)}, but it has {joint.nq} coordinates; leave them out"
-            )
-    if joint.quaternion is not None:
-        length = float(np.linalg.norm(joint.initial_q[joint.quaternion : joint.quaternion + 4]))
-        if not abs(length - 1.0) <= UNIT_TOLERANCE:
-            c.add((*path, "position"), f"the quaternion in its position has length {length:.9g}, must be a unit quaternion")
+    for below, text in joint.problems(_dotted(path)):
+        c.add((*path, *below), text)
+    if len(c.found) == before:
+        for text in joint.disagreements():
+            c.add(path, f"{_dotted(path)}: {text}")
 
 
 def _inertia(c: _Collector, inertia: Any) -> None:

@@ -44,13 +44,14 @@ DERIVED, NOTHING = "a class derived from {}", "nothing"
 FUNCTION = "{!r} is a function, which takes none; leave them out, or name a class"
 """What to say of a function that is given parameters."""
 
-JOINT = "{} is {}, must be a class derived from hydromechs.joints.OwnJoint"
+JOINT = "{} is {}, must be a class derived from hydromechs.joints.Joint"
 """What to say of a joint that is something else."""
 
 BASES: dict[str, dict[str, bool]] = {
     "Component": {},
     "Controller": {},
-    "OwnJoint": {f.name: False for f in dataclasses.fields(joints.OwnJoint)},
+    "CustomJoint": {f.name: False for f in dataclasses.fields(joints.CustomJoint)},
+    "Joint": {f.name: False for f in dataclasses.fields(joints.Joint)},
 }
 """Arguments of the library's classes that users derive theirs from, and whether each is needed."""
 
@@ -134,7 +135,7 @@ def joint_fault(reference: str) -> str | None:
         reference: "package.module:Name" or "path/file.py:Name".
     """
     missing = code_fault(reference, "joint")
-    return missing or _function_fault(reference, JOINT) or _base_fault(reference, "OwnJoint", JOINT)
+    return missing or _function_fault(reference, JOINT) or _base_fault(reference, "Joint", JOINT)
 
 
 def controller_fault(reference: str, known: Mapping[str, Any]) -> str | None:
@@ -176,7 +177,7 @@ def _may_derive(tree: ast.Module, kind: ast.ClassDef, base: str) -> bool:
         if isinstance(found, ast.ClassDef):
             if found.lineno >= kind.lineno or _may_derive(tree, found, base):
                 return True
-        elif ast.unparse(other) != "object" and _library_class(tree, other) in (base, None):
+        elif ast.unparse(other) != "object" and _library_class(tree, other) in (base, f"Custom{base}", None):
             return True
     return False
 

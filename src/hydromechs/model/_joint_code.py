@@ -24,12 +24,12 @@ from ._model import Model
 
 __all__ = ["JointSpec", "joint_code_faults", "joint_type", "locked_joints", "named_joints", "run_joint_code"]
 
-COMMON = tuple(f.name for f in fields(joints.OwnJoint))
-"""Fields that every joint of a user's own has."""
+COMMON = joints.CustomJoint.data
+"""Fields that a model file gives beside the parameters of a custom joint."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointSpec(joints.OwnJoint):
+class JointSpec(joints.CustomJoint):
     """A joint by the name of its class, with what it is made from.
 
     Until its code is run it only says how many coordinates the joint has, so that a scenario can be judged.
@@ -98,13 +98,14 @@ class JointSpec(joints.OwnJoint):
         """Nothing moves yet."""
         return np.zeros(self.nv)
 
-    def make(self) -> joints.OwnJoint:
+    def make(self) -> joints.Joint:
         """Import the class and build the joint; raise `CodeError` for an invalid class, `CodeNotAllowed` for a locked one."""
         target = named_code(self.type, "joint", {}, "the model file", module_kept, self.locked)
         # a stand-in that names a stand-in would bypass the permission of the file
-        if not (inspect.isclass(target) and issubclass(target, joints.OwnJoint)) or issubclass(target, JointSpec):
+        if not (inspect.isclass(target) and issubclass(target, joints.Joint)) or issubclass(target, JointSpec):
             raise CodeError(JOINT.format(self.type, kind_of(target)))
-        given = {name: getattr(self, name) for name in COMMON}
+        takes = {f.name for f in fields(target)}
+        given = {name: x for name in COMMON if (x := getattr(self, name)) not in (None, 0.0, ()) or name in takes}
         out = called(self.type, target, {**given, **self.parameters})
         if (out.nq, out.nv) != (self.nq, self.nv):
             counted = f"has {out.nq} coordinates and {out.nv} velocities, but {self.nq} and {self.nv} can be seen in its class"
@@ -112,8 +113,8 @@ class JointSpec(joints.OwnJoint):
         return out
 
     @classmethod
-    def of(cls, joint: joints.OwnJoint) -> JointSpec:
-        """What names a joint of a user's own; raises `UnsupportedFeature` for a class that cannot be imported.
+    def of(cls, joint: joints.Joint) -> JointSpec:
+        """The reference to a custom joint's class; raises `UnsupportedFeature` for a class that cannot be imported.
 
         Args:
             joint: The joint.
@@ -128,11 +129,11 @@ class JointSpec(joints.OwnJoint):
         if source.startswith(PREFIX):
             source = str(getattr(module, "__file__", source))
         own = {f.name: getattr(joint, f.name) for f in fields(joint) if f.init and f.name not in COMMON}
-        common = {name: getattr(joint, name) for name in COMMON}
+        common = {f.name: getattr(joint, f.name) for f in fields(joint) if f.name in COMMON}
         return cls(type=f"{source}:{kind.__name__}", parameters=own, **common)
 
 
-def joint_type(joint: joints.OwnJoint) -> str:
+def joint_type(joint: joints.Joint) -> str:
     """What a model file calls the type of a joint, without the folder: "rail.py:Circle"; the class where no file names it.
 
     Args:

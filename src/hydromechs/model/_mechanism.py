@@ -13,11 +13,10 @@ from hydromechs.values import plain
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Hydro
 from ._checks import ADDED_MASS_SIGN, TOO_LARGE, is_small
-from ._own_joint_checks import configurations
 from ._place_slips import place_slips
 from ._slips import slips_of
-from ._steps import motion_subspace, transformation
-from .joints import Ball, Composite, Free, OwnJoint
+from .joints import Composite
+from .joints._steps import motion_subspace, transformation
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -28,7 +27,7 @@ __all__ = ["dry_faults", "mechanism_faults", "warnings_of"]
 @np.errstate(over="ignore", invalid="ignore")
 def mechanism_faults(model: Model) -> list[Fault]:
     """Faults that only the whole shows, so that no acceleration is undefined later."""
-    if any(isinstance(part, OwnJoint) and part.stands_in for body in model.bodies for part in body.joint.parts):
+    if any(part.stands_in for body in model.bodies for part in body.joint.parts):
         return []
     inertia = _total_inertias(model)
     faults = _negative_inertias(model, inertia)
@@ -114,17 +113,8 @@ def _configurations(model: Model) -> dict[str, np.ndarray]:
 
 def _general_configuration(model: Model) -> np.ndarray:
     """A configuration without special angles, shape (nq,)."""
-    q = np.array([0.3 + 0.7 * np.sin(1.0 + 2.0 * k) for k in range(model.nq)])
-    for body, at in zip(model.bodies, model.q_slices, strict=True):
-        start = at.start
-        for part in body.joint.parts:
-            if isinstance(part, Free | Ball):
-                quaternion = q[start + part.nq - 4 : start + part.nq]
-                quaternion /= np.linalg.norm(quaternion)
-            elif isinstance(part, OwnJoint):
-                q[start : start + part.nq] = configurations(part)[-1]
-            start += part.nq
-    return q
+    rng = np.random.default_rng(0)
+    return np.concatenate([np.zeros(0), *(p.random_q(rng, 1)[0] for body in model.bodies for p in body.joint.parts)])
 
 
 def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:

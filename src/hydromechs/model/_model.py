@@ -19,10 +19,10 @@ from hydromechs.values import NotNegative, convert_fields, nearest
 from ._body import Body, Frame
 from ._checks import body_faults, header_faults, world_faults
 from ._mechanism import mechanism_faults, warnings_of
-from ._steps import free_rows
 from ._text import definition
 from ._tree import topological_order, tree_faults
-from .joints import Ball, Free, Helical, OwnJoint, Prismatic, Revolute
+from .joints import Joint
+from .joints._steps import free_rows
 
 __all__ = ["JointPart", "Model", "Place", "RigidBody", "State", "World"]
 
@@ -106,7 +106,7 @@ class JointPart(NamedTuple):
     """Name of the body that it carries; with ".1", ".2", ... for the parts of a composite."""
     body: int
     """Index of that body."""
-    joint: Free | Ball | Revolute | Prismatic | Helical | OwnJoint
+    joint: Joint
     """Its data."""
     q: slice
     """Its place in q."""
@@ -293,7 +293,7 @@ class Model:
             iq, iv = self.q_slices[i].start, self.v_slices[i].start
             for k, part in enumerate(parts):
                 name = body.name if len(parts) == 1 else f"{body.name}.{k + 1}"
-                if isinstance(part, Free | Ball | Revolute | Prismatic | Helical | OwnJoint):
+                if part.nv:
                     out[name] = JointPart(name, i, part, slice(iq, iq + part.nq), slice(iv, iv + part.nv))
                 iq, iv = iq + part.nq, iv + part.nv
         return out
@@ -307,19 +307,10 @@ class Model:
     @cached_property
     def coordinate_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Names of the entries of q and of v: "vehicle.x", "vehicle.qw", "shoulder", "own.q1", ..."""
-        names_q: list[str] = []
-        names_v: list[str] = []
-        for part in self.joint_parts.values():
-            if isinstance(part.joint, Free):
-                names_q += [f"{part.name}.{x}" for x in ("x", "y", "z", "qw", "qx", "qy", "qz")]
-                names_v += [f"{part.name}.{x}" for x in "uvwpqr"]
-            elif isinstance(part.joint, Ball):
-                names_q += [f"{part.name}.{x}" for x in ("qw", "qx", "qy", "qz")]
-                names_v += [f"{part.name}.{x}" for x in "pqr"]
-            else:
-                names_q += [f"{part.name}.{x}" if x else part.name for x in _numbered("q", part.joint.nq)]
-                names_v += [f"{part.name}.{x}" if x else part.name for x in _numbered("v", part.joint.nv)]
-        return tuple(names_q), tuple(names_v)
+        parts = [(part.name, part.joint.coordinates, part.joint.rates) for part in self.joint_parts.values()]
+        q, v = ([(name, x) for name, *groups in parts for group in groups[k] for x in group.names] for k in (0, 1))
+        names_q, names_v = (tuple(f"{name}.{x}" if x else name for name, x in rows) for rows in (q, v))
+        return names_q, names_v
 
     def body_index(self, name: str) -> int:
         """Index of the body called `name`."""
@@ -337,11 +328,6 @@ class Model:
         q = np.array([x for b in self.bodies for x in b.joint.initial_q])
         v = np.array([x for b in self.bodies for x in b.joint.initial_v])
         return State(q=q, v=v)
-
-
-def _numbered(letter: str, n: int) -> list[str]:
-    """Names of n coordinates or velocities of one joint: none for one, "q1", "q2", ... for several."""
-    return [""] if n == 1 else [f"{letter}{k + 1}" for k in range(n)]
 
 
 def _slices(sizes: list[int]) -> tuple[slice, ...]:

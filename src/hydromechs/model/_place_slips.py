@@ -10,7 +10,7 @@ from hydromechs.values import plain
 from . import added_mass, drag
 from ._body import Body, Hydro
 from ._placement import Mdh, Origin
-from .joints import Fixed, Helical, Prismatic, Revolute
+from .joints import Fixed
 
 __all__ = ["place_slips", "turned_slip"]
 
@@ -84,8 +84,8 @@ def _angle_slips(body: Body) -> list[str]:
             named = ("alpha", "theta", "branch_theta")
             out += [turned_slip(f"{what} mdh {name}", (getattr(place, name),)) for name in named]
     for part in body.joint.parts:
-        if isinstance(part, Revolute | Helical):
-            out.append(turned_slip("joint position", (part.position,)))
+        if part.nq == 1 and part.unit == "rad":
+            out.append(turned_slip("joint position", part.initial_q))
     return [text for text in out if text]
 
 
@@ -104,8 +104,8 @@ def _length_slips(body: Body, size: float) -> list[str]:
         else:
             places += [(f"{what} mdh {name}", (getattr(place, name),)) for name in ("a", "d", "branch_d")]
     for part in body.joint.parts:
-        if isinstance(part, Prismatic) and body.parent is not None:
-            places += [("joint position", (part.position,)), ("joint limits", part.limits or (0.0,))]
+        if part.nq == 1 and part.unit == "m" and body.parent is not None:
+            places += [("joint position", part.initial_q), ("joint limits", part.limits or (0.0,))]
     out = []
     for what, at in places:
         distance = max(map(abs, at)) if "limits" in what else math.hypot(*at)

@@ -204,12 +204,10 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
         for name, value in getattr(start, key):
             joint = parts.get(name)
             row, ball = value if isinstance(value, tuple) else (value,), isinstance(joint, joints.Ball)
-            own = isinstance(joint, joints.OwnJoint)
+            own = joint is not None and not isinstance(joint, joints.OneAxis | joints.Ball)
             shown = list(value) if isinstance(value, tuple) else value
             if joint is None:
-                text = (
-                    f"{key}: no revolute, prismatic, helical or ball joint {name!r} in {start.model.name}{nearest(name, parts)}"
-                )
+                text = f"{key}: no joint {name!r} in {start.model.name}{nearest(name, parts)}"
             elif not np.isfinite(row).all():
                 text = f"{key}.{name} is {shown}, must be finite"
             elif own and len(row) != (joint.nq if key == "joints" else joint.nv):

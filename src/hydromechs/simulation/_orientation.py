@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.model import BallStep, FreeStep, HelicalStep, Model, MovingStep, PrismaticStep, RevoluteStep, SlideStep
-from hydromechs.spatial import Path, Screw, quaternion_from_matrix, quaternion_product
+from hydromechs.model import Model, MovingStep
+from hydromechs.spatial import Path, quaternion_from_matrix, quaternion_product
 from hydromechs.values import Array
 
 __all__ = ["Orientations"]
@@ -20,7 +20,7 @@ class Orientations:
     q and −q are the same rotation. The sign is that of the product of the joints' quaternions from the world to the body: those
     in the configuration, and (cos θ/2, a sin θ/2) of an angle θ. So it is a smooth function of the configuration. Of a body on
     the world with a free or ball joint it is the sign that the configuration has, of others w ≥ 0 where all joints are at zero.
-    How far a joint of a user's own has turned is not known: its quaternion counts with w ≥ 0, and jumps at 180°.
+    The turn of a joint without `MovingStep.turn` is not known: its quaternion counts with w ≥ 0, and jumps at 180°.
 
     Args:
         model: The mechanism.
@@ -28,8 +28,8 @@ class Orientations:
 
     def __init__(self, model: Model) -> None:
         self._parent = model.parent
-        self._parts = [_parts(steps) for steps in model.steps]
         q, v = model.neutral()
+        self._parts = [_parts(steps, q) for steps in model.steps]
         needed = None in self._parts  # kinematics of large trees take their time
         R = np.array(dynamics.kinematics(model, q, v).R_WB, dtype=float) if needed else np.zeros((model.nb, 3, 3))
         self._first = np.where(self._product(R[None], q[None])[0, :, 0] < -1e-9, -1.0, 1.0)
@@ -54,34 +54,21 @@ class Orientations:
                 turned = R[:, k] if i < 0 else np.swapaxes(R[:, i], 1, 2) @ R[:, k]
                 parts = [quaternion_from_matrix(turned).T]
             for part in parts:
-                here = quaternion_product(here, part if isinstance(part, np.ndarray) else _turn(part, q))
+                turn = part.turn(q[:, part.at_q].T) if isinstance(part, MovingStep) else part
+                assert turn is not None  # as `_parts` found
+                here = quaternion_product(here, turn)
             out.append(here)
         return np.moveaxis(np.array(out).reshape(-1, 4, len(q)), 2, 0)
 
 
-def _parts(steps: tuple) -> list | None:
-    """The rotations among the steps of a joint, those that move, and constant quaternions, shape (4, 1); None if not known."""
+def _parts(steps: tuple, q: Array) -> list | None:
+    """The rotations among the steps of a joint: those that move, and constant quaternions, shape (4, 1); None if unknown."""
     out: list = []
     for step in steps:
-        if isinstance(step, RevoluteStep | HelicalStep | BallStep | FreeStep):
-            out.append(step)
-        elif isinstance(step, PrismaticStep):
-            out.append(quaternion_from_matrix(Screw(step.axis, 0.0, step.cos, step.sin).R)[:, None])
-        elif isinstance(step, MovingStep) and not isinstance(step, SlideStep):
-            return None
-        elif not isinstance(step, SlideStep):
+        if not isinstance(step, MovingStep):
             out.append(quaternion_from_matrix(Path((step,)).pose()[0])[:, None])
-    return out
-
-
-def _turn(step: RevoluteStep | HelicalStep | BallStep | FreeStep, q: Array) -> Array:
-    """Quaternion of a moving step at configurations (n, nq), shape (4, n)."""
-    match step:
-        case FreeStep():
-            return q[:, step.iq + 3 : step.iq + 7].T
-        case BallStep():
-            return q[:, step.iq : step.iq + 4].T
-    half = 0.5 * (step.sign * q[:, step.iq] + step.angle)
-    out = np.zeros((4, len(q)))
-    out[0], out[1 + step.axis] = np.cos(half), np.sin(half)
+        elif step.turn(q[step.at_q][:, None]) is None:
+            return None
+        else:
+            out.append(step)
     return out

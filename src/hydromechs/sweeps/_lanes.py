@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import import_cupy
+from hydromechs.compiler import NATIVE, TARGETS
 from hydromechs.hydro import Environment
 from hydromechs.integrators import whole_steps
 from hydromechs.model import State
@@ -104,14 +104,8 @@ class LaneRunner:
 
     @cached_property
     def _gpu(self) -> bool:
-        """Whether runs go on a GPU: the study asks for one, and this machine has it."""
-        if self.study.target == "cpu":
-            return False
-        try:
-            import_cupy()
-        except ModuleNotFoundError:
-            return False
-        return True
+        """True if runs are on another machine than the CPU: the study asks for it, and this worker has it."""
+        return self.study.target != NATIVE.target and not TARGETS[self.study.target].unavailable()
 
     @cached_property
     def _streams(self) -> bool:
@@ -144,7 +138,7 @@ class LaneRunner:
             step=scenario.step,
             method=scenario.integrator,
             seed=list(seeds) if self._seeded else None,
-            target="cuda" if self._gpu else "cpu",
+            target=self.study.target if self._gpu else NATIVE.target,
         )
         everyone = np.arange(len(starts))
         for name in starts[0].commands:

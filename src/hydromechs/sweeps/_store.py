@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hydromechs import files
+from hydromechs.compiler import NATIVE
 from hydromechs.recording import check_store, lock_folder, unlock_folder
 
 from ._fingerprint import fingerprint_of, source_of
@@ -127,7 +128,7 @@ class SweepStore:
         columns |= {r.name: [row.results[k] for row in rows] for k, r in enumerate(self.study.results)}
         if self.study.scenario.checks:
             columns |= {"passed": [row.passed for row in rows], "check_value": [row.values for row in rows]}
-        if self.study.target == "cuda":
+        if self.study.target != NATIVE.target:
             columns["on_gpu"] = [row.on_gpu for row in rows]
         for name, values in columns.items():
             self._write_block(name, block, np.array(values, bool if name in ("passed", "on_gpu") else np.float64))
@@ -180,7 +181,7 @@ class SweepStore:
         for result in study.results:
             text = f"{result.statistic} of {result.quantity}" + (f" - {result.target:g}" if result.target else "")
             self._variable(result.name, number, (), "NaN", {"long_name": text})
-        if study.target == "cuda":
+        if study.target != NATIVE.target:
             self._variable("on_gpu", np.dtype(bool), (), False, {"long_name": "whether the run was on a GPU"})
         checks = study.scenario.checks
         if checks:

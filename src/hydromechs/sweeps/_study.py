@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from hydromechs.compiler import NATIVE, TARGETS
 from hydromechs.errors import Fault, ModelError, StudyError, words_of
 from hydromechs.model import State, body_faults, world_faults
 from hydromechs.recording import STATISTICS, find_terms, period_of, samples_of, statistic_of
@@ -126,7 +127,7 @@ class Study:
     """What is kept of each run besides the scenario's checks."""
     block: int | None = None
     """Runs that are sent to a worker, and stored, together; by their number unless given."""
-    target: Literal["cpu", "cuda"] = "cpu"
+    target: str = NATIVE.target
     """Where runs on lanes are: "cuda" takes the GPU of a worker that has one, in float64, and its CPU where it has none; the
     store says which. They agree to rounding, not to the last bit."""
 
@@ -264,8 +265,8 @@ class Study:
             out.append(Fault(("name",), f"name is {self.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
         if self.block is not None and self.block < 1:
             out.append(Fault(("block",), f"block is {self.block}, must be 1 or more"))
-        if self.target not in ("cpu", "cuda"):
-            out.append(Fault(("target",), f"target is {self.target!r}, must be cpu or cuda"))
+        if self.target not in TARGETS:
+            out.append(Fault(("target",), f"target is {self.target!r}, must be one of {', '.join(TARGETS)}"))
         if self.run_seeds not in ("own", "same"):
             out.append(Fault(("run_seeds",), f"run_seeds is {self.run_seeds!r}, must be own or same"))
         taken = set(OWN)
@@ -378,10 +379,10 @@ class Study:
 
     def _lane_faults(self) -> list[Fault]:
         """Return an error if the target is a GPU but the runs are not worlds of one plant."""
-        if self.target != "cuda" or self.on_lanes:
+        if self.target == NATIVE.target or self.on_lanes:
             return []
         text = (
-            "target is cuda, but each run of this study is a separate simulation: it has a controller, sensors, events "
-            "or Python code, an integrator with variable steps, or compiled parameters; remove target"
+            f"target is {self.target}, but each run of this study is a separate simulation: it has a controller, sensors, "
+            "events or Python code, an integrator with variable steps, or compiled parameters; remove target"
         )
-        return [Fault(("target",), text, "cuda")]
+        return [Fault(("target",), text, self.target)]

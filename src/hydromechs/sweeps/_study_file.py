@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from hydromechs.compiler import NATIVE
 from hydromechs.errors import CodeNotAllowed, Fault, StudyError, words_of
 from hydromechs.formats import document_faults, read_document
 from hydromechs.library import load, load_scenario, study_file
@@ -65,7 +66,7 @@ class _StudyFile(_Entry):
     run_seeds: Literal["own", "same"] = "own"
     results: dict[str, _ResultEntry] = {}
     block: int | None = None
-    target: Literal["cpu", "cuda"] = "cpu"
+    target: str = NATIVE.target
 
 
 def load_study(source: str | os.PathLike[str], *, code: bool = False) -> Study:

@@ -62,16 +62,16 @@ class ModelPage(Page):
 
     def _slider(self, part: JointPart) -> None:
         gui = self.server.gui
-        if isinstance(part.joint, joints.OwnJoint) and part.joint.nq > 1:
-            return  # its coordinates may be anything
-        if part.joint.nq == 1 and not isinstance(part.joint, joints.Free | joints.Ball):
+        if part.joint.nq == 1:
             unit = part.joint.unit
             now = float(self.q[part.q][0])
             low, high = part.joint.limits or (min(-FULL, now), max(FULL, now))
             slider = gui.add_slider(f"{part.name} [{unit}]", min=low, max=high, step=(high - low) / 500, initial_value=now)
             slider.on_update(lambda event: self._set(part, [event.target.value]))
             return
-        turn = slice(part.q.start + (3 if isinstance(part.joint, joints.Free) else 0), part.q.stop)
+        if not isinstance(part.joint, joints.Free | joints.Ball):
+            return  # its coordinates may be anything
+        turn = slice(part.q.stop - 4, part.q.stop)
         start = rpy_from_matrix(quaternion_matrix(self.q[turn]))
         angles = gui.add_vector3(
             f"{part.name}: roll, pitch, yaw [deg]",

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
+from hydromechs.compiler import NATIVE, Backend
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.integrators import FixedStep
+from hydromechs.integrators import METHODS, FixedStep
 from hydromechs.scenario import ControllerSpec, Scenario
 from hydromechs.sensors import JointEncoders
 from hydromechs.simulation import TracedController
 
 from ._source import Source
 
-__all__ = ["check_cuda", "law_of"]
+__all__ = ["check_target", "law_of"]
 
 
-def check_cuda(source: Source) -> None:
-    """Refuse what a GPU cannot run, by name.
+def check_target(source: Source, backend: Backend) -> None:
+    """Reject what a back end cannot run, by name.
 
     Args:
-        source: What worlds are to be copies of.
+        source: The mechanism or plant of the worlds.
+        backend: The back end.
     """
-    if not isinstance(source.method, FixedStep):
+    if not isinstance(source.method, FixedStep) and not backend.takes_divided_steps:
+        known = ", ".join(name for name, method in METHODS.items() if issubclass(method, FixedStep))
         raise UnsupportedFeature(
-            f"integrator {source.method.name!r} divides its steps or looks back, which target 'cuda' cannot; use rk4, "
-            "semi_implicit_euler or euler, or target='cpu'"
+            f"integrator {source.method.name!r} divides its steps or looks back, which target {backend.target!r} cannot; use "
+            f"one of {known}, or target='{NATIVE.target}'"
         )
-    if source.stepper.loops is not None:
+    if source.stepper.loops is not None and not backend.takes_loops:
         raise UnsupportedFeature(
             f"{source.model.name} with {source.model.nb} bodies is compiled as loops over its bodies (form 'rolled'), which "
-            "target 'cuda' cannot run; give form='specialised', or target='cpu'"
+            f"target {backend.target!r} cannot run; give form='specialised', or target='{NATIVE.target}'"
         )
 
 

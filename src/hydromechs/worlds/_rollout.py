@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs.equations import Dynamics, shape_of
-from hydromechs.integrators import Integrator, method_named
+from hydromechs.integrators import EQUAL_STEPS, Integrator, method_named
 from hydromechs.model import State
 from hydromechs.simulation import Plant, TracedController, check_time
 from hydromechs.values import finite, nearest, positive, whole
@@ -18,7 +18,7 @@ from ._mechanism import OPTIONAL
 from ._plant import PlantSource
 from ._results import Rollout
 from ._shapes import as_array, batch_of, check_quaternions, each_world, flat, leading, rows_of, shape_text
-from ._worlds import RATE, Worlds, check_record
+from ._worlds import Worlds, check_record
 
 __all__ = ["rollout"]
 
@@ -72,7 +72,7 @@ def rollout(
     check_record(steps, record)
     chosen = method_named(method)
     if chosen.adaptive:
-        raise ValueError(f"a rollout takes steps of one length; {RATE}")
+        raise ValueError(f"a rollout takes steps of one length; {EQUAL_STEPS}")
     opened = dict(parameters or {})
     if isinstance(what, Dynamics):
         given = {"controller": controller, "internal": internal, "memory": memory, "t": t, "lanes": lanes, "threads": threads}

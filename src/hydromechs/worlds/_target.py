@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Compiled
+from hydromechs.compiler import Backend, Compiled
 from hydromechs.integrators import FixedStep, Stepper
 
-__all__ = ["Cpu", "Marched", "Target"]
+__all__ = ["Marched", "Target"]
 
 
 class Marched(NamedTuple):
-    """What a march has given."""
+    """Result of a march."""
 
     q: Any
     """Configurations after every `stride` steps, shape (worlds, rows, nq)."""
@@ -25,60 +24,59 @@ class Marched(NamedTuple):
     """Number of steps that were taken, shape (worlds,)."""
 
 
-class Target(abc.ABC):
-    """Arrays of worlds and the code that moves them."""
+class Target:
+    """Arrays of worlds and the code that moves them, by one back end.
 
-    stepper: Stepper
-    """One step."""
-    worlds: int
-    """How many."""
-    number: Any
-    """Number of the present point of each world, shape (worlds,)."""
-    q: Any
-    """Configurations, shape (worlds, nq)."""
-    x: Any
-    """Velocities and internal states, shape (worlds, nv + nz)."""
-    inputs: list[Any]
-    """Inputs of the stepper, held, shape (worlds, ...) each."""
+    Args:
+        stepper: One step.
+        worlds: How many.
+        backend: A back end that runs worlds.
+        precision: One of its precisions.
+    """
+
+    def __init__(self, stepper: Stepper, worlds: int, backend: Backend, precision: str) -> None:
+        if precision not in backend.precisions:
+            known = " or ".join(map(repr, backend.precisions))
+            raise ValueError(f"precision is {precision!r}; with target {backend.target!r} it must be {known}")
+        self.stepper, self.worlds, self.backend, self.precision = stepper, worlds, backend, precision
+        self.arrays = a = backend.arrays(precision)
+        """Arrays of the machine."""
+        model = stepper.model
+        a.check_memory(1 + model.nq + model.nv + stepper.nz + sum(x.size for x in stepper.inputs), worlds)
+        self.put, self.get, self.array, self.index, self.stack = a.put, a.get, a.array, a.index, a.stack
+        self.repeated = a.repeated
+        self.number = self.zeros()
+        """Number of the present point of each world, shape (worlds,)."""
+        self.q = self.zeros(model.nq)
+        """Configurations, shape (worlds, nq)."""
+        self.x = self.zeros(model.nv + stepper.nz)
+        """Velocities and internal states, shape (worlds, nv + nz)."""
+        self.inputs = [self.zeros(*x.shape) for x in stepper.inputs]
+        """Inputs of the stepper, held, shape (worlds, ...) each."""
+        self.kernel: Any = backend.marcher(stepper.march, precision) if isinstance(stepper.method, FixedStep) else None
+        """Many steps of all worlds; None for a method that divides its steps or looks back."""
+        self._stuck = a.mask(worlds)
+        self._laws: dict[int, Callable[[Sequence[Any]], list[Any]]] = {}
+        self._grid: tuple[tuple[float, float], list[Any]] = (np.nan, np.nan), []
 
     @property
-    @abc.abstractmethod
     def frozen(self) -> np.ndarray:
-        """Worlds that stay where they are, shape (worlds,)."""
+        """Worlds that stay where they are, shape (worlds,); the array itself if it is NumPy's, else a copy."""
+        return self.arrays.seen(self._stuck)
 
-    @abc.abstractmethod
     def freeze(self, which: np.ndarray, frozen: bool) -> None:
         """Freeze worlds, or let them go.
 
         Args:
             which: Numbers of the worlds, or booleans, shape (worlds,).
-            frozen: Whether they stay where they are.
+            frozen: True if they stay where they are.
         """
+        self._stuck[self.index(which)] = frozen
 
-    @abc.abstractmethod
-    def repeated(self, array: Any, steps: int) -> Any:
-        """The same numbers for every step, shape (worlds, steps, ...); a new array.
-
-        Args:
-            array: One of its arrays.
-            steps: How many.
-        """
-
-    @abc.abstractmethod
     def zeros(self, *shape: int) -> Any:
         """A new array of shape (worlds, *shape)."""
+        return self.arrays.zeros(self.worlds, *shape)
 
-    @abc.abstractmethod
-    def put(self, array: Any, which: np.ndarray, values: np.ndarray) -> None:
-        """Write rows of some worlds.
-
-        Args:
-            array: One of its arrays, or a part of one.
-            which: Numbers of the worlds.
-            values: The rows, shape (len(which), ...).
-        """
-
-    @abc.abstractmethod
     def take(self, array: Any, due: np.ndarray | None, new: Any) -> None:
         """Take over rows of the worlds that are due and not frozen.
 
@@ -87,41 +85,8 @@ class Target(abc.ABC):
             due: Which worlds, shape (worlds,); all if None.
             new: An array of this machine, of the same shape.
         """
+        self.arrays.take(array, ~self._stuck if due is None else self.index(due) & ~self._stuck, new)
 
-    @abc.abstractmethod
-    def get(self, array: Any) -> np.ndarray:
-        """An array as NumPy has it; of the CPU's arrays, the array itself.
-
-        Args:
-            array: One of its arrays, or a part of one.
-        """
-
-    @abc.abstractmethod
-    def array(self, values: Any) -> Any:
-        """Numbers that a caller gave, on this machine.
-
-        Args:
-            values: An array of this machine, or what NumPy takes.
-        """
-
-    @abc.abstractmethod
-    def index(self, which: np.ndarray) -> Any:
-        """Numbers of worlds as its arrays take them.
-
-        Args:
-            which: The numbers.
-        """
-
-    @abc.abstractmethod
-    def stack(self, parts: Sequence[Any], axis: int) -> Any:
-        """Arrays one after another along an axis.
-
-        Args:
-            parts: The arrays.
-            axis: The axis.
-        """
-
-    @abc.abstractmethod
     def law(self, code: Compiled, arrays: Sequence[Any]) -> list[Any]:
         """Results of a control law, or of another program, for worlds.
 
@@ -129,8 +94,10 @@ class Target(abc.ABC):
             code: The law.
             arrays: Its arguments, of shape (worlds, ...).
         """
+        if id(code) not in self._laws:
+            self._laws[id(code)] = self.backend.caller(code, self.precision)
+        return self._laws[id(code)](arrays)
 
-    @abc.abstractmethod
     def march(self, inputs: Sequence[Any], step: float, offset: float, steps: int, stride: int | None) -> Marched:
         """Take steps in all worlds that are not frozen, in place; those whose next step is not finite freeze.
 
@@ -141,8 +108,27 @@ class Target(abc.ABC):
             steps: How many.
             stride: Steps from one record to the next; None for no records.
         """
+        if self.kernel is not None:
+            if self._grid[0] != (step, offset):
+                self._grid = (step, offset), [self.arrays.full(step), self.arrays.full(offset)]
+            state = [self.number, self.q, self.x]
+            records, good = self.kernel(state, [*self._grid[1], *inputs], self._stuck, steps, stride or 0)
+            path = Marched(records[1], records[2], good)
+        else:
+            path = self._divided(inputs, step, offset, steps, steps if stride is None else stride)
+        self._stuck |= path.good < steps
+        return path
 
-    @abc.abstractmethod
+    def _divided(self, inputs: Sequence[Any], step: float, offset: float, steps: int, stride: int) -> Marched:
+        """The same with a method that divides its steps or looks back, whose arrays are NumPy's."""
+        got = self.stepper.propagator.march(offset, self.number, self.q, self.x, list(inputs), step, steps, stride)
+        stuck = self._stuck
+        good = np.where(stuck, 0.0, got.good)
+        got.q[stuck], got.x[stuck] = self.q[stuck, None], self.x[stuck, None]
+        self.q[:], self.x[:] = got.q[:, -1], got.x[:, -1]
+        self.number += np.floor(good)
+        return Marched(got.q, got.x, good)
+
     def part(self, which: np.ndarray, inputs: Sequence[Any], t: float, h: float) -> np.ndarray:
         """A part of a step in some worlds, in place; which of them have taken it, shape (len(which),).
 
@@ -152,94 +138,13 @@ class Target(abc.ABC):
             t: Time at its beginning [s].
             h: Its length [s].
         """
-
-
-class Cpu(Target):
-    """Lanes and threads of this machine.
-
-    Args:
-        stepper: One step.
-        worlds: How many.
-    """
-
-    def __init__(self, stepper: Stepper, worlds: int) -> None:
-        self.stepper, self.worlds = stepper, worlds
-        model = stepper.model
-        self.number, self.q, self.x = self.zeros(), self.zeros(model.nq), self.zeros(model.nv + stepper.nz)
-        self.inputs = [self.zeros(*a.shape) for a in stepper.inputs]
-        self._stuck = np.zeros(worlds, dtype=bool)
-
-    @property
-    def frozen(self) -> np.ndarray:
-        """See `Target.frozen`; the array itself."""
-        return self._stuck
-
-    def freeze(self, which: np.ndarray, frozen: bool) -> None:
-        """See `Target.freeze`."""
-        self._stuck[which] = frozen
-
-    def repeated(self, array: np.ndarray, steps: int) -> np.ndarray:
-        """See `Target.repeated`."""
-        return np.repeat(array[:, None], steps, axis=1)
-
-    def zeros(self, *shape: int) -> np.ndarray:
-        """See `Target.zeros`."""
-        return np.zeros((self.worlds, *shape))
-
-    def put(self, array: np.ndarray, which: np.ndarray, values: np.ndarray) -> None:
-        """See `Target.put`."""
-        array[which] = values
-
-    def take(self, array: np.ndarray, due: np.ndarray | None, new: np.ndarray) -> None:
-        """See `Target.take`."""
-        moves = ~self._stuck if due is None else due & ~self._stuck
-        array[moves] = new[moves]
-
-    def get(self, array: np.ndarray) -> np.ndarray:
-        """See `Target.get`."""
-        return array
-
-    def array(self, values: Any) -> np.ndarray:
-        """See `Target.array`."""
-        return np.asarray(values, dtype=float)
-
-    def index(self, which: np.ndarray) -> np.ndarray:
-        """See `Target.index`."""
-        return which
-
-    def stack(self, parts: Sequence[np.ndarray], axis: int) -> np.ndarray:
-        """See `Target.stack`."""
-        return np.concatenate(parts, axis=axis)
-
-    def law(self, code: Compiled, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """See `Target.law`."""
-        return code(arrays)
-
-    def march(self, inputs: Sequence[np.ndarray], step: float, offset: float, steps: int, stride: int | None) -> Marched:
-        """See `Target.march`."""
-        if isinstance(self.stepper.method, FixedStep):
-            state = [self.number, self.q, self.x]
-            # a step of NaN is not finite, and so not taken
-            h = np.where(self._stuck, np.nan, step) if self._stuck.any() else np.array([step])
-            done = self.stepper.march(
-                state, [h, np.array([offset]), *inputs], steps, stride=steps + 1 if stride is None else stride, ends=state
-            )
-            path = Marched(done.records[1], done.records[2], done.good)
+        a, rows = self.arrays, self.index(which)
+        q, x = a.rows(self.q, rows), a.rows(self.x, rows)
+        if self.kernel is not None:
+            state = [a.zeros(len(which)), q, x]
+            _, good = self.kernel(state, [a.full(h), a.full(t), *inputs], a.mask(len(which)), 1, 0)
         else:
-            record = steps if stride is None else stride
-            march = self.stepper.propagator.march
-            got = march(offset, self.number, self.q, self.x, list(inputs), step, steps, record)
-            stuck = self._stuck
-            good = np.where(stuck, 0.0, got.good)
-            got.q[stuck], got.x[stuck] = self.q[stuck, None], self.x[stuck, None]
-            self.q[:], self.x[:] = got.q[:, -1], got.x[:, -1]
-            self.number += np.floor(good)
-            path = Marched(got.q, got.x, good)
-        self._stuck |= path.good < steps
-        return path
-
-    def part(self, which: np.ndarray, inputs: Sequence[np.ndarray], t: float, h: float) -> np.ndarray:
-        """See `Target.part`."""
-        path = self.stepper.propagator.march(t, 0, self.q[which], self.x[which], list(inputs), h, 1, 1)
-        self.q[which], self.x[which] = path.q[:, -1], path.x[:, -1]
-        return path.good >= 1.0
+            path = self.stepper.propagator.march(t, 0, q, x, list(inputs), h, 1, 1)
+            q, x, good = path.q[:, -1], path.x[:, -1], path.good
+        self.q[rows], self.x[rows] = q, x
+        return a.get(good) >= 1

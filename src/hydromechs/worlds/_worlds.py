@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from hydromechs import equations
+from hydromechs.compiler import NATIVE, TARGETS
 from hydromechs.contact.terrain import Terrain
 from hydromechs.equations import Dynamics
 from hydromechs.errors import FieldError
-from hydromechs.integrators import Integrator, method_named
+from hydromechs.integrators import EQUAL_STEPS, Integrator, method_named
 from hydromechs.model import Model, State
 from hydromechs.scenario import Scenario
 from hydromechs.sensors import Sensor
@@ -31,18 +32,14 @@ from hydromechs.values import nearest, positive, whole
 
 from ._mechanism import Mechanism
 from ._plant import PlantRun, PlantSource
-from ._refused import check_cuda, law_of
+from ._refused import check_target, law_of
 from ._results import Rollout
 from ._seen import Seen
 from ._shapes import as_array, check_quaternions, leading, shape_text
 from ._source import Place, Source
-from ._target import Cpu, Marched, Target
+from ._target import Marched, Target
 
-__all__ = ["TARGETS", "Worlds"]
-
-TARGETS = ("cpu", "cuda")
-"""Where worlds can be."""
-RATE = "use rk4, b1pc5, semi_implicit_euler, euler or linearly_implicit"
+__all__ = ["Worlds"]
 
 
 class Worlds:
@@ -67,8 +64,8 @@ class Worlds:
         start: State at the start of all worlds, as that of a simulation; its arrays may be those of each world, shape
             (worlds, n). The model's or scenario's unless given. See `start_q` and `start_v`.
         seed: Of gusts, waves and sensors, see `reset`; the plant's in all worlds unless given.
-        target: "cpu" or "cuda".
-        precision: Numbers on a GPU, "float64" or "float32"; float64 on the CPU.
+        target: Where they are, one of `compiler.TARGETS`: "cpu" or "cuda".
+        precision: Numbers, "float64" or on a GPU also "float32".
         lanes: Worlds per vector operation, 1, 4 or 8; what the machine has unless given.
         threads: Threads that share the worlds; 1, or those of a compiled model, unless given.
     """
@@ -87,7 +84,7 @@ class Worlds:
         parameters: Iterable[str] | Mapping[str, Any] = (),
         start: State | None = None,
         seed: int | Sequence[int] | None = None,
-        target: str = "cpu",
+        target: str = NATIVE.target,
         precision: str = "float64",
         lanes: int | None = None,
         threads: int | None = None,
@@ -108,13 +105,13 @@ class Worlds:
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
-            raise ValueError(f"worlds take steps of one length; {RATE}")
-        if target == "cuda" and lanes is None and not isinstance(what, Dynamics):
+            raise ValueError(f"worlds take steps of one length; {EQUAL_STEPS}")
+        backend = TARGETS[target]
+        if not backend.lanes and lanes is None and not isinstance(what, Dynamics):
             lanes = 1  # of no use there, and what this machine has need not be known
         self.source = _source(what, self.method, controller, (measuring, seen), inputs, parameters, lanes, threads)
-        if target == "cuda":
-            check_cuda(self.source)
-        self.target: Target = _target(self.source, self.worlds, target, precision)
+        check_target(self.source, backend)
+        self.target = Target(self.source.stepper, self.worlds, backend, precision)
         """Where the worlds are: their arrays, and the code that moves them."""
         model = self.source.model
         first = model.initial() if start is None else start
@@ -145,7 +142,7 @@ class Worlds:
     def __repr__(self) -> str:
         stuck = int(self.frozen.sum())
         lost = f", {stuck} frozen" if stuck else ""
-        how = f"{self.method.name}, step {self.step_size:g} s, {type(self.target).__name__.lower()}"
+        how = f"{self.method.name}, step {self.step_size:g} s, {self.target.backend.target}"
         return f"<Worlds: {self.worlds} of {self.model.name}, {how}{lost}>"
 
     @property
@@ -411,7 +408,7 @@ class Worlds:
     def _look(self, driven: Mapping[str, Any]) -> None:
         """Inputs of a plant in their ranges; those that are not numbers freeze their world."""
         run, target = self._run, self.target
-        if not isinstance(run, PlantRun) or not isinstance(target, Cpu):
+        if not isinstance(run, PlantRun) or not target.arrays.on_host:
             return
         held, now = target.inputs[0][:, run.na : run.nu], target.inputs[0][:, : run.na]
         names = (*self.source.commands, *self.source.held)
@@ -576,13 +573,3 @@ def _source(
             "lanes and threads go with a model or a plant; a compiled model has its own: hm.compile(model, lanes=8)"
         )
     return Mechanism(what, method, inputs)
-
-
-def _target(source: Source, worlds: int, target: str, precision: str) -> Target:
-    if target == "cpu":
-        if precision != "float64":
-            raise ValueError(f"precision is {precision!r}; on the CPU it is 'float64', on a GPU also 'float32'")
-        return Cpu(source.stepper, worlds)
-    from ._cuda import Cuda
-
-    return Cuda(source.stepper, worlds, precision)

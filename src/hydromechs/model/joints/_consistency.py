@@ -1,64 +1,53 @@
-"""Whether the pose, the subspace, its derivative and the chart of a user's joint agree, by differences of numbers."""
+"""Comparison of the pose, the subspace, its derivative and the chart of a joint, by differences of numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hydromechs.spatial import skew
 from hydromechs.values import Array, is_finite, plain
 
-from ._own_joint import OwnJoint
+if TYPE_CHECKING:
+    from ._joint import Joint
 
-__all__ = ["configurations", "own_joint_faults"]
+__all__ = ["disagreements"]
 
 STEP = 1e-5
 """Half of the length over which differences are taken: rounding adds 1e-11, the curvature of a function 1e-10 of its size."""
 AGREE = 1e-5
 """Largest difference of two results that agree, relative to their size: above errors of differences, below those of people."""
 RANDOM = 4
-"""How many random configurations are looked at."""
+"""Number of random configurations."""
 
 
 class _Disagreement(Exception):
-    """What does not agree, in words."""
-
-
-def configurations(joint: OwnJoint) -> list[Array]:
-    """The initial configuration, and random ones: within the limits, or up to 1 away from the initial one, shape (nq,) each.
-
-    Args:
-        joint: The joint.
-    """
-    rng = np.random.default_rng(0)
-    return [np.array(joint.initial_q), *(joint.general_q(rng) for _ in range(RANDOM))]
+    """A message about two results that differ."""
 
 
 @np.errstate(all="ignore")
-def own_joint_faults(joint: OwnJoint) -> Iterator[str]:
-    """What is wrong with a joint of a user's own, in words: the first disagreement that is found.
+def disagreements(joint: Joint) -> Iterator[str]:
+    """The first disagreement of a joint's methods, or nothing.
 
     Args:
-        joint: The joint; its fields are good.
+        joint: The joint; its fields are sound.
     """
     kind = type(joint).__name__
-    if joint.stands_in:
-        return
     try:
-        for at in configurations(joint):
+        for at in (np.array(joint.initial_q), *joint.random_q(np.random.default_rng(0), RANDOM)):
             _Checked(joint, at).check()
     except _Disagreement as e:
         yield f"{kind}: {e}"
-    except Exception as e:  # code of a user's own
+    except Exception as e:  # third-party code
         yield f"{kind} cannot be evaluated: {type(e).__name__}: {e}"
 
 
 class _Checked:
     """A joint at one configuration."""
 
-    def __init__(self, joint: OwnJoint, q: Array) -> None:
+    def __init__(self, joint: Joint, q: Array) -> None:
         self.joint, self.q = joint, q
         self.where = f"at q = {plain(tuple(np.atleast_1d(q).tolist()))}"
 

@@ -1,4 +1,4 @@
-"""What a step that moves must say: its transformation, its motion subspace and the chart of its configurations."""
+"""The interface of a step that moves: its transformation, its motion subspace and the chart of its configurations."""
 
 from __future__ import annotations
 
@@ -44,6 +44,11 @@ class MovingStep(abc.ABC):
         """Its place in the mechanism's v."""
         return slice(self.iv, self.iv + self.nv)
 
+    @property
+    def chart_key(self) -> object:
+        """Equal for steps with the same chart."""
+        return type(self)
+
     @abc.abstractmethod
     def transformation(self, q: Array) -> Any:
         """From the frame before it to the frame after it: a `Screw`, `Shift` or `Turn`."""
@@ -87,3 +92,23 @@ class MovingStep(abc.ABC):
     def difference(self, q: Array, q_other: Array) -> Array:
         """u with q ⊕ u = q_other, shape (nv,)."""
         return q_other - q
+
+    def turn(self, q: Array) -> Array | None:
+        """Unit quaternions of its rotation, smooth in the configuration, shape (4, n); None if unknown.
+
+        Args:
+            q: Its coordinates, shape (nq, n).
+        """
+        return None
+
+    def opened(self) -> MovingStep:
+        """The step with its numbers apart from its structure, so that loops over joints can share a program."""
+        return self
+
+    def without_axis(self) -> tuple[tuple, MovingStep, tuple]:
+        """The same motion without a coordinate axis in its structure: constant steps, the step that moves, constant steps."""
+        return (), self, ()
+
+    def without_offset(self) -> tuple[MovingStep, float]:
+        """The step without its constant angle, and what its coordinate adds instead."""
+        return self, 0.0

@@ -1,0 +1,306 @@
+"""The interface of back ends: each turns programs into code, and some run it here."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.values import Array
+
+from ._program import Program
+from ._rolled import Rolled
+
+if TYPE_CHECKING:
+    from ._compiled import Compiled
+    from ._march import March
+
+__all__ = ["Arrays", "Backend", "Case", "Executable", "Form", "Marcher", "SourceFile", "SourceFunction"]
+
+
+class Form(NamedTuple):
+    """The form in which a program is compiled: a call, or a march of many steps."""
+
+    lanes: int = 1
+    """Worlds per vector operation, for a back end with lanes."""
+    state: int | None = None
+    """Number of parts of the state of a march; None for a call."""
+    rarely: bool = False
+    """Called so rarely that the time of compiling counts more than that of running."""
+
+
+class Executable(Protocol):
+    """Functions of object code in this process."""
+
+    loop: Callable[[int, int, int], None]
+    """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
+    objects: Any
+    """Evaluates NumPy arrays and returns True if they are as they should be; None if there are no single calls."""
+
+
+class SourceFunction(NamedTuple):
+    """A program and its documentation."""
+
+    program: Program
+    """The program; the function is named after the file and the program."""
+    purpose: str = ""
+    """What it computes."""
+    notes: Mapping[str, str] = {}
+    """Meaning and unit of arguments and results by name."""
+
+
+class SourceFile(NamedTuple):
+    """Functions that are exported together."""
+
+    name: str
+    """Name of the files and prefix of all functions; must be an identifier."""
+    functions: tuple[SourceFunction, ...]
+    """The functions."""
+    about: tuple[str, ...] = ()
+    """Lines of the comment at the top: the model and the entries of arrays."""
+    constants: Mapping[str, int] = {}
+    """Integers to define, such as sizes of arrays, by name."""
+
+
+class Case(NamedTuple):
+    """A call of a function and the results it must give."""
+
+    inputs: tuple[Array, ...]
+    """Arguments."""
+    outputs: tuple[Array, ...]
+    """Results."""
+    tolerance: float = 1e-12
+    """Allowed error, relative to the largest entry of each result."""
+
+
+Marcher = Callable[[Sequence[Any], Sequence[Any], Any, int, int], tuple[list[Any], Any]]
+"""Takes steps in place: (state, inputs, frozen, steps, stride) to records of each part of the state, shape (worlds, rows, ...),
+and the number of steps taken, shape (worlds,). Parts of the state have shape (worlds, ...). The first input is the step; other
+inputs are held, shape (worlds or 1, ...), or given for each step, (worlds or 1, steps, ...). Frozen worlds, of type bool and
+shape (worlds,), stay where they are. There are no records if the stride is 0."""
+
+
+class Backend(abc.ABC):
+    """Turns programs into code of one language or machine; those that run code here have arrays for it."""
+
+    key: ClassVar[str]
+    """Name."""
+    about: ClassVar[str]
+    """One line for help texts."""
+    target: ClassVar[str] = ""
+    """Name of the machine on which worlds run with it; empty if none do."""
+    precisions: ClassVar[tuple[str, ...]] = ("float64",)
+    """Numbers that it computes with."""
+    lanes: ClassVar[bool] = False
+    """True if it compiles for lanes of this machine."""
+    exports: ClassVar[bool] = False
+    """True if it writes files for other programs."""
+    takes_loops: ClassVar[bool] = False
+    """True if it compiles loops over bodies."""
+    takes_divided_steps: ClassVar[bool] = False
+    """True if integrators that divide their steps or look back run with it; its arrays are NumPy's."""
+
+    # -- text and code ------------------------------------------------------------------------------------------------------
+
+    @abc.abstractmethod
+    def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
+        """The text of a program.
+
+        Args:
+            program: The program, or a loop over bodies.
+            form: Call or march.
+            precision: One of `precisions`.
+        """
+
+    def versions(self) -> tuple[str, ...]:
+        """Everything about compiler and machine that can change the code."""
+        raise self._unable("makes no machine code of this process")
+
+    def build(self, source: str, form: Form) -> bytes:
+        """Object code of a text.
+
+        Args:
+            source: The text.
+            form: The form in which it was written.
+        """
+        raise self._unable("makes no machine code of this process")
+
+    def load(self, code: bytes, arguments: int, form: Form) -> Executable:
+        """Functions of object code in this process.
+
+        Args:
+            code: The object code.
+            arguments: Number of arrays that a single call takes; 0 if there are no single calls.
+            form: The form in which it was written.
+        """
+        raise self._unable("makes no machine code of this process")
+
+    # -- worlds -------------------------------------------------------------------------------------------------------------
+
+    def unavailable(self) -> str:
+        """The reason for which it cannot run on this machine; empty if it can."""
+        return ""
+
+    def arrays(self, precision: str) -> Arrays:
+        """Arrays of worlds.
+
+        Args:
+            precision: One of `precisions`.
+        """
+        raise self._unable("runs no worlds")
+
+    def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
+        """A function for worlds: results of arrays of shape (worlds, ...).
+
+        Args:
+            code: The function.
+            precision: One of `precisions`.
+        """
+        raise self._unable("runs no worlds")
+
+    def marcher(self, march: March, precision: str) -> Marcher:
+        """Steps of worlds.
+
+        Args:
+            march: One step.
+            precision: One of `precisions`.
+        """
+        raise self._unable("runs no worlds")
+
+    # -- export -------------------------------------------------------------------------------------------------------------
+
+    def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:
+        """Texts of files that stand alone, by name, with a check.
+
+        Args:
+            file: The functions.
+            cases: Calls that the check makes, by name of the program.
+        """
+        raise self._unable("writes no files")
+
+    def check_command(self, paths: Sequence[Path]) -> str:
+        """The shell command that compiles and runs the check.
+
+        Args:
+            paths: The files, in the order of `files`.
+        """
+        raise self._unable("writes no files")
+
+    def _straight(self, program: Program | Rolled) -> Program:
+        """A program that is no loop."""
+        if isinstance(program, Program):
+            return program
+        raise UnsupportedFeature(f"back end {self.key!r} takes no loops over bodies; compile with form='specialised'")
+
+    def _unable(self, what: str) -> UnsupportedFeature:
+        return UnsupportedFeature(f"back end {self.key!r} {what}; choose another one")
+
+
+class Arrays:
+    """Arrays of worlds on one machine, with the worlds along the first axis: NumPy's; others override all that differs."""
+
+    on_host: ClassVar[bool] = True
+    """True if they are NumPy's."""
+
+    def check_memory(self, numbers: int, worlds: int) -> None:
+        """Raise `MemoryError` if worlds of so many numbers each do not fit.
+
+        Args:
+            numbers: Numbers of one world.
+            worlds: How many.
+        """
+
+    def zeros(self, worlds: int, *shape: int) -> Any:
+        """A new array of shape (worlds, *shape)."""
+        return np.zeros((worlds, *shape))
+
+    def mask(self, worlds: int) -> Any:
+        """A new array of False, shape (worlds,)."""
+        return np.zeros(worlds, dtype=bool)
+
+    def full(self, value: float) -> Any:
+        """A number for all worlds, shape (1,)."""
+        return np.array([value])
+
+    def repeated(self, array: Any, steps: int) -> Any:
+        """The same numbers for every step, shape (worlds, steps, ...); a new array.
+
+        Args:
+            array: One of its arrays.
+            steps: How many.
+        """
+        return np.repeat(array[:, None], steps, axis=1)
+
+    def put(self, array: Any, which: np.ndarray, values: np.ndarray) -> None:
+        """Write rows of some worlds.
+
+        Args:
+            array: One of its arrays, or a part of one.
+            which: Numbers of the worlds.
+            values: The rows, shape (len(which), ...).
+        """
+        array[which] = values
+
+    def take(self, array: Any, moves: Any, new: Any) -> None:
+        """Take over rows of some worlds.
+
+        Args:
+            array: One of its arrays, or a part of one.
+            moves: Which worlds, one of its masks.
+            new: One of its arrays, of the same shape.
+        """
+        array[moves] = new[moves]
+
+    def get(self, array: Any) -> np.ndarray:
+        """An array as NumPy's floats; NumPy's own arrays as they are.
+
+        Args:
+            array: One of its arrays, or a part of one.
+        """
+        return array
+
+    def seen(self, mask: Any) -> np.ndarray:
+        """A mask as NumPy's; NumPy's own as it is.
+
+        Args:
+            mask: One of its masks.
+        """
+        return mask
+
+    def array(self, values: Any) -> Any:
+        """Numbers of a caller as one of its arrays.
+
+        Args:
+            values: An array of this machine, or what NumPy takes.
+        """
+        return np.asarray(values, dtype=float)
+
+    def index(self, which: np.ndarray) -> Any:
+        """Numbers of worlds, or booleans, as its arrays take them.
+
+        Args:
+            which: The numbers.
+        """
+        return which
+
+    def rows(self, array: Any, which: Any) -> Any:
+        """A copy of some rows, laid out as all arrays are.
+
+        Args:
+            array: One of its arrays.
+            which: As from `index`.
+        """
+        return array[which]
+
+    def stack(self, parts: Sequence[Any], axis: int) -> Any:
+        """Arrays one after another along an axis.
+
+        Args:
+            parts: The arrays.
+            axis: The axis.
+        """
+        return np.concatenate(parts, axis=axis)

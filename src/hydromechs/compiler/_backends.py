@@ -1,0 +1,19 @@
+"""The table of back ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ._backend import Backend
+from ._c_backend import C
+from ._cuda_backend import Cuda
+from ._llvm_backend import Llvm
+
+__all__ = ["BACKENDS", "NATIVE", "TARGETS"]
+
+BACKENDS: Mapping[str, Backend] = {b.key: b for b in (Llvm(), C(), Cuda())}
+"""Back ends by name."""
+NATIVE = BACKENDS["llvm"]
+"""The one that makes machine code of this process."""
+TARGETS: Mapping[str, Backend] = {b.target: b for b in BACKENDS.values() if b.target}
+"""Back ends that run worlds, by the name of the machine."""

@@ -1,0 +1,76 @@
+"""Machine code of this process by LLVM, on lanes and threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._backend import Arrays, Backend, Form, Marcher
+from ._program import Program
+from ._rolled import Rolled
+
+if TYPE_CHECKING:  # others come when they are used: the table of back ends must stay quick to import
+    from ._compiled import Compiled
+    from ._llvm import LoadedCode
+    from ._march import March
+
+__all__ = ["Llvm"]
+
+
+class Llvm(Backend):
+    """LLVM's code for this machine."""
+
+    key = "llvm"
+    about = "machine code of this CPU"
+    target = "cpu"
+    lanes = True
+    takes_loops = True
+    takes_divided_steps = True
+
+    def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
+        """The IR; see `Backend.source`."""
+        from ._llvm_march import march_text
+        from ._llvm_text import llvm_text
+
+        if form.state is None:
+            return llvm_text(program, form.lanes, form.rarely)
+        return march_text(program, form.state, form.lanes)
+
+    def versions(self) -> tuple[str, ...]:
+        """Those of LLVM and llvmlite, triple, CPU and its features."""
+        from ._llvm import target
+
+        return target()
+
+    def build(self, source: str, form: Form) -> bytes:
+        """See `Backend.build`."""
+        from ._llvm import object_code
+
+        return object_code(source, form.rarely and form.lanes == 1)
+
+    def load(self, code: bytes, arguments: int, form: Form) -> LoadedCode:
+        """See `Backend.load`."""
+        from ._llvm import LoadedCode
+
+        return LoadedCode(code, arguments, form.lanes)
+
+    def arrays(self, precision: str) -> Arrays:
+        """See `Backend.arrays`."""
+        return Arrays()
+
+    def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
+        """The function itself; see `Backend.caller`."""
+        return code
+
+    def marcher(self, march: March, precision: str) -> Marcher:
+        """See `Backend.marcher`."""
+
+        def go(state: Sequence[Any], inputs: Sequence[Any], frozen: Any, steps: int, stride: int) -> tuple[list[Any], Any]:
+            if frozen.any():  # a step of NaN is not finite, and so not taken
+                inputs = [np.where(frozen, np.nan, inputs[0]), *inputs[1:]]
+            done = march(state, inputs, steps, stride=stride or steps + 1, ends=list(state))
+            return done.records, done.good
+
+        return go

@@ -1,0 +1,48 @@
+"""Joints: the motion of a body on its parent, and where it is attached.
+
+A joint is data. For the equations it becomes a sequence of *steps* from the parent's frame to the body's frame: constant
+transformations and moving ones (`MovingStep`), which name their places in the configuration `q` and the velocity `v`. A
+composition is one joint with several moving steps and one motion subspace.
+
+A joint type is one class in one file and one row of `TYPES`. It derives from `Joint` and is described by its pose, motion
+subspace and chart, or from `SteppedJoint` and writes its steps, which gives shorter programs.
+
+Damping, friction, stiffness and limits act in simulations, as friction, springs and stops; forward dynamics takes the joint
+force as given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ._ball import Ball
+from ._composite import Composite
+from ._fixed import Fixed
+from ._foreign import foreign, missing
+from ._free import Free
+from ._helical import Helical
+from ._joint import Coordinates, CustomJoint, Joint, SteppedJoint
+from ._one_axis import OneAxis
+from ._prismatic import Prismatic
+from ._revolute import Revolute
+
+__all__ = [
+    "TYPES",
+    "Ball",
+    "Composite",
+    "Coordinates",
+    "CustomJoint",
+    "Fixed",
+    "Free",
+    "Helical",
+    "Joint",
+    "OneAxis",
+    "Prismatic",
+    "Revolute",
+    "SteppedJoint",
+    "foreign",
+    "missing",
+]
+
+TYPES: Mapping[str, type[Joint]] = {cls.kind: cls for cls in (Free, Fixed, Revolute, Prismatic, Helical, Ball)}
+"""Joint types by their name in files."""

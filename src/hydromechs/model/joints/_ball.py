@@ -1,0 +1,126 @@
+"""The joint that turns about a point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import Turn, cross, quaternion_exp, quaternion_matrix, quaternion_product, turn_between, turning_rate
+from hydromechs.values import Array, Bound, NotNegative, Vector3, Vector4
+
+from ._joint import Coordinates, Problem, SteppedJoint, unit_problems
+from ._moving import MovingStep
+
+__all__ = ["Ball"]
+
+Stiffness = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
+"""Stiffness about three axes."""
+Angle = Annotated[float, Bound(above=0.0, below=math.pi)]
+"""An angle between 0 and π."""
+UNIT = np.eye(6)
+BRACKETS = np.array([[cross(a, b) for b in np.eye(3)] for a in np.eye(3)]).transpose(2, 0, 1)
+"""[k, i, j] of e_i × e_j."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ball(SteppedJoint):
+    """Three rotations: q = quaternion body to joint frame, v = angular velocity in body axes."""
+
+    orientation: Vector4 = (1.0, 0.0, 0.0, 0.0)
+    """Initial unit quaternion (w, x, y, z), body to joint frame, shape (4,)."""
+    velocity: Vector3 = (0.0, 0.0, 0.0)
+    """Initial angular velocity in body axes [rad/s], shape (3,)."""
+    damping: NotNegative = 0.0
+    """Viscous friction, data for joint drives [N·m·s/rad]."""
+    friction: NotNegative = 0.0
+    """Coulomb friction, data for joint drives [N·m]."""
+    stiffness: Stiffness = (0.0, 0.0, 0.0)
+    """Of a spring about x, y and z of the body to its zero orientation, not below 0 [N·m/rad], shape (3,)."""
+    limit: Angle | None = None
+    """Largest angle by which it can turn from its zero orientation, above 0 and below π [rad]; none if left out."""
+
+    kind = "ball"
+    neutral_q = (1.0, 0.0, 0.0, 0.0)
+    velocities = 3
+    quaternion = 0
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (4,)."""
+        return self.orientation
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (3,)."""
+        return self.velocity
+
+    @property
+    def coordinates(self) -> tuple[Coordinates, ...]:
+        """Quaternion."""
+        return (Coordinates(("qw", "qx", "qy", "qz"), "quaternion w, x, y, z"),)
+
+    @property
+    def rates(self) -> tuple[Coordinates, ...]:
+        """Angular velocity."""
+        return (Coordinates(("p", "q", "r"), "angular velocity p, q, r in axes of the body", "rad/s"),)
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """A turn; see `Joint.steps`."""
+        return (*self.placement.steps(2), BallStep(iq, iv))
+
+    def random_q(self, rng: np.random.Generator, n: int) -> Array:
+        """Any orientations; see `Joint.random_q`."""
+        q = rng.normal(size=(n, 4))
+        return q / np.linalg.norm(q, axis=1, keepdims=True)
+
+    def problems(self, where: str) -> Iterator[Problem]:
+        """Problems of its orientation; see `Joint.problems`."""
+        yield from unit_problems(self.orientation)
+
+
+class _Place(NamedTuple):
+    iq: int
+    iv: int
+
+
+class BallStep(_Place, MovingStep):
+    """Rotation by the quaternion q."""
+
+    __slots__ = ()
+    nq, nv, rows, quaternion, turning = 4, 3, (3, 4, 5), 0, (0, 1, 2, 3)
+
+    def transformation(self, q: Array) -> Turn:
+        """A turn."""
+        return Turn(quaternion_matrix(q))
+
+    def subspace(self, q: Array) -> Array:
+        """All turns."""
+        return UNIT[:, 3:]
+
+    def velocity(self, q: Array, v: Array) -> Array:
+        """Turns with v."""
+        return np.concatenate([np.zeros(3), v])
+
+    def brackets(self, q: Array) -> Array:
+        """ω × ω'."""
+        return BRACKETS
+
+    def retract(self, q: Array, u: Array) -> Array:
+        """q ⊗ exp(u / 2)."""
+        return quaternion_product(q, quaternion_exp(u))
+
+    def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
+        """Exponential coordinates."""
+        return turning_rate(u, v)
+
+    def difference(self, q: Array, q_other: Array) -> Array:
+        """The shorter way."""
+        return turn_between(q, q_other)[0]
+
+    def turn(self, q: Array) -> Array:
+        """Its quaternion."""
+        return q

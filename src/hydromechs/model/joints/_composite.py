@@ -1,0 +1,55 @@
+"""Several joints in a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ._joint import Joint
+
+__all__ = ["Composite"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composite:
+    """Several joints in a row as one joint with one 6×n motion subspace: universal, cylindrical, planar..."""
+
+    parts: tuple[Joint, ...]
+    """From the parent outwards; the body's frame is that of the last part."""
+
+    kind = "composite"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+
+    @property
+    def neutral_q(self) -> tuple[float, ...]:
+        """Configuration at rest, shape (nq,)."""
+        return tuple(x for part in self.parts for x in part.neutral_q)
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (nq,)."""
+        return tuple(x for part in self.parts for x in part.initial_q)
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (nv,)."""
+        return tuple(x for part in self.parts for x in part.initial_v)
+
+    @property
+    def nq(self) -> int:
+        """Number of configuration coordinates."""
+        return sum(part.nq for part in self.parts)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates."""
+        return sum(part.nv for part in self.parts)
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent, see `Joint.steps`."""
+        out: tuple = ()
+        for part in self.parts:
+            out += part.steps(iq, iv)
+            iq, iv = iq + part.nq, iv + part.nv
+        return out

@@ -1,0 +1,39 @@
+"""The joint that does not move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.values import Array
+
+from ._joint import Coordinates, SteppedJoint
+
+__all__ = ["Fixed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixed(SteppedJoint):
+    """No motion: the body is merged with its parent for the dynamics and keeps its name, frame and outputs."""
+
+    kind = "fixed"
+    neutral_q = ()
+
+    @property
+    def coordinates(self) -> tuple[Coordinates, ...]:
+        """None."""
+        return ()
+
+    @property
+    def rates(self) -> tuple[Coordinates, ...]:
+        """None."""
+        return ()
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Its placement; see `Joint.steps`."""
+        return self.placement.steps(2)
+
+    def random_q(self, rng: np.random.Generator, n: int) -> Array:
+        """No coordinates; see `Joint.random_q`."""
+        return np.zeros((n, 0))

@@ -1,0 +1,159 @@
+"""The step of a joint that is described by its pose, its motion subspace, the derivative of that, and its chart."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.spatial import Turn, ldl, motion_cross
+from hydromechs.values import Array
+
+from ._moving import MovingStep
+
+if TYPE_CHECKING:
+    from ._joint import Joint
+
+__all__ = ["GeneralStep", "OpenStep"]
+
+
+def _plain(given: Any) -> Array:
+    """Result of a joint's method as an array, of floats if all entries are numbers."""
+    out = np.asarray(given)
+    if out.dtype == object and all(isinstance(x, int | float) for x in out.ravel()):
+        return out.astype(float)
+    return out
+
+
+class _OfJoint(MovingStep):
+    """A step that a joint describes by its methods."""
+
+    __slots__ = ()
+    joint: Joint
+
+    def _asked(self, name: str, *given: Array) -> Any:
+        """Result of a method of the joint; raises `UnsupportedFeature` if it needs numbers and gets symbols."""
+        try:
+            return getattr(self.joint, name)(*given)
+        except (TypeError, AttributeError) as e:
+            if all(np.asarray(x).dtype != object for x in given):
+                raise
+            remedy = "use NumPy functions, as np.cos(q[0]), and hydromechs.spatial.where for branches"
+            if isinstance(self, OpenStep):
+                remedy += ", also on its fields, which are inputs of the rolled form; or compile with form='specialised'"
+            raise UnsupportedFeature(
+                f"the method {name} of joint type {self.joint.kind} cannot be traced: {e}; {remedy}"
+            ) from e
+
+    @property
+    def nq(self) -> int:  # type: ignore[override]
+        """Number of its coordinates."""
+        return self.joint.nq
+
+    @property
+    def nv(self) -> int:  # type: ignore[override]
+        """Number of its velocities."""
+        return self.joint.nv
+
+    @property
+    def quaternion(self) -> int | None:  # type: ignore[override]
+        """Start of a unit quaternion in its coordinates."""
+        return self.joint.quaternion
+
+    @property
+    def turning(self) -> tuple[int, ...]:  # type: ignore[override]
+        """All coordinates, unless they just add."""
+        return () if self.joint.adds else tuple(range(self.nq))
+
+    @property
+    def chart_key(self) -> object:
+        """Different for every joint: the chart may depend on its numbers."""
+        return type(self), id(self.joint)
+
+    def transformation(self, q: Array) -> Turn:
+        """The pose of the body."""
+        R, p = self._asked("pose", q)
+        return Turn(_plain(R), _plain(p))
+
+    def subspace(self, q: Array) -> Array:
+        """As the joint says."""
+        return _plain(self._asked("subspace", q))
+
+    def subspace_rate(self, q: Array, v: Array) -> Array:
+        """As the joint says."""
+        return _plain(self._asked("subspace_rate", q, v))
+
+    def subspace_changes(self, q: Array) -> Array:
+        """dS/dt for one velocity at a time."""
+        return np.stack([self.subspace_rate(q, unit) for unit in np.eye(self.nv)])
+
+    def brackets(self, q: Array) -> Array | None:
+        """From S c_ij = ∂_i S_j − ∂_j S_i + S_i × S_j, which holds as poses are a group; 0 for rates of coordinates."""
+        n = self.nv
+        if n == 1 or self.joint.adds:
+            return None
+        S = self.subspace(q)
+        changes, normal = self.subspace_changes(q), ldl(S.T @ S)
+        out: Array = np.zeros((n, n, n), dtype=object)
+        for i in range(n):
+            for j in range(i):
+                out[:, i, j] = normal.solve(S.T @ (changes[i][:, j] - changes[j][:, i] + motion_cross(S[:, i], S[:, j])))
+                out[:, j, i] = -out[:, i, j]
+        return out if S.dtype == object else out.astype(float)
+
+    def retract(self, q: Array, u: Array) -> Array:
+        """As the joint says."""
+        return _plain(self._asked("retract", q, u))
+
+    def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
+        """As the joint says."""
+        return _plain(self._asked("chart_rate", q, u, v))
+
+    def difference(self, q: Array, q_other: Array) -> Array:
+        """As the joint says."""
+        return _plain(self._asked("difference", q, q_other))
+
+
+class _GeneralFields(NamedTuple):
+    joint: Joint
+    iq: int
+    iv: int
+
+
+class GeneralStep(_GeneralFields, _OfJoint):
+    """A joint's motion, with its numbers as they are."""
+
+    __slots__ = ()
+
+    def opened(self) -> GeneralStep | OpenStep:
+        """The step with its fields apart; itself if the joint keeps more than its fields, which nothing can tell apart."""
+        joint = self.joint
+        names = tuple(f.name for f in fields(joint) if f.name not in joint.data)
+        if set(getattr(joint, "__dict__", {})) - {f.name for f in fields(joint)}:
+            return self
+        return OpenStep(type(joint), names, tuple(copy.copy(getattr(joint, name)) for name in names), self.iq, self.iv)
+
+
+class _OpenFields(NamedTuple):
+    kind: type
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+    iq: int
+    iv: int
+
+
+class OpenStep(_OpenFields, _OfJoint):
+    """The same with its fields apart, so that numbers of several joints of a class can be told from what they share."""
+
+    __slots__ = ()
+
+    @property
+    def joint(self) -> Joint:  # type: ignore[override]
+        """The joint with these fields, which may be symbols; nothing is checked."""
+        out: Joint = object.__new__(self.kind)
+        for name, value in zip(self.names, self.values, strict=True):
+            object.__setattr__(out, name, value)
+        return out

@@ -1,0 +1,379 @@
+"""The interface of all joints, built-in and custom."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator
+from dataclasses import dataclass, field, is_dataclass, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hydromechs.spatial import Path
+from hydromechs.values import Array, NotNegative, Pair, Row, convert_fields, is_finite, plain
+
+from .._placement import Mdh, Origin
+from ._consistency import disagreements
+from ._general import GeneralStep
+from ._moving import MovingStep
+from ._steps import motion_subspace, transformation
+
+__all__ = [
+    "UNIT_TOLERANCE",
+    "Coordinates",
+    "CustomJoint",
+    "Joint",
+    "Problem",
+    "SteppedJoint",
+    "limit_problems",
+    "unit_problems",
+]
+
+UNIT_TOLERANCE = 1e-6
+"""Largest deviation of the length of a quaternion from 1; a smaller one is rounding, and is removed."""
+
+Problem = tuple[tuple[str | int, ...], str]
+"""Path below the joint, and the message."""
+
+
+class Coordinates(NamedTuple):
+    """Neighbouring coordinates or velocities of a joint that belong together."""
+
+    names: tuple[str, ...]
+    """Name of each after that of the joint; an empty name stands for the joint's own."""
+    meaning: str
+    """Quantity, for people."""
+    unit: str = ""
+    """Unit; empty for a number without one."""
+
+    @property
+    def text(self) -> str:
+        """Meaning and unit."""
+        return f"{self.meaning} [{self.unit}]" if self.unit else self.meaning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint(abc.ABC):
+    """A joint between a body and its parent: derive a frozen dataclass from it, with numbers as fields and three methods.
+
+    `q` (nq,) and `v` (nv,) are the joint's own coordinates and velocities, floats or symbols; the methods are NumPy operations
+    on them, traced and compiled with the rest. In body axes at the body's origin the joint moves with V_J = S(q) v, linear
+    first. When a model is built, pose, subspace, derivative and chart are compared at several configurations.
+
+    The default chart is that of numbers: as many coordinates as velocities, and v their rates.
+    """
+
+    placement: Origin | Mdh = field(default_factory=Origin)
+    """Joint frame on the parent, before motion."""
+
+    kind: ClassVar[str]
+    """Name in files and messages; defaults to that of the class."""
+    neutral_q: ClassVar[tuple[float, ...]] = (0.0,)
+    """Configuration at zero, shape (nq,)."""
+    velocities: ClassVar[int | None] = None
+    """Number of its velocities; defaults to that of its coordinates."""
+    quaternion: ClassVar[int | None] = None
+    """Start of a unit quaternion in its coordinates; None if there is none."""
+    unit: ClassVar[str] = "rad"
+    """Unit of its coordinates, "rad" or "m"; that of a free or ball joint is that of its turns."""
+    data: ClassVar[tuple[str, ...]] = ("placement",)
+    """Fields on which its motion does not depend."""
+    stands_in: ClassVar[bool] = False
+    """True for a placeholder of a class that has not been imported: its motion is not checked."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super(Joint, cls).__init_subclass__(**options)
+        if "kind" not in vars(cls):
+            cls.kind = cls.__name__
+
+    @abc.abstractmethod
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """Axes R (3, 3) and origin p (3,) [m] of the body in the joint frame.
+
+        Args:
+            q: Its coordinates, shape (nq,).
+        """
+
+    @abc.abstractmethod
+    def subspace(self, q: Array) -> Array:
+        """S with V_J = S v, the motion of the body on the joint frame in body axes at the body's origin, shape (6, nv).
+
+        Args:
+            q: Its coordinates, shape (nq,).
+        """
+
+    @abc.abstractmethod
+    def subspace_rate(self, q: Array, v: Array) -> Array:
+        """dS/dt while it moves with v: Σ_k ∂S/∂q_k q̇_k, shape (6, nv).
+
+        Args:
+            q: Its coordinates, shape (nq,).
+            v: Its velocities, shape (nv,).
+        """
+
+    def retract(self, q: Array, u: Array) -> Array:
+        """The configuration q ⊕ u with the coordinates u in the chart around q, shape (nq,).
+
+        Args:
+            q: Configuration at the centre of the chart, where u = 0, shape (nq,).
+            u: Coordinates, shape (nv,).
+        """
+        return q + u
+
+    def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
+        """u̇ of a configuration that moves with v; v itself at the centre of a chart, shape (nv,).
+
+        Args:
+            q: The configuration itself, not the centre, shape (nq,).
+            u: Its coordinates, shape (nv,).
+            v: Its velocities, shape (nv,).
+        """
+        return v
+
+    def difference(self, q: Array, q_other: Array) -> Array:
+        """u with q ⊕ u = q_other, shape (nv,).
+
+        Args:
+            q: Configuration at the centre of the chart, shape (nq,).
+            q_other: The other configuration, shape (nq,).
+        """
+        return q_other - q
+
+    @property
+    def adds(self) -> bool:
+        """True if its chart is that of numbers: q ⊕ u = q + u."""
+        own = type(self)
+        return own.retract is Joint.retract and own.chart_rate is Joint.chart_rate
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """Lower and upper position of a joint with one coordinate, data for joint stops [rad or m]; None for none."""
+        return None
+
+    @property
+    def damping(self) -> float:
+        """Viscous friction, data for joint drives [N·m·s/rad or N·s/m]."""
+        return 0.0
+
+    @property
+    def friction(self) -> float:
+        """Coulomb friction, data for joint drives [N·m or N]."""
+        return 0.0
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (nq,)."""
+        return self.neutral_q
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (nv,)."""
+        return (0.0,) * self.nv
+
+    @property
+    def nq(self) -> int:
+        """Number of configuration coordinates."""
+        return len(self.neutral_q)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocity coordinates."""
+        return len(self.neutral_q) if self.velocities is None else self.velocities
+
+    @property
+    def parts(self) -> tuple[Joint, ...]:
+        """The joint itself: one part, as those of a composition."""
+        return (self,)
+
+    @property
+    def coordinates(self) -> tuple[Coordinates, ...]:
+        """Names, meaning and unit of its coordinates."""
+        return (Coordinates(_numbered("q", self.nq), self.kind, self.unit),)
+
+    @property
+    def rates(self) -> tuple[Coordinates, ...]:
+        """Names, meaning and unit of its velocities."""
+        return (Coordinates(_numbered("v", self.nv), "rate", f"{self.unit}/s"),)
+
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent's frame to the body's, constant ones and those that move (`MovingStep`).
+
+        Args:
+            iq: Start of its coordinates in `q`.
+            iv: Start of its velocities in `v`.
+        """
+        return (*self.placement.steps(2), GeneralStep(self, iq, iv))
+
+    def random_q(self, rng: np.random.Generator, n: int) -> Array:
+        """Random configurations: within its limits, or up to 1 from the initial one in its chart, shape (n, nq).
+
+        Args:
+            rng: Source of random numbers.
+            n: How many.
+        """
+        if self.limits is not None and self.nq == 1:
+            return rng.uniform(*self.limits, (n, 1))
+        start = np.array(self.initial_q)
+        rows = [np.asarray(self.retract(start, rng.uniform(-1.0, 1.0, self.nv)), dtype=float) for _ in range(n)]
+        return np.array(rows).reshape(n, self.nq)
+
+    def problems(self, where: str) -> Iterator[Problem]:
+        """Problems of its data besides those of single fields: path below the joint, and message.
+
+        Args:
+            where: Path of the joint in the body, for messages.
+        """
+        if not is_dataclass(self) or "__dataclass_fields__" not in vars(type(self)):
+            yield (), f"{where}: {type(self).__name__} must be a dataclass: write @dataclass(frozen=True) before it"
+            return
+        many = f"{self.kind} has {self.nq} coordinates and {self.nv} velocities"
+        if self.nq < 1 or not 1 <= self.nv <= 6:
+            yield (), f"{where}: {many}, must have 1 to 6 velocities"
+        elif self.adds and self.nq != self.nv:
+            yield (), f"{where}: {many}; write its chart, retract, chart_rate and difference"
+        if self.limits is not None and not self.nq == self.nv == 1:
+            yield ("limits",), f"joint limits are {plain(self.limits)}, but it has {self.nq} coordinates; leave them out"
+        else:
+            yield from limit_problems(self)
+        if self.quaternion is not None:
+            length = float(np.linalg.norm(self.initial_q[self.quaternion : self.quaternion + 4]))
+            if not abs(length - 1.0) <= UNIT_TOLERANCE:
+                yield ("position",), f"the quaternion in its position has length {length:.9g}, must be a unit quaternion"
+
+    def disagreements(self) -> Iterator[str]:
+        """Disagreements of its pose, subspace, derivative and chart; its data are sound."""
+        return iter(()) if self.stands_in else disagreements(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomJoint(Joint):
+    """A joint with limits, friction and a start, for any number of coordinates; see `Joint` for what to write."""
+
+    limits: Pair | None = None
+    """Lower and upper position of a joint with one coordinate, data for joint stops [rad or m]; optional."""
+    damping: NotNegative = 0.0
+    """Viscous friction, data for joint drives [N·m·s/rad or N·s/m]."""
+    friction: NotNegative = 0.0
+    """Coulomb friction, data for joint drives [N·m or N]."""
+    position: Row = ()
+    """Initial coordinates, a number if there is one [rad or m], shape (nq,); defaults to the neutral ones."""
+    velocity: Row = ()
+    """Initial velocities, a number if there is one [rad/s or m/s], shape (nv,); defaults to zero."""
+
+    data = ("placement", "limits", "damping", "friction", "position", "velocity")
+
+    def __post_init__(self) -> None:
+        for name in ("position", "velocity"):
+            value = getattr(self, name)
+            if np.ndim(value) == 0:
+                object.__setattr__(self, name, (value,))
+        convert_fields(self, "joint")
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (nq,)."""
+        return self.position or self.neutral_q
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (nv,)."""
+        return self.velocity or (0.0,) * self.nv
+
+    def problems(self, where: str) -> Iterator[Problem]:
+        """Problems of its start too; see `Joint.problems`."""
+        for name, n in (("position", self.nq), ("velocity", self.nv)):
+            row = getattr(self, name)
+            if not isinstance(row, tuple):
+                call = "call CustomJoint.__post_init__(self) in its __post_init__"
+                yield (name,), f"{where}.{name} is {row!r}, must be a tuple; {call}"
+                return
+            if row and len(row) != n:
+                yield (name,), f"{where}.{name} has {len(row)} numbers, must have {n}"
+        yield from Joint.problems(self, where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SteppedJoint(Joint):
+    """A joint that writes its own steps, which gives shorter programs than the general step; all else follows from them."""
+
+    def __post_init__(self) -> None:
+        convert_fields(self, "joint")
+
+    @abc.abstractmethod
+    def steps(self, iq: int, iv: int) -> tuple:
+        """Transformations from the parent; see `Joint.steps`."""
+
+    def _steps(self) -> tuple:
+        """Steps from the joint frame."""
+        return replace(self, placement=Origin()).steps(0, 0)
+
+    @property
+    def _moving(self) -> MovingStep | None:
+        return next((s for s in self._steps() if isinstance(s, MovingStep)), None)
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """Axes and origin of the body in the joint frame; see `Joint.pose`."""
+        R, p = Path(tuple(transformation(s, q) for s in self._steps())).pose()
+        return R, p
+
+    def subspace(self, q: Array) -> Array:
+        """S with V_J = S v; see `Joint.subspace`."""
+        steps = self._steps()
+        return motion_subspace(steps, [transformation(s, q) for s in steps], q)
+
+    def subspace_rate(self, q: Array, v: Array) -> Array:
+        """Zero: the subspace is constant."""
+        return np.zeros((6, self.nv))
+
+    def retract(self, q: Array, u: Array) -> Array:
+        """The chart of its step; see `Joint.retract`."""
+        return q if (step := self._moving) is None else step.retract(q, u)
+
+    def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
+        """The chart of its step; see `Joint.chart_rate`."""
+        return v if (step := self._moving) is None else step.chart_rate(q, u, v)
+
+    def difference(self, q: Array, q_other: Array) -> Array:
+        """The chart of its step; see `Joint.difference`."""
+        return q_other - q if (step := self._moving) is None else step.difference(q, q_other)
+
+    def problems(self, where: str) -> Iterator[Problem]:
+        """Problems of its limits; see `Joint.problems`."""
+        yield from limit_problems(self)
+
+    def disagreements(self) -> Iterator[str]:
+        """Nothing: the tests of the package compare its steps."""
+        return iter(())
+
+
+def limit_problems(joint: Joint) -> Iterator[Problem]:
+    """Problems of the limits of one coordinate, and of the initial position between them.
+
+    Args:
+        joint: The joint.
+    """
+    limits = joint.limits
+    if limits is None or not is_finite((limits, joint.initial_q)):
+        return
+    (low, high), (position, *_) = limits, joint.initial_q
+    if not low < high:
+        yield ("limits",), f"joint limits {plain(limits)} {joint.unit} must have the lower first"
+    elif not low <= position <= high:
+        yield ("position",), f"initial joint position {plain(position)} {joint.unit} is outside the limits {plain(limits)}"
+
+
+def unit_problems(orientation: tuple[float, ...]) -> Iterator[Problem]:
+    """Problems of the field `orientation` of a joint.
+
+    Args:
+        orientation: Quaternion (w, x, y, z), shape (4,).
+    """
+    length = float(np.linalg.norm(orientation))
+    if is_finite(orientation) and not abs(length - 1.0) <= UNIT_TOLERANCE:
+        text = f"orientation {plain(orientation)} has length {length:.9g}, must be a unit quaternion (w, x, y, z)"
+        yield ("orientation",), text
+
+
+def _numbered(letter: str, n: int) -> tuple[str, ...]:
+    """Names of n coordinates or velocities: an empty one for one, "q1", "q2", ... for several."""
+    return ("",) if n == 1 else tuple(f"{letter}{k + 1}" for k in range(n))

@@ -1,0 +1,124 @@
+"""Joints with one coordinate along or about an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.spatial import Screw, Shift
+from hydromechs.values import Array, Finite, NotNegative, Pair, Vector3, is_finite, plain
+
+from .._placement import Mdh, rotation_steps
+from ._joint import Coordinates, Problem, SteppedJoint, limit_problems
+
+__all__ = ["OneAxis", "about_axis", "axis_turn", "coordinate_axis", "split_last"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneAxis(SteppedJoint):
+    """A joint with one coordinate along or about an axis."""
+
+    axis: Vector3 = (0.0, 0.0, 1.0)
+    """Axis in the joint frame, of any length; z with Denavit-Hartenberg parameters [-], shape (3,)."""
+    limits: Pair | None = None
+    """Lower and upper position, data for joint stops [rad or m]; none if left out."""
+    damping: NotNegative = 0.0
+    """Viscous friction, data for joint drives [N·m·s/rad or N·s/m]."""
+    friction: NotNegative = 0.0
+    """Coulomb friction, data for joint drives [N·m or N]."""
+    position: Finite = 0.0
+    """Initial position [rad or m]."""
+    velocity: Finite = 0.0
+    """Initial velocity [rad/s or m/s]."""
+
+    neutral_q = (0.0,)
+
+    @property
+    def initial_q(self) -> tuple[float, ...]:
+        """Initial configuration, shape (1,)."""
+        return (self.position,)
+
+    @property
+    def initial_v(self) -> tuple[float, ...]:
+        """Initial velocity, shape (1,)."""
+        return (self.velocity,)
+
+    @property
+    def unit_axis(self) -> np.ndarray:
+        """Axis of length 1, shape (3,)."""
+        return np.array(self.axis) / math.sqrt(sum(a * a for a in self.axis))
+
+    @property
+    def coordinates(self) -> tuple[Coordinates, ...]:
+        """Angle or displacement."""
+        return (Coordinates(("",), "displacement" if self.unit == "m" else "angle", self.unit),)
+
+    @property
+    def rates(self) -> tuple[Coordinates, ...]:
+        """Rate of the angle, or speed."""
+        return (Coordinates(("",), "speed" if self.unit == "m" else "rate", f"{self.unit}/s"),)
+
+    def random_q(self, rng: np.random.Generator, n: int) -> Array:
+        """Positions within its limits, or within a turn or 1 m to both sides of zero; see `Joint.random_q`."""
+        most = 1.0 if self.unit == "m" else math.pi
+        return rng.uniform(*(self.limits or (-most, most)), (n, 1))
+
+    def problems(self, where: str) -> Iterator[Problem]:
+        """Problems of its axis and limits; see `Joint.problems`."""
+        length = float(np.linalg.norm(self.axis))
+        if is_finite(self.axis) and not 1e-6 < length < 1e6:
+            yield ("axis",), f"joint axis {plain(self.axis)} must be finite and not zero (its length from 1e-6 to 1e6)"
+        elif isinstance(self.placement, Mdh) and self.axis != (0.0, 0.0, 1.0):
+            remedy = "leave axis out or use origin"
+            yield ("axis",), f"joint axis is {plain(self.axis)}, but a joint placed by mdh moves about z; {remedy}"
+        yield from limit_problems(self)
+
+
+def axis_turn(axis: int, angle: Array) -> Array:
+    """Unit quaternions of turns about a coordinate axis, shape (4, n).
+
+    Args:
+        axis: Number of the axis.
+        angle: Angles [rad], shape (n,).
+    """
+    out = np.zeros((4, len(angle)))
+    out[0], out[1 + axis] = np.cos(0.5 * angle), np.sin(0.5 * angle)
+    return out
+
+
+def coordinate_axis(axis: tuple[float, float, float]) -> tuple[int, float] | None:
+    """Index and sign if `axis` lies along a coordinate axis."""
+    nonzero = [k for k in range(3) if axis[k] != 0.0]
+    return (nonzero[0], math.copysign(1.0, axis[nonzero[0]])) if len(nonzero) == 1 else None
+
+
+def split_last(steps: tuple, axis: int) -> tuple[tuple, Screw]:
+    """Take a last screw about `axis` off the constant steps, so that a moving one can absorb it."""
+    if steps and isinstance(steps[-1], Screw) and steps[-1].axis == axis:
+        return steps[:-1], steps[-1]
+    return steps, Screw(axis, 0.0, 1.0, 0.0)
+
+
+def _frame_with_z(z: np.ndarray) -> np.ndarray:
+    """A rotation matrix whose third column is the unit vector z."""
+    x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
+    x /= np.linalg.norm(x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+def about_axis(joint: OneAxis) -> tuple[tuple, int, float, Screw, tuple]:
+    """Motion about a joint's axis: steps before, coordinate axis, sense, constant screw to absorb, steps after."""
+    along = coordinate_axis(joint.axis)
+    if along is not None:
+        k, sign = along
+        before, last = split_last(joint.placement.steps(k), k)
+        return before, k, sign, last, ()
+    if isinstance(joint.placement, Mdh):
+        raise ValueError(f"joint axis is {joint.axis}, but a joint placed by mdh moves about z; leave axis out or use origin")
+    A = _frame_with_z(joint.unit_axis)  # turn the axis onto z, move about z, turn back
+    aligned = tuple(s for s in joint.placement.steps(2) if isinstance(s, Shift))
+    before, last = split_last((*aligned, *rotation_steps(joint.placement.R @ A, 2)), 2)
+    return before, 2, 1.0, last, rotation_steps(A.T, 2)
