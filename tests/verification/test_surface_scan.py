@@ -6,7 +6,7 @@ import pytest
 import hydromechs as hm
 from hydromechs import identification
 from hydromechs.hydro import FreeSurface
-from hydromechs.studies import validation
+from hydromechs.identification import validation
 
 STEP, END, HEIGHT = 0.05, 4.0, 1.37
 """Step and length of the recording [s], height of the surface [m]."""
