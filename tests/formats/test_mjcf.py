@@ -90,12 +90,12 @@ ACTUATORS = """
 def test_actuators_become_drives():
     imported = loads_robot(ACTUATORS)
     drives = {c.joint: c.drive for c in imported.components if isinstance(c, JointDrive)}
-    assert drives == {
-        "a": hm.drives.Torque(limit=100.0),
-        "b": hm.drives.Servo(stiffness=120.0, damping=16.0, limit=20.0),
-        "c": hm.drives.Servo(stiffness=0.0, damping=7.0),
-        "d": hm.drives.Servo(stiffness=20.0, damping=3.0),
-    }
+    assert drives == [
+        hm.drives.Torque(joint="a", limit=100.0),
+        hm.drives.Servo(joint="b", stiffness=120.0, damping=16.0, limit=20.0),
+        hm.drives.Servo(joint="c", stiffness=0.0, damping=7.0),
+        hm.drives.Servo(joint="d", stiffness=20.0, damping=3.0),
+    ]
     left = {note.element: str(note) for note in imported.notes if note.kind == "left out"}
     assert "line 15: motor 'second': a second one in the joint 'a'" in left["motor 'second'"]
     assert "it acts on the tendon 't'" in left["motor 'pull'"]

@@ -113,7 +113,7 @@ def test_heights_come_from_a_file_beside_the_scenario(folder, suffix):
     else:
         np.savetxt(folder / "seabed.csv", HEIGHTS, delimiter=",")
     s = read(folder, FIELD, ("seabed.npy", f"seabed{suffix}"))
-    hill = s.terrain[0]
+    hill = s.components[0]
     assert hill.heights == tuple(map(tuple, HEIGHTS.tolist()))
     assert (hill.x, hill.y) == ((0.0, 1.0, 2.0), (0.0, 1.0, 2.0, 3.0))
     inline = "heights: [[-10, -9, -8, -7], [-6, -5, -4, -3], [-2, -1, 0, 1]]"

@@ -260,12 +260,12 @@ def test_what_cannot_be_walked_is_a_named_error(scenarios, programs, name, param
 
 def test_a_ledge_that_is_too_high_is_refused_before_it_is_reached(scenarios):
     scenario = scenarios["waav_step"]
-    floor, ledge = scenario.terrain
-    high = replace(scenario, terrain=(floor, replace(ledge, size=(1.2, 4.0, 1.2)))).simulation()
+    _, ledge = scenario.parts(hm.contact.Terrain)
+    high = scenario.with_parts(replace(ledge, size=(1.2, 4.0, 1.2))).simulation()
     with pytest.raises(UnreachableFoothold, match=r"m ahead the ball joint of 'front' would have to turn beyond its 0.8 rad"):
         high.controller(high.state)
     pillar = terrain.Box(name="pillar", material=CONCRETE, size=(0.2, 4.0, 4.0), origin=hm.Origin((1.1, 0.0, 0.0)))
-    walker = replace(scenarios["dante_step"], terrain=(floor, pillar)).simulation()
+    walker = scenarios["dante_step"].with_parts(pillar).simulation()
     controller, state = walker.controller, replace(walker.state, t=1.0)
     with pytest.raises(UnreachableFoothold, match="t = 1.000 s: no step of half 'inner' up to 1 m finds footholds"):
         controller(state)

@@ -232,8 +232,8 @@ def test_an_engine_is_told_no_integrator():
     """It ignores them; and a method is not told to use itself."""
     inertia = hm.Inertia(mass=2.0, com=(0.3, 0, 0), tensor=(0.01, 0.05, 0.05, 0, 0, 0))
     arm = hm.Body(name="a", joint=hm.joints.Revolute(axis=(0, 1, 0)), inertia=inertia)
-    servo = hm.drives.Servo(stiffness=1e5, damping=1.0)
-    plant = hm.Simulation(hm.Model(name="m", bodies=[arm]), drives={"a": servo}).plant
+    servo = hm.drives.Servo(joint="a", stiffness=1e5, damping=1.0)
+    plant = hm.Simulation(hm.Model(name="m", bodies=[arm]), components=[servo]).plant
     q = plant.model.initial().q
     prepared, method = Hybrid(engine="mujoco").on(plant, plant.model.initial())
     assert stiff_parts(prepared, q, method, 0.01)[0][1].endswith("below 0.003 s; take a shorter step, or soften it")

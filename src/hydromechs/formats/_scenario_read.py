@@ -103,17 +103,24 @@ def loads_scenario(
         return Reader(document, source, Path(folder), library, plants, code).scenario()
 
 
-def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
+def with_lines(
+    faults: Iterable[Fault],
+    path: str | Path,
+    library: Callable[[str], Model] | None = None,
+    plants: Callable[[str], Scenario] | None = None,
+) -> list[Fault]:
     """Faults of a scenario that was read from a file, with the lines of what they speak of there.
 
     Args:
         faults: Their paths are those of the scenario.
         path: The file; it has no faults by itself.
+        library: Gives the library's models by name.
+        plants: Gives the library's vehicles by name.
     """
     document = parse(files.read_text(path))
     if "hydromechs_scenario" not in document.data:
         return [replace(fault, line=document.line(fault.path)) for fault in faults]
-    return Reader(document, str(path), Path(path).parent, None, None, code=False).told(faults)
+    return Reader(document, str(path), Path(path).parent, library, plants, code=False).told(faults)
 
 
 class Reader:
@@ -159,7 +166,7 @@ class Reader:
         """Faults of the scenario that was made of the file, with their places and lines there."""
         file = self._file()
         if file is not None:
-            Sections(self, file)  # notes where parts are
+            self._parts(file)  # notes where they are
             for section in ("events", "checks"):
                 self._items(section, getattr(file, section), self.made)
         return [self._with_line(fault) for fault in faults]
@@ -231,7 +238,7 @@ class Reader:
 
     def _build(self, file: Any) -> Scenario | None:
         """The scenario of what could be read; what refers to what could not is not judged."""
-        sections = Sections(self, file)
+        models, sections = self._parts(file)
         method = file.integrator
         if not isinstance(method, str):
             method = self.made(("integrator", "dormand_prince"), method.dormand_prince) or "rk4"
@@ -239,10 +246,10 @@ class Reader:
         plain = ("name", "title", "description", "commands", "step", "record", "duration", "seed")
         fields = {
             **{name: getattr(file, name) for name in plain},
-            "models": self._models(file),
+            "models": models,
             "world": None if file.world is None else self.made(("world",), file.world),
             "environment": None if file.environment is None else self.made(("environment",), file.environment),
-            "components": (),
+            "components": sections.components,
             "blocks": sections.blocks,
             "events": self._items("events", file.events, self.made),
             "randomisation": None if file.randomisation is None else self.made(("randomisation",), file.randomisation),
@@ -252,10 +259,6 @@ class Reader:
             "expected_warnings": file.expected_warnings,
         }
         fields["environment"] = fields["environment"] or Environment()
-        names = start_names(fields["models"])
-        before = [f"{name}." if len(names) > 1 else "" for name in names]
-        sections.equip((self.index("models", k), before[k], vehicle) for k, vehicle in self.equipped.items())
-        fields["components"] = sections.components
         if "models" in self.broken:
             return None
         try:
@@ -268,6 +271,14 @@ class Reader:
         except (ValueError, ArithmeticError) as e:
             self.add(Fault((), str(e)))
         return None
+
+    def _parts(self, file: Any) -> tuple[list[ModelStart], Sections]:
+        """Models, and components and blocks with those that come with vehicles."""
+        models, sections = self._models(file), Sections(self, file)
+        names = start_names(models)
+        before = [f"{name}." if len(names) > 1 else "" for name in names]
+        sections.equip((self.index("models", k), before[k], vehicle) for k, vehicle in self.equipped.items())
+        return models, sections
 
     def _engine(self, entry: Any) -> Hybrid:
         """An engine with its options."""

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Sections", "grouped"]
 
+SECTIONS = ("terrain", "points", "bodies", "thrusters", "joints", "external", "grasps", "tethers", "components")
+"""Sections of components, in the order in which they expand."""
 JOINT_KEYS = ("drive", "motion", "friction", "stops")
 """Keys of a joint in the section `joints`."""
 
@@ -102,6 +104,21 @@ class Sections:
                 if isinstance(part, Terrain) or (isinstance(named, Component) and named.name in taken):
                     continue
                 self._put(named, ("models", i))
+        self._sort()
+
+    def _sort(self) -> None:
+        """Put the components into the order of the sections, as a file that is written has them."""
+        places = [self.reader.places["components", k] for k in range(len(self.components))]
+        joints = list(dict.fromkeys(part.joint for part in self.components if _joint_key(part)))  # type: ignore[union-attr]
+
+        def key(k: int) -> tuple[int, int, int]:
+            part, section = self.components[k], SECTIONS.index(_section(self.components[k]))
+            inner = _joint_key(part)
+            return (section, joints.index(part.joint), JOINT_KEYS.index(inner)) if inner else (section, 0, 0)  # type: ignore[union-attr]
+
+        order = sorted(range(len(self.components)), key=key)
+        self.components = [self.components[k] for k in order]
+        self.reader.places |= {("components", i): places[k] for i, k in enumerate(order)}
 
     # -- contact ------------------------------------------------------------------------------------------------------------
 
@@ -317,38 +334,44 @@ def grouped(scenario: Scenario, folder: str | Path | None) -> dict[str, Any]:
 
 def _write_component(out: dict[str, Any], i: int, part: Any, materials: dict[str, Material], folder: str | Path | None) -> None:
     """Add a component to its section."""
-    contact = out["contact"]
-    if isinstance(part, Terrain):
-        out["terrain"].append(_written_solid(part, materials))
-    elif isinstance(part, PointContact):
-        contact.setdefault("points", []).append(part.frame)
-    elif isinstance(part, BodyContact) and contact.get("material", _name_of(part.material, materials)) == _name_of(
-        part.material, materials
-    ):
-        contact.setdefault("bodies", []).append(list(part.bodies))
-        contact["material"] = _name_of(part.material, materials)
-    elif isinstance(part, BodyContact):
-        out["components"].append(written(part) | {"material": _name_of(part.material, materials)})
-    elif isinstance(part, Thruster):
-        _write_thruster(out["thrusters"], part)
-    elif _joint_key(part):
+    section, contact = _section(part), out["contact"]
+    if section == "terrain":
+        out[section].append(_written_solid(part, materials))
+    elif section == "points":
+        contact.setdefault(section, []).append(part.frame)
+    elif section == "bodies":
+        material = _name_of(part.material, materials)
+        if contact.setdefault("material", material) == material:
+            contact.setdefault(section, []).append(list(part.bodies))
+        else:
+            out["components"].append(written(part) | {"material": material})
+    elif section == "thrusters":
+        _write_thruster(out[section], part)
+    elif section == "joints":
         key, what = _joint_key(part), f"the {_joint_key(part)} of joint {part.joint!r}"
         inner = part.motion if isinstance(part, JointMotion) else part
         none = isinstance(part, JointFriction | JointStops) and not part.acts
-        out["joints"].setdefault(part.joint, {})[key] = "none" if none else written(inner, what)
-    elif isinstance(part, Holding):
-        out["grasps"].append(written(part))
-    elif isinstance(part, lines.Tether | lines.HangingLine):
-        out["tethers"].append(written(part, f"tether {part.name!r}"))
-    elif isinstance(part, ExternalWrench):
-        out["external"].append(part.body)
+        out[section].setdefault(part.joint, {})[key] = "none" if none else written(inner, what)
+    elif section == "external":
+        out[section].append(part.body)
+    elif section == "grasps" or section == "tethers":
+        out[section].append(written(part, f"{section[:-1]} {part.name!r}"))
     elif isinstance(part, ComponentSpec):
-        out["components"].append(_written_code(f"components.{i}", part, folder))
+        out[section].append(_written_code(f"components.{i}", part, folder))
     else:
         try:
-            out["components"].append(written(part, f"components.{i}"))
+            out[section].append(written(part, f"components.{i}"))
         except UnsupportedFeature:
             raise _not_written(f"components.{i}", part) from None
+
+
+def _section(part: Any) -> str:
+    """Section of a component: that in which a file is shortest."""
+    if _joint_key(part):
+        return "joints"
+    kinds = {Terrain: "terrain", PointContact: "points", BodyContact: "bodies", Thruster: "thrusters", Holding: "grasps"}
+    kinds |= {lines.Tether | lines.HangingLine: "tethers", ExternalWrench: "external"}
+    return next((section for kind, section in kinds.items() if isinstance(part, kind)), "components")
 
 
 def _joint_key(part: Any) -> str:

@@ -190,6 +190,20 @@ class Scenario:
         """Blocks that give commands."""
         return tuple(block for block in self.blocks if isinstance(block, PythonBlock | ControllerSpec))
 
+    def with_parts(self, *parts: Component | Block) -> Scenario:
+        """Return it with other parts; each takes the place of the one with the same name, or is added.
+
+        Args:
+            parts: Components and blocks.
+        """
+        lists: dict[str, list[Any]] = {"components": list(self.components), "blocks": list(self.blocks)}
+        for part in parts:
+            items = lists["blocks" if isinstance(part, Block) else "components"]
+            names = [getattr(item, "name", None) for item in items]
+            at = names.index(part.name) if part.name in names else len(items)
+            items[at : at + 1] = [part]
+        return replace(self, **lists)  # type: ignore[arg-type]  # lists become tuples
+
     def controlled_by(self, *controllers: PythonBlock | ControllerSpec) -> Scenario:
         """Return it with other controllers; without any if none is given.
 
@@ -454,7 +468,7 @@ def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], li
     for i, part in parts:
         faults = [Fault(("components", i, key), text) for key, text in part.unknown_names(model)]
         if names.setdefault((part.name, part.acts), i) != i:
-            text = f"{part.kind} {part.name!r}: another component has this name, too; names must differ"
+            text = f"{type(part).__name__} {part.name!r}: another component has this name, too; names must differ"
             faults.append(Fault(("components", i, "name"), text))
         if not faults:
             try:
