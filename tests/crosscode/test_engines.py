@@ -257,7 +257,7 @@ def test_a_contact_has_the_stiffness_and_damping_of_its_material(engine, on):
         if on == "post"
         else dict(components=[floor])
     )
-    plant = Plant(model=model, components=components_of(model, **what))
+    plant = Plant(model=model, components=components_of(model, what["components"]))
     start = hm.State(t=0.0, q=np.array([0, 0, -0.21, 1, 0, 0, 0]), v=np.array([0, 0, 0.5, 0, 0, 0]))
     ours = Simulation(plant, state=start, step=2.5e-4).step(duration=0.16).v[2]
     assert -0.45 < ours < -0.1  # it has bounced
@@ -293,7 +293,7 @@ def test_the_energy_of_a_bounce_with_friction_is_accounted_for(engine, on):
         if on == "slab"
         else dict(components=[floor])
     )
-    plant = Plant(model=model, components=components_of(model, **what))
+    plant = Plant(model=model, components=components_of(model, what["components"]))
     residuals = []
     for h in (1e-3, 5e-4):
         rec = Hybrid(engine=engine).simulation(plant, step=h, record=0.01).run(0.2).recording

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import JointDrive, JointRotor, JointSpring
+from hydromechs.actuation import JointRotor, JointSpring
 from hydromechs.formats import ImportOptions, convert_file, loads_robot
 from hydromechs.spatial import tensor_matrix
 from hydromechs.studies._mujoco_reading import mujoco_difference
@@ -89,7 +89,7 @@ ACTUATORS = """
 
 def test_actuators_become_drives():
     imported = loads_robot(ACTUATORS)
-    drives = {c.joint: c.drive for c in imported.components if isinstance(c, JointDrive)}
+    drives = [c for c in imported.components if isinstance(c, hm.drives.Drive)]
     assert drives == [
         hm.drives.Torque(joint="a", limit=100.0),
         hm.drives.Servo(joint="b", stiffness=120.0, damping=16.0, limit=20.0),
@@ -312,7 +312,7 @@ def test_replicate_makes_the_copies_that_mujoco_makes(tmp_path):
     sites = {there.site(i).name for i in range(there.nsite)}
     assert sites == set(model.frames)
     assert sorted(imported.joint_bodies) == sorted(there.joint(i).name for i in range(there.njnt))
-    assert sum(isinstance(c, JointDrive) for c in imported.components) == there.nu == 4
+    assert sum(isinstance(c, hm.drives.Drive) for c in imported.components) == there.nu == 4
     data = mujoco.MjData(there)
     mujoco.mj_forward(there, data)
     for name in sites:

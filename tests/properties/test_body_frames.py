@@ -375,7 +375,7 @@ COMPONENTS = {
     "servo": dict(components=[drives.Servo(joint="arm", stiffness=80.0, damping=5.0)]),
     "torque": dict(components=[drives.Torque(joint="slide", limit=50.0)]),
     "motor with a rotor": dict(components=[drives.Motor(joint="arm", resistance=1.2, torque_constant=0.05, gear_ratio=60.0, inductance=0.05, rotor_inertia=1e-4, voltage_limit=24.0)]),
-    "friction": dict(friction=[drives.JointFriction(joint="arm", viscous=2.0, coulomb=3.0)]),
+    "friction": dict(components=[drives.JointFriction(joint="arm", viscous=2.0, coulomb=3.0)]),
     "stops": dict(components=[drives.JointStops(joint="arm", lower=-0.05, upper=0.05, stiffness=500.0, damping=10.0)]),
     "spring": dict(components=[actuation.JointSpring(joint="slide", stiffness=300.0, rest=0.1)]),
     "elastic ball joint": dict(),
@@ -407,7 +407,7 @@ def built(model, name, poses=None):
         (line,) = given["components"]
         X = poses[model.body_index(line.body)].inverse
         given["components"] = [replace(line, place=tuple((X.p + X.R @ np.array(line.place)).tolist()))]
-    return components_of(model, **given)
+    return components_of(model, given.get("components", ()))
 
 
 @pytest.mark.parametrize("water", MACHINE_WATER)

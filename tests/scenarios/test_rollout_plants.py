@@ -70,8 +70,8 @@ THRUSTERS = [
 
 def plant(**options):
     model = options.pop("model", None) or rover()
-    acting = dict(components=[FLOOR, *THRUSTERS, drives.Servo(joint="arm", stiffness=60.0, damping=3.0, limit=20.0)])
-    return hm.Plant(model=model, components=components_of(model, **acting), **options)
+    acting = [FLOOR, *THRUSTERS, drives.Servo(joint="arm", stiffness=60.0, damping=3.0, limit=20.0)]
+    return hm.Plant(model=model, components=components_of(model, acting), **options)
 
 
 class Turn(hm.TracedController):

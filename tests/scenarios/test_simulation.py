@@ -217,7 +217,7 @@ def stone(events=(), **options):
         frames=(hm.Frame("nozzle", hm.Origin((0, 0, 0), (0, math.pi / 2, 0))),),
     )
     up = Thruster(name="rocket", frame="nozzle", curve=ideal_curve(100.0, 100.0))
-    options = dict(step=1e-2, record=0.05, thrusters=[up]) | options
+    options = dict(step=1e-2, record=0.05, components=[up]) | options
     return hm.Simulation(hm.Model(name="stone", bodies=[ball]), events=events, **options)
 
 

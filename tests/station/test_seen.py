@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hydromechs as hm
 from hydromechs import contact
 from hydromechs.simulation import Simulation
 from hydromechs.station import LiveInputs, configured

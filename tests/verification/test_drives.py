@@ -7,7 +7,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import hydromechs as hm
-from hydromechs.actuation import JointDrive
 from hydromechs.actuation.drives import Hydraulic, JointFriction, JointStops, Motor, Servo, Torque
 from hydromechs.compiler import trace
 
@@ -352,9 +351,3 @@ def test_traced_equals_floats():
 def test_faults_name_field_value_and_remedy(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_not_a_drive():
-    model = hm.load("puma560")
-    with pytest.raises(TypeError, match=r"drive of joint '.*' is 'motor', must be a Drive"):
-        JointDrive(joint=next(iter(model.joint_parts)), drive="motor").check(model)

@@ -147,8 +147,8 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     plain = catalog.read(text, file)
     if not plain.parts(Thruster):
         raise ValueError(f"{name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
-    text = catalog.write(_flown(plain, changes), file)
-    scenario = catalog.read(text, file)
+    scenario = _flown(plain, changes)
+    text = catalog.write(scenario, file)
     drawing = catalog.drawing(scenario)
     return Configured(name=name, scenario=scenario, text=text, file=file, changes=changes, attrs=drawing)
 
