@@ -134,7 +134,7 @@ class Flight:
 
     def __init__(self, duration: float) -> None:
         model = small_vehicle()
-        plant = Plant(model=model, components=components_of(model, thrusters=THRUSTERS))
+        plant = Plant(model=model, components=components_of(model, THRUSTERS))
         rows: list[State] = []
 
         def pushed(state: State) -> dict[str, float]:

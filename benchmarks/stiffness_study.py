@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.bench._machine import machine
-from hydromechs.contact import Material, NonlinearContact
+from hydromechs.contact import Material, NonlinearContact, Terrain
 from hydromechs.errors import SimulationDiverged, UnreachableFoothold
 from hydromechs.library import load_scenario
 from hydromechs.scenario import Scenario
@@ -68,7 +68,8 @@ def with_stiffness(scenario: Scenario, stiffness: float) -> Scenario:
             friction = replace(friction, stiffness=ratio * friction.stiffness, damping=math.sqrt(ratio) * friction.damping)
         return replace(material, law=replace(law, stiffness=stiffness), friction=friction)
 
-    return replace(scenario, terrain=tuple(replace(solid, material=harder(solid.material)) for solid in scenario.terrain))
+    parts = [replace(c, material=harder(c.material)) if isinstance(c, Terrain) else c for c in scenario.components]
+    return replace(scenario, components=parts)
 
 
 def measure_stiffness(cases: StiffnessCases, progress: Callable[[int], None] = lambda done: None) -> dict[str, Any]:

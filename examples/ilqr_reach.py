@@ -172,8 +172,7 @@ def fly(plan, q, v, u, gains, duration):
     sim = hm.Simulation(
         plan.model,
         environment=Environment(current=Current(velocity=tuple(STRONGER * CURRENT))),
-        thrusters=plan.thrusters,
-        drives={joint: hm.drives.Torque(limit=2000.0) for joint in plan.joints},
+        components=[*plan.thrusters, *(hm.drives.Torque(joint=joint, limit=2000.0) for joint in plan.joints)],
         controller=controller,
         period=H,
         step=0.0025,

@@ -20,10 +20,9 @@ def run() -> dict[str, hm.Plant | hm.Model]:
     model = hm.attach(model, lamp, frame="tool")
 
     # Names do not change, so the thrusters of the vehicle find their frames. The arm gets servos.
-    stiff = hm.drives.Servo(stiffness=5.0, damping=0.5, limit=9.0)
-    soft = hm.drives.Servo(stiffness=0.5, damping=0.01, limit=1.0)
-    servos = {"shoulder": stiff, "upper_arm": stiff, "elbow": stiff, "wrist": soft}
-    drives = [hm.actuation.JointDrive(joint=name, drive=drive) for name, drive in servos.items()]
+    names = ("shoulder", "upper_arm", "elbow")
+    drives = [hm.drives.Servo(joint=name, stiffness=5.0, damping=0.5, limit=9.0) for name in names]
+    drives.append(hm.drives.Servo(joint="wrist", stiffness=0.5, damping=0.01, limit=1.0))
     level = hm.ballast(model, body="vehicle", buoyancy=2.0)
     plant = hm.Plant(model=level.model, components=(*rov.components, *drives))
 

@@ -127,8 +127,7 @@ def run(duration=0.6):
     sim = hm.Simulation(
         mpc.model,
         environment=Environment(current=Current(velocity=tuple(CURRENT))),
-        thrusters=mpc.thrusters,
-        drives={joint: hm.drives.Torque(limit=TORQUE) for joint in mpc.joints},
+        components=[*mpc.thrusters, *(hm.drives.Torque(joint=joint, limit=TORQUE) for joint in mpc.joints)],
         controller=mpc,
         period=PERIOD,
         step=0.0025,

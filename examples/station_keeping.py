@@ -50,7 +50,7 @@ def simulation(arm=ARM) -> hm.Simulation:
         period=0.1,
     )
     curve = linear_curve(max_forward=1500.0, max_reverse=1200.0, dead_band=0.03)
-    rubbing = {name: hm.drives.Friction(viscous=x[3], coulomb=x[4]) for name, x in SERVOS.items() if x[3]}
+    rubbing = [hm.drives.JointFriction(joint=name, viscous=x[3], coulomb=x[4]) for name, x in SERVOS.items() if x[3]]
     return hm.Simulation(
         model,
         state=start,
@@ -58,12 +58,14 @@ def simulation(arm=ARM) -> hm.Simulation:
             current=Current(velocity=(-0.4, 0.2, 0.0)),
             gusts=Gusts(sigma=(0.06, 0.06, 0.02), time_constant=15.0, interval=1.5),
         ),
-        thrusters=[
-            hm.Thruster(name=f"thruster_{k}", frame=f"thruster_{k}", curve=curve, time_constant=0.15, zero_thrust_speed=4.0)
-            for k in range(1, 9)
+        components=[
+            *[
+                hm.Thruster(name=f"thruster_{k}", frame=f"thruster_{k}", curve=curve, time_constant=0.15, zero_thrust_speed=4.0)
+                for k in range(1, 9)
+            ],
+            *(hm.drives.Servo(joint=name, stiffness=x[0], damping=x[1], limit=x[2]) for name, x in SERVOS.items()),
+            *rubbing,
         ],
-        drives={name: hm.drives.Servo(stiffness=x[0], damping=x[1], limit=x[2]) for name, x in SERVOS.items()},
-        friction=rubbing,
         controller=controller,
         record=0.05,
         seed=1,

@@ -78,8 +78,7 @@ def turned(density, torque):
     """Turn the crank by a torque; the recording."""
     sim = hm.Simulation(
         linkage(density),
-        grasps=[hinge],
-        drives={"crank": hm.drives.Torque(limit=100.0)},
+        components=[hm.drives.Torque(joint="crank", limit=100.0), hinge],
         commands={"crank": torque},
         step=0.001,
         record=0.01,

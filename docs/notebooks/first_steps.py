@@ -56,8 +56,10 @@ curve = hm.actuation.t200_curve(voltage=16.0)
 sim = hm.Simulation(
     model,
     environment=hm.Environment(current=hm.hydro.Current(velocity=(0.2, 0.1, 0.0))),
-    thrusters=[hm.Thruster(name=f, frame=f, curve=curve, time_constant=0.08) for f in frames],
-    drives={joint: hm.drives.Servo(stiffness=5.0, damping=0.2) for joint in ("shoulder", "upper_arm", "elbow")},
+    components=[
+        *[hm.Thruster(name=f, frame=f, curve=curve, time_constant=0.08) for f in frames],
+        *(hm.drives.Servo(joint=joint, stiffness=5.0, damping=0.2) for joint in ("shoulder", "upper_arm", "elbow")),
+    ],
     controller=HoldPose(position=(0, 0, 0), frequency=1.5, period=0.02),
     step=0.002,
 )

@@ -79,8 +79,7 @@ start.q[3:7] = [np.cos(half), 0.0, 0.0, np.sin(half)]
 start.q[-1] += 0.4
 sim = hm.Simulation(
     model,
-    thrusters=thrusters,
-    drives={joint: hm.drives.Torque(limit=2000.0) for joint in joints},
+    components=[*thrusters, *(hm.drives.Torque(joint=joint, limit=2000.0) for joint in joints)],
     controller=lqr,
     period=0.02,
     state=start,

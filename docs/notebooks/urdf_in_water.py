@@ -78,8 +78,8 @@ def released(model):
     state = model.initial()
     half = np.deg2rad(20.0) / 2
     state.q[3:7] = [np.cos(half), np.sin(half), 0.0, 0.0]
-    servo = {"arm": hm.drives.Servo(stiffness=40.0, damping=4.0, limit=15.0)}
-    return hm.Simulation(model, drives=servo, state=state, step=0.002).run(duration).recording
+    servo = [hm.drives.Servo(joint="arm", stiffness=40.0, damping=4.0, limit=15.0)]
+    return hm.Simulation(model, components=[*servo], state=state, step=0.002).run(duration).recording
 
 
 duration = 15.0  # short: 1.0

@@ -67,7 +67,7 @@ def draw(name: str, scenario: Scenario, recording: xarray.Dataset, shot: Shot) -
         shot: The moment.
     """
     scene = hm.viewer.recording_scene(
-        scenario.model, recording, terrain=scenario.terrain, environment=scenario.environment, rate=5.0
+        scenario.model, recording, terrain=scenario.parts(hm.contact.Terrain), environment=scenario.environment, rate=5.0
     )
     moments = [int(np.abs(scene.times - t).argmin()) for t in shot.times]
     usual = 5.0 if scene.surfaces else 20.0

@@ -28,7 +28,7 @@ def moments(name: str) -> Array:
     scenario = hm.load_scenario(name)
     recording = scenario.simulation().run(max(times) + 0.5).recording
     scene = hm.viewer.recording_scene(
-        scenario.model, recording, terrain=scenario.terrain, environment=scenario.environment, rate=10.0
+        scenario.model, recording, terrain=scenario.parts(hm.contact.Terrain), environment=scenario.environment, rate=10.0
     )
     at = [int(np.abs(scene.times - t).argmin()) for t in times]
     camera = hm.viewer.camera_for(*scene.bounds(*at), azimuth=azimuth, elevation=12.0, aspect=SIZE[0] / SIZE[1])

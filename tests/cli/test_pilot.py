@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from websockets.sync.client import connect
 
+from hydromechs.actuation import Thruster
 from hydromechs.cli._pilot import catalog, link_of, vehicle_file
 from hydromechs.recording import RunFolder, load_recording
 from hydromechs.station import configured, fly_again
@@ -57,7 +58,7 @@ def test_a_vehicle_of_the_library_is_flown_in_still_water(tmp_path):
     file = vehicle_file("dual_arm_rov", tmp_path)
     assert vehicle_file("dual_arm_rov", tmp_path) == file
     flown = configured(catalog(file), Path(file).stem)
-    assert flown.scenario.thrusters and "Pilot" in flown.text
+    assert flown.scenario.parts(Thruster) and "Pilot" in flown.text
     Path(file).write_text("mine")
     with pytest.raises(ValueError, match="another file"):
         vehicle_file("dual_arm_rov", tmp_path)

@@ -215,7 +215,7 @@ def test_xarray_writes_a_recording_as_netcdf(folder, tmp_path, engine):
 @pytest.mark.usefixtures("quickly_compiled")
 def test_xarray_writes_the_recording_of_a_simulation(tmp_path):
     thruster = hm.actuation.Thruster(name="push", frame="left_grip", curve=hm.actuation.ideal_curve(10.0, 10.0))
-    sim = hm.Simulation(hm.load("hand_pipe"), thrusters=[thruster], step=0.01, record=0.05)
+    sim = hm.Simulation(hm.load("hand_pipe"), components=[thruster], step=0.01, record=0.05)
     run = sim.run(0.1, path=tmp_path / "run.zarr")
     run.recording.to_netcdf(tmp_path / "a.nc", engine="scipy")
     again = hm.load_recording(tmp_path / "a.nc")

@@ -16,7 +16,9 @@ def report():
 
 def test_harder_ground_has_the_same_damping_ratio():
     scenario = hm.load_scenario("waav_step")
-    for old, new in zip(scenario.terrain, stiffness_study.with_stiffness(scenario, 1e7).terrain, strict=True):
+    for old, new in zip(
+        scenario.parts(hm.contact.Terrain), stiffness_study.with_stiffness(scenario, 1e7).parts(hm.contact.Terrain), strict=True
+    ):
         a, b = old.material, new.material
         assert b.law.stiffness == 1e7 and b.law.damping_factor == a.law.damping_factor
         ratios = [m.friction.damping / math.sqrt(m.friction.stiffness) for m in (a, b)]

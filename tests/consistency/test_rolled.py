@@ -8,7 +8,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import compiler, equations, library
-from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, drives
+from hydromechs.actuation import ExternalWrench, JointFriction, drives
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.hydro import Current, FreeSurface, RegularWave
 from hydromechs.model import joints
@@ -165,8 +165,8 @@ def plants(environment):
     """One plant in both forms: a driven joint with a rotor, friction, a wrench from outside."""
     model = library.serial_chain(1)
     acting = (
-        JointDrive(joint="link1", drive=drives.Servo(stiffness=20.0, damping=2.0)),
-        JointFriction(joint="link1", friction=drives.Friction(viscous=0.5), armature=0.3),
+        drives.Servo(joint="link1", stiffness=20.0, damping=2.0),
+        JointFriction(joint="link1", viscous=0.5, armature=0.3),
         ExternalWrench(body="link1"),
     )
     return [hm.Plant(model=model, environment=environment, components=acting, form=form) for form in ("specialised", "rolled")]

@@ -48,8 +48,8 @@ def plant() -> hm.Plant:
     law = own.Stiffening(stiffness=1000.0, stiffening=2e4, damping=2e3)
     floor = terrain.Plane(name="floor", material=Material(law=law), point=(0, 0, 0.4), normal=(0, 0.1, -1))
     line = own.SpringLine(name="line", frame="hook", anchor=(0.5, 0.5, -1.0), length=0.5, stiffness=50.0, damping=4.0)
-    drives = {"carriage": own.LaggedTorque(time_constant=0.05, damping=0.5)}
-    acting = components_of(model, drives=drives, terrain=[floor], components=[line])
+    drive = own.LaggedTorque(joint="carriage", time_constant=0.05, damping=0.5)
+    acting = components_of(model, [floor, drive, line])
     return hm.Plant(model=model, components=acting)
 
 

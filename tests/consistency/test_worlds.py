@@ -85,11 +85,13 @@ def make_plant():
     )
     acting = components_of(
         model,
-        thrusters=[thruster],
-        drives={"arm": drives.Servo(stiffness=60.0, damping=3.0, limit=20.0)},
-        terrain=[floor()],
-        external=["hull"],
-        components=[contact.Grasp(name="hand", holder="arm", held="pipe")],
+        [
+            floor(),
+            thruster,
+            drives.Servo(joint="arm", stiffness=60.0, damping=3.0, limit=20.0),
+            hm.actuation.ExternalWrench(body="hull"),
+            contact.Grasp(name="hand", holder="arm", held="pipe"),
+        ],
     )
     return hm.Plant(model=model, components=acting, environment=WATER, seed=3, parameters=(MASS,))
 
@@ -157,7 +159,7 @@ def compare_with_worlds(scenario):
     for _ in range(10):
         worlds.step()
         assert difference(states(worlds)[1], state_row(sim.step())) < 1e-12
-    bare = replace(scenario, controller=None, sensors=(), navigation=None, events=(), checks=())
+    bare = replace(scenario, blocks=(), events=(), checks=())
     whole, sim = hm.Worlds(bare, 2), bare.simulation()
     whole.step(steps=5)
     assert difference(states(whole)[0], state_row(sim.step(duration=5 * bare.step))) < 1e-12
@@ -279,7 +281,7 @@ def swimmer():
     model = hm.Model(name="swimmer", bodies=rover().bodies[:1])
     water = hm.Environment(gusts=Gusts(sigma=(0.1, 0.1, 0.05), time_constant=1.0, interval=0.02))
     thruster = Thruster(name="port", frame="port", curve=linear_curve(40, 30), time_constant=0.1)
-    return hm.Plant(model=model, components=components_of(model, thrusters=[thruster]), environment=water, seed=3)
+    return hm.Plant(model=model, components=components_of(model, [thruster]), environment=water, seed=3)
 
 
 @pytest.fixture(scope="module")

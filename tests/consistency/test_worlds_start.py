@@ -43,8 +43,10 @@ def scenario():
         name="swinging",
         models=[ModelStart(model=hm.Model(name="cart_and_arm", bodies=[cart, arm]))],
         environment=hm.Environment(current=Current(velocity=(0.3, 0.0, 0.0)), waves=[RegularWave(height=0.5, period=3.0)]),
-        drives={"cart": drives.Torque()},
-        motions={"arm": hm.motions.Sine(amplitude=0.6, period=1.0)},
+        components=[
+            drives.Torque(joint="cart"),
+            hm.actuation.JointMotion(joint="arm", motion=hm.motions.Sine(amplitude=0.6, period=1.0)),
+        ],
         step=STEP,
         record=0.1,
         duration=1.0,
@@ -80,7 +82,7 @@ def test_runs_of_a_study_begin_on_it():
     swinging = Scenario(
         name="arm",
         models=[ModelStart(model=hm.Model(name="arm", bodies=[root, arm]))],
-        motions={"arm": hm.motions.Sine(amplitude=0.6, period=1.0)},
+        components=[hm.actuation.JointMotion(joint="arm", motion=hm.motions.Sine(amplitude=0.6, period=1.0))],
         events=[hm.Event(name="late", quantity="time", level=0.15)],
         step=STEP,
         record=0.1,

@@ -59,7 +59,7 @@ def swimmer(ratio=1.0):
     q = np.concatenate([[1.0, -2.0, 3.0], quaternion / np.linalg.norm(quaternion), [0.4, -0.1]])
     v = 0.5 * rng.normal(size=8)
     environment = hm.Environment(current=Current(velocity=(0.3, -0.2, 0.1)))
-    rotor = JointFriction(joint="arm", friction=hm.drives.Friction(viscous=0.5), armature=0.3)
+    rotor = JointFriction(joint="arm", viscous=0.5, armature=0.3)
     plant = Plant(model=model, environment=environment, components=(rotor,))
     return plant, hm.State(t=0.0, q=q, v=v)
 
@@ -133,7 +133,7 @@ def sphere(ratio):
         hydro=hydro,
     )
     model = hm.Model(name="ball", world=hm.World(water_density=1025.0), bodies=(body,))
-    return Plant(model=model, components=components_of(model, external=["ball"]))
+    return Plant(model=model, components=components_of(model, [hm.actuation.ExternalWrench(body="ball")]))
 
 
 @engines
@@ -198,7 +198,7 @@ def block(solid):
         shapes=(shapes.Box(size=(0.4, 0.3, 0.2)),),
     )
     model = hm.Model(name="block", bodies=(body,))
-    return Plant(model=model, components=components_of(model, terrain=[solid]))
+    return Plant(model=model, components=components_of(model, [solid]))
 
 
 ROUGH = contact.Material(
@@ -252,8 +252,12 @@ def test_a_contact_has_the_stiffness_and_damping_of_its_material(engine, on):
     )
     floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
     model = hm.Model(name="bounce", bodies=(ball, post) if on == "post" else (ball,), world=hm.World(water_density=1025.0))
-    what = dict(collisions=[("ball", "post")], material=SOFT) if on == "post" else dict(terrain=[floor])
-    plant = Plant(model=model, components=components_of(model, **what))
+    what = (
+        dict(components=[hm.contact.BodyContact(bodies=("ball", "post"), material=SOFT)])
+        if on == "post"
+        else dict(components=[floor])
+    )
+    plant = Plant(model=model, components=components_of(model, what["components"]))
     start = hm.State(t=0.0, q=np.array([0, 0, -0.21, 1, 0, 0, 0]), v=np.array([0, 0, 0.5, 0, 0, 0]))
     ours = Simulation(plant, state=start, step=2.5e-4).step(duration=0.16).v[2]
     assert -0.45 < ours < -0.1  # it has bounced
@@ -284,8 +288,12 @@ def test_the_energy_of_a_bounce_with_friction_is_accounted_for(engine, on):
     )
     model = hm.Model(name="bounce", bodies=(case, slab) if on == "slab" else (case,), world=hm.World(axes="ENU"))
     floor = terrain.Plane(name="floor", material=rough, normal=(0, 0, 1))
-    what = dict(collisions=[("case", "slab")], material=rough) if on == "slab" else dict(terrain=[floor])
-    plant = Plant(model=model, components=components_of(model, **what))
+    what = (
+        dict(components=[hm.contact.BodyContact(bodies=("case", "slab"), material=rough)])
+        if on == "slab"
+        else dict(components=[floor])
+    )
+    plant = Plant(model=model, components=components_of(model, what["components"]))
     residuals = []
     for h in (1e-3, 5e-4):
         rec = Hybrid(engine=engine).simulation(plant, step=h, record=0.01).run(0.2).recording
@@ -313,7 +321,7 @@ def test_energy_that_contacts_of_bullet_supply_is_reported():
             shapes=(shape,),
         )
         model = hm.Model(name="bounce", bodies=(body,), world=hm.World(axes="ENU"))
-        plant = Plant(model=model, components=components_of(model, terrain=[solid]))
+        plant = Plant(model=model, components=components_of(model, [solid]))
         run = Hybrid(engine="bullet").simulation(plant, step=2.5e-4, record=2.5e-3).run(0.3)
         energy = run.recording.kinetic_energy_body + run.recording.potential_energy
         gained = float(energy[-1] - energy[0])
@@ -333,7 +341,7 @@ def test_a_grasp_holds_two_bodies_with_the_force_that_they_need(engine):
         bodies=(replace(first, frames=(hand,)), replace(second, frames=(grip,))),
     )
     holding = contact.Grasp(name="hold", holder="hand", held="grip", free=("rx", "ry", "rz"))
-    plant = Plant(model=model, components=components_of(model, external=["ball"], components=[holding]))
+    plant = Plant(model=model, components=components_of(model, [hm.actuation.ExternalWrench(body="ball"), holding]))
     q, v = model.neutral()
     q[7] = 0.9
     sim = Hybrid(engine=engine).simulation(plant, state=hm.State(t=0.0, q=q, v=v), step=0.01)

@@ -13,7 +13,7 @@ from benchmarks.mujoco_reading import mujoco_difference
 from benchmarks.robot_study import ROBOTS
 
 import hydromechs as hm
-from hydromechs.actuation import JointDrive, JointRotor, JointSpring
+from hydromechs.actuation import JointRotor, JointSpring
 from hydromechs.formats import ImportOptions, convert_file, loads_robot
 from hydromechs.spatial import tensor_matrix
 
@@ -89,13 +89,13 @@ ACTUATORS = """
 
 def test_actuators_become_drives():
     imported = loads_robot(ACTUATORS)
-    drives = {c.joint: c.drive for c in imported.components if isinstance(c, JointDrive)}
-    assert drives == {
-        "a": hm.drives.Torque(limit=100.0),
-        "b": hm.drives.Servo(stiffness=120.0, damping=16.0, limit=20.0),
-        "c": hm.drives.Servo(stiffness=0.0, damping=7.0),
-        "d": hm.drives.Servo(stiffness=20.0, damping=3.0),
-    }
+    drives = [c for c in imported.components if isinstance(c, hm.drives.Drive)]
+    assert drives == [
+        hm.drives.Torque(joint="a", limit=100.0),
+        hm.drives.Servo(joint="b", stiffness=120.0, damping=16.0, limit=20.0),
+        hm.drives.Servo(joint="c", stiffness=0.0, damping=7.0),
+        hm.drives.Servo(joint="d", stiffness=20.0, damping=3.0),
+    ]
     left = {note.element: str(note) for note in imported.notes if note.kind == "ignored"}
     assert "line 15: motor 'second': a second one in the joint 'a'" in left["motor 'second'"]
     assert "it acts on the tendon 't'" in left["motor 'pull'"]
@@ -312,7 +312,7 @@ def test_replicate_makes_the_copies_that_mujoco_makes(tmp_path):
     sites = {there.site(i).name for i in range(there.nsite)}
     assert sites == set(model.frames)
     assert sorted(imported.joint_bodies) == sorted(there.joint(i).name for i in range(there.njnt))
-    assert sum(isinstance(c, JointDrive) for c in imported.components) == there.nu == 4
+    assert sum(isinstance(c, hm.drives.Drive) for c in imported.components) == there.nu == 4
     data = mujoco.MjData(there)
     mujoco.mj_forward(there, data)
     for name in sites:

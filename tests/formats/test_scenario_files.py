@@ -16,8 +16,18 @@ import numpy as np
 import pytest
 from benchmarks.mutations import flow_yaml
 
-from hydromechs import contact, hydro, library
-from hydromechs.actuation import drives
+from hydromechs import contact, hydro, library, lines
+from hydromechs.actuation import (
+    ExternalWrench,
+    JointFriction,
+    JointMotion,
+    JointRotor,
+    JointSpring,
+    JointStops,
+    Thruster,
+    drives,
+    motions,
+)
 from hydromechs.equations import kinematics, restoring_force
 from hydromechs.errors import FieldError, ScenarioError, UnsupportedFeature
 from hydromechs.formats import dumps_scenario, load_scenario_file, loads_scenario, save_scenario, scenario_json_schema
@@ -27,7 +37,7 @@ from hydromechs.integrators import DormandPrince
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints
 from hydromechs.recording import Check, find_quantity, find_terms
 from hydromechs.scenario import ComponentSpec, ControllerSpec, ModelStart, Scenario, assemble
-from hydromechs.simulation import Event
+from hydromechs.simulation import Event, PythonBlock
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 
 RICH = (Path(__file__).parent / "scenario_rich.yaml").read_text()
@@ -73,12 +83,18 @@ def test_all_is_read():
     assert s.environment.current.profile == hydro.PowerLaw(depth=30, exponent=0.143)
     assert s.environment.waves[0] == hydro.RegularWave(height=1, period=6, direction=math.radians(30), phase=math.radians(10))
     assert s.environment.surface == hydro.FreeSurface()
-    assert s.terrain[1].origin == Origin((1, 2, 19), (0, math.pi / 2, math.radians(17)))
-    assert s.terrain[0].material.friction.kinetic == 0.5
-    assert [t.name for t in s.thrusters] == ["rov.thruster_1", "rov.thruster_2", "third", "rov.thruster_4", "rov.thruster_5"]
-    assert dict(s.stops)["rov.upper_arm"] is None
-    assert dict(s.friction)["rov.forearm"] is None
-    assert dict(s.drives)["rov.wrist_pitch"] == drives.Torque()
+    assert s.parts(contact.Terrain)[1].origin == Origin((1, 2, 19), (0, math.pi / 2, math.radians(17)))
+    assert s.parts(contact.Terrain)[0].material.friction.kinetic == 0.5
+    assert [t.name for t in s.parts(Thruster)] == [
+        "rov.thruster_1",
+        "rov.thruster_2",
+        "third",
+        "rov.thruster_4",
+        "rov.thruster_5",
+    ]
+    assert JointStops(joint="rov.upper_arm") in s.components
+    assert JointFriction(joint="rov.forearm") in s.components
+    assert drives.Torque(joint="rov.wrist_pitch") in s.components
     assert s.events[0].wrench == (("rov.vehicle", (1, 0, 0, 0, 0, 0)),)
     assert s.integrator == DormandPrince(relative=1e-5)
     assert s.checks[0].below == 0.3
@@ -97,7 +113,7 @@ def test_saved_paths_are_relative(tmp_path):
     (tmp_path / "a.yaml").write_text(RICH.replace("model: sinking_chain", "model: models/chain.yaml"))
     s = library.load_scenario(tmp_path / "a.yaml")
     assert s.models[1].source == str(tmp_path / "models" / "chain.yaml")
-    assert s.controller.type == f"{tmp_path / 'ctl.py'}:Hold"
+    assert s.controllers[0].type == f"{tmp_path / 'ctl.py'}:Hold"
     (tmp_path / "sub").mkdir()
     save_scenario(s, tmp_path / "sub" / "b.yaml")
     saved = (tmp_path / "sub" / "b.yaml").read_text()
@@ -113,10 +129,10 @@ def test_what_a_file_cannot_hold():
     named = replace(chain, source="sinking_chain")
     controller = lambda state: None  # noqa: E731
     with pytest.raises(UnsupportedFeature, match="ControllerSpec"):
-        dumps_scenario(Scenario(name="x", models=[named], controller=controller, period=0.1))
+        dumps_scenario(Scenario(name="x", models=[named], blocks=[PythonBlock(controller=controller, period=0.1)]))
     spec = ControllerSpec(type="hold_pose", period=0.1, parameters={"x": np.eye(2)})
     with pytest.raises(UnsupportedFeature, match=re.escape("controller.parameters.x")):
-        dumps_scenario(Scenario(name="x", models=[named], controller=spec))
+        dumps_scenario(Scenario(name="x", models=[named], blocks=[spec]))
 
 
 def test_made_in_python_and_written():
@@ -124,7 +140,10 @@ def test_made_in_python_and_written():
     wave = hydro.RegularWave(height=1, period=5, direction=0.123456789)
     chain = ModelStart(model=load("sinking_chain"), source="sinking_chain", position=(0, 0, 1), joints={"link_3": 0.1})
     s = Scenario(
-        name="x", models=[chain], environment=hydro.Environment(waves=[wave]), drives={"link_3": drives.Torque(limit=3)}
+        name="x",
+        models=[chain],
+        environment=hydro.Environment(waves=[wave]),
+        components=[drives.Torque(joint="link_3", limit=3)],
     )
     again = read(dumps_scenario(s))
     assert again.environment.waves[0].direction == pytest.approx(wave.direction, rel=1e-15)
@@ -140,16 +159,16 @@ def test_numpy_numbers_are_written_as_numbers():
     s = Scenario(
         name="x",
         models=[chain],
-        drives={"link_3": drives.Torque()},
+        components=[drives.Torque(joint="link_3")],
         commands={"link_3": three},
-        controller=spec,
+        blocks=[spec],
         events=[Event(name="e", quantity="time", level=three, command={"link_3": three})],
     )
     text = dumps_scenario(s)
     assert "np." not in text
     again = read(text)
     assert again == s
-    assert again.controller.parameters == {"x": 3.0, "n": 2, "on": True}
+    assert again.controllers[0].parameters == {"x": 3.0, "n": 2, "on": True}
 
 
 def test_faults_are_objects():
@@ -167,7 +186,9 @@ def test_field_with_another_name_in_the_file():
     sphere = "sphere: {radius: 0.4, position: [1, 2, 19]}"
     assert sphere in RICH
     with pytest.raises(FieldError) as error:
-        contact.terrain.Sphere(name="rock", material=read().terrain[0].material, radius=1, center=(0, 0, math.inf))
+        contact.terrain.Sphere(
+            name="rock", material=read().parts(contact.Terrain)[0].material, radius=1, center=(0, 0, math.inf)
+        )
     assert key_of(contact.terrain.Sphere, error.value.field) == "position"
 
 
@@ -204,7 +225,7 @@ def test_field_with_another_name_in_the_file():
         (
             "frames: [rov.thruster_1, rov.thruster_2]",
             "frames: [rov.thruster_1, rov.thruster_1]",
-            "another thruster has this name",
+            "another component has this name",
         ),
         ("voltage: 16", "voltage: 30", "voltage is 30, must be finite and from 10 to 20"),
         ("forces: [-30, 0, 40]", "forces: [-30, 0]", "3 commands and 2 forces"),
@@ -446,7 +467,7 @@ number = 3
 def controlled(folder, **spec) -> Scenario:
     chain = ModelStart(model=load("sinking_chain"), source="sinking_chain")
     spec = ControllerSpec(**({"period": 0.1} | spec))
-    return Scenario(name="x", models=[chain], drives={"link_3": drives.Torque()}, controller=spec, duration=1)
+    return Scenario(name="x", models=[chain], components=[drives.Torque(joint="link_3")], blocks=[spec], duration=1)
 
 
 def test_controllers_of_files(tmp_path):
@@ -500,6 +521,35 @@ class Nothing(Component):
 """
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        JointSpring(joint="link_3", stiffness=5.0, rest=0.2),
+        JointRotor(joint="link_3", inertia=0.02),
+        JointFriction(joint="link_3", viscous=0.1, armature=0.3),
+        JointFriction(joint="link_3"),
+        JointStops(joint="link_3"),
+        JointMotion(joint="link_3", motion=motions.Sine(amplitude=0.1, period=2.0), correction=3.0),
+        ExternalWrench(body="link_3"),
+        lines.LiftedLine(name="line", body="link_3", weight=2.0),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_components_of_the_package_come_back(part):
+    """Also those that have no section; they are no third-party code, so that nothing has to be allowed."""
+    chain = ModelStart(model=library.load("sinking_chain"), source="sinking_chain")
+    scenario = Scenario(name="x", models=[chain], components=[part], duration=1)
+    again = loads_scenario(dumps_scenario(scenario), library=library.load)
+    assert again.components == (part,) and not again.code
+
+
+def test_components_of_the_package_can_be_named_by_their_class():
+    text = "hydromechs_scenario: 1\nname: x\nduration: 1\nmodels: [{model: sinking_chain}]\n"
+    named = 'components: [{type: "hydromechs.actuation:JointSpring", parameters: {joint: link_3, stiffness: 5}}]\n'
+    scenario = loads_scenario(text + named, library=library.load)
+    assert scenario.components == (JointSpring(joint="link_3", stiffness=5.0),) and not scenario.code
+
+
 def test_components_of_files(tmp_path):
     """They are named in the file, made when the scenario runs, and come back when it is written."""
     (tmp_path / "own.py").write_text(COMPONENT)
@@ -511,7 +561,7 @@ def test_components_of_files(tmp_path):
     assert read(dumps_scenario(scenario, tmp_path), tmp_path) == scenario
     with pytest.raises(UnsupportedFeature, match="components.0 is Nothing"):
         dumps_scenario(replace(scenario, components=scenario.plant.components[-1:]))
-    with pytest.raises(ScenarioError, match="line 7: components.0: the key 'type' is missing"):
+    with pytest.raises(ScenarioError, match="line 7: components.0 is .* without the key 'type'"):
         read(text.replace("type:", "kind:").replace("{kind", "\n      {kind"), tmp_path)
 
 

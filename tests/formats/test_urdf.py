@@ -9,7 +9,7 @@ import pytest
 from benchmarks.robot_study import ROBOTS
 
 import hydromechs as hm
-from hydromechs.actuation import JointDrive
+from hydromechs.actuation.drives import Drive
 from hydromechs.formats import ImportOptions, convert_file, dumps_robot, import_file, loads_robot
 
 ARM = (ROBOTS / "arm.urdf").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_what_is_not_there_as_the_file_says_is_noted_with_its_line(arm):
 
 
 def test_effort_and_velocity_limits_become_drives(arm):
-    found = {c.joint: (c.drive.limit, c.drive.speed) for c in arm.components if isinstance(c, JointDrive)}
+    found = {c.joint: (c.limit, c.speed) for c in arm.components if isinstance(c, Drive)}
     assert found == {"upper": (30.0, 1.5), "slider": (100.0, math.inf)}
     alone = ARM.replace('effort="30" ', "")
     assert alone != ARM

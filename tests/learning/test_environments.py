@@ -284,7 +284,7 @@ def test_a_policy_sees_what_the_sensors_of_the_scenario_say():
     scenario = load_vehicle("bluerov2_heavy_alpha5")
     depth = hm.sensors.DepthGauge(name="depth", frame="vehicle", rate=10.0, noise=noise)
     compass = hm.sensors.Compass(name="compass", frame="vehicle", rate=5.0, latency=0.2, noise=noise)
-    scenario = replace(scenario, sensors=(depth, compass))
+    scenario = scenario.with_parts(depth, compass)
     options = dict(task="StationKeeping", scenario=scenario, step=0.01, duration=1.0, sensors=("depth", "compass"))
     many, one = learning.make_vector(num_envs=3, **options), learning.make_single(**options)
     labels = many.arena.labels

@@ -549,9 +549,10 @@ def test_default_friction_follows_from_the_description():
     stiffness = wrist.friction.coulomb / wrist.friction.stick_deflection
     assert stiffness == pytest.approx(wrist.friction.viscous / 800.0 * (80.0 * np.pi) ** 2, rel=1e-2)
     geared = hm.Simulation(
-        model, drives={"link6": drives.Motor(resistance=2.0, torque_constant=0.05, gear_ratio=76.7, rotor_inertia=3.3e-5)}
+        model,
+        components=[drives.Motor(joint="link6", resistance=2.0, torque_constant=0.05, gear_ratio=76.7, rotor_inertia=3.3e-5)],
     ).plant.components
     assert next(c for c in geared if c.name == "link6.friction").armature == 0.0
-    own = hm.Simulation(model, friction={"link6": drives.Friction(coulomb=0.5)})
+    own = hm.Simulation(model, components=[drives.JointFriction(joint="link6", coulomb=0.5)])
     with pytest.raises(ValueError, match="friction of joint 'link6' is too stiff"):
         own.run(0.01)

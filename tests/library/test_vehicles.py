@@ -34,9 +34,9 @@ def test_a_scenario_takes_a_vehicle_and_changes_it():
     text = HEAD + "  - plant: bluerov2_heavy_alpha5\njoints:\n  wrist: {drive: {torque: {limit: 1}}}\n"
     scenario = loads_scenario(text, library=hm.load, plants=library.load_vehicle)
     plain = hm.load_plant("bluerov2_heavy_alpha5")
-    assert len(scenario.thrusters) == 8 and scenario.plant.layout.commands == plain.layout.commands
-    assert dict(scenario.drives)["wrist"] == hm.drives.Torque(limit=1.0)
-    assert dict(scenario.drives)["elbow"] == hm.drives.Servo(stiffness=5.0, damping=0.2, limit=9.0)
+    assert len(scenario.parts(hm.Thruster)) == 8 and scenario.plant.layout.commands == plain.layout.commands
+    assert hm.drives.Torque(joint="wrist", limit=1.0) in scenario.components
+    assert hm.drives.Servo(joint="elbow", stiffness=5.0, damping=0.2, limit=9.0) in scenario.components
     two = loads_scenario(
         HEAD + "  - {plant: bluerov2_heavy_alpha5, name: a}\n  - {plant: bluerov2_heavy_alpha5, name: b}\n",
         library=hm.load,

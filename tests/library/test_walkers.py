@@ -105,7 +105,7 @@ def test_land_machines_start_on_the_ground(name):
 
 def test_motors_of_aquarobot_are_the_published_ones():
     plant = hm.load_plant("aquarobot")
-    found = {c.name: c.drive for c in plant.components if isinstance(c, hm.actuation.JointDrive)}
+    found = {c.name: c for c in plant.components if isinstance(c, hm.drives.Drive)}
     assert len(found) == 21 and not any(name.startswith("foot") for name in found)
     motor = found["knee1_4"]
     assert (motor.torque_constant, motor.back_emf, motor.resistance, motor.rotor_inertia) == (99.0, 100.2676, 1.1, 148.5)

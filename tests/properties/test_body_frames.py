@@ -373,19 +373,19 @@ WALL = terrain.Plane(name="wall", point=(0.2, 0.0, 0.0), normal=(-1.0, 0.2, 0.1)
 CABLE = lines.Cable(diameter=0.02, mass=0.6, axial_stiffness=2e4, axial_damping=50.0, bending_stiffness=1.0)
 TOP = lines.SwayingPoint(position=(1.0, 0.5, -4.0), amplitude=(0.1, 0.0, 0.3), ramp=0.0)
 COMPONENTS = {
-    "thruster": dict(thrusters=[actuation.Thruster(name="port", frame="port", curve=actuation.linear_curve(60.0, 45.0), time_constant=0.2, zero_thrust_speed=3.0, radius=0.2)]),
-    "servo": dict(drives={"arm": drives.Servo(stiffness=80.0, damping=5.0)}),
-    "torque": dict(drives={"slide": drives.Torque(limit=50.0)}),
-    "motor with a rotor": dict(drives={"arm": drives.Motor(resistance=1.2, torque_constant=0.05, gear_ratio=60.0, inductance=0.05, rotor_inertia=1e-4, voltage_limit=24.0)}),
-    "friction": dict(friction={"arm": drives.Friction(viscous=2.0, coulomb=3.0)}),
-    "stops": dict(stops={"arm": drives.Stops(lower=-0.05, upper=0.05, stiffness=500.0, damping=10.0)}),
+    "thruster": dict(components=[actuation.Thruster(name="port", frame="port", curve=actuation.linear_curve(60.0, 45.0), time_constant=0.2, zero_thrust_speed=3.0, radius=0.2)]),
+    "servo": dict(components=[drives.Servo(joint="arm", stiffness=80.0, damping=5.0)]),
+    "torque": dict(components=[drives.Torque(joint="slide", limit=50.0)]),
+    "motor with a rotor": dict(components=[drives.Motor(joint="arm", resistance=1.2, torque_constant=0.05, gear_ratio=60.0, inductance=0.05, rotor_inertia=1e-4, voltage_limit=24.0)]),
+    "friction": dict(components=[drives.JointFriction(joint="arm", viscous=2.0, coulomb=3.0)]),
+    "stops": dict(components=[drives.JointStops(joint="arm", lower=-0.05, upper=0.05, stiffness=500.0, damping=10.0)]),
     "spring": dict(components=[actuation.JointSpring(joint="slide", stiffness=300.0, rest=0.1)]),
     "elastic ball joint": dict(),
     "rotor": dict(components=[actuation.JointRotor(joint="arm", inertia=0.7)]),
-    "given motion": dict(motions={"arm": actuation.motions.Sine(amplitude=0.3, period=4.0)}),
-    "external wrench": dict(external=["tool"]),
-    "contact with terrain": dict(terrain=[WALL], touching=["keel", "hand"]),
-    "contact of bodies": dict(collisions=[("vehicle", "crate"), ("tool", "crate")], material=MATERIAL),
+    "given motion": dict(components=[hm.actuation.JointMotion(joint="arm", motion=actuation.motions.Sine(amplitude=0.3, period=4.0))]),
+    "external wrench": dict(components=[hm.actuation.ExternalWrench(body="tool")]),
+    "contact with terrain": dict(components=[WALL, hm.contact.PointContact(frame="keel"), hm.contact.PointContact(frame="hand")]),
+    "contact of bodies": dict(components=[hm.contact.BodyContact(bodies=("vehicle", "crate"), material=MATERIAL), hm.contact.BodyContact(bodies=("tool", "crate"), material=MATERIAL)]),
     "grasp": dict(components=[contact.Grasp(name="hold", holder="hand", held="handle", tolerance=1e6)]),
     "hinge as a grasp": dict(components=[contact.Grasp(name="hold", holder="hand", held="handle", free=("rz",), tolerance=1e6)]),
     "grip": dict(components=[contact.Grip(name="grip", holder="hand", held="handle", stiffness=(900.0,) * 3, damping=(30.0,) * 3, turning_stiffness=(9.0, 5.0, 7.0), turning_damping=(1.0,) * 3, reach=20.0, closed=True)]),
@@ -409,7 +409,7 @@ def built(model, name, poses=None):
         (line,) = given["components"]
         X = poses[model.body_index(line.body)].inverse
         given["components"] = [replace(line, place=tuple((X.p + X.R @ np.array(line.place)).tolist()))]
-    return components_of(model, **given)
+    return components_of(model, given.get("components", ()))
 
 
 @pytest.mark.parametrize("water", MACHINE_WATER)
@@ -470,7 +470,14 @@ def test_trajectories_converge_at_the_order_of_the_integrator():
         paths = []
         for m, (q0, v0) in sims:
             ds = (
-                hm.Simulation(m, environment=environment, step=h, record=0.2, state=hm.State(q=q0, v=v0), stops={"arm": None})
+                hm.Simulation(
+                    m,
+                    environment=environment,
+                    step=h,
+                    record=0.2,
+                    state=hm.State(q=q0, v=v0),
+                    components=[hm.drives.JointStops(joint="arm")],
+                )
                 .run(1.2)
                 .recording
             )

@@ -32,11 +32,11 @@ MODEL = hm.Model(
     ],
 )
 PARTS = dict(
-    thrusters=[
+    components=[
         hm.Thruster(name="port", frame="port", curve=t200_curve(16.0)),
         hm.Thruster(name="star", frame="star", curve=linear_curve(40.0, 30.0)),
-    ],
-    drives={"mast": drives.Torque(limit=5.0)},
+        drives.Torque(joint="mast", limit=5.0),
+    ]
 )
 
 

@@ -32,7 +32,7 @@ def programs(scenarios):
 
 def changed(scenarios, programs, name, kind=None, **parameters):
     """The scenario's simulation with another controller, or with other parameters of its own."""
-    spec = scenarios[name].controller
+    (spec,) = scenarios[name].controllers
     given = {**spec.parameters, **parameters}
     kind = kind or {"alternating_support": AlternatingSupport, "articulated_drive": ArticulatedDrive}[spec.type]
     sim = programs[name]
@@ -69,7 +69,7 @@ def test_poses_over_the_ground_compose_as_rotations_do():
 @pytest.mark.parametrize("name", ["dante_step", "k2t_walk"])
 def test_feet_are_where_kinematics_has_them_and_joints_lead_back(scenarios, name):
     model = scenarios[name].model
-    walker = FrameWalker(model, scenarios[name].controller.parameters["halves"])
+    walker = FrameWalker(model, scenarios[name].controllers[0].parameters["halves"])
     q = model.initial().q
     q[:7] = model.neutral()[0][:7]
     at = q[walker.at] + np.random.default_rng(3).uniform(-0.15, 0.15, len(walker.at))
@@ -160,7 +160,7 @@ class AboutTurn(SupportGait):
 
 def test_height_and_stance_are_those_of_the_start(scenarios, programs):
     """Not those of the model; and a resumed run keeps them, also in a simulation that is made with the later state."""
-    there, given = programs["k2t_walk"], scenarios["k2t_walk"].controller.parameters
+    there, given = programs["k2t_walk"], scenarios["k2t_walk"].controllers[0].parameters
     walker = FrameWalker(there.model, given["halves"])
     state = there.model.initial()
     state.q[:] = scenarios["k2t_walk"].simulation().state.q
@@ -260,12 +260,12 @@ def test_what_cannot_be_walked_is_a_named_error(scenarios, programs, name, param
 
 def test_a_ledge_that_is_too_high_is_refused_before_it_is_reached(scenarios):
     scenario = scenarios["waav_step"]
-    floor, ledge = scenario.terrain
-    high = replace(scenario, terrain=(floor, replace(ledge, size=(1.2, 4.0, 1.2)))).simulation()
+    _, ledge = scenario.parts(hm.contact.Terrain)
+    high = scenario.with_parts(replace(ledge, size=(1.2, 4.0, 1.2))).simulation()
     with pytest.raises(UnreachableFoothold, match=r"m ahead the ball joint of 'front' would have to turn beyond its 0.8 rad"):
         high.controller(high.state)
     pillar = terrain.Box(name="pillar", material=CONCRETE, size=(0.2, 4.0, 4.0), origin=hm.Origin((1.1, 0.0, 0.0)))
-    walker = replace(scenarios["dante_step"], terrain=(floor, pillar)).simulation()
+    walker = scenarios["dante_step"].with_parts(pillar).simulation()
     controller, state = walker.controller, replace(walker.state, t=1.0)
     with pytest.raises(UnreachableFoothold, match="t = 1.000 s: no step of half 'inner' up to 1 m finds footholds"):
         controller(state)

@@ -106,7 +106,7 @@ SERVO = "joints: {arm: {drive: {servo: {stiffness: 20, damping: 2}}}}\n"
         (
             "grasps:\n  - {name: g, holder: hull, held: arm, closed: false}\n  - {name: g, holder: t1, held: arm, closed: false}\n",
             "{name: g, holder: t1",
-            "two components are called 'g'",
+            "another component has this name",
         ),
         (
             "joints:\n  arm: {stops: {lower: -1, upper: 1, stiffness: 1.0e+9}}\n",
@@ -140,13 +140,13 @@ def test_what_a_model_brings_has_the_line_of_the_model(read):
     scenario = read(text)
     places = {type(c).__name__: place_of(scenario, c) for c in scenario.plant.components}
     assert places == {
-        "Thruster": ("thrusters", 0),
-        "JointFriction": ("friction", "arm"),
+        "Thruster": ("components", 1),
+        "JointFriction": ("components", 2),
         "JointStops": ("models", 0),
-        "Pair": ("terrain", 0),
+        "Pair": ("components", 0),
     }
-    faults = with_lines([Fault(place, "?") for place in (*places.values(), ("thrusters", 1), ("drives", "leg"))], read.file)
-    at = ["{frame: t1", "arm: {friction", "{model:", "{name: floor", "models:", "models:"]
+    faults = with_lines([Fault(place, "?") for place in (*places.values(), ("components", 9))], read.file)
+    at = ["{frame: t1", "arm: {friction", "{model:", "{name: floor", "models:"]
     assert [f.line for f in faults] == [line_of(text, words) for words in at]
 
 
@@ -232,8 +232,8 @@ def test_an_engine_is_told_no_integrator():
     """It ignores them; and a method is not told to use itself."""
     inertia = hm.Inertia(mass=2.0, com=(0.3, 0, 0), tensor=(0.01, 0.05, 0.05, 0, 0, 0))
     arm = hm.Body(name="a", joint=hm.joints.Revolute(axis=(0, 1, 0)), inertia=inertia)
-    servo = hm.drives.Servo(stiffness=1e5, damping=1.0)
-    plant = hm.Simulation(hm.Model(name="m", bodies=[arm]), drives={"a": servo}).plant
+    servo = hm.drives.Servo(joint="a", stiffness=1e5, damping=1.0)
+    plant = hm.Simulation(hm.Model(name="m", bodies=[arm]), components=[servo]).plant
     q = plant.model.initial().q
     prepared, method = Hybrid(engine="mujoco").on(plant, plant.model.initial())
     assert stiff_parts(prepared, q, method, 0.01)[0][1].endswith("below 0.003 s; take a shorter step, or soften it")

@@ -31,7 +31,7 @@ def test_a_run_in_pieces_is_the_same_run(tmp_path):
 def test_commands_between_two_stops_hold_from_there_on():
     """What is set between two advances counts, and the sample there shows it."""
     thruster = hm.actuation.Thruster(name="push", frame="left_grip", curve=hm.actuation.ideal_curve(10.0, 10.0))
-    sim = hm.Simulation(hm.load("hand_pipe"), thrusters=[thruster], step=0.01, record=0.05)
+    sim = hm.Simulation(hm.load("hand_pipe"), components=[thruster], step=0.01, record=0.05)
     live = sim.begin()
     live.advance(0.1)
     first = sim.actuators[0]
@@ -61,7 +61,7 @@ def pushed(press, times=1, number=signal.SIGINT, **options):
             return {"push": 0.1 * self.memory[0]}
 
     thruster = hm.actuation.Thruster(name="push", frame="left_grip", curve=hm.actuation.ideal_curve(10.0, 10.0))
-    return hm.Simulation(hm.load("hand_pipe"), thrusters=[thruster], controller=Pusher(), step=0.01, record=0.05, **options)
+    return hm.Simulation(hm.load("hand_pipe"), components=[thruster], controller=Pusher(), step=0.01, record=0.05, **options)
 
 
 @pytest.mark.parametrize("events", [(), (hm.Event(name="never", quantity="time", level=99.0),)], ids=["plain", "watched"])

@@ -25,7 +25,7 @@ def raft(contacts: int) -> Plant:
     feet = [hm.shapes.Sphere(radius=0.05, origin=hm.Origin((0.001 * k, 0, 0.1))) for k in range(contacts)]
     inertia = hm.Inertia(mass=0.5, tensor=(0.01, 0.01, 0.01, 0, 0, 0))
     model = hm.Model(name="raft", bodies=[hm.Body(name="raft", inertia=inertia, shapes=feet)])
-    return Plant(model=model, components=components_of(model, terrain=[FLOOR]))
+    return Plant(model=model, components=components_of(model, [FLOOR]))
 
 
 def test_a_linearly_implicit_step_that_is_too_long_is_rejected_before_tracing(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import drives, linear_curve
+from hydromechs.actuation import linear_curve
 from hydromechs.model.component import Action, Component, JointForce, Wrench
 from hydromechs.scenario import ModelStart, Scenario
 
@@ -40,24 +40,11 @@ class Steer(hm.Controller):
 
 BOTH = [
     ({"environment": {"current": 1}}, "environment is {'current': 1}, must be a hydromechs.Environment"),
-    ({"thrusters": ["port"]}, r"thrusters\[0\] is 'port', but thrusters must be a list of thrusters, as Thruster\(...\)"),
-    ({"thrusters": THRUSTER}, "thrusters is Thruster.*must be a list of thrusters"),
-    ({"thrusters": "port"}, "thrusters is 'port', must be a list of thrusters"),
     ({"components": Own(Action())}, "components is .*must be a list of components"),
     ({"components": [5]}, r"components\[0\] is 5, but components must be a list of components"),
     ({"components": [Own]}, r"components\[0\] is the class Own, must be an object of it, as Own\(...\)"),
-    ({"drives": [drives.Torque()]}, r"drives is \[Torque.*must map names"),
-    ({"drives": {"arm": 5}}, "arm.* is 5, must be a .*rive, as drives.Servo"),
-    ({"friction": {"arm": 5}}, "arm.* is 5, must be .*Friction"),
-    ({"stops": {"arm": 5}}, "arm.* is 5, must be .*Stops"),
     ({"events": ["x"]}, r"events\[0\] is 'x', but events must be a list of events, as Event\(...\)"),
     ({"events": EVENT}, "events is Event.*must be a list of events"),
-    ({"terrain": [5]}, r"terrain\[0\] is 5, but terrain must be"),
-    ({"touching": "port"}, "touching is 'port', must be a list of names of frames"),
-    ({"external": "hull"}, "external is 'hull', must be a list of names of bodies"),
-    ({"collisions": ["hull"]}, r"collisions\[0\] is 'hull', but collisions must be a list of pairs"),
-    ({"grasps": ["x"]}, r"grasps\[0\] is 'x', but grasps must be"),
-    ({"controller": Steer}, r"controller is the class Steer, must be an object of it: Steer\(...\)"),
     ({"seed": "a"}, "seed is 'a', must be a whole number of at least 0"),
     ({"seed": -1}, "seed is -1, must be a whole number of at least 0"),
 ]

@@ -34,7 +34,7 @@ class Counts(hm.Controller):
 def counted(*events):
     push = hm.Thruster(name="push", frame="nose", curve=hm.actuation.ideal_curve(100.0, 100.0))
     model = hm.Model(name="m", bodies=[BALL])
-    return hm.Simulation(model, thrusters=[push], controller=Counts(), events=events, step=0.01, record=0.1)
+    return hm.Simulation(model, components=[push], controller=Counts(), events=events, step=0.01, record=0.1)
 
 
 def test_an_event_turns_control_off_and_on_and_a_run_resumes_between(tmp_path):
@@ -58,10 +58,10 @@ def test_a_grip_is_one_of_the_grasps():
     grip = Grip(name="jaws", holder="box", held="ball", stiffness=(1e3,) * 3, damping=(90.0,) * 3)
     model = hm.Model(name="m", bodies=[BOX, BALL])
     closes = hm.Event(name="close", quantity="time", level=0.01, grasp="jaws")
-    run = hm.Simulation(model, grasps=[grip], events=[closes]).run(3.0)
+    run = hm.Simulation(model, components=[grip], events=[closes]).run(3.0)
     assert run.state.q[2] == pytest.approx(2.0 * 9.81 / 1e3, rel=1e-3)
-    with pytest.raises(ValueError, match=r"contact\.Grip\(\.\.\.\)"):
-        hm.Simulation(model, grasps=["jaws"])
+    with pytest.raises(ValueError, match=r"components\[0\] is 'jaws'"):
+        hm.Simulation(model, components=["jaws"])
 
 
 def test_a_check_of_a_window():
@@ -102,10 +102,10 @@ def test_a_mission_passes_its_checks():
 def test_the_valve_at_its_stop_is_stable_in_the_steps_of_all_engines():
     """Friction, stop and grip at once, which the check of steps does not see: h² ω² + 2 h d < 4."""
     mission = hm.load_scenario("turn_valve")
-    (grip,) = mission.grasps
+    (grip,) = mission.parts(hm.contact.Holding)
     modes = {m.name: m for m in stiff_modes(mission.plant, mission.plant.model.initial().q)}
     both = [modes["friction of joint 'well.valve'"], modes["stops of joint 'well.valve'"]]
-    inertia, lever = dict(mission.stops)["well.valve"].stiffness / both[1].frequency ** 2, 0.3
+    inertia, lever = next(c for c in mission.components if c.name == "well.valve.stops").stiffness / both[1].frequency ** 2, 0.3
     frequency = np.sqrt(sum(m.frequency**2 for m in both) + max(grip.stiffness) * lever**2 / inertia)
     decay = sum(m.decay for m in both) + max(grip.damping) * lever**2 / inertia
     assert mission.step < 0.95 * SemiImplicitEuler().longest_step(frequency, decay)

@@ -125,7 +125,8 @@ def linked(**options):
     mud = contact.Material(law=contact.LinearContact(stiffness=2e3, damping=50.0))
     floor = contact.terrain.Plane(name="floor", material=mud, point=(0.0, 0.0, 3.25), normal=(0, 0, -1))
     both = hm.Model(name="linked", bodies=[hull, replace(arm, joint=joint)])
-    return hm.Simulation(both, terrain=[floor], touching=["foot"], **options)
+    parts = [floor, hm.contact.PointContact(frame="foot"), *options.pop("components", ())]
+    return hm.Simulation(both, components=parts, **options)
 
 
 @pytest.mark.parametrize(

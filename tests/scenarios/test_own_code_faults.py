@@ -193,8 +193,8 @@ FLOOR = terrain.Plane(name="floor", material=Material(law=Hard()), point=(0, 0, 
 @pytest.mark.parametrize(
     ("make", "note"),
     [
-        (lambda: hm.Simulation(arm(), drives={"arm": Jerky()}), "in the drive of the joint 'arm' (Jerky)"),
-        (lambda: hm.Simulation(arm(), terrain=[FLOOR]), "in the contact law (Hard)"),
+        (lambda: hm.Simulation(arm(), components=[Jerky(joint="arm")]), "in the drive of the joint 'arm' (Jerky)"),
+        (lambda: hm.Simulation(arm(), components=[FLOOR]), "in the contact law (Hard)"),
         (lambda: hm.Simulation(arm(Patchy())), "in wrench of the hydrodynamics of the body 'arm' (Patchy)"),
     ],
 )

@@ -11,7 +11,6 @@ import hydromechs as hm
 from hydromechs import contact
 from hydromechs.actuation import (
     ExternalWrench,
-    JointDrive,
     JointFriction,
     JointRotor,
     JointSpring,
@@ -106,41 +105,38 @@ KINDS = {
         model(body(joint=TILTED)),
         [Thruster(name="prop", frame="nose", curve=ideal_curve(60, 50), time_constant=0.05, zero_thrust_speed=4.0)],
     ),
-    "torque": joint_case(HINGE, JointDrive(joint="arm", drive=drives.Torque(limit=9.0))),
-    "servo": joint_case(HINGE, JointDrive(joint="arm", drive=drives.Servo(stiffness=40.0, damping=2.0, limit=15.0))),
+    "torque": joint_case(HINGE, drives.Torque(joint="arm", limit=9.0)),
+    "servo": joint_case(HINGE, drives.Servo(joint="arm", stiffness=40.0, damping=2.0, limit=15.0)),
     "motor": joint_case(
         HINGE,
-        JointDrive(
+        drives.Motor(
             joint="arm",
-            drive=drives.Motor(
-                resistance=1.0, torque_constant=0.05, gear_ratio=50, inductance=0.02, rotor_inertia=1e-5, efficiency=0.8
-            ),
+            resistance=1.0,
+            torque_constant=0.05,
+            gear_ratio=50,
+            inductance=0.02,
+            rotor_inertia=1e-5,
+            efficiency=0.8,
         ),
     ),
     "hydraulic": joint_case(
         HINGE,
-        JointDrive(
+        drives.Hydraulic(
             joint="arm",
-            drive=drives.Hydraulic(
-                supply_pressure=1e6,
-                displacement=1e-5,
-                flow_coefficient=2e-9,
-                bulk_modulus=2e8,
-                chamber_volume=1e-3,
-                spool_time_constant=0.03,
-            ),
+            supply_pressure=1e6,
+            displacement=1e-5,
+            flow_coefficient=2e-9,
+            bulk_modulus=2e8,
+            chamber_volume=1e-3,
+            spool_time_constant=0.03,
         ),
     ),
-    "ball servo": joint_case(BALL, JointDrive(joint="arm", drive=drives.Servo(stiffness=40.0, damping=2.0))),
-    "friction": joint_case(
-        HINGE, JointFriction(joint="arm", friction=drives.Friction(viscous=0.5, coulomb=1.0, relaxation=0.02))
-    ),
-    "ball friction": joint_case(
-        BALL, JointFriction(joint="arm", friction=drives.Friction(viscous=0.5, coulomb=1.0, relaxation=0.02))
-    ),
-    "composite friction": joint_case(SLIDE, JointFriction(joint="arm.2", friction=drives.Friction(viscous=0.5))),
-    "stops": joint_case(HINGE, JointStops(joint="arm", stops=drives.Stops(upper=0.3, stiffness=200.0, damping=4.0))),
-    "ball stops": joint_case(BALL, JointStops(joint="arm", stops=drives.Stops(upper=0.5, stiffness=200.0, damping=4.0))),
+    "ball servo": joint_case(BALL, drives.Servo(joint="arm", stiffness=40.0, damping=2.0)),
+    "friction": joint_case(HINGE, JointFriction(joint="arm", viscous=0.5, coulomb=1.0, relaxation=0.02)),
+    "ball friction": joint_case(BALL, JointFriction(joint="arm", viscous=0.5, coulomb=1.0, relaxation=0.02)),
+    "composite friction": joint_case(SLIDE, JointFriction(joint="arm.2", viscous=0.5)),
+    "stops": joint_case(HINGE, JointStops(joint="arm", upper=0.3, stiffness=200.0, damping=4.0)),
+    "ball stops": joint_case(BALL, JointStops(joint="arm", upper=0.5, stiffness=200.0, damping=4.0)),
     "spring and rotor": lambda: (
         model(body("arm", HINGE)),
         [JointSpring(joint="arm", stiffness=30.0, rest=0.2), JointRotor(joint="arm", inertia=0.1)],

@@ -330,7 +330,7 @@ def test_a_sample_holds_what_the_controller_gave_at_its_time():
             return {"rod": state.t}
 
     rod = Body(name="rod", joint=joints.Prismatic(axis=(1, 0, 0)), inertia=Inertia(mass=1.0))
-    sim = Simulation(Model(bodies=[rod]), drives={"rod": drives.Torque()}, controller=Clock(), step=0.01, record=0.02)
+    sim = Simulation(Model(bodies=[rod]), components=[drives.Torque(joint="rod")], controller=Clock(), step=0.01, record=0.02)
     whole = sim.run(1.0).recording
     called = np.floor(whole.time.values / 0.1 + 1e-9) * 0.1
     for values in (whole.command.values[:, 0], whole.signal.values[:, 0]):

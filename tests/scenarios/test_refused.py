@@ -159,7 +159,7 @@ def test_outputs_share_dimensions_with_the_same_labels():
 
 
 def test_observe_gives_the_variables_of_the_recording():
-    sim = hm.Simulation(pendulum(), external=["bob"])
+    sim = hm.Simulation(pendulum(), components=[hm.actuation.ExternalWrench(body="bob")])
     assert set(sim.observe()) == set(sim.run(0.02).recording.data_vars)
 
 
@@ -183,7 +183,7 @@ def test_events_name_what_is_not_there_in_the_users_words(what, message):
     event = hm.Event(**({"name": "e", "quantity": "time", "level": 1.0} | what))
     grip = Grasp(name="grip", holder="bob", held="load", closed=False)
     with pytest.raises(KeyError, match=message):
-        hm.Simulation(pendulum(), external=["bob"], grasps=[grip], events=[event])
+        hm.Simulation(pendulum(), components=[hm.actuation.ExternalWrench(body="bob"), grip], events=[event])
 
 
 def test_components_in_a_list_are_counted():
@@ -217,7 +217,7 @@ def test_a_state_file_of_another_version_says_so(tmp_path):
 
 
 def test_rollouts_say_which_shape_does_not_fit():
-    plant = hm.Plant(model=pendulum(), components=components_of(pendulum(), external=["bob"]))
+    plant = hm.Plant(model=pendulum(), components=components_of(pendulum(), [hm.actuation.ExternalWrench(body="bob")]))
     s = plant.model.initial()
     q, v = np.stack([s.q] * 3), np.stack([s.v] * 3)
     with pytest.raises(ValueError, match=r"do not fit together: q \(3,\), v \(2,\); give all the same"):
@@ -247,9 +247,9 @@ def test_what_a_notebook_shows():
 
 
 def test_friction_needs_a_joint():
-    friction = hm.actuation.drives.Friction(viscous=1.0)
+    friction = hm.actuation.JointFriction(joint="load", viscous=1.0)
     with pytest.raises(ValueError, match="joint of body 'load' is free; friction needs a joint of another kind"):
-        hm.Simulation(pendulum(), friction={"load": friction})
+        hm.Simulation(pendulum(), components=[friction])
 
 
 @pytest.mark.parametrize("where", ["origin", "base", "cart"])
@@ -288,17 +288,21 @@ def test_poses_of_free_joints_that_are_not_those_in_the_world_are_refused(where,
     )
     words += "|'hull', which is not free in the world"  # as sensors call a body on another one
     with pytest.raises(ValueError, match=words):
-        hm.Simulation(hm.Model(bodies=bodies), thrusters=[thruster], controller=make())
+        hm.Simulation(hm.Model(bodies=bodies), components=[thruster], controller=make())
 
 
 def jaw(drive, **options):
     inertia = hm.Inertia(mass=1.0, com=(0.1, 0.0, 0.0), tensor=(0.003, 0.003, 0.003, 0, 0, 0))
     body = hm.Body(name="jaw", joint=joints.Revolute(axis=(0, 0, 1), limits=(-0.5, 0.5)), inertia=inertia)
-    return hm.Simulation(hm.Model(bodies=[body]), drives={"jaw": drive}, **options)
+    return hm.Simulation(hm.Model(bodies=[body]), components=[drive], **options)
 
 
 @pytest.mark.parametrize(
-    "drive", [hm.drives.Torque(limit=5.0), hm.drives.Motor(resistance=1.0, torque_constant=0.05, gear_ratio=50.0)]
+    "drive",
+    [
+        hm.drives.Torque(joint="jaw", limit=5.0),
+        hm.drives.Motor(joint="jaw", resistance=1.0, torque_constant=0.05, gear_ratio=50.0),
+    ],
 )
 def test_controllers_of_positions_need_drives_that_take_them(drive):
     """Radians are not sent as torques or volts."""
@@ -310,7 +314,7 @@ def test_controllers_of_positions_need_drives_that_take_them(drive):
 
 
 def test_a_joint_that_is_pushed_far_beyond_its_limits_is_named_once():
-    run = jaw(hm.drives.Torque(limit=50.0), commands={"jaw": 30.0}).run(2.0)
+    run = jaw(hm.drives.Torque(joint="jaw", limit=50.0), commands={"jaw": 30.0}).run(2.0)
     said = [m for m in run.messages if "beyond its limit of 0.5 rad" in m]
     assert len(said) == 1 and "joint 'jaw' is" in said[0] and "give it stops" in said[0], run.messages
-    assert not jaw(hm.drives.Torque(limit=50.0), commands={"jaw": 0.05}).run(2.0).messages
+    assert not jaw(hm.drives.Torque(joint="jaw", limit=50.0), commands={"jaw": 0.05}).run(2.0).messages

@@ -52,7 +52,7 @@ def test_reset_goes_back_to_the_given_start_and_commands():
     state = hm.State(q=model.initial().q + 0.1, v=model.initial().v)
     joint = next(iter(model.joint_parts))
     sim = hm.Simulation(
-        model, state=state, drives={joint: drives.Torque()}, friction=dict.fromkeys(model.joint_parts), commands={joint: 3.0}
+        model, state=state, components=[drives.Torque(joint=joint), *dict.fromkeys(model.joint_parts)], commands={joint: 3.0}
     )
     start = sim.state
     sim.run(0.05)
@@ -65,8 +65,8 @@ def test_default_stops_come_from_the_model_not_from_the_state():
     later = model.initial()
     moved = hm.State(q=np.concatenate([later.q[:7], later.q[7:] + 0.2]), v=later.v)
     assert hm.Simulation(model).plant.components == hm.Simulation(model, state=moved).plant.components
-    motor = drives.Motor(resistance=1.0, torque_constant=0.05, gear_ratio=120.0, rotor_inertia=1e-3)
-    geared = hm.Simulation(model, drives={"shoulder": motor}).plant.components
+    motor = drives.Motor(joint="shoulder", resistance=1.0, torque_constant=0.05, gear_ratio=120.0, rotor_inertia=1e-3)
+    geared = hm.Simulation(model, components=[motor]).plant.components
     plain = hm.Simulation(model).plant.components
 
     def stiffness(components):
@@ -91,7 +91,10 @@ class Counter(hm.Controller):
 
 def test_a_scenario_gives_every_simulation_its_own_controller():
     scenario = hm.Scenario(
-        name="count", models=[hm.scenario.ModelStart(model=hm.load("sinking_chain"))], controller=Counter(), duration=1.0
+        name="count",
+        models=[hm.scenario.ModelStart(model=hm.load("sinking_chain"))],
+        blocks=[hm.simulation.PythonBlock(controller=Counter())],
+        duration=1.0,
     )
     counts = []
     for _ in range(2):
@@ -104,11 +107,16 @@ def test_a_scenario_gives_every_simulation_its_own_controller():
 def test_a_scenario_takes_a_function_and_its_period():
     start = hm.scenario.ModelStart(model=hm.load("sinking_chain"))
     calls = []
-    scenario = hm.Scenario(name="f", models=[start], controller=lambda s: calls.append(s.t), period=0.1, duration=1.0)
+    scenario = hm.Scenario(
+        name="f",
+        models=[start],
+        blocks=[hm.simulation.PythonBlock(controller=lambda s: calls.append(s.t), period=0.1)],
+        duration=1.0,
+    )
     scenario.simulation().run(0.5)
     assert len(calls) == 5
     with pytest.raises(ValueError, match="no controller; leave it out"):
-        hm.Scenario(name="f", models=[start], period=0.1, duration=1.0)
+        hm.Scenario(name="f", models=[start], blocks=[], duration=1.0)
 
 
 def test_events_watch_every_variable_of_the_recording():
@@ -168,7 +176,7 @@ def test_closing_a_grasp_under_a_free_surface_is_booked_once():
     for surface in (None, FreeSurface()):
         close = hm.Event(name="close", quantity="time", level=0.001, grasp="g")
         sim = hm.Simulation(
-            hm.Model(name="m", bodies=[a, b]), grasps=[grasp], events=[close], environment=hm.Environment(surface=surface)
+            hm.Model(name="m", bodies=[a, b]), components=[grasp], events=[close], environment=hm.Environment(surface=surface)
         )
         run = sim.run(0.3)
         assert any("closes" in m for m in run.messages)
@@ -193,7 +201,9 @@ def test_pose_control_uses_thrusters_on_fixed_bodies():
     pod = hm.Body(name="pod", parent="hull", joint=joints.Fixed(), frames=frames)
     model = hm.Model(name="rov", bodies=[hull, pod])
     thrusters = [Thruster(name=f.name, frame=f.name, curve=ideal_curve(50, 50)) for f in frames]
-    sim = hm.Simulation(model, thrusters=thrusters, controller=HoldPose(position=(0.3, 0.2, 0.1), frequency=2.0, period=0.05))
+    sim = hm.Simulation(
+        model, components=[*thrusters], controller=HoldPose(position=(0.3, 0.2, 0.1), frequency=2.0, period=0.05)
+    )
     state = sim.run(12.0).state
     np.testing.assert_allclose(state.q[:3], [0.3, 0.2, 0.1], atol=0.02)
 
@@ -201,9 +211,9 @@ def test_pose_control_uses_thrusters_on_fixed_bodies():
 def test_options_without_effect_are_refused():
     model = hm.load("sinking_chain")
     with pytest.raises(ValueError, match="there is no terrain to touch"):
-        hm.Simulation(model, touching=["nose"])
+        hm.Simulation(model, components=[hm.contact.PointContact(frame="nose")])
     with pytest.raises(ValueError, match="no pair of bodies can touch"):
-        hm.Simulation(model, material=hm.contact.Material(law=hm.contact.LinearContact(stiffness=1e3)))
+        hm.Simulation(model, components=[])
     with pytest.raises(ValueError, match="there is no controller"):
         hm.Simulation(model, period=0.1)
     with pytest.raises(ValueError, match="environment is"):

@@ -7,7 +7,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import contact
-from hydromechs.actuation import JointDrive, Thruster, drives, linear_curve
+from hydromechs.actuation import Thruster, drives, linear_curve
 from hydromechs.contact import ContactLaw, NormalForce
 from hydromechs.hydro import Current, Gusts, RegularWave
 from hydromechs.model import added_mass, drag, joints, shapes
@@ -70,8 +70,8 @@ THRUSTERS = [
 
 def plant(**options):
     model = options.pop("model", None) or rover()
-    acting = dict(thrusters=THRUSTERS, drives={"arm": drives.Servo(stiffness=60.0, damping=3.0, limit=20.0)}, terrain=[FLOOR])
-    return hm.Plant(model=model, components=components_of(model, **acting), **options)
+    acting = [FLOOR, *THRUSTERS, drives.Servo(joint="arm", stiffness=60.0, damping=3.0, limit=20.0)]
+    return hm.Plant(model=model, components=components_of(model, acting), **options)
 
 
 class Turn(hm.TracedController):
@@ -139,7 +139,7 @@ def test_open_parameters_of_a_plant():
     """A mass for each world, and a simulation with the same mass: nothing is compiled for it."""
     name = "hull.inertia.mass"
     model = rover()
-    p = hm.Plant(model=model, components=components_of(model, thrusters=THRUSTERS), parameters=(name,))
+    p = hm.Plant(model=model, components=components_of(model, [*THRUSTERS]), parameters=(name,))
     s = model.initial()
     masses = np.array([10.0, 11.0, 14.0])
     got = hm.rollout(p, s.q, s.v, {"port": 0.4}, STEP, 40, parameters={name: masses}, lanes=1)
@@ -186,7 +186,7 @@ class LaggedTorque(drives.Drive):
     time_constant: float = 0.05
 
     @property
-    def states(self):
+    def state_names(self):
         return ("torque",)
 
     def force(self, command, q, qd, x):
@@ -195,8 +195,8 @@ class LaggedTorque(drives.Drive):
     def rates(self, command, q, qd, x):
         return ((command - x[0]) / self.time_constant,)
 
-    def modes(self, joint, mobility):
-        return (Mode(f"lag of joint {joint!r}", 0.0, 1.0 / self.time_constant),)
+    def joint_modes(self, mobility):
+        return (Mode(f"lag of joint {self.joint!r}", 0.0, 1.0 / self.time_constant),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +230,7 @@ def users_plant():
     floor = contact.terrain.Plane(
         name="floor", point=(0, 0, 5.0), normal=(0, 0, -1), material=contact.Material(law=CubicContact(stiffness=5e6))
     )
-    own = components_of(model, drives={"arm": LaggedTorque()}, terrain=[floor], thrusters=THRUSTERS)
+    own = components_of(model, [floor, *THRUSTERS, LaggedTorque(joint="arm")])
     return hm.Plant(model=model, components=own)
 
 
@@ -259,7 +259,7 @@ def test_joint_drive_on_a_ball_moves_to_its_target():
     """The servo of a ball joint ends at the rotation vector of its command, also far from the start."""
     body = hm.Body(name="ankle", joint=joints.Ball(), inertia=hm.Inertia(mass=1.0, tensor=(0.02, 0.03, 0.04, 0, 0, 0)))
     model = hm.Model(name="ankle", bodies=[body])
-    p = hm.Plant(model=model, components=[JointDrive(joint="ankle", drive=drives.Servo(stiffness=30.0, damping=1.5))])
+    p = hm.Plant(model=model, components=[drives.Servo(joint="ankle", stiffness=30.0, damping=1.5)])
     assert p.layout.commands == ("ankle.x", "ankle.y", "ankle.z")
     sim = hm.Simulation(p)
     target = np.array([0.7, -1.1, 0.5])
@@ -299,7 +299,7 @@ def test_every_world_starts_at_its_own_rest():
         inertia=hm.Inertia(mass=1.0, com=(0.1, 0, 0), tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
     )
     model = hm.Model(name="arm", bodies=[body], world=hm.World(gravity=0.0))
-    p = hm.Plant(model=model, components=[JointDrive(joint="arm", drive=drives.Servo(stiffness=50.0, damping=2.0))])
+    p = hm.Plant(model=model, components=[drives.Servo(joint="arm", stiffness=50.0, damping=2.0)])
     got = hm.rollout(p, np.array([[0.0], [1.0]]), np.zeros(1), {}, STEP, 50, lanes=1)
     np.testing.assert_allclose(got.q[:, -1], [[0.0], [1.0]], atol=1e-12)
     with pytest.raises(ValueError, match="seed is given beside a Plant"):

@@ -58,10 +58,10 @@ def rig():
         model(),
         state=hm.State(q=np.array([0, 0, 20.0, 1, 0, 0, 0, 0]), v=np.zeros(7)),
         environment=environment,
-        thrusters=[hm.Thruster(name="push", frame="push", curve=ideal_curve(50.0, 50.0), zero_thrust_speed=3.0)],
-        drives={"arm": hm.drives.Servo(stiffness=20.0, damping=2.0, limit=5.0)},
-        terrain=[floor],
         components=[
+            floor,
+            hm.Thruster(name="push", frame="push", curve=ideal_curve(50.0, 50.0), zero_thrust_speed=3.0),
+            hm.drives.Servo(joint="arm", stiffness=20.0, damping=2.0, limit=5.0),
             lines.Tether(
                 name="tether", frame="eye", top=lines.SwayingPoint(position=(5, 0, 0)), cable=CABLE, length=25.0, segments=2
             ),
@@ -195,7 +195,7 @@ def rolling(**fields) -> Scenario:
     return Scenario(
         name="rolling",
         models=[ModelStart(model=replace(start, bodies=(heavy, start.bodies[1])), position=(0, 0, 10))],
-        drives={"arm": hm.drives.Servo(stiffness=200.0, damping=20.0)},
+        components=[hm.drives.Servo(joint="arm", stiffness=200.0, damping=20.0)],
         step=0.005,
         record=0.1,
         duration=6.0,

@@ -66,7 +66,7 @@ def test_other_seeds_and_errors_of_sensors_compile_nothing(tmp_path, monkeypatch
     )
     imu = Imu(name="imu", frame="ball", rate=50.0, gyroscope=Noise(density=1e-3), misalignment=0.01)
     scenario = hm.Scenario(
-        name="s", models=[hm.scenario.ModelStart(model=hm.Model(name="m", bodies=[ball]))], sensors=[imu], duration=1.0
+        name="s", models=[hm.scenario.ModelStart(model=hm.Model(name="m", bodies=[ball]))], blocks=[imu], duration=1.0
     )
 
     def measured(scenario):
@@ -77,14 +77,14 @@ def test_other_seeds_and_errors_of_sensors_compile_nothing(tmp_path, monkeypatch
     first = measured(scenario)
     made, _ = sorted(tmp_path.rglob("*.o")), traced.clear()
     loud = replace(imu, gyroscope=Noise(density=1e-2), seed=4, latency=0.02)
-    others = [measured(replace(scenario, seed=7)), measured(replace(scenario, sensors=[loud]))]
+    others = [measured(replace(scenario, seed=7)), measured(scenario.with_parts(loud))]
     assert made and sorted(tmp_path.rglob("*.o")) == made and not traced
     assert all((y != first).any() for y in others)
 
 
 def test_navigation_needs_sensors():
     with pytest.raises(ScenarioError, match="navigation needs sensors; add them, an imu first, or leave navigation out"):
-        replace(hm.load_scenario("hold_in_gusts"), sensors=())
+        (lambda s: replace(s, blocks=[b for b in s.blocks if b not in s.sensors]))(hm.load_scenario("hold_in_gusts"))
 
 
 SINKING = """
@@ -127,7 +127,7 @@ def test_sensors_go_round_through_a_file():
     """Devices are written out in full; a navigation with defaults alone is kept."""
     scenario = hm.load_scenario("hold_in_gusts")
     assert loads_scenario(dumps_scenario(scenario), "file", ".", library.load, library.load_vehicle) == scenario
-    plain = replace(scenario, navigation=hm.navigation.Navigation())
+    plain = scenario.with_parts(hm.navigation.Navigation())
     assert (
         loads_scenario(dumps_scenario(plain), "file", ".", library.load, library.load_vehicle).navigation
         == hm.navigation.Navigation()
@@ -145,9 +145,9 @@ def test_devices_say_where_their_numbers_come_from():
 def test_a_doppler_log_that_never_measures_is_warned_of():
     """Without terrain and without water tracking; either is enough."""
     known = hm.load_scenario("hold_in_gusts")
-    assert known.terrain and not scenario_slips(known)
+    assert known.parts(hm.contact.Terrain) and not scenario_slips(known)
     (dvl,) = (s for s in known.sensors if isinstance(s, Dvl))
     for water, blind in ((None, True), (Noise(sigma=0.01), False)):
         sensors = tuple(replace(s, water_noise=water) if s is dvl else s for s in known.sensors)
-        found = scenario_slips(replace(known, terrain=(), sensors=sensors))
+        found = scenario_slips(replace(known, components=(), blocks=sensors))
         assert any("'dvl'" in text and "terrain" in text for text in found) is blind, found

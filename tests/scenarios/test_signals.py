@@ -25,7 +25,7 @@ def pendulum(**options) -> hm.Model:
 
 def simulation(period=0.05, **options) -> hm.Simulation:
     options = {"controller": JointMotion(waypoints=WAY, period=period), "record": 0.01} | options
-    return hm.Simulation(pendulum(), drives={"arm": drives.Servo(stiffness=200.0, damping=20.0)}, **options)
+    return hm.Simulation(pendulum(), components=[drives.Servo(joint="arm", stiffness=200.0, damping=20.0)], **options)
 
 
 def test_signals_are_recorded_with_their_units_and_hold_between_ticks():
@@ -72,8 +72,8 @@ def test_events_and_checks_name_signals():
         return hm.Scenario(
             name="s",
             models=[ModelStart(model=pendulum())],
-            drives={"arm": drives.Servo(stiffness=200.0, damping=20.0)},
-            controller=ControllerSpec(type="joint_motion", period=0.02, parameters={"waypoints": WAY}) if controller else None,
+            components=[drives.Servo(joint="arm", stiffness=200.0, damping=20.0)],
+            blocks=[ControllerSpec(type="joint_motion", period=0.02, parameters={"waypoints": WAY}) if controller else None],
             duration=1.0,
             checks=[Check(name="c", quantity=quantity, below=1.0)],
         )
@@ -99,7 +99,7 @@ def test_a_controller_with_a_wrong_number_of_signals_is_named():
 def test_a_servo_follows_a_target_that_moves_between_commands():
     """A ramp given once, against SciPy: I q̈ = k (r − q) + d (ṙ − q̇) + m g l cos q."""
     model = pendulum()
-    sim = hm.Simulation(model, drives={"arm": drives.Servo(stiffness=200.0, damping=20.0)}, record=0.1)
+    sim = hm.Simulation(model, components=[drives.Servo(joint="arm", stiffness=200.0, damping=20.0)], record=0.1)
     sim.command = {"arm": 0.1, "arm.rate": 0.5, "arm.at": 0.2}
     ds = sim.run(1.0).recording
     inertia, weight = 0.2 + 2.0 * 0.25, 2.0 * 9.81 * 0.5

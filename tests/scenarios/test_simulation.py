@@ -55,7 +55,7 @@ THRUSTERS = tuple(
     Thruster(name=n, frame=n, curve=ideal_curve(20.0, 20.0), time_constant=0.1, zero_thrust_speed=2.0)
     for n in ("port", "starboard")
 )
-SERVO = {"arm": drives.Servo(stiffness=5.0, damping=0.3)}
+SERVO = [drives.Servo(joint="arm", stiffness=5.0, damping=0.3)]
 
 
 class Heading(hm.Controller):
@@ -83,9 +83,7 @@ def busy(seed=7, controller=None, **options):
     return hm.Simulation(
         rover(),
         environment=GUSTY,
-        thrusters=THRUSTERS,
-        drives=SERVO,
-        terrain=[FLOOR],
+        components=[FLOOR, *THRUSTERS, *SERVO],
         controller=controller or Heading(),
         step=2e-3,
         seed=seed,
@@ -183,15 +181,15 @@ def test_controller_is_asked_at_its_period():
     for record, events in ((0.02, ()), (0.5, ()), (0.03, [hm.Event(name="never", quantity="time", level=99.0)])):
         controller = Heading()
         sim = hm.Simulation(
-            rover(), thrusters=THRUSTERS, drives=SERVO, controller=controller, step=1e-2, record=record, events=events
+            rover(), components=[*THRUSTERS, *SERVO], controller=controller, step=1e-2, record=record, events=events
         )
         sim.run(0.5)
         np.testing.assert_allclose(sim.controller.times, 0.05 * np.arange(10), atol=1e-12)
     controller = Heading()
     with pytest.raises(ValueError, match="Heading has a period of 0.05 s; leave period out"):
-        hm.Simulation(rover(), thrusters=THRUSTERS, drives=SERVO, controller=controller, step=1e-2, period=0.2)
+        hm.Simulation(rover(), components=[*THRUSTERS, *SERVO], controller=controller, step=1e-2, period=0.2)
     controller.period = 0.2
-    sim = hm.Simulation(rover(), thrusters=THRUSTERS, drives=SERVO, controller=controller, step=1e-2)
+    sim = hm.Simulation(rover(), components=[*THRUSTERS, *SERVO], controller=controller, step=1e-2)
     sim.run(0.5)
     np.testing.assert_allclose(sim.controller.times, [0.0, 0.2, 0.4], atol=1e-12)
     sim.run(0.5)
@@ -201,7 +199,7 @@ def test_controller_is_asked_at_its_period():
 def test_command_is_held_between_ticks():
     """The recorded command is a staircase of the controller's values."""
     sim = hm.Simulation(
-        rover(), thrusters=THRUSTERS, drives=SERVO, controller=lambda s: [s.t, -s.t, 0.1], period=0.1, step=1e-2, record=0.01
+        rover(), components=[*THRUSTERS, *SERVO], controller=lambda s: [s.t, -s.t, 0.1], period=0.1, step=1e-2, record=0.01
     )
     ds = sim.run(0.5).recording
     ticks = np.floor((ds.time.values[:-1] + 1e-9) / 0.1) * 0.1  # a sample at a tick shows what holds from then on
@@ -219,7 +217,7 @@ def stone(events=(), **options):
         frames=(hm.Frame("nozzle", hm.Origin((0, 0, 0), (0, math.pi / 2, 0))),),
     )
     up = Thruster(name="rocket", frame="nozzle", curve=ideal_curve(100.0, 100.0))
-    options = dict(step=1e-2, record=0.05, thrusters=[up]) | options
+    options = dict(step=1e-2, record=0.05, components=[up]) | options
     return hm.Simulation(hm.Model(name="stone", bodies=[ball]), events=events, **options)
 
 
@@ -268,7 +266,7 @@ def test_event_gives_a_command_at_its_instant():
 def test_event_puts_a_wrench():
     """A wrench that carries the weight, from a time on a step: the speed stays."""
     event = hm.Event(name="caught", quantity="time", level=0.5, wrench=(("stone", (0, 0, -2.0 * G, 0, 0, 0)),))
-    sim = stone([event], external=["stone"])
+    sim = stone([event], components=[hm.actuation.ExternalWrench(body="stone")])
     run = sim.run(1.0)
     assert run.state.v[2] == pytest.approx(0.5 * G, abs=1e-6)
     sim.reset()
@@ -284,7 +282,7 @@ def test_event_directions():
     )
     model = hm.Model(name="arm", bodies=[body])
     events = [hm.Event(name=d, quantity="q.arm", level=0.2, direction=d) for d in ("rising", "falling", "either")]
-    sim = hm.Simulation(model, drives={"arm": drives.Servo(stiffness=4.0, damping=0.0)}, events=events, step=1e-2)
+    sim = hm.Simulation(model, components=[drives.Servo(joint="arm", stiffness=4.0, damping=0.0)], events=events, step=1e-2)
     sim.command = {"arm": 0.0}
     messages = sim.run(math.pi).messages  # one period of q = ½ sin 2t
     up, down = 0.5 * math.asin(0.4), 0.5 * (math.pi - math.asin(0.4))
@@ -367,8 +365,7 @@ def test_nan_of_a_controller_names_the_actuator():
     """And the time; the recording up to then is kept."""
     sim = hm.Simulation(
         rover(),
-        thrusters=THRUSTERS,
-        drives=SERVO,
+        components=[*THRUSTERS, *SERVO],
         step=1e-2,
         controller=lambda s: {"starboard": math.nan if s.t > 0.25 else 1.0},
         period=0.1,
@@ -395,15 +392,15 @@ def test_construction_faults():
     with pytest.raises(ValueError, match="no integrator 'rk5'"):
         hm.Simulation(model, integrator="rk5")
     with pytest.raises(KeyError, match="drives: no joint 'elbow' in rover"):
-        hm.Simulation(model, drives={"elbow": drives.Torque()})
+        hm.Simulation(model, components=[drives.Torque(joint="elbow")])
     with pytest.raises(ValueError, match="joint of body 'ball' is free"):
-        hm.Simulation(model, drives={"ball": drives.Torque()})
+        hm.Simulation(model, components=[drives.Torque(joint="ball")])
     with pytest.raises(ValueError, match="two components are called 'port'"):
-        hm.Simulation(model, thrusters=[THRUSTERS[0], THRUSTERS[0]])
+        hm.Simulation(model, components=[THRUSTERS[0], THRUSTERS[0]])
     with pytest.raises(ValueError, match="thruster 'bow': no frame 'bow' in rover; frames are port, starboard"):
-        hm.Simulation(model, thrusters=[Thruster(name="bow", frame="bow", curve=ideal_curve(1, 1))])
+        hm.Simulation(model, components=[Thruster(name="bow", frame="bow", curve=ideal_curve(1, 1))])
     with pytest.raises(KeyError, match="no body 'hull' in rover"):
-        hm.Simulation(model, external=["hull"])
+        hm.Simulation(model, components=[hm.actuation.ExternalWrench(body="hull")])
     with pytest.raises(ValueError, match="duration is -1, must be finite and > 0"):
         stone().run(-1)
 
@@ -448,7 +445,7 @@ def test_contact_too_stiff_for_the_step_is_refused():
     )
     hard = terrain.Plane(name="rock", normal=(0, 0, -1), material=Material(law=LinearContact(stiffness=1e7)))
     model = hm.Model(name="ball", bodies=[ball])
-    sim = hm.Simulation(model, terrain=[hard], step=5e-3)
+    sim = hm.Simulation(model, components=[hard], step=5e-3)
     with pytest.raises(ValueError, match="contact 'ball on rock' is too stiff for a step of 0.005 s with rk4") as caught:
         sim.run(0.05)
     assert "needs a step below 0.0012 s; take a shorter step" in str(caught.value)
@@ -459,16 +456,16 @@ def test_contact_too_stiff_for_the_step_is_refused():
         sim.step()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert hm.Simulation(model, terrain=[hard], step=5e-4).run(0.02).messages == []
+        assert hm.Simulation(model, components=[hard], step=5e-4).run(0.02).messages == []
 
 
 def test_steps_are_looked_at_once_for_each_start_and_value_of_parameters(monkeypatch):
     """A light body is too fast for its spring; looking costs nothing per step."""
     mass = hm.Body(name="mass", joint=hm.joints.Prismatic(axis=(1, 0, 0)), inertia=hm.Inertia(mass=2.0))
-    servo = drives.Servo(stiffness=1e4, damping=10.0)
+    servo = drives.Servo(joint="mass", stiffness=1e4, damping=10.0)
     plant = hm.Plant(
         model=(model := hm.Model(name="m", bodies=[mass])),
-        components=components_of(model, drives={"mass": servo}),
+        components=components_of(model, [servo]),
         parameters=("mass.inertia.mass",),
     )
     calls = []
@@ -490,7 +487,7 @@ def test_diverged_run_keeps_its_recording_and_says_why():
     body = hm.Body(name="rod", joint=hm.joints.Prismatic(axis=(1, 0, 0)), inertia=hm.Inertia(mass=1.0))
     sim = hm.Simulation(
         hm.Model(name="rod", bodies=[body]),
-        drives={"rod": drives.Torque()},
+        components=[drives.Torque(joint="rod")],
         step=1e-2,
         state=hm.State(q=np.array([0.1]), v=np.ones(1), command=np.zeros(1)),
         controller=lambda s: {"rod": 1e4 * s.v[0]},
@@ -508,7 +505,9 @@ def test_diverged_run_keeps_its_recording_and_says_why():
 def test_adaptive_divergence_has_the_last_state_too():
     """A force that the method cannot follow: a switching torque from outside is fine, an infinite one is not."""
     body = hm.Body(name="rod", joint=hm.joints.Prismatic(axis=(1, 0, 0)), inertia=hm.Inertia(mass=1.0))
-    sim = hm.Simulation(hm.Model(name="rod", bodies=[body]), external=["rod"], integrator="dormand_prince")
+    sim = hm.Simulation(
+        hm.Model(name="rod", bodies=[body]), components=[hm.actuation.ExternalWrench(body="rod")], integrator="dormand_prince"
+    )
     sim.set_wrench("rod", (1e308, 0, 0, 0, 0, 0))
     with pytest.raises(hm.SimulationDiverged) as caught:
         sim.run(20.0)
@@ -520,8 +519,7 @@ def test_controller_may_return_nothing_or_some():
     """None keeps all commands; a mapping keeps those that it does not name."""
     sim = hm.Simulation(
         rover(),
-        thrusters=THRUSTERS,
-        drives=SERVO,
+        components=[*THRUSTERS, *SERVO],
         step=1e-2,
         controller=lambda s: {"port": 2.0} if s.t < 0.05 else None,
         period=0.1,
@@ -560,7 +558,7 @@ def test_events_at_one_instant_all_act():
         hm.Event(name="look", quantity="time", level=0.25),
         hm.Event(name="end", quantity="time", level=0.25, stop=True),
     ]
-    sim = stone(events, external=("stone",))
+    sim = stone(events, components=[hm.actuation.ExternalWrench(body="stone")])
     run = sim.run(1.0)
     assert run.stopped is not None and "end" in run.stopped and run.state.t == pytest.approx(0.25, abs=1e-9)
     assert [m.split(": ")[1].split(" (")[0] for m in run.messages] == ["push", "look", "end"]

@@ -117,9 +117,8 @@ def test_what_cannot_swim_is_a_named_error(scenario, changed, words):
 
 def test_joints_that_bend_two_ways_are_refused():
     model = library.snake(4)
-    servo = hm.actuation.drives.Servo(stiffness=10.0, damping=0.2)
-    driven = {f"module{k}": servo for k in (2, 3, 4)}
+    driven = [hm.drives.Servo(joint=f"module{k}", stiffness=10.0, damping=0.2) for k in (2, 3, 4)]
     with pytest.raises(ValueError, match="joint 'module3' is not parallel to 'module2'; name joints that bend one way"):
-        hm.Simulation(model, drives=driven, controller=Serpenoid(joints=list(driven)))
+        hm.Simulation(model, components=driven, controller=Serpenoid(joints=[servo.joint for servo in driven]))
     with pytest.raises(ValueError, match="axes is 'xz', must be made of 'y' and 'z'"):
         library.snake(4, axes="xz")

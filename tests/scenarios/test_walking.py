@@ -127,8 +127,8 @@ def upward(ds):
 
 def with_walk(scenario, **changed):
     """The scenario with other parameters of its controller."""
-    spec = scenario.controller
-    return replace(scenario, controller=replace(spec, parameters={**spec.parameters, **changed}))
+    (spec,) = scenario.controllers
+    return scenario.controlled_by(replace(spec, parameters={**spec.parameters, **changed}))
 
 
 @pytest.fixture(scope="module")
@@ -220,7 +220,7 @@ def test_a_machine_without_ground_or_motors_does_not_walk(hexapod):
         hm.Simulation(hm.load_plant("osu_hexapod"), controller=Walk(feet=FEET))
     floor = terrain.Plane(name="floor", material=ROCK, normal=(0, 0, 1))
     with pytest.raises(ValueError, match="joint 'hip1' is not driven"):
-        hm.Simulation(hm.load("osu_hexapod"), terrain=[floor], controller=Walk(feet=FEET))
+        hm.Simulation(hm.load("osu_hexapod"), components=[floor], controller=Walk(feet=FEET))
 
 
 def test_aquarobot_walks_5_m_over_rubble_in_a_cross_current(tmp_path):
@@ -248,13 +248,13 @@ def test_aquarobot_walks_5_m_over_rubble_in_a_cross_current(tmp_path):
 def main(seeds):
     """Print a row for each seed."""
     scenario = hm.load_scenario("aquarobot_rubble")
-    (mound,) = scenario.terrain
+    (mound,) = scenario.parts(hm.contact.Terrain)
     x, y = np.array(mound.x), np.array(mound.y)
     weight = 9.81 * sum(b.inertia.mass - 1020.0 * b.hydro.volume for b in scenario.model.bodies)
     for seed in seeds:
         heights = ground.rubble_mound(x, y, level=-10.0, stone=0.5, relief=0.25, seed=seed, start=1.4)
         other = replace(mound, heights=tuple(map(tuple, heights.tolist())))
-        ds = replace(scenario, terrain=(other,)).simulation().run(scenario.duration).recording
+        ds = scenario.with_parts(replace(other, name=mound.name)).simulation().run(scenario.duration).recording
         off = np.linalg.norm(ds.position.sel(body="body")[-1].values[:2] - [5.0, 0.0])
         z, roll, pitch = (np.abs(ds.signal.sel(channel=f"error.{w}").values[20:]).max() for w in ("z", "roll", "pitch"))
         print(f"| {seed} | {off:.3f} | {z:.3f} | {roll:.3f}, {pitch:.3f} | {upward(ds)[20:].mean() / weight:.3f} |", flush=True)

@@ -187,7 +187,9 @@ def run(model):
     """A short run of the hostile scenario: its scene, recording and summary."""
     scenario = catalog(str(model / "little.yaml")).read((model / "little.yaml").read_text(), str(model / "little.yaml"))
     ds = scenario.simulation().run(0.2).recording
-    scene = viewer.recording_scene(scenario.model, ds, terrain=scenario.terrain, environment=scenario.environment, rate=10.0)
+    scene = viewer.recording_scene(
+        scenario.model, ds, terrain=scenario.parts(hm.contact.Terrain), environment=scenario.environment, rate=10.0
+    )
     ds = ds.assign_attrs(title=PAYLOAD, model=PAYLOAD, scenario=PAYLOAD, created=PAYLOAD, seed=PAYLOAD, hydromechs=PAYLOAD)
     check = CheckResult(PAYLOAD, False, 1.0, PAYLOAD, PAYLOAD, f"position.{PAYLOAD}")
     summary = summarise(ds, description=PAYLOAD, setup=[(PAYLOAD, PAYLOAD)])

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hydromechs as hm
 from hydromechs import contact
 from hydromechs.simulation import Simulation
 from hydromechs.station import LiveInputs, configured
@@ -23,7 +24,7 @@ def test_the_camera_on_board_is_outside_the_hull_and_sees_past_the_arm(catalog, 
     model = scenario.model
     position, wxyz = bodies_at(model, model.initial().q)
     scene = live_scene(model, position, wxyz)
-    vehicle = model.locate(scenario.thrusters[0].frame)[0]
+    vehicle = model.locate(scenario.parts(hm.Thruster)[0].frame)[0]
     body, p, R = camera_place(model, scene, vehicle)
     hull = _triangles(scene, model.body_names[vehicle], np.eye(3), np.zeros(3))
     assert body == vehicle and R[:, 0] @ [1, 0, 0] > 0.8, "it looks ahead"
@@ -69,7 +70,7 @@ def test_a_tether_is_shown_with_its_length_winch_and_tension(catalog):
     made = configured(catalog, "tethered_rov")
     sim = piloted(made, LiveInputs()).simulation()
     assert isinstance(sim, Simulation)
-    shown = Display(sim, pilot_of(sim), made.scenario.terrain).snapshot(1, 1)
+    shown = Display(sim, pilot_of(sim), made.scenario.parts(hm.contact.Terrain)).snapshot(1, 1)
     [(name, length, rate, tension)] = shown.hud["tethers"]
     assert (name, length, rate) == ("tether", 100.0, 0.0) and 0.0 < tension < 100.0
     points = shown.tethers["tether"]

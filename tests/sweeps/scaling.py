@@ -54,7 +54,7 @@ def main(counts):
         (folder / "waiting.py").write_text(WAITING)
         drops = sweeps.load_study(HERE / "drops.yaml")
         spec = hm.scenario.ControllerSpec(type=f"{folder / 'waiting.py'}:controller", period=0.1)
-        waiting = replace(drops, scenario=replace(drops.scenario, controller=spec), block=1)
+        waiting = replace(drops, scenario=drops.scenario.controlled_by(spec), block=1)
         task = _task(replace(drops, block=64), range(64))
         print(
             f"sent to a worker once: {len(pickle.dumps(Runner(drops)))} bytes; for a block of 64 runs: {len(pickle.dumps(task))} bytes"

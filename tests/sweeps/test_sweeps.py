@@ -107,9 +107,11 @@ def gusty():
             gusts=Gusts(sigma=(0.1, 0.1, 0.05), time_constant=1.0, interval=0.02),
             waves=(RegularWave(height=0.3, period=3.0),),
         ),
-        thrusters=(Thruster(name="port", frame="keel", curve=linear_curve(40, 30), time_constant=0.1),),
-        terrain=(floor,),
-        touching=("keel",),
+        components=[
+            floor,
+            hm.contact.PointContact(frame="keel"),
+            Thruster(name="port", frame="keel", curve=linear_curve(40, 30), time_constant=0.1),
+        ],
         commands={"port": 0.1},
         step=0.01,
         record=0.05,
@@ -155,9 +157,9 @@ def test_runs_on_lanes_are_simulations_and_do_not_depend_on_each_other(gusty):
 
 def test_what_a_run_alone_would_be_refused_for_fails_it_on_lanes(gusty):
     """A step that its contact is too stiff for, a command outside of its range, a run that diverges: each fails alone."""
-    stiff = replace(gusty.scenario.terrain[0].material, law=hm.contact.LinearContact(stiffness=5e5))
-    floor = replace(gusty.scenario.terrain[0], material=stiff)
-    study = replace(gusty, scenario=replace(gusty.scenario, terrain=(floor,)))
+    stiff = replace(gusty.scenario.parts(hm.contact.Terrain)[0].material, law=hm.contact.LinearContact(stiffness=5e5))
+    floor = replace(gusty.scenario.parts(hm.contact.Terrain)[0], material=stiff)
+    study = replace(gusty, scenario=gusty.scenario.with_parts(floor))
     rows = Runner(study)(Task((0, 1, 2), ((0.0, 0.1, 1.0, 0.0), (0.0, 0.1, 60.0, 0.0), (0.0, 3.0, 60.0, 0.0)), (1, 2, 3)))
     assert [row.status for row in rows] == [2, 1, 2]
     assert "too stiff for a step of 0.01 s" in rows[0].reason and "outside of its range" in rows[2].reason
@@ -281,7 +283,7 @@ def test_a_run_that_kills_its_worker_fails_alone(drops, tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
     spec = hm.scenario.ControllerSpec(type=f"{tmp_path / 'deadly.py'}:controller", period=0.1)
     depth = Parameter(name="depth", paths=("models.0.position.z",), spread=Choices((6, 7, 8)))
-    study = replace(drops, scenario=replace(drops.scenario, controller=spec), parameters=(depth,), sampling=Grid(), block=3)
+    study = replace(drops, scenario=drops.scenario.controlled_by(spec), parameters=(depth,), sampling=Grid(), block=3)
     dataset = sweeps.run_sweep(study, tmp_path / "a", engine=Local(1)).dataset
     assert dataset.status.values.tolist() == [1, 2, 1]
     assert "worker died" in str(dataset.reason.values[1])
@@ -344,8 +346,8 @@ def test_parameters_of_model_scenario_and_controller(square):
     )
     variant = study.variant((11.5, 0.005, 0.07, 0.9, 0.15, 0.1), 5)
     assert variant.parameters == {"vehicle.inertia.mass": 11.5, "vehicle.inertia.com.2": 0.005}
-    assert variant.scenario.thrusters[0].time_constant == 0.07 != variant.scenario.thrusters[1].time_constant
-    assert variant.scenario.controller.parameters["damping"] == 0.9
+    assert [t.time_constant == 0.07 for t in variant.scenario.parts(hm.Thruster)][:2] == [True, False]
+    assert variant.scenario.controllers[0].parameters["damping"] == 0.9
     assert dict(variant.scenario.models[0].joints)["elbow"] == 0.15
     assert (variant.scenario.seed, variant.scenario.record) == (5, 0.1)
     assert study.compiling == ("lag",)  # all others are data of a run

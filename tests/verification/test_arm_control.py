@@ -73,7 +73,7 @@ def rover(**options) -> hm.Model:
     return hm.Model(name="rover", bodies=[hull, *arm("hull", volume=2.0 / 1025.0, **options)])
 
 
-SERVOS = {n: drives.Servo(stiffness=400.0, damping=40.0) for n in ("yaw", "upper", "fore")}
+SERVOS = [drives.Servo(joint=n, stiffness=400.0, damping=40.0) for n in ("yaw", "upper", "fore")]
 
 
 def thrusters():
@@ -128,9 +128,9 @@ def test_computed_torque_gives_linear_error_dynamics():
     way = [{"t": 0.0, "yaw": 0.0, "upper": 0.6, "fore": 0.6}, {"t": 2.0, "yaw": 0.8, "upper": 0.2, "fore": 1.0}]
     controller = ComputedTorque(waypoints=way, frequency=w, period=1e-3)
     state = hm.State(q=np.array([0.2, 0.5, 0.9]), v=np.zeros(3))
-    torques = {n: drives.Torque() for n in ("yaw", "upper", "fore")}
+    torques = [drives.Torque(joint=n) for n in ("yaw", "upper", "fore")]
     sim = hm.Simulation(
-        model, drives=torques, controller=controller, state=state, step=5e-4, record=0.05, stops=dict.fromkeys(torques)
+        model, components=[*torques, *dict.fromkeys(torques)], controller=controller, state=state, step=5e-4, record=0.05
     )
     ds = sim.run(1.0).recording
     t = ds.time.values[:, None]
@@ -141,13 +141,13 @@ def test_computed_torque_gives_linear_error_dynamics():
 
 def test_joint_control_follows_with_weight_fed_forward():
     way = [{"t": 0.0, "yaw": 0.0, "upper": 0.6, "fore": 0.6}, {"t": 2.0, "yaw": 0.8, "upper": 0.2, "fore": 1.0}]
-    torques = {n: drives.Torque() for n in ("yaw", "upper", "fore")}
+    torques = [drives.Torque(joint=n) for n in ("yaw", "upper", "fore")]
     controller = JointControl(waypoints=way, frequency=8.0, integral=5.0)
-    ds = hm.Simulation(on_ground(), drives=torques, controller=controller, record=0.05).run(3.0).recording
+    ds = hm.Simulation(on_ground(), components=[*torques], controller=controller, record=0.05).run(3.0).recording
     errors = ds.signal.sel(channel=["error.yaw", "error.upper", "error.fore"])
     assert float(abs(errors).max()) < 0.1 and float(abs(errors[-1]).max()) < 0.01
     with pytest.raises(ValueError, match="joint 'yaw' has the drive Servo; this controller needs drives.Torque"):
-        hm.Simulation(on_ground(), drives=SERVOS, controller=controller)
+        hm.Simulation(on_ground(), components=[*SERVOS], controller=controller)
 
 
 # -- tools ---------------------------------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_a_tool_keeps_its_place_while_the_base_drifts():
     state.v[:6] = [0.04, 0.05, 0.03, 0.0, 0.0, 0.06]
     p = np.array(hm.frame_pose(model, state.q, "tool"), dtype=float)[:3, 3]
     controller = CartesianMotion(frame="tool", waypoints=[{"position": p.tolist()}], stiffness=2.0)
-    sim = hm.Simulation(model, drives=SERVOS, controller=controller, state=state, record=0.05)
+    sim = hm.Simulation(model, components=[*SERVOS], controller=controller, state=state, record=0.05)
     ds = sim.run(3.0).recording
     assert float(abs(ds.position.sel(body="hull")[-1] - ds.position.sel(body="hull")[0]).max()) > 0.08
     error = ds.signal.sel(channel=[f"error.tool.{x}" for x in "xyz"]).values
@@ -172,7 +172,7 @@ def test_a_tool_swings():
     p = np.array(hm.frame_pose(model, model.initial().q, "tool"), dtype=float)[:3, 3]
     swing = {"t": 0.5, "travel": (0.0, 0.2, 0.1), "period": 2.0, "cycles": 1}
     controller = CartesianMotion(frame="tool", waypoints=[{"position": p.tolist()}], swings=[swing], stiffness=4.0)
-    ds = hm.Simulation(model, drives=SERVOS, controller=controller, record=0.05).run(3.0).recording
+    ds = hm.Simulation(model, components=[*SERVOS], controller=controller, record=0.05).run(3.0).recording
     y = ds.signal.sel(channel="reference.tool.y").values
     assert y.max() == pytest.approx(p[1] + 0.2, abs=2e-3) and y[-1] == pytest.approx(p[1], abs=1e-12)
     assert float(abs(ds.signal.sel(channel=[f"error.tool.{x}" for x in "xyz"]))[ds.time > 1.2].max()) < 0.01
@@ -211,7 +211,7 @@ def test_vehicle_and_arm_share_a_task_within_joint_limits():
         {"posture": {"positions": {"yaw": 0.0, "upper": 0.6}}},
     ]
     controller = TaskPriority(tasks=tasks, bandwidth=1.5)
-    sim = hm.Simulation(model, thrusters=thrusters(), drives=SERVOS, controller=controller, state=state, step=2e-3, record=0.1)
+    sim = hm.Simulation(model, components=[*thrusters(), *SERVOS], controller=controller, state=state, step=2e-3, record=0.1)
     ds = sim.run(16.0).recording
     assert float(abs(ds.signal[-1].sel(channel=[f"error.tool.{x}" for x in "xyz"])).max()) < 0.005
     assert float(abs(ds.signal.sel(channel=[f"error.tool.{x}" for x in "xyz"])).max()) < 0.02
@@ -228,7 +228,7 @@ def test_arm_controllers_resume_to_the_last_bit(tmp_path):
 
     def sim():
         way = [{"t": 0.0, "position": p.tolist()}, {"t": 1.0, "position": (p + np.array([0.0, 0.1, 0.0])).tolist()}]
-        return hm.Simulation(model, drives=SERVOS, controller=CartesianMotion(frame="tool", waypoints=way))
+        return hm.Simulation(model, components=[*SERVOS], controller=CartesianMotion(frame="tool", waypoints=way))
 
     whole = sim().run(0.5).state
     first = sim()
@@ -250,7 +250,7 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
 
     def sim():
         controller = Together(parts=parts, period=0.05)
-        return hm.Simulation(model, thrusters=thrusters(), drives=SERVOS, controller=controller, step=2e-3, record=0.05)
+        return hm.Simulation(model, components=[*thrusters(), *SERVOS], controller=controller, step=2e-3, record=0.05)
 
     whole = sim().run(3.0)
     ds = whole.recording
@@ -263,7 +263,7 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
     second.state = hm.load_state(tmp_path / "s.json")
     assert second.run(0.98).state == whole.state
     with pytest.raises(ValueError, match="two parts have the signal 'reference.surge'; give one of them a name"):
-        hm.Simulation(model, thrusters=thrusters(), controller=Together(parts=[{**parts[0], "name": ""}, parts[1]]))
+        hm.Simulation(model, components=[*thrusters()], controller=Together(parts=[{**parts[0], "name": ""}, parts[1]]))
     with pytest.raises(ValueError, match="part 0: no controller 'hold'"):
         Together(parts=[{"type": "hold"}])
     with pytest.raises(ValueError, match="parts is empty; give at least one controller"):
@@ -296,7 +296,7 @@ def test_targets_stand_still_when_no_one_leads_them(ends):
     ]
     sim = hm.Simulation(
         hm.Model(name="arm", bodies=[link]),
-        drives={"link": hm.drives.Servo(stiffness=200.0, damping=20.0)},
+        components=[hm.drives.Servo(joint="link", stiffness=200.0, damping=20.0)],
         controller=Together(parts=parts, period=0.1) if ends == "part" else motion,
         events=[] if ends == "part" else [Event(name="off", quantity="time", level=1.0, control="off")],
         step=0.005,

@@ -177,7 +177,7 @@ def block_on_incline(angle, mu, duration, **options):
     turned = (math.cos(0.5 * angle), 0.0, math.sin(0.5 * angle), 0.0)
     block = body(mass, wet=False, shapes=(hm.shapes.Box(size=tuple(size)),), position=tuple(place), orientation=turned)
     np.testing.assert_allclose(quaternion_matrix(np.array(turned))[:, 2], -up, atol=1e-15)
-    return simulation(block, terrain=[ramp], step=5e-4, **options).run(duration).recording
+    return simulation(block, components=[ramp], step=5e-4, **options).run(duration).recording
 
 
 @pytest.mark.parametrize("mu", [0.4])
@@ -228,7 +228,7 @@ def test_restitution_of_a_bouncing_sphere(exponent, alpha, speed):
         position=(0, 0, -0.15),
         velocity=(0.3, 0, speed, 0, 0, 0),
     )
-    run = simulation(ball, terrain=[floor], step=1e-4).run(0.5)
+    run = simulation(ball, components=[floor], step=1e-4).run(0.5)
     a = 1.5 * alpha
     if alpha:
         left = speed - math.log1p(a * speed) / a
@@ -252,7 +252,7 @@ def test_thruster_step_response():
     F, T, mass = 30.0, 0.35, 20.0
     hull = body(mass, volume=mass / RHO, added=(5.0,) * 3 + (0,) * 3, frames=(MOUNT,), orientation=TURNED)
     thruster = Thruster(name="prop", frame="mount", curve=ideal_curve(50.0, 40.0), time_constant=T)
-    sim = simulation(hull, thrusters=[thruster])
+    sim = simulation(hull, components=[thruster])
     sim.command = {"prop": F}
     recording = sim.run(3.0).recording
     t = recording.time.values
@@ -271,7 +271,7 @@ def test_thruster_loses_to_inflow():
     F, u0, c = 50.0, 2.5, 0.4
     hull = body(20.0, volume=20.0 / RHO, frames=(hm.Frame("mount", hm.Origin()),))
     prop = Thruster(name="prop", frame="mount", curve=ideal_curve(F, F), zero_thrust_speed=u0)
-    sim = simulation(hull, thrusters=[prop], environment=Environment(current=Current(velocity=(c, 0, 0))))
+    sim = simulation(hull, components=[prop], environment=Environment(current=Current(velocity=(c, 0, 0))))
     sim.command = [F]
     recording = sim.run(3.0).recording
     want = (c + u0) * -np.expm1(-F / (20.0 * u0) * recording.time.values)
@@ -285,13 +285,17 @@ def motor_rig(motor):
         joint=hm.joints.Revolute(axis=(0, 0, 1), placement=hm.Origin((0, 0, 0), (0.3, 0.5, 0.1))),
         inertia=hm.Inertia(mass=4.0, tensor=(0.3, 0.3, 0.5, 0, 0, 0)),
     )
-    return simulation(wheel, world=hm.World(gravity=0.0), drives={"wheel": motor}, external=["wheel"])
+    return simulation(
+        wheel,
+        world=hm.World(gravity=0.0),
+        components=[motor, hm.actuation.ExternalWrench(body="wheel")],
+    )
 
 
 def test_dc_motor_speed_curve():
     """Without load ω = V/(K N) (1 − e^(−t/T)), T = (I + N² J) R/(N K)²; a load τ slows it to (V − τ R/(N K))/(N K)."""
     V, R, K, N, J = 24.0, 1.5, 0.06, 50.0, 2e-4
-    sim = motor_rig(drives.Motor(resistance=R, torque_constant=K, gear_ratio=N, rotor_inertia=J))
+    sim = motor_rig(drives.Motor(joint="wheel", resistance=R, torque_constant=K, gear_ratio=N, rotor_inertia=J))
     sim.command = {"wheel": V}
     recording = sim.run(2.0).recording
     T = (0.5 + N**2 * J) * R / (N * K) ** 2
@@ -313,7 +317,7 @@ def test_dc_motor_with_inductance():
     from scipy.linalg import expm
 
     V, R, K, N, J, L = 24.0, 1.5, 0.06, 50.0, 2e-4, 0.02
-    sim = motor_rig(drives.Motor(resistance=R, torque_constant=K, gear_ratio=N, rotor_inertia=J, inductance=L))
+    sim = motor_rig(drives.Motor(joint="wheel", resistance=R, torque_constant=K, gear_ratio=N, rotor_inertia=J, inductance=L))
     sim.command = [V]
     recording = sim.run(1.0).recording
     A = np.array([[0, N * K / (0.5 + N**2 * J)], [-K * N / L, -R / L]])

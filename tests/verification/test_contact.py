@@ -194,7 +194,7 @@ def over(ground, x, v, steps=(2e-3, 5e-4), duration=2.0):
     )
     drifts, paths = [], []
     for h in steps:
-        sim = hm.Simulation(hm.Model(name="ball", bodies=[ball]), terrain=ground, step=h, record=0.01)
+        sim = hm.Simulation(hm.Model(name="ball", bodies=[ball]), components=[*ground], step=h, record=0.01)
         ds = sim.run(duration).recording
         energy = ds.kinetic_energy_body + ds.potential_energy + ds.elastic_energy
         drifts.append(float(np.abs(energy - energy[0]).max()))

@@ -102,14 +102,14 @@ def test_pairs_with_the_same_defect_share_a_message():
 def test_a_crate_falls_through_a_plinth_and_the_run_reports_it():
     """The remedies hold: spheres carry the crate, and so does an engine with whole shapes."""
     start = {"position": (0.0, 0.0, 0.2)}
-    sim = hm.Simulation(model(body("crate", CUBE, **start)), terrain=[PLINTH], record=0.1)
+    sim = hm.Simulation(model(body("crate", CUBE, **start)), components=[PLINTH], record=0.1)
     run = sim.run(0.5)
     assert float(run.recording.position.sel(body="crate", xyz="z")[-1]) < -0.5  # the defect that is reported
     (text,) = [m for m in run.messages if "'crate'" in m]
     assert "'plinth'" in text and text in structured(run.recording, "messages")
 
     standing = model(body("crate", replace(CUBE, contact=False), *FEET, **start))
-    run = hm.Simulation(standing, terrain=[PLINTH], record=0.1).run(0.5)
+    run = hm.Simulation(standing, components=[PLINTH], record=0.1).run(0.5)
     sunk = (8.0 * 9.81 / 4.0 / 2e4) ** (1.0 / SOFT.law.exponent)
     assert float(run.recording.position.sel(body="crate", xyz="z")[-1]) == pytest.approx(0.2 - sunk, abs=sunk)  # it rings
     assert run.messages == []
@@ -125,7 +125,7 @@ def test_a_wheel_rolls_and_a_drum_stands_after_the_remedy():
     wheel, capsule = hm.shapes.Cylinder(radius=0.15, length=0.1), hm.shapes.Capsule(radius=0.15, length=0.1)
     x = []
     for shape in (wheel, capsule):
-        run = hm.Simulation(model(body("wheel", shape, **roll)), terrain=[FLOOR], record=0.1).run(1.0)
+        run = hm.Simulation(model(body("wheel", shape, **roll)), components=[FLOOR], record=0.1).run(1.0)
         x.append(float(run.recording.position.sel(body="wheel", xyz="x")[-1]))
         assert any("square" in m for m in run.messages) == (shape is wheel)
     assert x[0] < 0.3 and x[1] == pytest.approx(0.5, abs=1e-6)
@@ -133,7 +133,7 @@ def test_a_wheel_rolls_and_a_drum_stands_after_the_remedy():
     lean = {"position": (0.0, 0.0, 0.25), "orientation": (np.cos(0.01), np.sin(0.01), 0.0, 0.0)}
     drum, case = hm.shapes.Cylinder(radius=0.15, length=0.5), hm.shapes.Box(size=(0.3, 0.3, 0.5))
     for shape, height in ((drum, 0.15), (case, 0.25)):
-        run = hm.Simulation(model(body("drum", shape, **lean)), terrain=[FLOOR], record=0.1).run(2.5)
+        run = hm.Simulation(model(body("drum", shape, **lean)), components=[FLOOR], record=0.1).run(2.5)
         assert float(run.recording.position.sel(body="drum", xyz="z")[-1]) == pytest.approx(height, abs=3e-3)
         assert any("stand" in m for m in run.messages) == (shape is drum)
 

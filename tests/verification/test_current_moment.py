@@ -44,7 +44,7 @@ def held(speed, controller, profile=None) -> hm.Simulation:
     start = hm.State(q=np.array([0, 0, 10.0, np.cos(0.01), 0, np.sin(0.01), 0]), v=np.zeros(6))
     water = hm.Environment(current=current)
     return hm.Simulation(
-        vehicle(), state=start, environment=water, thrusters=thrusters, controller=controller, step=0.01, record=0.1
+        vehicle(), state=start, environment=water, components=[*thrusters], controller=controller, step=0.01, record=0.1
     )
 
 

@@ -48,9 +48,9 @@ def test_stops_are_at_5_hz_with_the_others_locked_or_at_72_hz_with_these_free():
     model = chain(8, damping=8.0)
     bent = model.initial()
     bent.q[7:] = 0.4
-    servos = {"l3": drives.Motor(resistance=1.0, torque_constant=0.05, gear_ratio=60.0, rotor_inertia=1e-4)}
-    sim = hm.Simulation(model, drives=servos)
-    assert sim.plant.components == hm.Simulation(model, drives=servos, state=bent).plant.components
+    servos = [drives.Motor(joint="l3", resistance=1.0, torque_constant=0.05, gear_ratio=60.0, rotor_inertia=1e-4)]
+    sim = hm.Simulation(model, components=[*servos])
+    assert sim.plant.components == hm.Simulation(model, components=[*servos], state=bent).plant.components
     rotors = {c.joint: c.armature for c in sim.plant.components if c.name.endswith(".friction") and c.armature}
     assert rotors and "l3" not in rotors
     M = np.array(hm.mass_matrix(model, model.initial().q), dtype=float)
@@ -77,7 +77,7 @@ def test_a_step_that_is_too_long_for_default_stops_says_that_these_are_defaults(
     sim = hm.Simulation(chain(6))
     words = "give the joint softer stops than these, which the model's limits have by default, or `stops: none`, or use"
     assert all(words in text and "'l" in text for text in step_faults(sim.plant, sim.state.q, rk4, 0.01)[:5])
-    own = hm.Simulation(chain(6), stops={"l2": drives.Stops(lower=-0.5, upper=0.6, stiffness=1e5)})
+    own = hm.Simulation(chain(6), components=[drives.JointStops(joint="l2", lower=-0.5, upper=0.6, stiffness=1e5)])
     first = step_faults(own.plant, own.state.q, rk4, 0.01)[0]
     assert (
         first.startswith("stops of joint 'l2' is too stiff for a step of 0.01 s")

@@ -7,8 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import hydromechs as hm
-from hydromechs.actuation import JointDrive
-from hydromechs.actuation.drives import Friction, Hydraulic, Motor, Servo, Stops, Torque
+from hydromechs.actuation.drives import Hydraulic, JointFriction, JointStops, Motor, Servo, Torque
 from hydromechs.compiler import trace
 
 EPS = np.finfo(float).eps
@@ -22,15 +21,15 @@ def solve(rates, end, start, **options):
 
 
 def test_ideal_torque_is_cut_at_its_limit():
-    assert Torque(limit=5.0).force(4.0, 0.1, 0.2, ()) == 4.0
-    assert Torque(limit=5.0).force(-40.0, 0.1, 0.2, ()) == -5.0
-    assert Torque().force(1e6, 0.1, 0.2, ()) == 1e6
-    assert [Torque(limit=5.0).saturated(c, 0.1, 0.2, ()) for c in (-6.0, 4.9, 5.0)] == [1.0, 0.0, 1.0]
+    assert Torque(joint="j", limit=5.0).force(4.0, 0.1, 0.2, ()) == 4.0
+    assert Torque(joint="j", limit=5.0).force(-40.0, 0.1, 0.2, ()) == -5.0
+    assert Torque(joint="j").force(1e6, 0.1, 0.2, ()) == 1e6
+    assert [Torque(joint="j", limit=5.0).saturated(c, 0.1, 0.2, ()) for c in (-6.0, 4.9, 5.0)] == [1.0, 0.0, 1.0]
 
 
 def test_torque_with_a_speed_limit():
     """Full torque up to 9/10 of the speed, none at it in the direction of motion, all of it against the motion; odd in both."""
-    drive = Torque(limit=5.0, speed=2.0)
+    drive = Torque(joint="j", limit=5.0, speed=2.0)
     assert drive.force(4.0, 0.0, 1.8 * (1 - 1e-12), ()) == 4.0
     np.testing.assert_allclose(
         [drive.force(9.0, 0.0, v, ()) for v in (1.7, 1.85, 1.9, 1.95, 2.0, 5.0)], [5, 3.75, 2.5, 1.25, 0, 0], atol=1e-14
@@ -45,13 +44,13 @@ def test_torque_with_a_speed_limit():
         0.0,
     ]
     with pytest.raises(ValueError, match="Torque.speed is 2.*needs a limit of the torque"):
-        Torque(speed=2.0)
+        Torque(joint="j", speed=2.0)
 
 
 def test_a_joint_settles_at_the_speed_limit():
     """A joint with viscous friction c, driven with more than c times its speed limit, turns where the fading torque is c ω."""
     hub = hm.Body(name="hub", joint=hm.joints.Revolute(damping=0.5), inertia=hm.Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0)))
-    sim = hm.Simulation(hm.Model(bodies=[hub]), drives={"hub": Torque(limit=5.0, speed=2.0)}, commands={"hub": 5.0})
+    sim = hm.Simulation(hm.Model(bodies=[hub]), components=[Torque(joint="hub", limit=5.0, speed=2.0)], commands={"hub": 5.0})
     run = sim.run(3.0)
     # 5 (2 − ω)/0.2 = 0.5 ω, reached with a time constant of 1/25.5 s
     np.testing.assert_allclose(run.recording.v[-1, 0], 50.0 / 25.5, rtol=1e-10)
@@ -61,7 +60,7 @@ def test_a_joint_settles_at_the_speed_limit():
 
 def test_servo():
     """k (c − q) − d q̇, cut at the limit."""
-    servo = Servo(stiffness=50.0, damping=4.0, limit=10.0)
+    servo = Servo(joint="j", stiffness=50.0, damping=4.0, limit=10.0)
     assert abs(servo.force(0.3, 0.2, 0.5, ()) - (50.0 * 0.1 - 4.0 * 0.5)) <= 50 * EPS
     assert servo.force(3.0, 0.2, 0.5, ()) == 10.0
     assert servo.force(-3.0, 0.2, 0.5, ()) == -10.0
@@ -72,7 +71,7 @@ def test_servo():
 @pytest.mark.parametrize("inductance", [0.0, 2e-3])
 def test_motor_torque_speed_line(inductance):
     """τ(q̇) = (1 − q̇/q̇_0) τ_0 with stall torque τ_0 = N K_t V/R and speed without load q̇_0 = V/(K_e N)."""
-    motor = Motor(**MOTOR, inductance=inductance, back_emf=0.05)
+    motor = Motor(joint="j", **MOTOR, inductance=inductance, back_emf=0.05)
     V = 24.0
     stall, free = 120.0 * 0.045 * V / 1.3, V / (0.05 * 120.0)
     for part in (-0.5, 0.0, 0.25, 1.0, 1.5):
@@ -87,7 +86,7 @@ def test_motor_torque_speed_line(inductance):
 
 def test_motor_runs_up_with_its_time_constant():
     """q̇ = q̇_0 (1 − exp(−t/T)), T = R J/(N² K_t K_e), with a load and the rotor's inertia N² J_r."""
-    motor = Motor(**MOTOR)
+    motor = Motor(joint="j", **MOTOR)
     J = 0.8 + motor.armature
     assert abs(motor.armature - 120.0**2 * 3e-5) <= 4 * EPS
     T = 1.3 * J / (120.0**2 * 0.045**2)
@@ -98,19 +97,19 @@ def test_motor_runs_up_with_its_time_constant():
 
 def test_motor_current_step():
     """i = V/R (1 − exp(−t R/L)) at a locked joint; the voltage is cut at its limit."""
-    motor = Motor(**MOTOR, inductance=2e-3)
+    motor = Motor(joint="j", **MOTOR, inductance=2e-3)
     t = np.linspace(0.0, 6e-3, 20)
     run = solve(lambda t, x: motor.rates(100.0, 0.0, 0.0, x), t[-1], [0.0], t_eval=t)
     np.testing.assert_allclose(run.y[0], 48.0 / 1.3 * (1 - np.exp(-t * 1.3 / 2e-3)), atol=1e-6)
     assert motor.saturated(100.0, 0.0, 0.0, (1.0,)) == 1.0
     assert motor.saturated(47.0, 0.0, 0.0, (1.0,)) == 0.0
-    plain = Motor(**MOTOR)
+    plain = Motor(joint="j", **MOTOR)
     assert plain.force(-100.0, 0.0, 0.1, ()) == plain.force(-48.0, 0.0, 0.1, ())
 
 
 def test_motor_energy_balance():
     """∫ V i = ∫ τ q̇ + ∫ R i² + ½ L i², for a varying voltage: K_e and K_t are one constant."""
-    motor = Motor(**MOTOR, inductance=5e-3)
+    motor = Motor(joint="j", **MOTOR, inductance=5e-3)
 
     def rates(t, y):
         i, qd = y[0], y[1]
@@ -125,7 +124,7 @@ def test_motor_energy_balance():
 
 def test_gearbox_always_loses():
     """τ q̇ = η of the rotor's power forwards and 1/η of it backwards; never a gain, and continuous."""
-    motor = Motor(**MOTOR, inductance=1e-3, efficiency=0.7, efficiency_speed=0.02)
+    motor = Motor(joint="j", **MOTOR, inductance=1e-3, efficiency=0.7, efficiency_speed=0.02)
     ideal = 120.0 * 0.045
     for i in (-3.0, 2.0):
         for qd in (-1.0, -0.5, 0.5, 1.0):  # tanh(0.5/0.02) is 1 to the last digit
@@ -141,7 +140,7 @@ def test_gearbox_always_loses():
 
 def test_hydraulic_speed_without_load():
     """q̇ = y C √p_s / D, for an opening y."""
-    drive = Hydraulic(**HYDRAULIC, spool_time_constant=0.02)
+    drive = Hydraulic(joint="j", **HYDRAULIC, spool_time_constant=0.02)
     assert drive.states == ("opening", "pressure")
     for y in (-1.0, 0.4, 1.0):
         qd = y * 2.2e-8 * math.sqrt(2e7) / 4e-5
@@ -156,7 +155,7 @@ def test_hydraulic_speed_without_load():
 
 @pytest.mark.parametrize("command", [-1.0, 0.3])
 def test_hydraulic_stall_at_supply_pressure(command):
-    drive = Hydraulic(**HYDRAULIC)
+    drive = Hydraulic(joint="j", **HYDRAULIC)
     assert drive.states == ("pressure",)
     far = math.copysign(5.0, command)  # the opening is cut at ±1
     assert drive.rates(far, 0.0, 0.1, (1e6,)) == drive.rates(math.copysign(1.0, command), 0.0, 0.1, (1e6,))
@@ -169,7 +168,7 @@ def test_hydraulic_stall_at_supply_pressure(command):
 
 def test_hydraulic_leakage_and_load():
     """Steady with a load: C √(p_s − p) = D q̇ + c p; the laminar part changes the flow by 0.5e-3 (p_s/Δ − 1)."""
-    drive = Hydraulic(**HYDRAULIC, leakage=1e-12)
+    drive = Hydraulic(joint="j", **HYDRAULIC, leakage=1e-12)
     p = 1.1e7
     flow = 2.2e-8 * math.sqrt(2e7 - p)
     qd = (flow - 1e-12 * p) / 4e-5
@@ -181,7 +180,7 @@ def test_hydraulic_leakage_and_load():
 
 def test_closed_valve_is_an_oil_spring():
     """ω² = 4β D²/(V J)."""
-    drive = Hydraulic(**HYDRAULIC)
+    drive = Hydraulic(joint="j", **HYDRAULIC)
     J = 3.0
     w = math.sqrt(2.8e13 * (4e-5) ** 2 / J)
     t = np.linspace(0.0, 4.0, 30)
@@ -194,7 +193,7 @@ def test_closed_valve_is_an_oil_spring():
 
 
 def test_hydraulic_valve_never_gives_energy_and_is_symmetric():
-    drive = Hydraulic(**HYDRAULIC)
+    drive = Hydraulic(joint="j", **HYDRAULIC)
     for y in (-1.0, -0.3, 0.3, 1.0):
         for p in np.linspace(-3e7, 3e7, 25):  # a load may push beyond the supply
             (rate,) = drive.rates(y, 0.0, 0.3, (p,))
@@ -203,7 +202,7 @@ def test_hydraulic_valve_never_gives_energy_and_is_symmetric():
             assert (math.copysign(2e7, y) - p) * flow >= -1e-9
 
 
-FRICTION = Friction(viscous=0.3, coulomb=4.0, stick_deflection=1e-3, relaxation=0.005)
+FRICTION = JointFriction(joint="j", viscous=0.3, coulomb=4.0, stick_deflection=1e-3, relaxation=0.005)
 
 
 def run_friction(friction, torque, end, start, inertia=0.5, **options):
@@ -228,7 +227,7 @@ def test_friction_holds_below_its_limit_without_creep():
 
 def test_friction_slips_above_its_limit():
     """Without viscous friction the speed rises by (τ − τ_c)/J once the stick phase has yielded."""
-    dry = Friction(coulomb=4.0)
+    dry = JointFriction(joint="j", coulomb=4.0)
     early, late = (run_friction(dry, 4.5, end, np.zeros(3)) for end in (1.0, 3.0))
     assert abs((late[1] - early[1]) - 2.0 * 0.5 / 0.5) <= 1e-7
     assert abs(late[2] - 1e-3) <= 1e-9
@@ -236,7 +235,7 @@ def test_friction_slips_above_its_limit():
 
 def test_coast_down_stops_where_the_energy_is_spent():
     """½ J v² = τ_c x: it stops at x, within the deflection of the stick phase, and stays."""
-    x, v, _ = run_friction(Friction(coulomb=4.0), 0.0, 5.0, [0.0, 3.0, 0.0])
+    x, v, _ = run_friction(JointFriction(joint="j", coulomb=4.0), 0.0, 5.0, [0.0, 3.0, 0.0])
     assert abs(x - 0.5 * 0.5 * 9.0 / 4.0) <= 2e-3
     assert abs(v) <= 1e-9
 
@@ -256,12 +255,12 @@ def test_friction_power_is_loss_and_storage():
 
 
 def test_viscous_friction_alone_has_no_state():
-    friction = Friction(viscous=0.3)
+    friction = JointFriction(joint="j", viscous=0.3)
     assert friction.states == () and FRICTION.states == ("deflection",)
     assert friction.force(2.0, 0.0) == (-0.6, 0.0, 1.2, 0.0)
 
 
-STOPS = Stops(lower=-0.7, upper=1.1, stiffness=900.0, damping=12.0)
+STOPS = JointStops(joint="j", lower=-0.7, upper=1.1, stiffness=900.0, damping=12.0)
 
 
 def test_stops_push_back_and_never_pull():
@@ -269,7 +268,7 @@ def test_stops_push_back_and_never_pull():
     np.testing.assert_allclose(STOPS.force(1.1 + 0.02, 0.5), -(900.0 * 0.02 + 12.0 * 0.5), rtol=1e-13)
     np.testing.assert_allclose(STOPS.force(-0.7 - 0.02, 0.5), 900.0 * 0.02 - 12.0 * 0.5, rtol=1e-13)
     assert STOPS.force(1.12, -3.0) == 0.0  # leaves faster than the stop follows
-    assert Stops(lower=0.0, stiffness=1.0).force(5.0, 1.0) == 0.0
+    assert JointStops(joint="j", lower=0.0, stiffness=1.0).force(5.0, 1.0) == 0.0
 
 
 def test_stop_power_is_loss_and_storage():
@@ -303,12 +302,12 @@ def test_restitution_of_a_damped_stop(stops, side):
 def test_traced_equals_floats():
     rng = np.random.default_rng(4)
     every = [
-        Torque(limit=3.0),
-        Servo(stiffness=50.0, damping=4.0, limit=10.0),
-        Motor(**MOTOR),
-        Motor(**MOTOR, inductance=2e-3, efficiency=0.7),
-        Hydraulic(**HYDRAULIC),
-        Hydraulic(**HYDRAULIC, spool_time_constant=0.02, leakage=1e-12),
+        Torque(joint="j", limit=3.0),
+        Servo(joint="j", stiffness=50.0, damping=4.0, limit=10.0),
+        Motor(joint="j", **MOTOR),
+        Motor(joint="j", **MOTOR, inductance=2e-3, efficiency=0.7),
+        Hydraulic(joint="j", **HYDRAULIC),
+        Hydraulic(joint="j", **HYDRAULIC, spool_time_constant=0.02, leakage=1e-12),
     ]
 
     def equations(c, q, qd, x):
@@ -334,27 +333,21 @@ def test_traced_equals_floats():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Torque(limit=-1), "Torque.limit is -1, must be > 0"),
-        (lambda: Servo(stiffness=-1, damping=0), "Servo.stiffness is -1, must be finite and at least 0"),
-        (lambda: Motor(resistance=0, torque_constant=1), "Motor.resistance is 0, must be finite and > 0"),
+        (lambda: Torque(joint="j", limit=-1), "Torque.limit is -1, must be > 0"),
+        (lambda: Servo(joint="j", stiffness=-1, damping=0), "Servo.stiffness is -1, must be finite and at least 0"),
+        (lambda: Motor(joint="j", resistance=0, torque_constant=1), "Motor.resistance is 0, must be finite and > 0"),
         (
-            lambda: Motor(resistance=1, torque_constant=1, efficiency=85),
+            lambda: Motor(joint="j", resistance=1, torque_constant=1, efficiency=85),
             "Motor.efficiency is 85, must be finite, > 0 and at most 1; 85 % is 0.85",
         ),
         (
-            lambda: Hydraulic(**(HYDRAULIC | {"chamber_volume": math.nan})),
+            lambda: Hydraulic(joint="j", **(HYDRAULIC | {"chamber_volume": math.nan})),
             "Hydraulic.chamber_volume is nan, must be finite and > 0",
         ),
-        (lambda: Friction(coulomb=math.inf), "Friction.coulomb is inf, must be finite"),
-        (lambda: Stops(lower=1.0, upper=0.0, stiffness=1.0), "Stops.lower is 1, must be below Stops.upper, 0"),
+        (lambda: JointFriction(joint="j", coulomb=math.inf), "JointFriction.coulomb is inf, must be finite"),
+        (lambda: JointStops(joint="j", lower=1.0, upper=0.0, stiffness=1.0), "JointStops.lower is 1, must be below upper, 0"),
     ],
 )
 def test_faults_name_field_value_and_remedy(make, message):
     with pytest.raises(ValueError, match=message):
         make()
-
-
-def test_not_a_drive():
-    model = hm.load("puma560")
-    with pytest.raises(TypeError, match=r"drive of joint '.*' is 'motor', must be a Drive"):
-        JointDrive(joint=next(iter(model.joint_parts)), drive="motor").check(model)

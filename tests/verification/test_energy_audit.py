@@ -82,12 +82,18 @@ def vehicle(*, smooth: bool, position=(0.0, 0.0, 2.0), shapes=(), volume=0.04):
     return hm.Model(name="audit", bodies=[hull, shoulder, tool, slider])
 
 
-DRIVES = {
-    "shoulder": drives.Motor(
-        resistance=1.2, torque_constant=0.05, gear_ratio=60.0, inductance=0.05, rotor_inertia=1e-4, voltage_limit=24.0
+DRIVES = [
+    drives.Motor(
+        joint="shoulder",
+        resistance=1.2,
+        torque_constant=0.05,
+        gear_ratio=60.0,
+        inductance=0.05,
+        rotor_inertia=1e-4,
+        voltage_limit=24.0,
     ),
-    "slider": drives.Servo(stiffness=300.0, damping=20.0, limit=200.0),
-}
+    drives.Servo(joint="slider", stiffness=300.0, damping=20.0, limit=200.0),
+]
 WATER = Environment(
     current=Current(
         times=(0.0, 1.0, 3.0),
@@ -131,9 +137,7 @@ def test_smooth_plant_closes_to_fourth_order(name, water):
             command={**COMMAND, "shoulder": 20.0, "slider": 0.1},
             model=vehicle(smooth=True),
             environment=water,
-            thrusters=THRUSTERS,
-            drives=DRIVES,
-            external=["hull"],
+            components=[*THRUSTERS, *DRIVES, hm.actuation.ExternalWrench(body="hull")],
             wrench=(5.0, -3.0, 2.0, 1.0, -1.0, 0.5),
         )
         got.append(off)
@@ -147,8 +151,8 @@ def test_smooth_plant_closes_to_fourth_order(name, water):
     assert float(last.sel(cause="drag")) < 0.0
 
 
-STOPS = {"slider": drives.Stops(lower=-0.02, upper=0.05, stiffness=4e3, damping=60.0)}
-FRICTION = {"shoulder": drives.Friction(viscous=0.3, coulomb=1.5), "slider": drives.Friction(coulomb=4.0)}
+STOPS = [drives.JointStops(joint="slider", lower=-0.02, upper=0.05, stiffness=4e3, damping=60.0)]
+FRICTION = [drives.JointFriction(joint="shoulder", viscous=0.3, coulomb=1.5), drives.JointFriction(joint="slider", coulomb=4.0)]
 FLOOR = Material(
     law=NonlinearContact(stiffness=2e4, damping_factor=0.3),
     friction=DryFriction(static=0.6, kinetic=0.5, stiffness=8e3, damping=150.0),
@@ -169,11 +173,13 @@ def test_everything_on_closes():
             command={**COMMAND, "shoulder": 20.0, "slider": 0.2},
             model=vehicle(smooth=False, shapes=shapes, position=(0, 0, 2.5), volume=0.03),
             environment=WATER,
-            thrusters=THRUSTERS,
-            drives=DRIVES,
-            friction=FRICTION,
-            stops=STOPS,
-            terrain=[terrain.Plane(name="floor", point=(0, 0, 3.0), normal=(0.1, 0.0, -1.0), material=FLOOR)],
+            components=[
+                terrain.Plane(name="floor", point=(0, 0, 3.0), normal=(0.1, 0.0, -1.0), material=FLOOR),
+                *THRUSTERS,
+                *DRIVES,
+                *FRICTION,
+                *STOPS,
+            ],
         )
         got.append(off)
     ds = run.recording
@@ -208,7 +214,12 @@ def test_collision_of_two_bodies_closes():
     got = []
     for h in (1e-3, 5e-4):
         off, work, run = residual(
-            h, command=None, duration=0.5, record=0.01, model=model, collisions=[("a", "b")], material=FLOOR
+            h,
+            command=None,
+            duration=0.5,
+            record=0.01,
+            model=model,
+            components=[hm.contact.BodyContact(bodies=("a", "b"), material=FLOOR)],
         )
         got.append(off)
     assert run.recording.contact_force.values.max() > 10.0
@@ -251,7 +262,7 @@ def test_audit_at_the_free_surface(name, shape):
     got = []
     for k in range(5):
         step = 0.01 / 2**k
-        off, work, run = residual(step, model=model, environment=SURFACES[name], thrusters=THRUSTERS, duration=3.0)
+        off, work, run = residual(step, model=model, environment=SURFACES[name], components=[*THRUSTERS], duration=3.0)
         got.append(off)
     order = np.log2(got[0] / got[-1]) / 4
     assert np.ptp(run.recording.depth.values) > 0.1
@@ -268,7 +279,7 @@ def test_dry_arm_without_water_closes():
     )
     model = hm.Model(name="dry", bodies=[body])
     off, work, run = residual(
-        1e-3, command=None, model=model, friction={"arm": drives.Friction(viscous=0.2, coulomb=0.3)}, duration=4.0
+        1e-3, command=None, model=model, components=[drives.JointFriction(joint="arm", viscous=0.2, coulomb=0.3)], duration=4.0
     )
     assert list(run.recording.cause.values) == ["friction"]
     assert work > 0.5 and off < 1e-5 * work

@@ -27,7 +27,7 @@ MODEL = hm.Model(name="trapped", bodies=[BALL], world=hm.World(axes="ENU", gravi
 
 def trapped(step: float, integrator: str = "rk4") -> hm.Simulation:
     """A ball among four planes that it may touch at once, so that their stiffness adds up."""
-    return hm.Simulation(MODEL, terrain=PLANES, step=step, record=step, integrator=integrator)
+    return hm.Simulation(MODEL, components=[*PLANES], step=step, record=step, integrator=integrator)
 
 
 def test_a_ball_among_four_planes_does_not_gain_energy_in_silence():

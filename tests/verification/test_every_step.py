@@ -208,7 +208,7 @@ def rolling_ball(edge, **options):
         inertia=hm.Inertia(mass=MASS, tensor=(INERTIA,) * 3 + (0,) * 3),
         shapes=[hm.shapes.Sphere(radius=RADIUS)],
     )
-    return hm.Simulation(hm.Model(name="ball", bodies=[body]), terrain=[ground for ground, _ in solids], **options)
+    return hm.Simulation(hm.Model(name="ball", bodies=[body]), components=[*[ground for ground, _ in solids]], **options)
 
 
 # -- the sliding box and the overrun drive -----------------------------------------------------------------------------------
@@ -226,7 +226,7 @@ def sliding_box(**options):
     floor = terrain.Plane(
         name="floor", normal=(0, 0, -1), material=Material(law=LinearContact(stiffness=1e5, damping=300.0), friction=grip)
     )
-    return hm.Simulation(hm.Model(name="box", bodies=[box]), terrain=[floor], **options)
+    return hm.Simulation(hm.Model(name="box", bodies=[box]), components=[floor], **options)
 
 
 @functools.cache
@@ -261,6 +261,7 @@ ARM = 5.0 + 10.0 * 0.3**2
 def overrun_drive(**options):
     """An arm that swings at 20 rad/s against its valve, which opens the other way."""
     drive = drives.Hydraulic(
+        joint="arm",
         supply_pressure=SUPPLY,
         displacement=VOLUME,
         flow_coefficient=FLOW,
@@ -273,7 +274,7 @@ def overrun_drive(**options):
         joint=hm.joints.Revolute(axis=(0, 0, 1), velocity=20.0),
         inertia=hm.Inertia(mass=10.0, com=(0.3, 0, 0), tensor=(0.5, 5.0, 5.0, 0, 0, 0)),
     )
-    return hm.Simulation(hm.Model(name="arm", bodies=[body]), drives={"arm": drive}, commands={"arm": -0.5}, **options)
+    return hm.Simulation(hm.Model(name="arm", bodies=[body]), components=[drive], commands={"arm": -0.5}, **options)
 
 
 @functools.cache

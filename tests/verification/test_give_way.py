@@ -51,9 +51,11 @@ def held(**times):
     lead = CartesianMotion(**WAY, give_way={"sensor": "ft", "stiffness": K, "damping": D, **times})
     ds = hm.Simulation(
         hm.Model(name="m", bodies=[*ARM, post]),
-        drives={n: drives.Servo(stiffness=2000.0, damping=60.0) for n in START},
+        components=[
+            *(drives.Servo(joint=n, stiffness=2000.0, damping=60.0) for n in START),
+            Grip(name="jaws", holder="tool", held="post", stiffness=(GRIP,) * 3, damping=(100.0,) * 3, reach=0.2),
+        ],
         commands=START,
-        grasps=[Grip(name="jaws", holder="tool", held="post", stiffness=(GRIP,) * 3, damping=(100.0,) * 3, reach=0.2)],
         events=[hm.Event(name="grip", quantity="time", level=2.0, grasp="jaws")],
         controller=Navigated(
             Together(parts=[lead], period=T), sensors=[sensors.ForceTorque(name="ft", frame="wrist", rate=50)]
@@ -108,6 +110,6 @@ def test_refused(given, words):
     with pytest.raises(ValueError, match=words):
         hm.Simulation(
             MODEL,
-            drives={n: drives.Servo(stiffness=1.0, damping=1.0) for n in START},
+            components=[*(drives.Servo(joint=n, stiffness=1.0, damping=1.0) for n in START)],
             controller=CartesianMotion(**WAY, give_way=given),
         )

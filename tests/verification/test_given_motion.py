@@ -84,7 +84,15 @@ ELBOW = motions.Sine(amplitude=0.4, period=2.0, offset=-0.1)
 @pytest.fixture(scope="module")
 def run(vehicle):
     """4 s with two joints given and one free."""
-    sim = hm.Simulation(vehicle, motions={"shoulder": SHOULDER, "elbow": ELBOW}, step=5e-3, record=0.05)
+    sim = hm.Simulation(
+        vehicle,
+        components=[
+            hm.actuation.JointMotion(joint="shoulder", motion=SHOULDER),
+            hm.actuation.JointMotion(joint="elbow", motion=ELBOW),
+        ],
+        step=5e-3,
+        record=0.05,
+    )
     return sim.run(4.0).recording
 
 
@@ -139,7 +147,8 @@ def test_stiff_servo_comes_near(vehicle, run):
     """Servos that follow the same motion come near to it, the stiffer the nearer."""
     errors = []
     for stiffness in (2e3, 2e4):
-        drive = hm.drives.Servo(stiffness=stiffness, damping=2.0 * math.sqrt(stiffness))
+        damping = 2.0 * math.sqrt(stiffness)
+        servos = [hm.drives.Servo(joint=name, stiffness=stiffness, damping=damping) for name in GIVEN]
 
         def follow(state):
             out = {}
@@ -148,7 +157,7 @@ def test_stiff_servo_comes_near(vehicle, run):
                 out |= {name: now.position, f"{name}.rate": now.velocity, f"{name}.at": state.t}
             return out
 
-        sim = hm.Simulation(vehicle, drives=dict.fromkeys(GIVEN, drive), controller=follow, period=5e-3, step=1e-3, record=0.05)
+        sim = hm.Simulation(vehicle, components=servos, controller=follow, period=5e-3, step=1e-3, record=0.05)
         state = sim.state
         q, v = state.q.copy(), state.v.copy()
         for name, motion in (("shoulder", SHOULDER), ("elbow", ELBOW)):
@@ -172,7 +181,13 @@ def test_momentum_of_a_floating_vehicle_is_conserved():
             hm.Body(name="arm", parent="hull", joint=hm.joints.Revolute(axis=(0.3, 0.2, 1)), inertia=bar),
         ],
     )
-    run = hm.Simulation(model, motions={"arm": motions.Sine(amplitude=1.0, period=2.0)}, step=5e-3).run(2.0).recording
+    run = (
+        hm.Simulation(
+            model, components=[hm.actuation.JointMotion(joint="arm", motion=motions.Sine(amplitude=1.0, period=2.0))], step=5e-3
+        )
+        .run(2.0)
+        .recording
+    )
     all_momenta = []
     for k in range(len(run.time)):
         q, v = run.q[k].values, run.v[k].values
@@ -198,9 +213,30 @@ def test_a_recorded_motion(vehicle):
     assert halved.now(20.0 * 1.3 / 1.3 + 0.175).position == pytest.approx(
         0.5 * math.sin(2.0 * math.pi * 20.175 / 1.3), abs=2e-3
     )
-    plants = [hm.Simulation(vehicle, motions={"shoulder": SHOULDER, "elbow": m}).plant for m in (exact, noisy)]
+    plants = [
+        hm.Simulation(
+            vehicle,
+            components=[
+                hm.actuation.JointMotion(joint="shoulder", motion=SHOULDER),
+                hm.actuation.JointMotion(joint="elbow", motion=m),
+            ],
+        ).plant
+        for m in (exact, noisy)
+    ]
     assert plants[0].identity == plants[1].identity and plants[0] != plants[1]
-    run = hm.Simulation(vehicle, motions={"shoulder": SHOULDER, "elbow": exact}, step=5e-3, record=0.05).run(2.0).recording
+    run = (
+        hm.Simulation(
+            vehicle,
+            components=[
+                hm.actuation.JointMotion(joint="shoulder", motion=SHOULDER),
+                hm.actuation.JointMotion(joint="elbow", motion=exact),
+            ],
+            step=5e-3,
+            record=0.05,
+        )
+        .run(2.0)
+        .recording
+    )
     np.testing.assert_allclose(run.q.sel(coordinate="elbow"), [exact.now(float(s)).position for s in run.time], atol=2e-6)
 
 
@@ -224,12 +260,14 @@ class Wrong(motions.Motion):
 def test_what_is_refused(vehicle, given, said):
     """Each message names the joint and what to do."""
     with pytest.raises((ValueError, KeyError, TypeError), match=said):
-        hm.Simulation(vehicle, motions=given)
+        hm.Simulation(
+            vehicle, components=[*(hm.actuation.JointMotion(joint=name, motion=motion) for name, motion in given.items())]
+        )
 
 
 def test_a_start_off_the_motion_is_refused(vehicle):
     """And says where to start."""
-    sim = hm.Simulation(vehicle, motions={"elbow": ELBOW})
+    sim = hm.Simulation(vehicle, components=[hm.actuation.JointMotion(joint="elbow", motion=ELBOW)])
     q, v = vehicle.neutral()
     q[-1] = 0.5
     with pytest.raises(
@@ -240,7 +278,7 @@ def test_a_start_off_the_motion_is_refused(vehicle):
 
 def test_a_start_with_another_velocity_is_refused(vehicle):
     """A sine begins fastest: at rest there, it would lag behind without a word."""
-    sim = hm.Simulation(vehicle, motions={"elbow": ELBOW})
+    sim = hm.Simulation(vehicle, components=[hm.actuation.JointMotion(joint="elbow", motion=ELBOW)])
     q, v = sim.state.q, 0.0 * sim.state.v
     with pytest.raises(
         ValueError,
@@ -266,10 +304,16 @@ def test_parts_of_a_composite_are_given_together():
     model = hm.Model(name="ship", bodies=[ship, crane])
     heave, roll = motions.Sine(amplitude=0.5, period=6.0), motions.Sine(amplitude=0.1, period=5.0)
     names = list(model.joint_parts)
-    plant = hm.Simulation(model, motions={names[0]: heave, names[1]: roll}).plant
+    plant = hm.Simulation(
+        model,
+        components=[
+            hm.actuation.JointMotion(joint=names[0], motion=heave),
+            hm.actuation.JointMotion(joint=names[1], motion=roll),
+        ],
+    ).plant
     assert isinstance(plant, Plant) and plant.given_dofs == (0, 1)
     with pytest.raises(ValueError, match="the motion of a part of it is given, but not that of"):
-        hm.Simulation(model, motions={names[0]: heave})
+        hm.Simulation(model, components=[hm.actuation.JointMotion(joint=names[0], motion=heave)])
 
 
 def test_a_load_in_the_hand_of_a_given_arm():
@@ -284,10 +328,18 @@ def test_a_load_in_the_hand_of_a_given_arm():
     motion = motions.Sine(amplitude=0.8, period=2.0, phase=-0.5 * math.pi, offset=0.8)  # begins at rest
     model = hm.Model(name="holding", world=still, bodies=[hull, arm, load])
     grasp = hm.contact.Grasp(name="grip", holder="hand", held="load")
-    held = hm.Simulation(model, motions={"arm": motion}, grasps=[grasp], step=2e-3).run(1.0).recording
+    held = (
+        hm.Simulation(model, components=[hm.actuation.JointMotion(joint="arm", motion=motion), grasp], step=2e-3)
+        .run(1.0)
+        .recording
+    )
     merged = hm.Body(name="load", parent="arm", joint=hm.joints.Fixed(placement=hm.Origin((0.4, 0.0, 0.0))), inertia=block)
     whole = (
-        hm.Simulation(hm.Model(name="whole", world=still, bodies=[hull, arm, merged]), motions={"arm": motion}, step=2e-3)
+        hm.Simulation(
+            hm.Model(name="whole", world=still, bodies=[hull, arm, merged]),
+            components=[hm.actuation.JointMotion(joint="arm", motion=motion)],
+            step=2e-3,
+        )
         .run(1.0)
         .recording
     )
@@ -316,7 +368,7 @@ joints:
     (tmp_path / "given.yaml").write_text(text, encoding="utf-8")
     scenario = hm.load_scenario(str(tmp_path / "given.yaml"))
     hm.save_scenario(scenario, tmp_path / "again.yaml")
-    assert hm.load_scenario(str(tmp_path / "again.yaml")).motions == scenario.motions
+    assert hm.load_scenario(str(tmp_path / "again.yaml")).components == scenario.components
     run = scenario.simulation().run(0.5).recording
     expected = [0.5 * math.sin(2.0 * math.pi * 0.5 / 3.0), 0.5, 1.5 + 0.3 * math.sin(0.5), 0.1]
     last = run.q.sel(coordinate=["shoulder", "upper_arm", "elbow", "wrist"]).values[-1]
@@ -339,16 +391,16 @@ models: [{plant: bluerov2_heavy_alpha5}]
 joints:
   shoulder: {motion: {sine: {amplitude: 0.5, period: 3.0}}}
 """
-    assert "shoulder" in dict(load_vehicle("bluerov2_heavy_alpha5").drives)
+    assert any(part.name == "shoulder" for part in load_vehicle("bluerov2_heavy_alpha5").components)
     (tmp_path / "given.yaml").write_text(text, encoding="utf-8")
     scenario = hm.load_scenario(str(tmp_path / "given.yaml"))
-    assert "shoulder" not in dict(scenario.drives) and "shoulder" in dict(scenario.motions)
+    assert not any(part.name == "shoulder" for part in scenario.components) and scenario.parts(hm.actuation.JointMotion)
 
 
 def test_a_cost_names_what_changes(vehicle):
     """The pieces of a recorded motion, where there is no current at all."""
     recorded = motions.Recorded(pieces=((0.0, 0.0, 0.1, 0.0, 0.0), (0.2, 0.02, 0.1, 0.0, 0.0)), end=1.0)
-    sim = hm.Simulation(vehicle, motions={"elbow": recorded})
+    sim = hm.Simulation(vehicle, components=[hm.actuation.JointMotion(joint="elbow", motion=recorded)])
     cost = hm.RolloutCost(sim.plant, running=lambda t, q, v, u: q @ q, final=lambda q, v: q @ q)
     with pytest.raises(ValueError, match=r"those of 'elbow.motion' \(joint_motion\) change at t = 0.2 s"):
         cost.value(sim.state, np.zeros((50, 0)), 0.01)
@@ -357,7 +409,12 @@ def test_a_cost_names_what_changes(vehicle):
 def test_a_start_elsewhere_than_the_motion_is_a_fault():
     def starting(at):
         start = ModelStart(model=hm.load("puma560"), joints={"link1": at})
-        return Scenario(name="s", models=[start], motions={"link1": motions.Steady(offset=0.3)}, duration=1.0)
+        return Scenario(
+            name="s",
+            models=[start],
+            components=[hm.actuation.JointMotion(joint="link1", motion=motions.Steady(offset=0.3))],
+            duration=1.0,
+        )
 
     assert starting(0.3).start.q[0] == 0.3
     with pytest.raises(

@@ -44,7 +44,7 @@ def harbour(bodies, grasps, **options) -> hm.Simulation:
     if "load" in model.body_names:
         X = hm.frame_pose(model, state.q, "palm")
         state.q[-7:] = [*X[:3, 3], *hm.spatial.quaternion_from_matrix(X[:3, :3])]
-    return hm.Simulation(model, grasps=grasps, state=State(q=state.q, v=state.v), record=0.05, **options)
+    return hm.Simulation(model, components=[*grasps], state=State(q=state.q, v=state.v), record=0.05, **options)
 
 
 def test_a_ship_stays_docked_while_a_hand_holds_a_kilogram():

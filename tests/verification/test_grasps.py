@@ -76,7 +76,7 @@ def held_by_arm(wet: bool, *, free=(), **options) -> hm.Simulation:
     model = hm.Model(name="grasped", bodies=[*arm(wet), load(wet)], world=WORLD)
     grasp = Grasp(name="grip", holder="hand", held="grip", free=free, tolerance=1e-9)
     state = State(q=meeting(model, [0.4, 0.7]), v=np.zeros(model.nv))
-    return hm.Simulation(model, grasps=[grasp], state=state, **options)
+    return hm.Simulation(model, components=[grasp], state=state, **options)
 
 
 def apart(a, b, name: str = "load") -> float:
@@ -126,7 +126,7 @@ def test_a_grasp_with_free_directions_is_a_joint(free, joint, wet):
     X = hm.frame_pose(model, q, "hand")
     q[-7:] = [*X[:3, 3], *quaternion_from_matrix(X[:3, :3])]
     grasp = Grasp(name="grip", holder="hand", held="grip", free=free, tolerance=1e-9)
-    sim = hm.Simulation(model, grasps=[grasp], state=State(q=q, v=np.zeros(model.nv)), record=0.05)
+    sim = hm.Simulation(model, components=[grasp], state=State(q=q, v=np.zeros(model.nv)), record=0.05)
     jointed = hm.Model(name="jointed", bodies=[*arm(wet), load(wet, "fore", replace(joint, placement=HAND))], world=WORLD)
     q2 = jointed.neutral()[0]
     q2[:2] = 0.4, 0.7
@@ -155,7 +155,7 @@ def test_a_load_hinged_to_the_world_swings_as_a_pendulum():
     angle = 0.01
     q = np.array([0.2, 0.1, 2.0, np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0])
     hinge = Grasp(name="hinge", holder="pin", held="eye", free=("ry",))
-    sim = hm.Simulation(model, grasps=[hinge], state=State(q=q, v=np.zeros(6)), step=2e-3, record=0.002)
+    sim = hm.Simulation(model, components=[hinge], state=State(q=q, v=np.zeros(6)), step=2e-3, record=0.002)
     period = 2.0 * np.pi * np.sqrt((I + m * d**2) / (m * 9.81 * d)) * (1.0 + angle**2 / 16.0)
     run = sim.run(2.2 * period)
     rate = run.recording.v.sel(dof="bob.q").values
@@ -189,7 +189,7 @@ def two_bodies(**options) -> tuple[hm.Simulation, State]:
     q[-7:] = [*X[:3, 3], *quaternion_from_matrix(X[:3, :3])]
     state = State(q=q, v=rng.normal(size=model.nv))
     given = {"name": "catch", "holder": "hand", "held": "grip", "tolerance": 1e-9, "closed": False} | options.pop("grasp", {})
-    return hm.Simulation(model, grasps=[Grasp(**given)], state=state, **options), state
+    return hm.Simulation(model, components=[Grasp(**given)], state=state, **options), state
 
 
 def _unit(q):
@@ -305,7 +305,7 @@ def test_misfit_decays_at_the_rate_of_stabilisation(free, turned):
     roll = quaternion_matrix([np.cos(turned / 2), np.sin(turned / 2), 0.0, 0.0])
     q = np.array([0.0, 0.6 * e0, -0.8 * e0, *quaternion_from_matrix(tilt @ roll)])
     grasp = Grasp(name="g", holder="post", held="ball", stabilisation=alpha, free=free)
-    sim = hm.Simulation(model, grasps=[grasp], state=State(q=q, v=np.zeros(6)), record=0.01)
+    sim = hm.Simulation(model, components=[grasp], state=State(q=q, v=np.zeros(6)), record=0.01)
     ds = sim.run(1.0).recording
     t = ds.time.values
     decay = (1.0 + alpha * t) * np.exp(-alpha * t)
@@ -331,7 +331,7 @@ def test_two_grasps_that_say_the_same_leave_forces_free():
     one = held_by_arm(False, record=0.1)
     model = one.model
     twice = [replace(next(c for c in one.plant.components if c.kind == "grasp"), name=name) for name in ("first", "second")]
-    both = hm.Simulation(model, grasps=twice, state=State(q=one.state.q, v=one.state.v), record=0.1)
+    both = hm.Simulation(model, components=[*twice], state=State(q=one.state.q, v=one.state.v), record=0.1)
     a, b = one.run(0.3).recording, both.run(0.3).recording
     assert (b.constraint_free == 6).all() and (a.constraint_free == 0).all()
     np.testing.assert_allclose(b.grasp_force.sum("grasp"), a.grasp_force.sum("grasp"), rtol=0, atol=1e-6)
@@ -450,7 +450,7 @@ def test_grasps_that_hold_nothing():
     model = hm.Model(name="posts", bodies=[*posts, load(False)], world=WORLD)
     for pair in (("a", "b"), ("load", "grip")):
         with pytest.raises(ValueError, match="holds together what cannot move apart"):
-            hm.Simulation(model, grasps=[Grasp(name="g", holder=pair[0], held=pair[1])])
+            hm.Simulation(model, components=[Grasp(name="g", holder=pair[0], held=pair[1])])
     twice = [Grasp(name="g", holder="a", held="grip", closed=False)] * 2
     with pytest.raises(ValueError, match="two components are called 'g' \\(grasp\\)"):
-        hm.Simulation(model, grasps=twice)
+        hm.Simulation(model, components=[*twice])

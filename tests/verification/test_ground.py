@@ -146,7 +146,7 @@ terrain:
 
 def test_a_scenario_file_generates_ground_of_a_ready_material():
     scenario = loads_scenario(FILE.replace("HEIGHT", "0.4"), library=hm.load, plants=library.load_vehicle)
-    (mound,) = scenario.terrain
+    (mound,) = scenario.parts(terrain.Terrain)
     assert mound.material == ROCK and len(mound.x) == 21
     np.testing.assert_allclose(mound.heights, ground.rubble_mound(np.array(mound.x), np.array(mound.y), seed=5, relief=0.1))
     with pytest.raises(hm.ScenarioError, match="no such material.*there are concrete, rock"):
@@ -192,6 +192,6 @@ def test_a_users_own_contact_law_is_one_class():
     )
     model = hm.Model(name="ball", world=hm.World(axes="ENU"), bodies=[ball])
     assert len(contact_pairs(model, [floor])) == 1
-    run = hm.Simulation(model, terrain=[floor], step=1e-3).run(4.0)
+    run = hm.Simulation(model, components=[floor], step=1e-3).run(4.0)
     depth = (-1000.0 + np.sqrt(1e6 + 4.0 * 2e5 * 2.0 * 9.81)) / (2.0 * 2e5)
     assert run.recording.contact_gap[-1].item() == pytest.approx(-depth, rel=1e-4)

@@ -43,7 +43,7 @@ def test_a_nut_runs_down_a_screw():
 
 def test_friction_drive_and_limits_act_in_it():
     """A servo holds it, damping is heard, and the stop ends its way."""
-    held = hm.Simulation(nut(), drives={"nut": hm.drives.Servo(stiffness=50.0, damping=2.0)}, step=0.002).run(4.0)
+    held = hm.Simulation(nut(), components=[hm.drives.Servo(joint="nut", stiffness=50.0, damping=2.0)], step=0.002).run(4.0)
     assert held.state.q[0] == pytest.approx(-MASS * 9.81 * PITCH / (2 * math.pi) / 50.0, rel=1e-3)
     damped = hm.Simulation(nut(damping=0.5), step=0.002).run(5.0)
     assert damped.state.v[0] == pytest.approx(-MASS * 9.81 * PITCH / (2 * math.pi) / 0.5, rel=1e-3)

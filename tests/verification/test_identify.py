@@ -118,7 +118,13 @@ def test_trajectories_are_those_of_a_simulation(plant, problem):
     """The same steps as those of `Simulation` with the same motion, to the difference of two ways to write a spline."""
     values, _ = problem.simulate(problem.guess, np.zeros((2, len(problem.own_deviation))), derivatives=False)
     trial = problem.trials[1]
-    sim = hm.Simulation(plant.model, motions=dict(trial.motions), step=STEP, record=0.2, state=hm.State(q=trial.q, v=trial.v))
+    sim = hm.Simulation(
+        plant.model,
+        components=[*(hm.actuation.JointMotion(joint=name, motion=motion) for name, motion in dict(trial.motions).items())],
+        step=STEP,
+        record=0.2,
+        state=hm.State(q=trial.q, v=trial.v),
+    )
     run = sim.run(3.8).recording
     q = problem.outputs.names.index("imu.q")
     np.testing.assert_allclose(values[:191:10, 1, q], run.velocity.sel(body="hull", nu="q").values, atol=2e-4)

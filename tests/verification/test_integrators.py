@@ -323,7 +323,7 @@ def lever(stiffness, damping):
         inertia=hm.Inertia(mass=2.0, com=(0.1, 0, 0), tensor=(0.05,) * 3 + (0,) * 3),
     )
     model = hm.Model(name="lever", world=hm.World(gravity=0.0), bodies=[body])
-    return model, {"lever": actuation.drives.Servo(stiffness=stiffness, damping=damping)}
+    return model, [actuation.drives.Servo(joint="lever", stiffness=stiffness, damping=damping)]
 
 
 def test_linearly_implicit_step_is_its_stability_function():
@@ -331,7 +331,7 @@ def test_linearly_implicit_step_is_its_stability_function():
     k, d, h = 1e6, 3e3, 0.01
     model, servo = lever(k, d)
     inertia = 0.05 + 2.0 * 0.1**2
-    sim = hm.Simulation(model, drives=servo, integrator=Undivided(), step=h)
+    sim = hm.Simulation(model, components=[*servo], integrator=Undivided(), step=h)
     sim.state = hm.State(q=np.array([0.3]), v=np.array([2.0]))
     A = np.array([[0.0, 1.0], [-k / inertia, -d / inertia]])
     W = np.linalg.inv(np.eye(2) - (1.0 - np.sqrt(0.5)) * h * A)
@@ -350,7 +350,7 @@ def test_linearly_implicit_step_is_its_stability_function():
 def test_rk4_diverges_on_a_stiff_servo_and_says_so(monkeypatch):
     """RK4 at h λ = −43 grows by R ≈ z⁴/24 a step until numbers end; the error says when, which body, what to do, and keeps the last state."""
     model, servo = lever(1e6, 3e3)
-    sim = hm.Simulation(model, drives=servo, step=1e-3)
+    sim = hm.Simulation(model, components=[*servo], step=1e-3)
     sim.state = hm.State(q=np.array([0.3]), v=np.array([0.0]), command=np.array([0.5]))
     with pytest.raises(ValueError, match="servo of joint 'lever' is too stiff"):
         sim.run(1.0)
@@ -366,7 +366,7 @@ def test_rk4_diverges_on_a_stiff_servo_and_says_so(monkeypatch):
     fast = -np.abs(np.roots([1.0, 3e3 / 0.07, 1e6 / 0.07])).max() * 1e-3
     growth = np.log(abs(1 + fast + fast**2 / 2 + fast**3 / 6 + fast**4 / 24))
     assert state.t == pytest.approx(1e-3 * np.log(1e154) / growth, rel=0.05)
-    stiff = hm.Simulation(model, drives=servo, integrator="linearly_implicit", step=1e-3)
+    stiff = hm.Simulation(model, components=[*servo], integrator="linearly_implicit", step=1e-3)
     stiff.state = hm.State(q=np.array([0.3]), v=np.array([0.0]), command=np.array([0.5]))
     run = stiff.run(1.0)
     slow = np.abs(np.roots([1.0, 3e3 / 0.07, 1e6 / 0.07])).min()
@@ -464,7 +464,7 @@ def ball_on_rock(position, velocity, **options):
     grip = contact.DryFriction(static=0.5, kinetic=0.5, stiffness=1e6, damping=2e3)
     law = contact.LinearContact(stiffness=1e7, damping=2e3)
     rock = contact.terrain.Plane(name="rock", normal=(0, 0, -1), material=contact.Material(law=law, friction=grip))
-    return hm.Simulation(hm.Model(name="ball", bodies=[ball]), terrain=[rock], **options)
+    return hm.Simulation(hm.Model(name="ball", bodies=[ball]), components=[rock], **options)
 
 
 @pytest.mark.filterwarnings("ignore:.*contact 'ball on rock'")
@@ -513,7 +513,7 @@ def sliding_box(h, **options):
         shapes=[hm.shapes.Box(size=(0.4, 0.3, 0.2))],
     )
     floor = contact.terrain.Plane(name="floor", normal=(0, 0, -1), material=contact.Material(law=law, friction=grip))
-    return hm.Simulation(hm.Model(name="box", bodies=[box]), terrain=[floor], step=h, record=max(h, 0.1), **options)
+    return hm.Simulation(hm.Model(name="box", bodies=[box]), components=[floor], step=h, record=max(h, 0.1), **options)
 
 
 @pytest.mark.usefixtures("quickly_compiled")
@@ -534,6 +534,7 @@ def test_sliding_box_stops_where_it_must_at_every_step():
 def test_overrun_hydraulic_drive_is_right_at_every_step(command, spool):
     """An arm that swings against its valve, pressure above the supply's: as Radau has it, within the tolerance of its parts."""
     drive = actuation.drives.Hydraulic(
+        joint="arm",
         supply_pressure=2e7,
         displacement=4e-5,
         flow_coefficient=2.2e-8,
@@ -557,7 +558,7 @@ def test_overrun_hydraulic_drive_is_right_at_every_step(command, spool):
     for h in STEPS:
         sim = hm.Simulation(
             hm.Model(name="arm", bodies=[body]),
-            drives={"arm": drive},
+            components=[drive],
             commands={"arm": command},
             integrator="linearly_implicit",
             step=h,

@@ -29,7 +29,7 @@ def test_limit_of_a_ball_joint_acts_about_any_axis():
 
 
 def test_drive_of_a_ball_joint_leads_it_to_a_rotation():
-    sim = hm.Simulation(one(hm.joints.Ball()), drives={"b": hm.drives.Servo(stiffness=40.0, damping=9.0)}, step=0.005)
+    sim = hm.Simulation(one(hm.joints.Ball()), components=[hm.drives.Servo(joint="b", stiffness=40.0, damping=9.0)], step=0.005)
     sim.command = {"b.x": 0.3, "b.y": -0.2, "b.z": 0.4}
     q = sim.run(5.0).state.q
     turned = 2.0 * math.acos(q[0]) / np.linalg.norm(q[1:]) * q[1:]
@@ -49,6 +49,8 @@ def test_damping_and_limits_of_the_parts_of_a_composite_joint_act():
     way = run.recording.q.values[:, 0]
     assert 0.1 < way.max() < 0.13
     servo = hm.Simulation(
-        one(hm.joints.Composite(parts=parts)), drives={"b.2": hm.drives.Servo(stiffness=40.0, damping=9.0)}, step=0.005
+        one(hm.joints.Composite(parts=parts)),
+        components=[hm.drives.Servo(joint="b.2", stiffness=40.0, damping=9.0)],
+        step=0.005,
     )
     assert servo.run(5.0).state.q[1] == pytest.approx(0.0, abs=1e-6)

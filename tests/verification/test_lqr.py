@@ -62,7 +62,7 @@ def thrusters(names=tuple(FRAMES), lag=0.1):
 
 
 def simulation(controller, **options) -> hm.Simulation:
-    return hm.Simulation(vessel(), thrusters=thrusters(), controller=controller, step=5e-3, record=0.1, **options)
+    return hm.Simulation(vessel(), components=[*thrusters()], controller=controller, step=5e-3, record=0.1, **options)
 
 
 def design():
@@ -147,7 +147,7 @@ def few(frames, controller=None) -> hm.Simulation:
     hull = vessel(frames=frames).bodies[0]
     hydro = replace(hull.hydro, drag=(drag.Damping(quadratic=(50.0, 80.0, 90.0, 2.0, 3.0, 4.0)),))
     model = hm.Model(name="few", bodies=[replace(hull, hydro=hydro)])
-    return hm.Simulation(model, thrusters=thrusters(frames), controller=controller, step=5e-3, record=0.1)
+    return hm.Simulation(model, components=[*thrusters(frames)], controller=controller, step=5e-3, record=0.1)
 
 
 @pytest.mark.parametrize(("frames", "reached"), FEW, ids=lambda x: str(len(x)) if isinstance(x, dict) else "")
@@ -183,7 +183,7 @@ def test_what_thrusters_do_not_reach_is_refused_by_name():
     high = hm.Inertia(mass=50.0, com=(0.0, 0.0, -0.2), tensor=(6.0, 7.0, 4.0, 0.0, 0.0, 0.0))
     top_heavy = hm.Model(name="top", bodies=[replace(vessel(frames=STERN).bodies[0], inertia=high)])
     with pytest.raises(ValueError, match=r"the mode at [\d.]+ 1/s cannot be controlled: nothing acts on .*roll"):
-        hm.Simulation(top_heavy, thrusters=thrusters(STERN), controller=LqrSpeed(waypoints=[{}]))
+        hm.Simulation(top_heavy, components=[*thrusters(STERN)], controller=LqrSpeed(waypoints=[{}]))
 
 
 def test_a_place_is_held_as_far_as_thrusters_reach():
@@ -260,7 +260,7 @@ def test_the_station_flies_a_vehicle_with_few_thrusters():
 
 def test_a_thruster_that_pushes_one_way_reaches_that_way():
     one_way = [Thruster(name="stern", frame="stern", curve=ideal_curve(60.0, 0.0), time_constant=0.1)]
-    sim = hm.Simulation(vessel(frames=STERN), thrusters=one_way)
+    sim = hm.Simulation(vessel(frames=STERN), components=[*one_way])
     assert Vehicle(sim, None).reach == pytest.approx([60.0, 0, 0, 0, 0, 0])
     assert speed_design(sim, Vehicle(sim, None)).gain_margin_db > 15.0
 
@@ -323,7 +323,7 @@ def test_a_small_change_decays_with_the_designed_poles():
     model = vessel()
     state = model.initial()
     state.v[:] = [1e-3, -2e-3, 1e-3, 1e-3, -1e-3, 2e-3]
-    sim = hm.Simulation(model, thrusters=thrusters(lag=0.0), controller=controller, state=state, step=2e-3, record=0.1)
+    sim = hm.Simulation(model, components=[*thrusters(lag=0.0)], controller=controller, state=state, step=2e-3, record=0.1)
     v = sim.run(2.0).recording.v.values
     d = sim.controller.design
     A = np.block([[d.A - d.B @ d.K_x, d.B @ d.K_i], [-d.C, np.zeros((6, 6))]])

@@ -35,8 +35,7 @@ def test_mass_spring_damper():
     m, c, k = 3.0, 2.0, 40.0
     sim = hm.Simulation(
         hm.Model(name="one", bodies=[slider("block", m)], world=DRY),
-        friction={"block": drives.Friction(viscous=c)},
-        components=[JointSpring(joint="block", stiffness=k)],
+        components=[drives.JointFriction(joint="block", viscous=c), JointSpring(joint="block", stiffness=k)],
     )
     (mode,) = hm.modes(sim).modes
     assert mode.eigenvalue == pytest.approx(roots(m, c, k), rel=1e-13)
@@ -71,8 +70,11 @@ def test_masses_that_a_grasp_joins_are_one():
     bodies = [slider("a", 2.0), slider("b", 3.0)]
     sim = hm.Simulation(
         hm.Model(name="two", bodies=bodies, world=DRY),
-        components=[JointSpring(joint="a", stiffness=50.0), JointSpring(joint="b", stiffness=30.0)],
-        grasps=[Grasp(name="clamp", holder="a", held="b")],
+        components=[
+            Grasp(name="clamp", holder="a", held="b"),
+            JointSpring(joint="a", stiffness=50.0),
+            JointSpring(joint="b", stiffness=30.0),
+        ],
     )
     (mode,) = hm.modes(sim).modes
     assert mode.eigenvalue == pytest.approx(1j * 4.0, abs=1e-7)  # central differences
@@ -104,7 +106,7 @@ def test_box_on_springy_ground():
     model = hm.Model(name="box", bodies=[box], world=hm.World(gravity=9.81, water_density=1000.0))
     state = model.initial()
     state.q[2] = 5.0 - 0.1 + sunk
-    found = hm.modes(hm.Simulation(model, terrain=[floor], state=state))
+    found = hm.modes(hm.Simulation(model, components=[floor], state=state))
     (heave,) = [x for x in found.oscillating if x.who == ("box.w",)]
     assert heave.eigenvalue == pytest.approx(roots(m, 4 * c, 4 * k), rel=1e-12)
     assert sum(x.neutral for x in found.modes) == 6  # slides and turns on the floor as it likes
@@ -213,8 +215,8 @@ def test_a_point_of_a_thruster_table_is_a_corner():
 def test_friction_about_to_slip_is_a_corner():
     """At its yield torque friction is a spring to one side only; that is said."""
     model = hm.Model(name="one", bodies=[slider("block", 3.0)], world=DRY)
-    friction = drives.Friction(coulomb=5.0, stick_deflection=1e-3)
-    sim = hm.Simulation(model, friction={"block": friction}, drives={"block": drives.Torque()})
+    friction = drives.JointFriction(joint="block", coulomb=5.0, stick_deflection=1e-3)
+    sim = hm.Simulation(model, components=[drives.Torque(joint="block"), friction])
     (mode,) = hm.modes(sim).oscillating
     assert abs(mode.eigenvalue) == pytest.approx(math.sqrt(5.0 / 1e-3 / 3.0), rel=1e-12)
     state = sim.state

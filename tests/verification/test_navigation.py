@@ -240,7 +240,7 @@ def hovering(sensors, duration, controller=None, **options):
 
     hold = controller or FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.2)
     watch = Watch(hold, sensors=sensors, navigation=Navigation(filter=ErrorStateFilter(position=0.3)), terrain=[FLOOR])
-    sim = hm.Simulation(small_vehicle(), thrusters=THRUSTERS, controller=watch, step=0.02, record=0.2, **options)
+    sim = hm.Simulation(small_vehicle(), components=[*THRUSTERS], controller=watch, step=0.02, record=0.2, **options)
     run = sim.run(duration)
     watch = sim.controller
     table = dict(zip(watch.signals, np.array(watch.rows).T, strict=True))
@@ -299,7 +299,7 @@ def test_resumes_to_the_last_bit(tmp_path):
     def simulation():
         inner = FollowPath(waypoints=[{"position": (0, 0, 10)}], frequency=0.5, period=0.08)
         navigated = Navigated(inner, sensors=SENSORS, navigation=Navigation(filter=FILTER), terrain=[FLOOR])
-        return hm.Simulation(small_vehicle(), thrusters=THRUSTERS, controller=navigated, step=0.01, record=0.04, seed=3)
+        return hm.Simulation(small_vehicle(), components=[*THRUSTERS], controller=navigated, step=0.01, record=0.04, seed=3)
 
     sim = simulation()
     whole = sim.run(2.0).state
@@ -308,7 +308,7 @@ def test_resumes_to_the_last_bit(tmp_path):
     other = simulation()
     other.state = hm.load_state(tmp_path / "state.json")
     assert other.run(1.08).state == whole
-    copied = hm.Simulation(small_vehicle(), thrusters=THRUSTERS, controller=sim.controller, step=0.01, record=0.04, seed=3)
+    copied = hm.Simulation(small_vehicle(), components=[*THRUSTERS], controller=sim.controller, step=0.01, record=0.04, seed=3)
     assert copied.run(2.0).state == whole  # a controller that is at work can be used for another simulation
 
 
@@ -318,7 +318,13 @@ def holding(*events):
     navigated = Navigated(inner, sensors=SENSORS, navigation=Navigation(filter=FILTER), terrain=[FLOOR])
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
     return hm.Simulation(
-        small_vehicle(), thrusters=THRUSTERS, environment=current, controller=navigated, events=events, step=0.01, record=0.04
+        small_vehicle(),
+        components=[*THRUSTERS],
+        environment=current,
+        controller=navigated,
+        events=events,
+        step=0.01,
+        record=0.04,
     )
 
 

@@ -389,7 +389,7 @@ def test_it_acts_like_other_joints():
     lowest = run.recording.position.sel(body="b", xyz="z").values
     assert lowest[-1] > lowest[0] and abs(run.state.v[0]) < 0.01
     assert run.recording.q.coords["coordinate"].values.tolist() == ["b"]
-    held = hm.Simulation(model, drives={"b": hm.drives.Servo(stiffness=4e3, damping=100.0)}, step=2e-3).run(2.0)
+    held = hm.Simulation(model, components=[hm.drives.Servo(joint="b", stiffness=4e3, damping=100.0)], step=2e-3).run(2.0)
     assert held.state.q[0] == pytest.approx(1.0, abs=0.02)
     stopped = hm.Simulation(one(EllipticRail(a=1.0, b=0.6, damping=1.0, limits=(-0.5, 0.5), **down)), step=1e-3).run(3.0)
     assert stopped.state.q[0] == pytest.approx(0.5, abs=0.03)
@@ -418,7 +418,7 @@ def held_plant(model):
 def test_several_velocities_and_a_chart():
     """A servo turns `Tumbler` to its target; free, it is the ball joint, also for a method of blocks."""
     model = one(Tumbler(damping=0.1))
-    sim = hm.Simulation(model, drives={"b": hm.drives.Servo(stiffness=60.0, damping=4.0)}, step=2e-3)
+    sim = hm.Simulation(model, components=[hm.drives.Servo(joint="b", stiffness=60.0, damping=4.0)], step=2e-3)
     assert sim.actuators == ("b.v1", "b.v2", "b.v3") and model.coordinate_names[1] == ("b.v1", "b.v2", "b.v3")
     sim.command = target = np.array([0.3, -0.2, 0.4])
     run = sim.run(3.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.actuation import JointDrive, JointFriction, Thruster, drives, linear_curve
+from hydromechs.actuation import JointFriction, Thruster, drives, linear_curve
 from hydromechs.contact import Grasp
 from hydromechs.hydro import Current, Gusts
 from hydromechs.model import State, added_mass, drag, joints
@@ -43,8 +43,8 @@ def swimmer() -> hm.Plant:
     )
     parts = [Thruster(name=f, frame=f, curve=linear_curve(60.0, 60.0), time_constant=0.1) for f in ("fore", "aft")]
     parts += [
-        JointDrive(joint="link", drive=drives.Torque()),
-        JointFriction(joint="link", friction=drives.Friction(viscous=0.2, coulomb=0.3)),
+        drives.Torque(joint="link"),
+        JointFriction(joint="link", viscous=0.2, coulomb=0.3),
     ]
     return hm.Plant(
         model=hm.Model(name="swimmer", bodies=[hull, link], world=WATER),
@@ -109,7 +109,7 @@ def test_gradient_of_a_falling_mass():
         inertia=hm.Inertia(mass=2.0, tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)),
     )
     model = hm.Model(name="one", bodies=[body], world=hm.World(gravity=0.0, water_density=1000.0))
-    plant = hm.Plant(model=model, components=(JointDrive(joint="block", drive=drives.Torque()),))
+    plant = hm.Plant(model=model, components=(drives.Torque(joint="block"),))
     cost = hm.RolloutCost(plant, final=lambda q, v: q[0])
     found = cost.gradient(model.initial(), np.full((10, 1), 3.0), 0.1)
     t = 0.1 * np.arange(10)

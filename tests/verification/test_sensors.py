@@ -275,7 +275,7 @@ def arm_with_load(closed):
     model = hm.Model(name="holding", bodies=[arm, load])
     return model, {
         "grasps": [Grasp(name="grip", holder="hand", held="load", closed=closed)],
-        "drives": {"arm": hm.drives.Torque()},
+        "drives": [hm.drives.Torque(joint="arm")],
     }
 
 
@@ -346,7 +346,7 @@ def test_encoders_tachometer_and_switch():
     rov = hm.load("bluerov2_heavy_alpha5")
     thruster = hm.Thruster(name="t", frame="thruster_1", curve=hm.actuation.linear_curve(50.0, 40.0))
     speed = now(
-        rov, [Tachometer(name="n", thruster="t", full_speed=300.0, rate=10.0)], thrusters=[thruster], commands={"t": -0.3}
+        rov, [Tachometer(name="n", thruster="t", full_speed=300.0, rate=10.0)], components=[thruster], commands={"t": -0.3}
     )
     assert speed == pytest.approx(-300.0 * math.sqrt(0.3 * 40.0 / 50.0), rel=1e-12)
     names = ("elbow", "shoulder")
@@ -361,7 +361,7 @@ def test_encoders_tachometer_and_switch():
     floor = terrain.Plane(name="floor", point=(0, 0, 0), normal=(0, 0, -1), material=GROUND)
     model = hm.Model(name="drop", bodies=[ball])
     switch = ContactSwitch(name="s", frame="ball", rate=1000.0, threshold=3.0)
-    _, signals, run = watched(model, [switch], 0.3, terrain=[floor], record=0.001)
+    _, signals, run = watched(model, [switch], 0.3, components=[floor], record=0.001)
     force = -run.recording.force_contact.values[:-1, 0, 2]
     assert signals["s.closed"].tolist() == (force > 3.0).astype(float).tolist() and 0 < signals["s.closed"].mean() < 1
 

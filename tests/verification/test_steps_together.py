@@ -1,5 +1,7 @@
 """Steps that each part of a plant bears by itself, and all of them together do not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from hydromechs.actuation import drives
 from hydromechs.model import joints
 from hydromechs.simulation import step_limit, stiff_modes
 
-SERVO = drives.Servo(stiffness=200.0, damping=4.0)
+SERVO = drives.Servo(joint="rod0", stiffness=200.0, damping=4.0)
 
 
 def chain(links, *, gravity=0.0, servo=SERVO, **options):
@@ -25,8 +27,8 @@ def chain(links, *, gravity=0.0, servo=SERVO, **options):
     model = hm.Model(name="chain", bodies=bodies, world=hm.World(gravity=gravity, water_density=0.0))
     q = np.full(links, 1e-3)
     straight = dict.fromkeys((b.name for b in bodies), 0.0)
-    servos = dict.fromkeys(straight, servo)
-    return hm.Simulation(model, drives=servos, commands=straight, state=hm.State(q=q, v=np.zeros(links)), **options)
+    servos = [replace(servo, joint=name) for name in straight]
+    return hm.Simulation(model, components=servos, commands=straight, state=hm.State(q=q, v=np.zeros(links)), **options)
 
 
 def own_limit(sim):
@@ -59,7 +61,7 @@ def test_nothing_is_said_of_one_part_and_of_methods_that_bear_it():
 
 def test_what_grows_by_nature_is_not_the_step():
     """Rods fall over faster than weak servos can hold them, by a twelfth in a step."""
-    soft = drives.Servo(stiffness=1.0, damping=0.2)
+    soft = drives.Servo(joint="rod0", stiffness=1.0, damping=0.2)
     step = 0.02  # of 0.14 s that the servos bear
     run = chain(2, gravity=9.81, servo=soft, step=step, record=step).run(20 * step)
     assert np.abs(run.state.q).max() > 3e-3 and not said(run)

@@ -9,7 +9,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import lines
-from hydromechs.actuation import JointDrive, JointFriction, Thruster, drives, linear_curve, t200_curve
+from hydromechs.actuation import JointFriction, Thruster, drives, linear_curve, t200_curve
 from hydromechs.hydro import Current, Gusts
 from hydromechs.model import added_mass, drag, joints
 
@@ -163,10 +163,10 @@ def test_servos_hold_an_arm_level():
         inertia=hm.Inertia(mass=2.0, com=(0.5, 0, 0), tensor=(0.1,) * 3 + (0,) * 3),
     )
     model = hm.Model(name="arm", bodies=[arm])
-    sim = hm.Simulation(model, drives={"arm": drives.Servo(stiffness=200.0, damping=10.0)})
+    sim = hm.Simulation(model, components=[drives.Servo(joint="arm", stiffness=200.0, damping=10.0)])
     found = hm.trim(sim.plant)
     assert found.converged and found.commands["arm"] == pytest.approx(2.0 * 9.81 * 0.5 / 200.0, rel=1e-9)
-    weak = hm.Simulation(model, drives={"arm": drives.Servo(stiffness=200.0, damping=10.0, limit=5.0)})
+    weak = hm.Simulation(model, components=[drives.Servo(joint="arm", stiffness=200.0, damping=10.0, limit=5.0)])
     assert hm.trim(weak.plant).message == "not in balance: arm (-4.81 N·m); at their limits: arm"
     hanging = hm.trim(model, free=["arm"], state=hm.State(q=np.array([-1.0]), v=np.zeros(1)))
     assert hanging.converged and hanging.state.q[0] == pytest.approx(-math.pi / 2, abs=1e-8)
@@ -200,8 +200,8 @@ def test_friction_holds_only_what_drives_cannot():
         inertia=hm.Inertia(mass=2.0, com=(0.5, 0.0, 0.0), tensor=(0.1, 0.2, 0.2, 0.0, 0.0, 0.0)),
     )
     model = hm.Model(name="bar", bodies=[bar], world=hm.World(gravity=9.81, water_density=1000.0))
-    friction = JointFriction(joint="bar", friction=drives.Friction(coulomb=15.0, stick_deflection=1e-3))
-    driven = hm.Plant(model=model, components=(JointDrive(joint="bar", drive=drives.Torque()), friction))
+    friction = JointFriction(joint="bar", coulomb=15.0, stick_deflection=1e-3)
+    driven = hm.Plant(model=model, components=(drives.Torque(joint="bar"), friction))
     found = hm.trim(driven)
     assert found.converged and found.commands["bar"] == pytest.approx(9.81, rel=1e-8)
     assert found.state.internal[0] == pytest.approx(0.0, abs=1e-12)
@@ -225,6 +225,7 @@ def bar_model() -> hm.Model:
 def test_pressure_and_opening_of_a_hydraulic_drive(leakage, lag):
     """p = τ/D, and a valve that is open by what leaks; both, and a tether beside them, stay where they are."""
     drive = drives.Hydraulic(
+        joint="bar",
         supply_pressure=1e7,
         displacement=2e-5,
         flow_coefficient=5e-9,
@@ -233,7 +234,7 @@ def test_pressure_and_opening_of_a_hydraulic_drive(leakage, lag):
         leakage=leakage,
         spool_time_constant=lag,
     )
-    balanced = hm.Plant(model=bar_model(), components=(JointDrive(joint="bar", drive=drive),))
+    balanced = hm.Plant(model=bar_model(), components=(drive,))
     found = hm.trim(balanced)
     pressure = (8.0 - 1025.0 * 0.005) * 9.81 * 0.4 / 2e-5
     assert found.converged and found.state.internal[1 if lag else 0] == pytest.approx(pressure, rel=1e-9)

@@ -164,7 +164,7 @@ def test_a_thruster_in_the_air_gives_nothing():
     for depth in (-5.0, -0.1, 0.0, 0.1, 5.0):
         start = model.initial()
         start.q[2] = depth
-        sim = hm.Simulation(model, thrusters=[jet], environment=Environment(surface=FreeSurface()), state=start)
+        sim = hm.Simulation(model, components=[jet], environment=Environment(surface=FreeSurface()), state=start)
         sim.command = {"jet": 50.0}
         forces.append(float(sim.observe()["actuator_force"][0]))
     assert forces[0] == 0.0 and forces[4] == 50.0 and forces[2] == pytest.approx(25.0)
@@ -208,9 +208,11 @@ def test_a_turn_does_not_turn_the_integral():
     sim = hm.Simulation(
         model,
         environment=Environment(current=Current(velocity=(0.3, 0.2, 0.0))),
-        thrusters=[hm.Thruster(name=f, frame=f, curve=curve) for f in frames],
-        drives={joint: hm.drives.Servo(stiffness=5.0, damping=0.2) for joint in ("shoulder", "upper_arm", "elbow")},
-        friction={"wrist": hm.drives.Friction(viscous=0.01)},
+        components=[
+            *[hm.Thruster(name=f, frame=f, curve=curve) for f in frames],
+            *(hm.drives.Servo(joint=joint, stiffness=5.0, damping=0.2) for joint in ("shoulder", "upper_arm", "elbow")),
+            hm.drives.JointFriction(joint="wrist", viscous=0.01),
+        ],
         controller=FollowPath(waypoints=turn, frequency=1.5, period=0.05),
         step=0.002,
         record=0.05,

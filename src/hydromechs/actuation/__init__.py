@@ -5,9 +5,10 @@ from ._allocation import Allocation, Allocator, allocate, allocation_matrix
 from ._curves import ForceCurve, ideal_curve, linear_curve, t200_curve
 from ._elastic import ElasticJoints
 from ._external import ExternalWrench
+from ._friction import JointFriction
 from ._joint_motion import JointMotion
-from ._joints import JointDrive, JointFriction, JointStops
 from ._spring import JointRotor, JointSpring
+from ._stops import JointStops
 from ._thruster import Thruster
 
 __all__ = [
@@ -16,7 +17,6 @@ __all__ = [
     "ElasticJoints",
     "ExternalWrench",
     "ForceCurve",
-    "JointDrive",
     "JointFriction",
     "JointMotion",
     "JointRotor",

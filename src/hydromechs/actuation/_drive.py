@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from hydromechs.errors import FieldError
-from hydromechs.model.component import Mode, mode_of
+import numpy as np
+
+from hydromechs.errors import FieldError, noted
+from hydromechs.model import JointPart, Model
+from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Order, Slot, Values, mode_of
 from hydromechs.spatial import clamp, maximum, minimum, where
 from hydromechs.values import Limit, NotNegative, Scalar, check_fields
+
+from ._joints import ACTUATOR_OUTPUTS, IN_JOINT, axes, chart, checked_part, named, turned
 
 __all__ = ["Drive", "Servo", "Torque", "bounded", "outside"]
 
@@ -33,18 +38,38 @@ def outside(x: Scalar, lower: float, upper: float) -> Scalar:
     return 0.0 if math.isinf(lower) and math.isinf(upper) else where(x <= lower, 1.0, where(x >= upper, 1.0, 0.0))
 
 
-class Drive(abc.ABC):
-    """What drives one degree of freedom. Derive a frozen dataclass from it for a drive of your own; write NumPy operations."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drive(Component):
+    """A drive in a joint; in a ball joint, one for each axis of the body that it carries.
 
-    __slots__ = ()
+    Derive a frozen dataclass from it for a custom drive and write `force` in NumPy operations, for one degree of freedom.
+
+    A drive that is commanded by positions follows a target that moves between two commands, r(t) = command + rate (t − at): the
+    held inputs "rate" and "at" give its speed, and the time at which it is at the commanded position; the rate defaults to 0.
+    In a ball joint the command is the rotation vector of a target at rest; its error is the rotation from here to there. In a
+    custom joint with several velocities it is the target in the chart around the zero configuration.
+    """
+
+    kind = "actuator"
+    cause = "drives"
+    outputs = ACTUATOR_OUTPUTS
+    refers = IN_JOINT
     unit: ClassVar[str] = "N m"
     """Unit of the command."""
     commands_position: ClassVar[bool] = False
     """Whether the command is a position; at rest it is then the joint's own, else 0. Its speed `qd` is then the one relative
     to the target, which can move."""
 
+    joint: str
+    """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
+
     @property
-    def states(self) -> tuple[str, ...]:
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """That of the joint."""
+        return self.joint
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
         """Names of the internal states, which start at 0; none unless overridden."""
         return ()
 
@@ -66,11 +91,11 @@ class Drive(abc.ABC):
             command: Command, in the drive's unit.
             q: Joint position [rad].
             qd: Joint speed [rad/s].
-            x: Internal states, as `states` names them.
+            x: Internal states, as `state_names` has them.
         """
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Rates of the internal states, as many as `states` names.
+        """Rates of the internal states, as many as `state_names` has.
 
         Args:
             command: Command, in the drive's unit.
@@ -91,14 +116,99 @@ class Drive(abc.ABC):
         """
         return outside(command, *self.limits)
 
-    def modes(self, joint: str, mobility: float) -> tuple[Mode, ...]:
+    def joint_modes(self, mobility: float) -> tuple[Mode, ...]:
         """Its fast modes, for advice on the step.
 
         Args:
-            joint: Name of the joint.
             mobility: Acceleration of the joint per torque [1/(kg·m²)].
         """
         return ()
+
+    # -- the component ------------------------------------------------------------------------------------------------------
+
+    @property
+    def rotors(self) -> dict[str, float]:
+        """Its armature."""
+        return {self.joint: self.armature}
+
+    def order(self, model: Model) -> tuple[int, int]:
+        """In the order of the joints."""
+        return Order.DRIVE.of_joint(model, self.joint)
+
+    def check(self, model: Model) -> None:
+        """The joint must be there, and have something to drive."""
+        checked_part(model, self.joint, "drives need")
+
+    def states(self, model: Model) -> list[Slot]:
+        """Those of each axis."""
+        return [Slot(named(axis, x)) for axis in axes(model.joint_part(self.joint)) for x in self.state_names]
+
+    def entries(self, model: Model) -> list[str]:
+        """One for each axis."""
+        return [f"{self.name}.{axis}" if axis else self.name for axis in axes(model.joint_part(self.joint))]
+
+    def inputs(self, model: Model) -> list[Slot]:
+        """The command of each axis; at rest a servo's is the joint's position, and it takes the target's rate and time, too."""
+        part = model.joint_part(self.joint)
+        out = []
+        for k, axis in enumerate(axes(part)):
+            start = _position(part, k) if self.commands_position else 0.0
+            unit = self.unit
+            if part.joint.unit == "m":
+                unit = {"rad": "m", "N m": "N"}.get(unit, unit)
+            out.append(Slot(axis, start, unit, limits=self.limits))
+        if self._follows(part):
+            out += [Slot("rate", unit=f"{unit}/s", held=True), Slot("at", unit="s", held=True)]
+        return out
+
+    def _follows(self, part: JointPart) -> bool:
+        """True if its target can move between two commands."""
+        return self.commands_position and part.joint.nv == 1
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Force, rates of its states, and the rotor's inertia."""
+        joint = now.joint(self.joint)
+        ways = axes(joint.part)
+        commands = [u[axis] for axis in ways]
+        at: list[Scalar] = [joint.q[0]]
+        speed = joint.v
+        if self._follows(joint.part):
+            commands = [commands[0] + u["rate"] * (now.t - u["at"])]
+            speed = joint.v - u["rate"]
+        if len(ways) > 1:
+            at = [0.0] * len(ways)
+            if self.commands_position:
+                step = chart(joint.part)
+                target = step.retract(np.array(joint.part.joint.neutral_q), np.array(commands))
+                commands = list(step.difference(joint.q, target))
+        tau: list[Scalar] = []
+        saturated: list[Scalar] = []
+        rates: dict[str, Scalar] = {}
+        for k, axis in enumerate(ways):
+            x = [z[named(axis, name)] for name in self.state_names]
+            given = (commands[k], at[k], speed[k], x)
+            with noted(f"in the drive of the joint {self.joint!r} ({type(self).__name__})"):
+                tau.append(self.force(*given))
+                rates |= zip((named(axis, name) for name in self.state_names), self.rates(*given), strict=True)
+                saturated.append(self.saturated(*given))
+        geared = self.armature
+        return Action(
+            joint_forces=[joint.force(np.array(tau))],
+            armature=[(joint.part.v, geared)] if geared else [],
+            rates=rates,
+            record={"actuator_force": np.array(tau), "saturated": np.array(saturated)},
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """Its fast modes in its joint."""
+        return self.joint_modes(mobility.joint(model.joint_part(self.joint).v))
+
+
+def _position(part: JointPart, k: int) -> Callable[[Now], float]:
+    """A function of the instant: the k-th command that holds a joint where it is."""
+    if part.joint.nv == 1:
+        return lambda now: float(now.q[part.q][0])
+    return lambda now: float(turned(part, now.q[part.q])[k])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +281,6 @@ class Servo(Drive):
         """1 at the limit of the torque."""
         return outside(self.force(command, q, qd, x), -self.limit, self.limit)
 
-    def modes(self, joint: str, mobility: float) -> tuple[Mode, ...]:
+    def joint_modes(self, mobility: float) -> tuple[Mode, ...]:
         """Its spring and damper."""
-        return (mode_of(f"servo of joint {joint!r}", self.stiffness, self.damping, mobility),)
+        return (mode_of(f"servo of joint {self.joint!r}", self.stiffness, self.damping, mobility),)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from hydromechs.model import Model, joints
-from hydromechs.model.component import InJoints, Law, Mobility, Mode
+from hydromechs.model.component import InJoints, Law, Mobility, Mode, Order
 from hydromechs.spatial import cross, turn_between
 from hydromechs.values import Array
 
@@ -29,10 +30,15 @@ class ElasticJoints(InJoints):
     """
 
     kind = "elastic_joints"
+    refers = MappingProxyType({"joints": "joint"})
     name: str = "elasticity"
     """Name in files and recordings."""
     joints: tuple[str, ...]
     """Names of the joints."""
+
+    def order(self, model: Model) -> tuple[int, int]:
+        """After friction."""
+        return Order.SPRING, 0
 
     def check(self, model: Model) -> None:
         """All must be ball joints."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Now, Slot, Values, Wrench
+from hydromechs.model.component import Action, Component, Now, Order, Slot, Values, Wrench
 
 __all__ = ["ExternalWrench"]
 
@@ -19,6 +20,7 @@ class ExternalWrench(Component):
     """A wrench on a body, in its axes about its origin, that events and the caller set."""
 
     kind = "external"
+    refers = MappingProxyType({"body": "body"})
 
     body: str
     """Name of the body."""
@@ -27,6 +29,15 @@ class ExternalWrench(Component):
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
         """That of the body, and what it is."""
         return f"external.{self.body}"
+
+    @property
+    def external_body(self) -> str:
+        """The body."""
+        return self.body
+
+    def order(self, model: Model) -> tuple[int, int]:
+        """After the contacts."""
+        return Order.EXTERNAL, 0
 
     def check(self, model: Model) -> None:
         """The body must be there."""

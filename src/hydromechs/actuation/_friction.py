@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.model.component import Mode, mode_of
+from hydromechs.model import Model
+from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Order, Slot, Values, mode_of
 from hydromechs.spatial import stick_slip
 from hydromechs.values import Array, NotNegative, Positive, Scalar, check_fields
 
-__all__ = ["Friction", "FrictionForce"]
+from ._joints import IN_JOINT, axes, checked_part, named
+
+__all__ = ["FrictionForce", "JointFriction"]
 
 
 class FrictionForce(NamedTuple):
@@ -28,9 +32,18 @@ class FrictionForce(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Friction:
-    """Viscous friction, and Coulomb friction with a stick phase. In a ball joint it opposes the angular velocity."""
+class JointFriction(Component):
+    """Viscous friction of a joint, and Coulomb friction with a stick phase. In a ball joint it opposes the angular velocity.
 
+    Without any friction it states that the joint has none, also where the model gives it some.
+    """
+
+    kind = "joint_friction"
+    cause = "friction"
+    refers = IN_JOINT
+
+    joint: str
+    """Name of the joint."""
     viscous: NotNegative = 0.0
     """Torque per speed [N·m·s/rad]."""
     coulomb: NotNegative = 0.0
@@ -40,11 +53,14 @@ class Friction:
     relaxation: Positive = 0.005
     """Damping over stiffness of the stick phase [s]: the time in which the deflection settles while it slips."""
 
+    armature: NotNegative = 0.0
+    """Inertia of a rotor that turns with the joint and is part of neither body nor drive [kg·m² or kg]."""
+
     def __post_init__(self) -> None:
         check_fields(self)
 
     @property
-    def states(self) -> tuple[str, ...]:
+    def state_names(self) -> tuple[str, ...]:
         """The deflection of the stick phase [rad]; none without Coulomb friction."""
         return ("deflection",) if self.coulomb else ()
 
@@ -69,16 +85,64 @@ class Friction:
         tau, stored = -viscous - f, 0.5 * k * (deflection @ deflection)
         return FrictionForce(tau.reshape(shape)[()], rate.reshape(shape)[()], loss, stored)
 
-    def modes(self, joint: str, mobility: float) -> tuple[Mode, ...]:
-        """The stick phase, and the settling of its deflection.
+    # -- the component ------------------------------------------------------------------------------------------------------
 
-        Args:
-            joint: Name of the joint.
-            mobility: Acceleration of the joint per torque [1/(kg·m²)].
-        """
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """That of the joint, and what it is."""
+        return f"{self.joint}.friction"
+
+    @property
+    def acts(self) -> bool:
+        """False if nothing resists."""
+        return bool(self.viscous or self.coulomb or self.armature)
+
+    @property
+    def rotors(self) -> dict[str, float]:
+        """Its own."""
+        return {self.joint: self.armature}
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """The rotor, which the model does not have."""
+        if not self.armature:
+            return ()
+        return (
+            f"joint {self.joint!r}: its friction would stop it within a step; a rotor of {self.armature:.3g} kg·m² is assumed "
+            "in it (docs/actuation.md); give a drive with its armature, or friction of your own, to leave it out",
+        )
+
+    def order(self, model: Model) -> tuple[int, int]:
+        """In the order of the joints."""
+        return Order.FRICTION.of_joint(model, self.joint)
+
+    def check(self, model: Model) -> None:
+        """The joint must be there."""
+        checked_part(model, self.joint, "friction needs")
+
+    def states(self, model: Model) -> list[Slot]:
+        """The deflection of the stick phase."""
+        return [Slot(named(axis, x), unit="rad") for axis in axes(model.joint_part(self.joint)) for x in self.state_names]
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Friction, what it stores and what it loses."""
+        joint = now.joint(self.joint)
+        names = [named(axis, x) for axis in axes(joint.part) for x in self.state_names]
+        f = self.force(joint.v, np.array([z[n] for n in names]) if names else np.zeros(len(joint.v)))
+        return Action(
+            joint_forces=[joint.force(np.asarray(f.tau))],
+            armature=[(joint.part.v, self.armature)] if self.armature else [],
+            rates=dict(zip(names, np.asarray(f.s_rate), strict=True)) if names else {},
+            energy=f.stored,
+            power=-f.loss,
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """The stick phase, and the settling of its deflection."""
+        moves = mobility.joint(model.joint_part(self.joint).v)
         k = self.coulomb / self.stick_deflection
         c = k * self.relaxation + self.viscous
-        out: tuple[Mode, ...] = (mode_of(f"friction of joint {joint!r}", k, c, mobility, internal=True),)
+        out: tuple[Mode, ...] = (mode_of(f"friction of joint {self.joint!r}", k, c, moves, internal=True),)
         if self.coulomb:
-            out += (Mode(f"slipping friction of joint {joint!r}", 0.0, 1.0 / self.relaxation),)
+            out += (Mode(f"slipping friction of joint {self.joint!r}", 0.0, 1.0 / self.relaxation),)
         return out

@@ -44,7 +44,7 @@ class Hydraulic(Drive):
         check_fields(self)
 
     @property
-    def states(self) -> tuple[str, ...]:
+    def state_names(self) -> tuple[str, ...]:
         """The valve's opening, where its spool lags, and the load pressure [Pa]."""
         return ("opening", "pressure") if self.spool_time_constant else ("pressure",)
 
@@ -75,10 +75,12 @@ class Hydraulic(Drive):
             return (rate,)
         return (clamp(command, -1.0, 1.0) - y) / self.spool_time_constant, rate
 
-    def modes(self, joint: str, mobility: float) -> tuple[Mode, ...]:
+    def joint_modes(self, mobility: float) -> tuple[Mode, ...]:
         """The oil's spring, and the valve's lag."""
         k = 4.0 * self.bulk_modulus / self.chamber_volume * self.displacement**2
-        out: tuple[Mode, ...] = (mode_of(f"oil of the hydraulic drive of joint {joint!r}", k, 0.0, mobility, internal=True),)
+        out: tuple[Mode, ...] = (
+            mode_of(f"oil of the hydraulic drive of joint {self.joint!r}", k, 0.0, mobility, internal=True),
+        )
         if self.spool_time_constant:
-            out += (Mode(f"valve of joint {joint!r}", 0.0, 1.0 / self.spool_time_constant),)
+            out += (Mode(f"valve of joint {self.joint!r}", 0.0, 1.0 / self.spool_time_constant),)
         return out

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hydromechs.model import JointPart, Model
-from hydromechs.model.component import Action, Component, MovedJoint, Now, Output, Values
+from hydromechs.model.component import Action, Component, MovedJoint, Now, Order, Output, Values
 from hydromechs.values import Array, NotNegative, check_fields
 
+from ._drive import Drive
+from ._joints import IN_JOINT
 from .motions import Motion
 
 __all__ = ["JointMotion"]
@@ -33,6 +35,7 @@ class JointMotion(Component):
     kind = "joint_motion"
     cause = "given motion"
     outputs = (Output("motion_force", "N, N m", "force that the given motion of the joint takes"),)
+    refers = IN_JOINT
 
     joint: str
     """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
@@ -48,6 +51,20 @@ class JointMotion(Component):
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
         """That of the joint, and what it is."""
         return f"{self.joint}.motion"
+
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """Friction and stops of the model: they do not change a motion that is given."""
+        return f"{self.joint}.friction", f"{self.joint}.stops"
+
+    def order(self, model: Model) -> tuple[int, int]:
+        """In the order of the joints."""
+        return Order.MOTION.of_joint(model, self.joint)
+
+    def check_beside(self, parts: Sequence[Component]) -> None:
+        """The joint must not have a drive."""
+        if any(isinstance(c, Drive) and c.joint == self.joint for c in parts):
+            raise ValueError(f"joint {self.joint!r} has a drive and a given motion; leave one of them out")
 
     def entries(self, model: Model) -> list[str]:
         """The joint."""

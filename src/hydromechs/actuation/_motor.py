@@ -49,7 +49,7 @@ class Motor(Drive):
             object.__setattr__(self, "back_emf", self.torque_constant)
 
     @property
-    def states(self) -> tuple[str, ...]:
+    def state_names(self) -> tuple[str, ...]:
         """The current [A], unless it follows at once."""
         return ("current",) if self.inductance else ()
 
@@ -92,9 +92,9 @@ class Motor(Drive):
             return ()
         return ((self._voltage_left(command, qd) - self.resistance * x[0]) / self.inductance,)
 
-    def modes(self, joint: str, mobility: float) -> tuple[Mode, ...]:
+    def joint_modes(self, mobility: float) -> tuple[Mode, ...]:
         """Its winding, or the damping by its back e.m.f."""
         if self.inductance:
-            return (Mode(f"current of the motor of joint {joint!r}", 0.0, self.resistance / self.inductance),)
+            return (Mode(f"current of the motor of joint {self.joint!r}", 0.0, self.resistance / self.inductance),)
         c = self.gear_ratio**2 * self.torque_constant * self._emf_constant / self.resistance
-        return (mode_of(f"motor of joint {joint!r}", 0.0, c, mobility),)
+        return (mode_of(f"motor of joint {self.joint!r}", 0.0, c, mobility),)

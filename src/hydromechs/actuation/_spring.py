@@ -12,6 +12,8 @@ from hydromechs.model.component import Action, Component, Mobility, Mode, Now, V
 from hydromechs.spatial import cross
 from hydromechs.values import Finite, Positive, check_fields
 
+from ._joints import IN_JOINT
+
 __all__ = ["JointRotor", "JointSpring"]
 
 
@@ -21,6 +23,7 @@ class JointSpring(Component):
 
     kind = "joint_spring"
     cause = "springs"
+    refers = IN_JOINT
 
     joint: str
     """Name of the joint."""
@@ -69,6 +72,7 @@ class JointRotor(Component):
 
     kind = "joint_rotor"
     cause = "drives"
+    refers = IN_JOINT
 
     joint: str
     """Name of the joint."""
@@ -82,6 +86,11 @@ class JointRotor(Component):
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
         """That of the joint, and what it is."""
         return f"{self.joint}.rotor"
+
+    @property
+    def rotors(self) -> dict[str, float]:
+        """Its own."""
+        return {self.joint: self.inertia}
 
     def check(self, model: Model) -> None:
         """The joint must be there."""

@@ -3,35 +3,55 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from hydromechs.model.component import Mode, mode_of
-from hydromechs.spatial import maximum, where
-from hydromechs.values import NotNegative, Number, Positive, Scalar, check_fields
+import numpy as np
 
-__all__ = ["Stops"]
+from hydromechs.errors import FieldError
+from hydromechs.model import Model, joints
+from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Order, Values, mode_of
+from hydromechs.spatial import maximum, norm, where
+from hydromechs.values import NotNegative, Number, Scalar, check_fields
+
+from ._joints import IN_JOINT, TINY, checked_part, turned
+
+__all__ = ["JointStops"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stops:
-    """Soft ends of the travel: a spring and a damper beyond each limit, which push back and never pull.
+class JointStops(Component):
+    """Soft ends of a joint's travel: a spring and a damper beyond each limit, which push back and never pull.
 
-    In a ball joint the position is the angle by which it is turned, so only `upper` counts.
+    In a ball joint the position is the angle θ by which it is turned, so only `upper` counts; it is pushed back about its
+    rotation vector φ, θ̇ = φ·ω/θ. Without limits it states that the joint has no stops, also where the model gives it limits.
     """
 
+    kind = "joint_stops"
+    cause = "friction"
+    refers = IN_JOINT
+
+    joint: str
+    """Name of the joint."""
     lower: Number = -math.inf
     """Lowest free position [rad]; −inf: none."""
     upper: Number = math.inf
     """Highest free position [rad]; inf: none."""
-    stiffness: Positive
-    """Torque per angle beyond the limit [N·m/rad]."""
+    stiffness: NotNegative = 0.0
+    """Torque per angle beyond the limit, above 0 if there is one [N·m/rad]."""
     damping: NotNegative = 0.0
     """Torque per speed beyond the limit [N·m·s/rad]."""
+    assumed: bool = False
+    """True if its numbers follow from the model's limits and inertia, as none were given: a refusal says so."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.lower < self.upper:
-            raise ValueError(f"Stops.lower is {self.lower:.6g}, must be below Stops.upper, {self.upper:.6g}; swap them?")
+            raise ValueError(
+                f"JointStops.lower is {self.lower:.6g}, must be below JointStops.upper, {self.upper:.6g}; swap them?"
+            )
+        if self.acts and not self.stiffness:
+            raise FieldError("JointStops.stiffness", self.stiffness, "must be > 0")
 
     def _beyond(self, q: Scalar) -> list[tuple[Scalar, float]]:
         """(depth beyond the limit, sense of the way out) of each stop that there is."""
@@ -77,11 +97,55 @@ class Stops:
             0.0,
         )
 
-    def modes(self, joint: str, mobility: float) -> tuple[Mode, ...]:
-        """Their spring and damper.
+    # -- the component ------------------------------------------------------------------------------------------------------
 
-        Args:
-            joint: Name of the joint.
-            mobility: Acceleration of the joint per torque [1/(kg·m²)].
-        """
-        return (mode_of(f"stops of joint {joint!r}", self.stiffness, self.damping, mobility, meets=True),)
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """That of the joint, and what it is."""
+        return f"{self.joint}.stops"
+
+    @property
+    def acts(self) -> bool:
+        """False without limits."""
+        return math.isfinite(self.lower) or math.isfinite(self.upper)
+
+    def order(self, model: Model) -> tuple[int, int]:
+        """In the order of the joints."""
+        return Order.STOPS.of_joint(model, self.joint)
+
+    def check(self, model: Model) -> None:
+        """The joint must be there; a ball joint has one limit."""
+        part = checked_part(model, self.joint, "stops need")
+        if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
+            raise ValueError(
+                f"stops of joint {self.joint!r}: it has {part.joint.nv} velocities; stops need one, or a ball joint"
+            )
+        if self.acts and isinstance(part.joint, joints.Ball) and not (0.0 < self.upper < math.pi and self.lower <= 0.0):
+            raise ValueError(
+                f"stops of the ball joint {self.joint!r}: upper is {self.upper:.6g} rad, must be above 0 and below π: "
+                "it is the largest angle by which the joint can turn; leave lower out"
+            )
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Force, what it stores and what it loses."""
+        joint, stops = now.joint(self.joint), self
+        if len(joint.v) == 1:
+            q, qd, out = joint.q[0], joint.v[0], np.ones(1)
+        else:
+            phi = turned(joint.part, joint.q)
+            q = norm(phi)
+            out = phi / (q + TINY)
+            qd = out @ joint.v
+            stops = replace(self, lower=-math.inf)
+        return Action(
+            joint_forces=[joint.force(stops.force(q, qd) * out)],
+            energy=stops.energy(q),
+            power=-stops.loss(q, qd),
+        )
+
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+        """Their spring and damper."""
+        moves = mobility.joint(model.joint_part(self.joint).v)
+        found = mode_of(f"stops of joint {self.joint!r}", self.stiffness, self.damping, moves, meets=True)
+        advice = "give the joint softer stops than these, which the model's limits have by default, or `stops: none`"
+        return (found._replace(remedy=advice) if self.assumed else found,)

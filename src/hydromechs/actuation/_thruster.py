@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, FrameNow, Mobility, Mode, Now, Slot, Values
+from hydromechs.model.component import Action, Component, FrameNow, Mobility, Mode, Now, Order, Slot, Values
 from hydromechs.spatial import clamp
 from hydromechs.values import NotNegative, Positive, Scalar, check_fields
 
-from ._curves import ForceCurve
+from ._curves import ForceCurve, ideal_curve
 from ._drive import outside
 from ._joints import ACTUATOR_OUTPUTS
 
@@ -21,6 +22,8 @@ __all__ = ["Thruster"]
 
 BLEND = 1e-4
 """Part of the highest thrust below which the shaft speed is taken linear in the thrust, so that the loss has a slope."""
+WIDE = 100.0
+"""Largest thrust that is sought, in highest thrusts at rest; the true limits depend on how the water meets the thruster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,7 @@ class Thruster(Component):
     cause = "thrusters"
     label = "thrust"
     outputs = ACTUATOR_OUTPUTS
+    refers = MappingProxyType({"frame": "frame"})
 
     name: str
     """Name, unique among the actuators."""
@@ -57,6 +61,10 @@ class Thruster(Component):
                 f"Thruster.zero_thrust_speed is {self.zero_thrust_speed:.6g} m/s, but the curve has no forward thrust; "
                 "leave it out, or turn the frame around"
             )
+
+    def order(self, model: Model) -> tuple[int, int]:
+        """Before all others."""
+        return Order.THRUSTER, 0
 
     def check(self, model: Model) -> None:
         """Its frame must be there."""
@@ -90,6 +98,27 @@ class Thruster(Component):
             rates={"thrust": self.rate(x, target)} if self.time_constant else {},
             record={"actuator_force": T, "saturated": outside(command, self.curve.commands[0], self.curve.commands[-1])},
         )
+
+    def as_force(self, given: bool) -> Thruster:
+        """Without lag, commanded by its thrust: at rest if the command is given, else in the water."""
+        low, high = self.curve.limits
+        if given:
+            return replace(self, curve=ideal_curve(max(high, 0.0), max(-low, 0.0)), time_constant=0.0)
+        wide = WIDE * max(high, -low)
+        return replace(self, curve=ideal_curve(wide, wide), time_constant=0.0, zero_thrust_speed=None)
+
+    def reach(self, speed: float) -> tuple[float, float]:
+        """Return the lowest and highest thrust of a propeller that turns the way it pushes [N].
+
+        Args:
+            speed: Speed of advance [m/s].
+        """
+        low, high = self.curve.limits
+        wide = WIDE * max(high, -low)
+        least, most = float(self.thrust(low, speed)), float(self.thrust(high, speed))
+        least = min(least, 0.0) if low <= 0.0 else least
+        most = max(most, 0.0) if high >= 0.0 else most
+        return float(np.clip(least, -wide, wide)), float(np.clip(max(least, most), -wide, wide))
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
         """Its lag."""

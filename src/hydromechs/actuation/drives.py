@@ -1,9 +1,9 @@
-"""What acts in a joint: drives, friction, stops. See `hydromechs.actuation` for the components that put them into a plant."""
+"""Drives, friction and stops: components that act in a joint."""
 
 from ._drive import Drive, Servo, Torque
-from ._friction import Friction, FrictionForce
+from ._friction import FrictionForce, JointFriction
 from ._hydraulic import Hydraulic
 from ._motor import Motor
-from ._stops import Stops
+from ._stops import JointStops
 
-__all__ = ["Drive", "Friction", "FrictionForce", "Hydraulic", "Motor", "Servo", "Stops", "Torque"]
+__all__ = ["Drive", "FrictionForce", "Hydraulic", "JointFriction", "JointStops", "Motor", "Servo", "Torque"]

@@ -43,7 +43,7 @@ def check_file(file: str, console: Console, **options: Any) -> bool:
 def _good(file: str, options: dict[str, Any]) -> str:
     """Describe a file without errors."""
     from hydromechs.formats import is_robot_file, is_scenario_file, load_file, with_lines
-    from hydromechs.library import load, load_scenario, scenario_file, scenario_names
+    from hydromechs.library import load, load_scenario, load_vehicle, scenario_file, scenario_names
     from hydromechs.model.code import joint_code_faults, named_joints
     from hydromechs.scenario import buoyancy_slips, code_faults, contact_warnings, scenario_slips, trial_faults
     from hydromechs.viewer import drawing_notes
@@ -65,7 +65,7 @@ def _good(file: str, options: dict[str, Any]) -> str:
     scenario = load_scenario(file)
     faults = code_faults(scenario) or trial_faults(scenario)
     if faults:
-        raise ScenarioError(file, with_lines(faults, scenario_file(file)))
+        raise ScenarioError(file, with_lines(faults, scenario_file(file), load, load_vehicle))
     unseen = [text for start in scenario.models for text in drawing_notes(start.model)]
     for text in (*scenario_slips(scenario), *contact_warnings(scenario), *unseen):
         warnings.warn(text, stacklevel=2)

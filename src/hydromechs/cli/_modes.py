@@ -90,11 +90,11 @@ def _simulation(source: str, code: bool) -> Simulation:
 
 def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
     """Put a simulation into a state at rest that its commands hold."""
-    from hydromechs.actuation import JointDrive
+    from hydromechs.actuation.drives import Drive
     from hydromechs.simulation import trim
 
     state = sim.state
-    targets = {f"{c.name}.rate" for c in sim.plant.components if isinstance(c, JointDrive)}  # of servos, which may move
+    targets = {f"{c.name}.rate" for c in sim.plant.components if isinstance(c, Drive)}  # of servos, which may move
     held = np.where([name in targets for name in sim.plant.layout.held], 0.0, state.held)
     found = trim(sim.plant, state=replace(state, v=np.zeros(sim.model.nv), held=held), free=free)
     if not found.converged and max(map(abs, found.residual.values())) > tolerance:

@@ -70,7 +70,7 @@ def run(
         code: True to allow the Python code that the scenario and its models name.
     """
     from hydromechs.formats import drawing_attrs, with_lines
-    from hydromechs.library import load_scenario, scenario_file
+    from hydromechs.library import load, load_scenario, load_vehicle, scenario_file
 
     scenario = load_scenario(source, code=code)
     if scenario.locked_code:  # before the folder is created
@@ -107,7 +107,7 @@ def run(
                 attrs=drawing_attrs(scenario),
             )
         except ScenarioError as e:
-            raise ScenarioError(source, with_lines(e.faults, scenario_file(source))) from e
+            raise ScenarioError(source, with_lines(e.faults, scenario_file(source), load, load_vehicle)) from e
         except RunInterrupted as stopped:
             bar.close()
             _print_interrupted(stopped, source, console, code)

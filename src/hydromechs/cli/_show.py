@@ -330,14 +330,16 @@ def scenario_scene(scenario: Scenario, ds: xarray.Dataset, *, rate: float = 25.0
         rate: Samples per second to show [1/s].
         most: Maximum number of samples to show.
     """
+    from hydromechs.actuation import Thruster
+    from hydromechs.contact import Terrain
     from hydromechs.viewer import recording_scene
 
     return recording_scene(
         scenario.known_model,  # poses are recorded, so joint code is not needed
         ds,
-        terrain=scenario.terrain,
+        terrain=scenario.parts(Terrain),
         environment=scenario.environment,
-        thrusters={thruster.name: thruster.frame for thruster in scenario.thrusters},
+        thrusters={thruster.name: thruster.frame for thruster in scenario.parts(Thruster)},
         rate=rate,
         most=most,
     )

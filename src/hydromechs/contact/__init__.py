@@ -12,8 +12,11 @@ from ._pair import Pair
 from ._probe import Point, Segment
 from ._probes import contact_pairs
 from ._ray import ray_distance
+from ._touching import BodyContact, PointContact
+from .terrain import Terrain
 
 __all__ = [
+    "BodyContact",
     "Contact",
     "ContactLaw",
     "DryFriction",
@@ -28,7 +31,9 @@ __all__ = [
     "NormalForce",
     "Pair",
     "Point",
+    "PointContact",
     "Segment",
+    "Terrain",
     "contact_pairs",
     "contact_wrench",
     "grasp_gap",

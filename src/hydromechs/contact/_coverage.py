@@ -9,6 +9,7 @@ from functools import singledispatch
 import numpy as np
 
 from hydromechs.model import Model, shapes
+from hydromechs.model.component import Component
 
 from . import terrain as ground
 from ._pair import Pair
@@ -26,7 +27,7 @@ ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
 Solid = ground.Terrain | shapes.Shape
 
 
-def unrepresented_contacts(model: Model, pairs: Iterable[Pair]) -> list[str]:
+def unrepresented_contacts(model: Model, components: Iterable[Component]) -> list[str]:
     """Return warnings about contacts whose geometry the probes cannot represent; pairs with the same defect share a message.
 
     A contact is represented if the probes of one side cover its whole surface, since distances to solids are exact. Spheres
@@ -34,8 +35,9 @@ def unrepresented_contacts(model: Model, pairs: Iterable[Pair]) -> list[str]:
 
     Args:
         model: The mechanism.
-        pairs: Its contacts.
+        components: Components of its plant; contacts count.
     """
+    pairs = [c for c in components if isinstance(c, Pair)]
     found: dict[str, list[str]] = {}
     for where, defect in _meetings(model, pairs):
         places = found.setdefault(defect, [])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ __all__ = ["Grasp", "GraspRows", "grasp_gap", "grasp_misfit", "grasp_rows"]
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 SIX = ("X", "Y", "Z", "K", "M", "N")
+HOLDING = MappingProxyType({"holder": "frame or body", "held": "frame or body"})
+"""Names that grasps and grips hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,7 @@ class Grasp(Component):
 
     kind = "grasp"
     cause = "grasps"
+    refers = HOLDING
     outputs = (
         Output("grasp_force", "N, N m", "force of the holder on what it holds, in the holder's axes", SIX, "six"),
         Output("grasp_error", "m, rad", "distance and angle by which the grasp is off", ("distance", "angle"), "misfit"),

@@ -20,7 +20,7 @@ from hydromechs.model.component import Action, Component, Mobility, Mode, Now, O
 from hydromechs.spatial import cross, norm, where
 from hydromechs.values import Array, Positive, Scalar, Vector3, check_fields
 
-from ._grasp import SIX, Grasp, check_frames
+from ._grasp import HOLDING, SIX, Grasp, check_frames
 
 __all__ = ["Grip", "Holding"]
 
@@ -35,6 +35,7 @@ class Grip(Component):
     """A frame of one body held softly to a frame of another, so that it can swing."""
 
     kind = "grip"
+    refers = HOLDING
     outputs = (
         Output("grip_force", "N, N m", "force of the holder on what it holds, in the holder's axes", SIX, "six"),
         Output("grip_error", "m, rad", "distance and angle between the two frames", ("distance", "angle"), "misfit"),

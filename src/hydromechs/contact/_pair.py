@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hydromechs.model import Model, shapes
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, Wrench, mode_of
+from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Order, Output, Slot, Values, Wrench, mode_of
 
 from . import terrain as ground
 from ._forces import contact_wrench
@@ -44,6 +44,10 @@ class Pair(Component):
     """What is touched."""
     material: Material
     """How they meet."""
+
+    def order(self, model: Model) -> tuple[int, int]:
+        """After the stops of joints."""
+        return Order.CONTACT, 0
 
     def states(self, model: Model) -> list[Slot]:
         """Deflection of the anchored spring of friction [m]; none on a smooth surface."""

@@ -10,11 +10,13 @@ from functools import singledispatch
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Model, shapes
+from hydromechs.model.component import Component
 
 from . import terrain as ground
 from ._law import Material
 from ._pair import Pair
 from ._probe import Point, Segment
+from ._touching import BodyContact, PointContact
 
 __all__ = ["contact_pairs"]
 
@@ -22,14 +24,7 @@ MOST = 5
 """Points along a capsule or cylinder at most."""
 
 
-def contact_pairs(
-    model: Model,
-    terrain: Iterable[ground.Terrain],
-    *,
-    points: Iterable[str] = (),
-    bodies: Iterable[tuple[str, str]] = (),
-    material: Material | None = None,
-) -> tuple[Pair, ...]:
+def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     """All pairs that may come into contact: every probe of a moving body against all terrain, and the chosen pairs of bodies.
 
     Probes come from the shapes with `contact` set: a sphere is one; a box has its 8 corners; a capsule has points with its
@@ -40,16 +35,14 @@ def contact_pairs(
 
     Args:
         model: The mechanism.
-        terrain: What stands still.
-        points: Names of frames of the model that touch terrain at their origin: feet, the tip of a tool.
-        bodies: Pairs of names of bodies that may touch each other.
-        material: How bodies meet each other; needed if `bodies` are given.
+        parts: Terrain, `PointContact` and `BodyContact` among them; others do not count.
     """
-    terrain, bodies = tuple(terrain), tuple(bodies)
+    parts = tuple(parts)
+    terrain = [part for part in parts if isinstance(part, ground.Terrain)]
+    points = [part.frame for part in parts if isinstance(part, PointContact)]
+    bodies = [part for part in parts if isinstance(part, BodyContact)]
     _check_unique([t.name for t in terrain])
-    if bodies and material is None:
-        raise ValueError("bodies are to touch each other: give the material with which they meet")
-    meeting = {model.body_index(name) for pair in bodies for name in pair}
+    meeting = {model.body_index(name) for part in bodies for name in part.bodies}
     able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # shapes of others may be of any kind
     touching = [
         [_checked(body.name, s) for s in body.shapes if s.contact] if able[at] else [] for at, body in enumerate(model.bodies)
@@ -72,9 +65,9 @@ def contact_pairs(
                     Pair(name=f"{name} on {solid.name}", body=at, probe=probe, solid=solid, material=rough)
                     for name, probe in named
                 ]
-    if material is not None:  # without it there are no bodies, as checked above
-        for first, second in bodies:
-            pairs += _meetings(model, touching, model.body_index(first), model.body_index(second), material)
+    for part in bodies:
+        first, second = map(model.body_index, part.bodies)
+        pairs += _meetings(model, touching, first, second, part.material)
     counts: dict[str, int] = {}
     for k, pair in enumerate(pairs):
         counts[pair.name] = counts.get(pair.name, 0) + 1

@@ -9,7 +9,8 @@ from typing import Annotated
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.model import Origin
+from hydromechs.model import Model, Origin
+from hydromechs.model.component import Action, Component, Now, Values
 from hydromechs.values import Array, Bound, Edges, Positive, Rising, Vector3, check_fields
 
 from ._law import Material
@@ -24,8 +25,10 @@ Heights = Annotated[tuple[tuple[float, ...], ...], Bound(size=0, rows=0)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terrain:
-    """What all terrain shares."""
+class Terrain(Component):
+    """Something that stands still and can be touched: a part from which contacts are derived. What all terrain shares."""
+
+    kind = "terrain"
 
     name: str
     """Name, unique in a scene."""
@@ -38,6 +41,19 @@ class Terrain:
         if not isinstance(self.material, Material):
             raise FieldError(f"terrain {self.name!r}.material", self.material, "must be a Material")
         check_fields(self, f"terrain {self.name!r}")
+
+    @property
+    def acts(self) -> bool:
+        """Contacts act in its place."""
+        return False
+
+    def act(self, now: Now, z: Values, u: Values) -> Action:
+        """Nothing."""
+        return Action()
+
+    def owns(self, model: Model, component: Component) -> bool:
+        """True of contacts with it."""
+        return component is self or getattr(component, "solid", None) is self
 
     def _wrong(self, name: str, must: str) -> FieldError:
         """The error of a field that is not as it must be."""

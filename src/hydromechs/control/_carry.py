@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs import compiler, contact, dynamics
-from hydromechs.actuation import JointDrive, drives
+from hydromechs.actuation import drives
 from hydromechs.equations import inverse_dynamics
 from hydromechs.model import Model, State, joints
 from hydromechs.simulation import Controller, Simulation, check_free_in_world
@@ -114,11 +114,7 @@ class CarryLoad(Controller):
         load = model.body_index(self.load)
         if isinstance(model.bodies[load].joint, joints.Free):
             check_free_in_world(model, load)
-        driven = {
-            c.joint: model.joint_part(c.joint).v.start
-            for c in plant.components
-            if isinstance(c, JointDrive) and isinstance(c.drive, drives.Torque)
-        }
+        driven = {c.joint: model.joint_part(c.joint).v.start for c in plant.components if isinstance(c, drives.Torque)}
         grasps, arms = [], []
         for grasp in plant.components:
             if not isinstance(grasp, contact.Grasp) or model.locate(grasp.held).body != load:

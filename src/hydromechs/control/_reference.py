@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.actuation import JointDrive, JointStops, drives
+from hydromechs.actuation import JointStops, drives
 from hydromechs.errors import FieldError
 from hydromechs.model import State
 from hydromechs.simulation import Controller, Simulation
@@ -114,7 +114,7 @@ class JointMotion(Controller):
             simulation: The simulation that it will control.
         """
         self._servos = Servos(simulation, self.names)
-        stops = {c.joint: c.stops for c in simulation.plant.components if isinstance(c, JointStops)}
+        stops = {c.joint: c for c in simulation.plant.components if isinstance(c, JointStops)}
         for name, column in zip(self.names, self.path.points.T.tolist(), strict=True):
             if name in stops:
                 _check_targets(name, column, stops[name], self._servos.units[name])
@@ -128,7 +128,7 @@ class JointMotion(Controller):
         return self._servos.commands(here, (there - here) / self.period, state.t)
 
 
-def _check_targets(joint: str, targets: Sequence[float], stops: drives.Stops, unit: str) -> None:
+def _check_targets(joint: str, targets: Sequence[float], stops: JointStops, unit: str) -> None:
     """Refuse targets of a joint that its stops do not let it reach [rad or m]."""
     for k, x in enumerate(targets):
         if not stops.lower - BEYOND <= x <= stops.upper + BEYOND:
@@ -155,11 +155,11 @@ class Servos:
                 raise ValueError(f"joint {name!r} is not driven{nearest(name, simulation.actuators)}")
         parts = [simulation.model.joint_part(name) for name in names]
         for c in simulation.plant.components:
-            if not isinstance(c, JointDrive) or c.joint not in names:
+            if not isinstance(c, drives.Drive) or c.joint not in names:
                 continue
-            if not (isinstance(c.drive, drive) if drive else c.drive.commands_position):
+            if not (isinstance(c, drive) if drive else c.commands_position):
                 wanted = f"drives.{drive.__name__}" if drive else "drives.Servo, which is led by positions"
-                raise ValueError(f"joint {c.joint!r} has the drive {type(c.drive).__name__}; this controller needs {wanted}")
+                raise ValueError(f"joint {c.joint!r} has the drive {type(c).__name__}; this controller needs {wanted}")
         self.names = tuple(names)
         self.units = {p.name: p.joint.unit for p in parts}
         """Unit of each joint's position."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hydromechs.actuation import JointDrive, Thruster
+from hydromechs.actuation import Thruster, drives
 from hydromechs.model import Body, Model, shapes, visual
 
 from ._imported import Imported, Note
@@ -41,7 +41,7 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
     imported = import_file(source, **options)
     model = with_relative_meshes(imported.model, Path(out).parent)
     robot = is_robot_file(out)
-    lost = [c for c in imported.components if robot or not isinstance(c, Thruster | JointDrive)]
+    lost = [c for c in imported.components if robot or not isinstance(c, Thruster | drives.Drive)]
     kept = [c for c in imported.components if c not in lost]
     notes = (*imported.notes, *map(_left_out, lost))
     head = [f"from {Path(source).name} ({imported.format})", *(f"  {note}" for note in notes)]

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hydromechs.actuation import Thruster
+from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError, UnsupportedFeature
 from hydromechs.model import Model, visual
 from hydromechs.scenario import ModelStart, Scenario
@@ -50,8 +52,7 @@ def _drawing(scenario: Scenario) -> dict[str, str]:
         name=scenario.name,
         models=(ModelStart(model=model, source=NAME),),
         environment=scenario.environment,
-        terrain=scenario.terrain,
-        thrusters=scenario.thrusters,
+        components=(*scenario.parts(Terrain), *scenario.parts(Thruster)),
         integrator=scenario.integrator,
         step=scenario.step,
         record=scenario.record,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from hydromechs.actuation import JointDrive, Thruster, drives, ideal_curve
+from hydromechs.actuation import Thruster, drives, ideal_curve
 from hydromechs.model import joints
 
 from ._mjcf_document import ACTUATORS, Document, Item
@@ -100,7 +100,7 @@ def _read(
         return f"gear {gear:g}, gain {gain:g}: it has no force"
     if stiffness == 0.0 and damping == 0.0:
         limit = min(limit, abs(gear * gain) * ctrl)
-        drive: drives.Drive = drives.Torque(limit=limit)
+        drive: drives.Drive = drives.Torque(joint=joint, limit=limit)
         if gear * gain != 1.0:
             _note(
                 item,
@@ -108,7 +108,7 @@ def _read(
                 f"its command is the force in the joint, {gear * gain:g} times ctrl",
             )
     else:
-        drive = drives.Servo(stiffness=gear * gear * stiffness, damping=gear * gear * damping, limit=limit)
+        drive = drives.Servo(joint=joint, stiffness=gear * gear * stiffness, damping=gear * gear * damping, limit=limit)
         if gear != 1.0:
             _note(item, f"gear {gear:g}", "its command is the position of the joint, ctrl over the gear")
         if stiffness == 0.0:
@@ -120,7 +120,7 @@ def _read(
                 f"ctrlrange={item.text('ctrlrange')!r}",
                 "the target has no limits but the joint's",
             )
-    out[joint] = JointDrive(joint=joint, drive=drive)
+    out[joint] = drive
     return ""
 
 

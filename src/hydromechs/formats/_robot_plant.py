@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
-from hydromechs.actuation import JointDrive, JointRotor, JointSpring, Thruster
 from hydromechs.model import Model
 from hydromechs.model.component import Component
-from hydromechs.scenario import ComponentSpec, ModelStart, Scenario
+from hydromechs.scenario import ModelStart, Scenario
 
 from ._scenario_write import dumps_scenario
 from ._write import replace_file
 
-__all__ = ["convertible", "plant_path", "renamed", "robot_plant", "save_plant"]
+__all__ = ["convertible", "plant_path", "robot_plant", "save_plant"]
 
 
 def robot_plant(model: Model, components: Iterable[Component], source: str | None = None) -> Scenario:
@@ -25,14 +23,7 @@ def robot_plant(model: Model, components: Iterable[Component], source: str | Non
         components: Components of an import: thrusters, drives, springs, rotors.
         source: Path of the model file to which scenario files refer.
     """
-    components = tuple(components)
-    return Scenario(
-        name=model.name,
-        models=(ModelStart(model=model, source=source),),
-        thrusters=tuple(c for c in components if isinstance(c, Thruster)),
-        drives=tuple((c.joint, c.drive) for c in components if isinstance(c, JointDrive)),
-        components=tuple(c for c in components if not isinstance(c, Thruster | JointDrive)),
-    )
+    return Scenario(name=model.name, models=(ModelStart(model=model, source=source),), components=tuple(components))
 
 
 def plant_path(out: Path) -> Path:
@@ -66,10 +57,3 @@ def convertible(text: str) -> str:
     """Extend a problem of a robot description: a scenario cannot set the import options that its text suggests."""
     advised = "(--" in text
     return f"{text}; in a scenario, first convert the file with these options, then name the new file" if advised else text
-
-
-def renamed(component: Component | ComponentSpec, before: str) -> Component | ComponentSpec:
-    """Return a component of a vehicle in a scenario of several models, whose names are prefixed with that of their model."""
-    if before and isinstance(component, JointSpring | JointRotor):
-        return replace(component, joint=before + component.joint)
-    return component

@@ -6,14 +6,12 @@ Keys, types, units, bounds and defaults are those of the dataclasses; names are 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
-from pydantic_core import PydanticCustomError
+from pydantic import ConfigDict
 
 from hydromechs import hydro, lines, sensors
-from hydromechs.actuation import ForceCurve, Thruster, drives, ideal_curve, linear_curve, motions, t200_curve
 from hydromechs.contact import DryFriction, Grasp, Grip, LinearContact, Material, NonlinearContact, terrain
 from hydromechs.hybrid import ENGINES, SCHEMES, Filtered, Hybrid
 from hydromechs.integrators import METHODS, DormandPrince
@@ -21,7 +19,6 @@ from hydromechs.model import Origin
 from hydromechs.navigation import ErrorStateFilter, Navigation
 from hydromechs.recording import STATISTICS, WARNING_KINDS, Check
 from hydromechs.scenario import (
-    ComponentSpec,
     ControllerSpec,
     ModelStart,
     ObservationNoise,
@@ -33,9 +30,10 @@ from hydromechs.simulation import Event
 from hydromechs.values import Bound, Vector3, Vector6, field_texts
 
 from . import _entries as entries
-from ._convert import written, written_value
+from ._convert import written_value
 from ._entries import Entry, Key, Swap, entry, list_of, mapping_of, one_of, picked, table
 from ._numbers import Finite, numbers
+from ._part_entries import ActuationEntry, ComponentEntry, NamePair, Thrusters
 
 __all__ = ["ScenarioFile", "scenario_json_schema"]
 
@@ -47,16 +45,13 @@ HINTS: dict[Any, dict[str, Any]] = {
 }
 """Annotations of fields, by class, that files see otherwise than Python."""
 TEXTS: dict[Any, dict[str, str]] = {
-    ForceCurve: {"unit": "Unit of the commands, shown to users: N, throttle, us (pulse width in microseconds) or any text."},
     ModelStart: {
         "joint_velocities": "Velocities of joints: a number [rad/s or m/s], or 3 of a ball joint, in body axes [rad/s].",
     },
     Check: {"statistic": "What to look at."},
     ControllerSpec: {"type": "Name of a library controller, 'package.module:Name', or 'file.py:Name' beside this file."},
-    ComponentSpec: {"type": "Class of the component, as 'package.module:Name', or 'file.py:Name' beside this file."},
     Scenario: {
-        "components": "Components of your own, by the names of their classes.",
-        "controller": "What gives commands; nothing if left out.",
+        "components": "Other components by their type, or custom ones by the names of their classes.",
         "integrator": "Method of integration of our own engine.",
         "engine": "Engine of others that takes the steps, by its name or with its options; our own if left out.",
     },
@@ -212,13 +207,6 @@ TerrainEntry = one_of(
 )
 
 
-def _two_names(value: Any) -> Any:
-    if not isinstance(value, list) or len(value) != 2:
-        raise PydanticCustomError("array", "must be two names of bodies: [a, b]")
-    return value
-
-
-NamePair = Annotated[list[str], Field(min_length=2, max_length=2), BeforeValidator(_two_names)]
 ContactEntry = table(
     "ContactEntry",
     "What touches besides the shapes of bodies, which touch all terrain.",
@@ -268,156 +256,6 @@ Tethers = one_of(
     },
 )
 
-# -- thrusters ----------------------------------------------------------------------------------------------------------
-
-
-def _forces(curve: Any) -> list[Swap]:
-    """`forward` and `reverse` of a curve that has limits."""
-    hint = numbers(Bound(least=0.0))
-    return [
-        Swap(
-            fields=(f"max_{key}",),
-            keys={key: Key(hint, text)},
-            read=lambda given, key=key: {f"max_{key}": given[key]},  # type: ignore[misc]
-            write=lambda thing: {},
-        )
-        for key, text in (
-            ("forward", "Highest force forward [N]."),
-            ("reverse", "Highest force backward, a positive number [N]."),
-        )
-    ]
-
-
-CURVES: dict[str, Callable[..., ForceCurve]] = {"t200": t200_curve, "newtons": ideal_curve, "throttle": linear_curve}
-"""Functions that make curves, by the key of a file."""
-Curve = one_of(
-    "curve",
-    {
-        "t200": _entry(t200_curve, "T200Entry"),
-        "newtons": _entry(ideal_curve, "NewtonsEntry", swaps=_forces(ideal_curve)),
-        "throttle": _entry(linear_curve, "ThrottleEntry", swaps=_forces(linear_curve)),
-        "table": _entry(ForceCurve, "ForceTableEntry"),
-    },
-)
-
-
-def written_curve(curve: ForceCurve) -> dict[str, Any]:
-    """The short way to write a curve where there is one."""
-    commands, forces = curve.commands, curve.forces
-    limits = {"forward": forces[-1], "reverse": -forces[0]}
-    dead = {"dead_band": commands[-2]} if len(commands) == 4 else {}
-    candidates: dict[str, list[tuple[str, dict[str, float]]]] = {
-        "N": [("newtons", limits)],
-        "throttle": [("throttle", limits | dead)],
-        "us": [("t200", {"voltage": float(v)}) for v in range(10, 21)],
-    }
-    for key, values in candidates.get(curve.unit, ()):
-        given = {f"max_{k}" if k in limits else k: x for k, x in values.items()}
-        try:
-            if CURVES[key](**given) == curve:
-                return {key: values}
-        except ValueError:
-            continue
-    return written(curve)
-
-
-_CURVE = Swap(
-    fields=("curve",),
-    keys={"curve": Key(Curve, field_texts(Thruster)["curve"])},
-    read=lambda given: given,
-    write=lambda thruster: {"curve": written_curve(thruster.curve)},
-)
-_NAME = Swap(
-    fields=("name",),
-    keys={"name": Key(str, "Name of the thruster; that of its frame if left out.", None)},
-    read=lambda given: given,
-    write=lambda thruster: {"name": thruster.name} if thruster.name != thruster.frame else {},
-)
-_FRAMES = Swap(
-    fields=("name", "frame"),
-    keys={
-        "frames": Key(
-            list_of(str, 1),
-            "Named frames of the model, a thruster with the name of its frame on each; it pushes along the frame's x axis.",
-        )
-    },
-    read=lambda given: given,
-    write=lambda thruster: {"frames": [thruster.frame]},
-)
-ThrustersEntry = _entry(
-    Thruster, "ThrustersEntry", swaps=[_FRAMES, _CURVE], fits=lambda thruster: thruster.name == thruster.frame
-)
-ThrusterEntry = _entry(Thruster, swaps=[_NAME, _CURVE])
-Thrusters = picked(
-    "thruster",
-    lambda value: ("many" if "frames" in value else "one") if isinstance(value, dict) else None,
-    "must be a mapping with the keys frames (or frame and name), curve, time_constant, zero_thrust_speed",
-    {"many": ThrustersEntry, "one": ThrusterEntry},
-)
-
-# -- joints -------------------------------------------------------------------------------------------------------------
-
-_BACK_EMF = Swap(
-    fields=("back_emf",),
-    keys={
-        "back_emf": Key(
-            numbers(Bound(least=0.0)), "Voltage per speed of the rotor [V·s/rad]; the torque constant if left out.", None
-        )
-    },
-    read=lambda given: given,
-    write=lambda motor: {} if motor.back_emf == motor.torque_constant else {"back_emf": motor.back_emf},
-)
-Drive = one_of(
-    "drive",
-    {
-        "torque": _entry(drives.Torque),
-        "servo": _entry(drives.Servo),
-        "motor": _entry(drives.Motor, swaps=[_BACK_EMF]),
-        "hydraulic": _entry(drives.Hydraulic),
-    },
-)
-Motion = one_of(
-    "motion",
-    {
-        "sine": _entry(motions.Sine),
-        "steady": _entry(motions.Steady),
-        "recorded": _entry(
-            motions.Recorded, types={"pieces": numbers(Bound(size=0, rows=0)), "end": numbers(Bound())}, block=True
-        ),
-        "recorded_file": _entry(motions.recorded_file, "RecordedFileEntry"),
-    },
-)
-
-
-def _or_none(group: str, kind: type[Entry]) -> Any:
-    """A mapping, or the word none."""
-
-    def pick(value: Any) -> str | None:
-        return "none" if value == "none" else "some" if isinstance(value, dict) else None
-
-    must = f"must be none, or a mapping with the keys {', '.join(kind.model_fields)}"
-    return picked(group, pick, must, {"none": Literal["none"], "some": kind})
-
-
-ActuationEntry = table(
-    "ActuationEntry",
-    "What acts in a joint.",
-    {
-        "drive": Key(Drive, "What drives it; nothing if left out.", None),
-        "motion": Key(Motion, "Motion that is given as a function of time; none if left out. No drive, then.", None),
-        "friction": Key(
-            _or_none("joint friction", _entry(drives.Friction, "JointFrictionEntry")),
-            "Friction, or none; as the model says if left out.",
-            None,
-        ),
-        "stops": Key(
-            _or_none("stops", _entry(drives.Stops)),
-            "Ends of its travel, or none; soft ones at the model's limits if left out.",
-            None,
-        ),
-    },
-)
-
 # -- sensors and navigation ----------------------------------------------------------------------------------------------
 
 NoiseEntry = entry(sensors.Noise)
@@ -437,7 +275,7 @@ SensorEntry = one_of(
     },
 )
 FilterEntry = entry(ErrorStateFilter)
-NavigationEntry = entry(Navigation)
+NavigationEntry = entry(Navigation, without=("name",))
 
 # -- the file -----------------------------------------------------------------------------------------------------------
 
@@ -515,8 +353,7 @@ ModelStartEntry = _entry(
     block=True,
 )
 EventEntry = _entry(Event)
-ControllerEntry = _entry(ControllerSpec, "ControllerEntry", without=("locked",))
-ComponentEntry = _entry(ComponentSpec, "ComponentEntry", without=("locked",))
+ControllerEntry = _entry(ControllerSpec, "ControllerEntry", without=("locked", "name", "phase"))
 CheckEntry = _entry(Check, config=ConfigDict(json_schema_extra={"anyOf": [{"required": ["below"]}, {"required": ["above"]}]}))
 AdaptiveEntry = table(
     "AdaptiveEntry",
@@ -563,24 +400,31 @@ ScenarioFile = _entry(
         "hydromechs_scenario": entries.version_key,
         "materials": Key(mapping_of(MaterialEntry), "Materials of surfaces, by name.", {}),
         "contact": Key(ContactEntry, "What touches besides the shapes of bodies.", None),
+        "terrain": Key(list_of(TerrainEntry), "What stands still and can be touched.", []),
+        "thrusters": Key(list_of(Thrusters), "Thrusters.", []),
+        "grasps": Key(list_of(Grasps), "What is held together, or can be: firmly, or softly by a grip.", []),
+        "tethers": Key(
+            list_of(Tethers), "Lines up to a ship or to another body: of lumped masses, or hanging ones that only pull.", []
+        ),
+        "external": Key(list[str], "Names of bodies on which wrenches act.", []),
+        "sensors": Key(list_of(SensorEntry), "What measures, in front of the controller.", []),
+        "navigation": Key(
+            NavigationEntry,
+            "Navigation filter. If omitted, controllers use the true state; joints with encoders use their readings.",
+            None,
+        ),
+        "controller": Key(ControllerEntry, "What gives commands; nothing if left out.", None),
         "joints": Key(
             mapping_of(ActuationEntry),
             "Drives, given motions, friction and stops of joints, by the name of the body that the joint carries.",
             {},
         ),
     },
-    without=("touching", "collisions", "material", "drives", "motions", "friction", "stops", "period"),
+    without=("blocks",),
     types={
         "models": list_of(ModelStartEntry, 1),
         "world": entry(WorldSettings),
-        "terrain": list_of(TerrainEntry),
-        "grasps": list_of(Grasps),
-        "tethers": list_of(Tethers),
-        "thrusters": list_of(Thrusters),
         "components": list_of(ComponentEntry),
-        "controller": ControllerEntry,
-        "sensors": list_of(SensorEntry),
-        "navigation": NavigationEntry,
         "randomisation": entry(Randomisation),
         "integrator": Integrator,
         "engine": EngineChoice,

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
 from hydromechs import files
-from hydromechs.actuation import Thruster
-from hydromechs.contact import LinearContact, Material
-from hydromechs.contact.ground import MATERIALS, generated, grid_on_lines, read_heights
-from hydromechs.contact.terrain import HeightField
 from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
 from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
@@ -22,15 +17,16 @@ from hydromechs.model import Model
 from hydromechs.recording import ATTITUDE
 from hydromechs.scenario import ModelStart, Scenario, check_faults, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
-from hydromechs.values import field_texts, is_path
+from hydromechs.values import is_path
 
 from ._convert import build, fields_of, key_of
 from ._entries import Entry
-from ._messages import dotted, faults_of, nearest
+from ._messages import dotted, faults_of
 from ._read import load_file, parsed
-from ._robot_plant import convertible, renamed, robot_plant
+from ._robot_plant import convertible, robot_plant
 from ._robots import import_file, is_robot_file, warned
 from ._scenario_entries import ScenarioFile, radians
+from ._scenario_sections import Sections
 from ._yaml import Document, collector_paused, parse, read_text, show
 
 __all__ = ["load_scenario_file", "loads_scenario", "scenario_text", "with_lines"]
@@ -40,9 +36,7 @@ STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1
 ITEMS = {"models", "materials", "terrain", "grasps", "tethers", "thrusters", "joints", "external", "components"}
 ITEMS |= {"commands", "sensors", "events", "checks"}
 """Sections of which single items can be left out."""
-OF_MODELS = ("thrusters", "drives", "motions", "friction", "stops")
-"""What comes with models and vehicles where it is not among what a file says of it."""
-INSTEAD = {"record": ("step", "duration"), "step": ("duration",)} | dict.fromkeys(OF_MODELS, ("models",))
+INSTEAD = {"record": ("step", "duration"), "step": ("duration",), "components": ("models",), "blocks": ("controller",)}
 """Keys that are shown in place of one that a file leaves out."""
 ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth", *ATTITUDE}
 """Quantities that every scenario has."""
@@ -106,23 +100,30 @@ def loads_scenario(
         if "hydromechs" in document.data and "hydromechs_scenario" not in document.data:
             words = "this is a model file; a scenario file begins with 'hydromechs_scenario: 1'"
             raise ScenarioError(source, [Fault(("hydromechs",), words, line=document.line(("hydromechs",)))])
-        return _Reader(document, source, Path(folder), library, plants, code).scenario()
+        return Reader(document, source, Path(folder), library, plants, code).scenario()
 
 
-def with_lines(faults: Iterable[Fault], path: str | Path) -> list[Fault]:
+def with_lines(
+    faults: Iterable[Fault],
+    path: str | Path,
+    library: Callable[[str], Model] | None = None,
+    plants: Callable[[str], Scenario] | None = None,
+) -> list[Fault]:
     """Faults of a scenario that was read from a file, with the lines of what they speak of there.
 
     Args:
         faults: Their paths are those of the scenario.
         path: The file; it has no faults by itself.
+        library: Gives the library's models by name.
+        plants: Gives the library's vehicles by name.
     """
     document = parse(files.read_text(path))
     if "hydromechs_scenario" not in document.data:
         return [replace(fault, line=document.line(fault.path)) for fault in faults]
-    return _Reader(document, str(path), Path(path).parent, None, None, code=False).told(faults)
+    return Reader(document, str(path), Path(path).parent, library, plants, code=False).told(faults)
 
 
-class _Reader:
+class Reader:
     """Collects the faults of one document on the way to its scenario."""
 
     def __init__(
@@ -165,8 +166,9 @@ class _Reader:
         """Faults of the scenario that was made of the file, with their places and lines there."""
         file = self._file()
         if file is not None:
-            self._thrusters(file)  # notes their places
-            self._actuation(file)
+            self._parts(file)  # notes where they are
+            for section in ("events", "checks"):
+                self._items(section, getattr(file, section), self.made)
         return [self._with_line(fault) for fault in faults]
 
     def _with_line(self, fault: Fault) -> Fault:
@@ -174,7 +176,7 @@ class _Reader:
         place = self._place(fault.path)
         return replace(fault, path=place, line=self.document.line(place) if place and place[0] in self.data else None)
 
-    def _add(self, fault: Fault) -> None:
+    def add(self, fault: Fault) -> None:
         self.faults.append(replace(fault, line=self.document.line(fault.path)))
         if fault.path:
             self.broken.add(str(fault.path[0]))
@@ -191,7 +193,7 @@ class _Reader:
             for fault in faults_of(e, ScenarioFile):
                 path = fault.path
                 if path not in reported:
-                    self._add(fault)
+                    self.add(fault)
                 bad.add(path[:2] if path and path[0] in ITEMS else path[:1])
                 self.broken.add(str(path[0]) if path else "")
         for section in {path[0] for path in bad if path}:
@@ -213,68 +215,50 @@ class _Reader:
         else:
             data[section] = {key: item for key, item in value.items() if (section, key) not in bad}
 
-    def _index(self, section: str, i: int) -> int:
+    def index(self, section: str, i: int) -> int:
         """Index in the file of item i of what is left of a list."""
         return self.kept[section][i] if section in self.kept else i
 
     # -- values -------------------------------------------------------------------------------------------------------------
 
-    def _make(self, path: tuple, cls: Any, values: dict[str, Any]) -> Any:
+    def make(self, path: tuple, cls: Any, values: dict[str, Any]) -> Any:
         """`cls(**values)`; None where a value is not good, which is reported."""
         try:
             return cls(**values)
         except FieldError as e:
             where = (*path, key_of(cls, e.field)) if e.field in values else path
-            self._add(Fault(where, f"{dotted(where)} {e.said}", e.value, e.must))
+            self.add(Fault(where, f"{dotted(where)} {e.said}", e.value, e.must))
         except (ValueError, ArithmeticError) as e:
-            self._add(Fault(path, f"{dotted(path)}: {e}"))
+            self.add(Fault(path, f"{dotted(path)}: {e}"))
         return None
 
-    def _made(self, path: tuple, entry: Entry) -> Any:
+    def made(self, path: tuple, entry: Entry) -> Any:
         """The object of an entry; None where it is not good, which is reported."""
-        return build(entry, path, self._make)
+        return build(entry, path, self.make)
 
     def _build(self, file: Any) -> Scenario | None:
         """The scenario of what could be read; what refers to what could not is not judged."""
-        materials = {name: self._material(name, entry) for name, entry in file.materials.items()}
-        touching = {} if file.contact is None else fields_of(file.contact)
-        if touching.get("bodies") and "material" not in touching and "contact" not in self.broken:
-            remedy = "add it"
-            text = f"contact.bodies needs contact.material, the name of one of materials; {remedy}"
-            self._add(Fault(("contact",), text, remedy=remedy))
+        models, sections = self._parts(file)
         method = file.integrator
         if not isinstance(method, str):
-            method = self._made(("integrator", "dormand_prince"), method.dormand_prince) or "rk4"
+            method = self.made(("integrator", "dormand_prince"), method.dormand_prince) or "rk4"
         engine = file.engine if file.engine is None or isinstance(file.engine, str) else self._engine(file.engine)
-        plain = ("name", "title", "description", "external", "commands", "step", "record", "duration", "seed")
+        plain = ("name", "title", "description", "commands", "step", "record", "duration", "seed")
         fields = {
             **{name: getattr(file, name) for name in plain},
-            "models": self._models(file),
-            "world": None if file.world is None else self._made(("world",), file.world),
-            "environment": None if file.environment is None else self._made(("environment",), file.environment),
-            "terrain": self._items("terrain", file.terrain, lambda path, entry: self._solid(path, entry, materials)),
-            "touching": touching.get("points", ()),
-            "collisions": touching.get("bodies", ()),
-            "material": self._named_material(("contact", "material"), touching.get("material"), materials),
-            "thrusters": self._thrusters(file),
-            "grasps": self._items("grasps", file.grasps, self._made),
-            "tethers": (),
-            "components": self._items("components", file.components, self._code),
-            "controller": None if file.controller is None else self._code(("controller",), file.controller),
-            "sensors": self._items("sensors", file.sensors, self._made),
-            "navigation": None if file.navigation is None else self._made(("navigation",), file.navigation),
-            "events": self._items("events", file.events, self._made),
-            "randomisation": None if file.randomisation is None else self._made(("randomisation",), file.randomisation),
+            "models": models,
+            "world": None if file.world is None else self.made(("world",), file.world),
+            "environment": None if file.environment is None else self.made(("environment",), file.environment),
+            "components": sections.components,
+            "blocks": sections.blocks,
+            "events": self._items("events", file.events, self.made),
+            "randomisation": None if file.randomisation is None else self.made(("randomisation",), file.randomisation),
             "integrator": method,
             "engine": Hybrid(engine=engine) if isinstance(engine, str) else engine,
-            "checks": self._items("checks", file.checks, self._made),
+            "checks": self._items("checks", file.checks, self.made),
             "expected_warnings": file.expected_warnings,
-            **self._actuation(file),
         }
         fields["environment"] = fields["environment"] or Environment()
-        solids = {solid.name: solid for solid in fields["terrain"]}
-        fields["tethers"] = self._items("tethers", file.tethers, lambda path, entry: self._tether(path, entry, solids))
-        self._equip(fields)
         if "models" in self.broken:
             return None
         try:
@@ -285,20 +269,28 @@ class _Reader:
             shown = [self._is_reported(fault.path) for fault in e.faults]  # judged before any is added
             self.faults += [self._with_line(fault) for fault, show_it in zip(e.faults, shown, strict=True) if show_it]
         except (ValueError, ArithmeticError) as e:
-            self._add(Fault((), str(e)))
+            self.add(Fault((), str(e)))
         return None
+
+    def _parts(self, file: Any) -> tuple[list[ModelStart], Sections]:
+        """Models, and components and blocks with those that come with vehicles."""
+        models, sections = self._models(file), Sections(self, file)
+        names = start_names(models)
+        before = [f"{name}." if len(names) > 1 else "" for name in names]
+        sections.equip((self.index("models", k), before[k], vehicle) for k, vehicle in self.equipped.items())
+        return models, sections
 
     def _engine(self, entry: Any) -> Hybrid:
         """An engine with its options."""
         named = isinstance(entry.scheme, str)
-        scheme = SCHEMES[entry.scheme]() if named else self._made(("engine", "scheme", "filtered"), entry.scheme.filtered)
+        scheme = SCHEMES[entry.scheme]() if named else self.made(("engine", "scheme", "filtered"), entry.scheme.filtered)
         return Hybrid(engine=entry.name, scheme=scheme or Exact(), accept_unstable=entry.accept_unstable)
 
     def _items(self, section: str, entries: list[Entry], make: Callable[[tuple, Any], Any]) -> list[Any]:
         """What is built of a list; where an item is not good, the others are moved up and their places kept."""
         out: list[Any] = []
         for i, entry in enumerate(entries):
-            path = (section, self._index(section, i))
+            path = (section, self.index(section, i))
             item = make(path, entry)
             if item is not None:
                 self.places[section, len(out)] = path
@@ -308,24 +300,9 @@ class _Reader:
     def _models(self, file: Any) -> list[ModelStart]:
         out: list[ModelStart] = []
         for i, entry in enumerate(file.models):
-            start = self._start(self._index("models", i), entry, len(out))
+            start = self._start(self.index("models", i), entry, len(out))
             out += [] if start is None else [start]
         return out
-
-    def _equip(self, fields: dict[str, Any]) -> None:
-        """Add the actuators of vehicles that come with them; what the file itself says of a thruster or joint stays."""
-        names = start_names(fields["models"])
-        instead = {"drives": set(fields["motions"]), "motions": set(fields["drives"])}  # one takes the place of the other
-        for k, vehicle in self.equipped.items():
-            before = f"{names[k]}." if len(names) > 1 else ""
-            have = {t.name for t in fields["thrusters"]}
-            own = [replace(t, name=before + t.name, frame=before + t.frame) for t in vehicle.thrusters]
-            fields["thrusters"] = [*fields["thrusters"], *(t for t in own if t.name not in have)]
-            fields["components"] = [*fields["components"], *(renamed(c, before) for c in vehicle.components)]
-            for key in ("drives", "motions", "friction", "stops"):
-                others = {before + name: x for name, x in getattr(vehicle, key)}
-                others = {name: x for name, x in others.items() if name not in instead.get(key, ())}
-                fields[key] = others | fields[key]
 
     def _start(self, i: int, entry: Entry, k: int) -> ModelStart | None:
         fields, path = fields_of(entry), ("models", i)
@@ -335,13 +312,13 @@ class _Reader:
             fields["joints"][name] = self._turned((*path, "joints", name), turn)
             if fields["joints"][name] is None:
                 where = (*path, "joints", name)
-                self._add(Fault(where, f"{dotted(where)} is {{}}, must have rpy_deg or quaternion"))
+                self.add(Fault(where, f"{dotted(where)} is {{}}, must have rpy_deg or quaternion"))
         self.places["models", i, "orientation"] = (*path, "quaternion")
         given = {key: fields.pop(key) for key in ("model", "plant") if fields.get(key) is not None}
         if len(given) != 1:
             remedy = "give one of them: a model, or as plant a vehicle with its actuators"
             has = "both model and plant" if given else "neither model nor plant"
-            self._add(Fault(path, f"{dotted(path)} has {has}; {remedy}", remedy=remedy))
+            self.add(Fault(path, f"{dotted(path)} has {has}; {remedy}", remedy=remedy))
             return None
         ((key, reference),) = given.items()
         named = not is_path(reference)
@@ -357,7 +334,7 @@ class _Reader:
             if found is None:
                 return None
             model = found
-        return self._make(path, ModelStart, {**fields, "model": model, "source": source, "orientation": quaternion})
+        return self.make(path, ModelStart, {**fields, "model": model, "source": source, "orientation": quaternion})
 
     def _vehicle(self, path: tuple, source: str, named: bool) -> Scenario | None:
         """The vehicle with its actuators that a file or the library has under a name; None where a fault is reported."""
@@ -378,7 +355,7 @@ class _Reader:
             words = [str(e)]
         self.broken.add("models")
         for text in map(convertible, words):
-            self._add(Fault(path, f"{dotted(path)}: {text}" if named else f"{dotted(path)}: {source}: {text}", source))
+            self.add(Fault(path, f"{dotted(path)}: {text}" if named else f"{dotted(path)}: {source}: {text}", source))
         return None
 
     def _turned(self, path: tuple, fields: dict[str, Any]) -> list[float] | None:
@@ -387,7 +364,7 @@ class _Reader:
         if rpy is not None and quaternion is not None:
             both = f"rpy_deg {show(rpy)} and quaternion {show(quaternion)}"
             text = f"{dotted(path)} has both {both}; keep one of them"
-            self._add(Fault((*path, "quaternion"), text, remedy="keep one of them"))
+            self.add(Fault((*path, "quaternion"), text, remedy="keep one of them"))
         return quaternion if rpy is None else quaternion_from_matrix(matrix_from_rpy(radians(rpy))).tolist()
 
     def _model(self, path: tuple, source: str, named: bool) -> Model | None:
@@ -404,179 +381,40 @@ class _Reader:
             else:
                 remedy = "give the path of a .yaml file"
                 text = f"{dotted(path)} is {source!r}, but there is no library here; {remedy}"
-                self._add(Fault(path, text, source, remedy=remedy))
+                self.add(Fault(path, text, source, remedy=remedy))
         except FileNotFoundError:
             remedy = "paths are relative to the scenario file"
-            self._add(Fault(path, f"{dotted(path)}: there is no file {source!r}; {remedy}", source, remedy=remedy))
+            self.add(Fault(path, f"{dotted(path)}: there is no file {source!r}; {remedy}", source, remedy=remedy))
         except ModelError as e:
             for words in map(convertible, e.problems):
-                self._add(Fault(path, f"{dotted(path)}: {words}" if named else f"{dotted(path)}: {source}: {words}", source))
+                self.add(Fault(path, f"{dotted(path)}: {words}" if named else f"{dotted(path)}: {source}: {words}", source))
         if self.loaded[source] is None:
             self.broken.add("models")
         return self.loaded[source]
-
-    def _material(self, name: str, entry: Any) -> Material | None:
-        path = ("materials", name)
-        law = self._made((*path, entry.wraps), getattr(entry, entry.wraps))
-        friction = None if entry.friction is None else self._made((*path, "friction"), entry.friction)
-        if law is None or (friction is None and entry.friction is not None):
-            return None
-        return Material(law=law, friction=friction)
-
-    def _named_material(self, path: tuple, name: str | None, materials: dict[str, Material | None]) -> Material | None:
-        if name is None or (name not in materials and "materials" in self.broken):
-            return None
-        if name not in materials and name in MATERIALS:
-            return MATERIALS[name]
-        if name not in materials:
-            remedy = f"there are {', '.join([*materials, *MATERIALS])}: add it to materials, or take one of these"
-            what = f"{dotted(path)} is {show(name)}, but there is no such material{nearest(name, [*materials, *MATERIALS])}"
-            self._add(Fault(path, f"{what}; {remedy}", name, remedy=remedy))
-        return materials.get(name)
-
-    def _solid(self, path: tuple, entry: Any, materials: dict[str, Material | None]) -> Any:
-        material = self._named_material((*path, "material"), entry.material, materials)
-        if material is None:
-            self.broken.add("terrain")
-        some = material or Material(law=LinearContact(stiffness=1.0))  # so that the faults of the solid are found, too
-        inner = getattr(entry, entry.wraps)
-        inside = fields_of(inner, (*path, entry.wraps))
-        if inner.kind.cls is HeightField and not self._heights((*path, entry.wraps), inside):
-            self.broken.add("terrain")
-            return None
-        fields = {**inside, "name": entry.name, "material": some}
-        solid = self._make((*path, entry.wraps), inner.kind.cls, fields)
-        return None if material is None else solid
-
-    def _tether(self, path: tuple, entry: Any, solids: dict[str, Any]) -> Any:
-        """A tether, with the terrain that it names."""
-        inner, path = getattr(entry, entry.wraps), (*path, entry.wraps)
-        given = fields_of(inner, path, self._make)
-        for k, name in enumerate(given.get("ground", ())):
-            if name not in solids and "terrain" not in self.broken:
-                where = (*path, "ground", k)
-                text = (
-                    f"{dotted(where)} is {show(name)}, but there is no such terrain{nearest(name, solids)}; add it to terrain"
-                )
-                self._add(Fault(where, text, name))
-        if "ground" in given:
-            given["ground"] = tuple(solids[name] for name in given["ground"] if name in solids)
-        needed = {f.name for f in fields(inner.kind.cls) if f.default is MISSING}
-        return (
-            self._make(path, inner.kind.cls, given) if given.keys() >= needed else None
-        )  # a part that is not good is told already
-
-    def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
-        """Put the heights of a file or a generator, and their grid, into the fields of a field; whether there are any."""
-        file, made = fields.pop("file", None), fields.pop("generate", None)
-        given_with = {key: fields.pop(key) for key in ("low", "high", "spacing") if key in fields}
-        sources = [
-            name
-            for name, given in (("heights", fields.get("heights")), ("file", file), ("generate", made))
-            if given is not None
-        ]
-        if len(sources) != 1:
-            words = (
-                "needs heights, file or generate; add one of them"
-                if not sources
-                else f"has {' and '.join(sources)}; keep one of them"
-            )
-            self._add(Fault(path, f"{dotted(path)} {words}"))
-            return False
-        if given_with and file is None:
-            words = f"has {' and '.join(given_with)}, which only go with file; leave them out"
-            self._add(Fault(path, f"{dotted(path)} {words}"))
-            return False
-        for axis in "xy" if file is None else "":
-            if axis not in fields:
-                remedy = f"add it: {field_texts(HeightField)[axis]}"
-                self._add(Fault((*path, axis), f"{dotted(path)}: the key {axis!r} is missing; {remedy}", remedy=remedy))
-        if "heights" in fields or (file is None and not fields.keys() >= {"x", "y"}):
-            return fields.keys() >= {"x", "y"}
-        try:
-            if made is not None:
-                fields["x"], fields["y"], heights = generated(fields["x"], fields["y"], made)
-            else:
-                x, y = (fields.get(axis) for axis in "xy")
-                ends = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1]))) if x and y else None
-                grid = grid_on_lines(read_heights(self.folder / file, ends, **given_with), file, x, y)
-                fields["x"], fields["y"], heights = np.array(grid.x).tolist(), np.array(grid.y).tolist(), grid.heights
-        except FieldError as e:
-            where = (*path, e.name) if file or e.name in ("x", "y") else (*path, *sources, e.name)
-            self._add(Fault(where, f"{dotted(where)} {e.said}", e.value, e.must))
-            return False
-        except ValueError as e:
-            self._add(Fault((*path, *sources), f"{dotted((*path, *sources))}: {e}", file or str(made)))
-            return False
-        fields["heights"] = heights.tolist()
-        return True
-
-    def _thrusters(self, file: Any) -> list[Thruster]:
-        out: list[Thruster] = []
-        for i, entry in enumerate(file.thrusters):
-            path = ("thrusters", self._index("thrusters", i))
-            fields = fields_of(entry, path, self._make)
-            frames = fields.pop("frames", None)
-            for k, frame in enumerate([fields["frame"]] if frames is None else frames):
-                one = {"name": frame, **fields, "frame": frame}
-                thruster = self._make(path, Thruster, one) if "curve" in one else None
-                if thruster is None:
-                    break
-                self.places["thrusters", len(out)] = path if frames is None else (*path, "frames", k)
-                out.append(thruster)
-        return out
-
-    def _actuation(self, file: Any) -> dict[str, dict[str, Any]]:
-        """Drives, given motions, friction and stops by joint."""
-        out: dict[str, dict[str, Any]] = {"drives": {}, "motions": {}, "friction": {}, "stops": {}}
-        for name, entry in file.joints.items():
-            path = ("joints", name)
-            for key, section in (("drive", "drives"), ("motion", "motions"), ("friction", "friction"), ("stops", "stops")):
-                value = getattr(entry, key)
-                if key == "motion" and value is not None and value.wraps == "recorded_file":
-                    value.recorded_file.file = str(self.folder / value.recorded_file.file)
-                if value is not None:
-                    out[section][name] = None if value == "none" else self._made((*path, key), value)
-                self.places[section, name] = path
-        for section in ("drives", "motions"):
-            out[section] = {name: found for name, found in out[section].items() if found is not None}
-        return out
-
-    def _code(self, path: tuple, entry: Any) -> Any:
-        """Return a reference to Python code with an absolute file path and its line in this file."""
-        file, colon, name = entry.type.rpartition(":")
-        if colon and file.endswith(".py"):
-            entry.type = f"{(self.folder / file).absolute()}:{name}"
-        spec = self._made(path, entry)
-        line = self.document.line((*path, "type"))
-        return spec if spec is None or self.code else replace(spec, locked=f"{self.source}, line {line}")
 
     # -- faults of the scenario ---------------------------------------------------------------------------------------------
 
     def _place(self, path: tuple) -> tuple:
         """Path in the file of what `Scenario` names."""
-        if path[:1] == ("touching",):
-            return ("contact", "points", *path[1:])
-        if path[:1] == ("collisions",):
-            return ("contact", "bodies", *path[1:])
         for n in range(len(path), 0, -1):
             if path[:n] in self.places:
                 return (*self.places[path[:n]], *path[n:])
         others = ((key,) for key in INSTEAD.get(path[0] if path else "", ()) if key in self.data)
-        return path if path[:1] and path[0] in self.data and path[0] not in OF_MODELS else next(others, path)
+        return path if path[:1] and path[0] in self.data and path[0] not in ("components", "blocks") else next(others, path)
 
     def _is_reported(self, path: tuple) -> bool:
         """Whether a fault is one of the file, and not of what had to be left out of it."""
-        key = path[0] if path else None
+        place = self._place(path)
+        key = place[0] if place else None
         if path[2:] == ("quantity",):
-            section, i = self._place(path)[:2]
+            section, i = place[:2]
             if str(self.data[section][i]["quantity"]).partition(".")[0] in ALWAYS:
                 return True
         acting = {"thrusters", "joints", "terrain", "materials", "contact", "environment", "external", "components", ""}
         acting |= {"grasps", "tethers", "sensors", "navigation", "controller"}
         if not path or path[2:] == ("quantity",):
             return not self.broken & acting
-        if key in ("touching", "collisions"):
+        if key == "contact":
             return not self.broken & {"terrain", "materials", "contact", ""}
         if key == "commands" or "command" in path:
             return not self.broken & {"thrusters", "joints", "tethers", "components", ""}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.actuation import JointDrive, JointSpring, drives
+from hydromechs.actuation import JointSpring, drives
 from hydromechs.model import Body, Frame, Inertia, Origin, World, joints
 from hydromechs.model.component import Component
 from hydromechs.spatial import quaternion_from_matrix, rpy_from_matrix
@@ -141,7 +141,7 @@ class _Sdf:
         model = assembled(f, links, at=world, name=name, world=self._environment(world, water))
         units_note(f, model, self.root)
         moving = set(model.joint_parts)
-        in_joints = [c for c in self.components if not isinstance(c, JointDrive | JointSpring) or c.joint in moving]
+        in_joints = [c for c in self.components if not isinstance(c, drives.Drive | JointSpring) or c.joint in moving]
         thrusters = water.thrusters(model)
         return f.finish(
             model,
@@ -433,7 +433,7 @@ class _Sdf:
             )
             fast = velocity if 0.0 < velocity < NONE else math.inf
             if 0.0 < effort < NONE:
-                self.components.append(JointDrive(joint=name, drive=drives.Torque(limit=effort, speed=fast)))
+                self.components.append(drives.Torque(joint=name, limit=effort, speed=fast))
             elif math.isfinite(fast):
                 f.left_out(limit, owner, f"velocity limit {plain(velocity)}", "the joint has no drive")
             if edge.kind != "continuous" and lower < upper and (lower > -NONE or upper < NONE):

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from hydromechs.actuation import JointDrive, drives
+from hydromechs.actuation import drives
 from hydromechs.model import Body, Frame, Inertia, Origin, World, joints, shapes, visual
 from hydromechs.values import plain
 
@@ -68,7 +68,7 @@ class _Urdf:
         """Joint that carries each link."""
         self.parent: dict[str, str] = {}
         """Parent of each link that has one."""
-        self.components: list[JointDrive] = []
+        self.components: list[drives.Drive] = []
         self.water = Water(findings, Frames(findings), root.attributes.get("name", "").strip())
 
     def imported(self) -> Imported:
@@ -438,9 +438,9 @@ class _Urdf:
         )
         fast = abs(velocity) if 0.0 < abs(velocity) < NONE else math.inf
         if 0.0 < effort < NONE:
-            self.components.append(JointDrive(joint=link, drive=drives.Torque(limit=effort, speed=fast)))
+            self.components.append(drives.Torque(joint=link, limit=effort, speed=fast))
         elif effort >= NONE:
-            self.components.append(JointDrive(joint=link, drive=drives.Torque()))
+            self.components.append(drives.Torque(joint=link))
         elif "effort" in limit.attributes:
             f.left_out(limit, owner, f"effort limit {plain(effort)}", "the joint has no drive")
         if math.isfinite(fast) and not 0.0 < effort < NONE:

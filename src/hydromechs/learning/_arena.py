@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hydromechs import equations
+from hydromechs.contact import Terrain
 from hydromechs.hydro import Current
 from hydromechs.integrators import Integrator, whole_steps
 from hydromechs.library import load_scenario, load_vehicle, names, plant_names
@@ -116,7 +117,7 @@ class Arena:
             method=self.scenario.integrator if method is None else method,
             threads=threads,
             sensors=_sensors(self.scenario, sensors),
-            ground=self.scenario.terrain,
+            ground=self.scenario.parts(Terrain),
         )
         self.worlds.start_commands.update(self.scenario.commands)
         self.n = self.worlds.worlds

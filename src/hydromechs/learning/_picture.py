@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hydromechs.contact import Terrain
 from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array
 from hydromechs.viewer import Camera, LivePage, MovingFrame, Scene, Solid, Triangles, camera_for, live_scene, raster
@@ -41,7 +42,7 @@ class Picture:
         water = arena.plant.environment
         ends = water.surface is not None or water.waves  # elsewhere there is water without end
         shown = water if ends else None
-        scene = live_scene(arena.plant.model, position, wxyz, terrain=arena.scenario.terrain, environment=shown)
+        scene = live_scene(arena.plant.model, position, wxyz, terrain=arena.scenario.parts(Terrain), environment=shown)
         low, high = scene.bounds(0)
         ball = _octahedron(0.04 * float(np.linalg.norm(high - low)))
         goal = MovingFrame(name="goal", position=arena.task.goals()[world][None], wxyz=np.array([[1.0, 0.0, 0.0, 0.0]]))

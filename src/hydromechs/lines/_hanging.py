@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -30,6 +31,7 @@ LEAST_WEIGHT = 1e-3
 class HangingLine(Component):
     """A cable from a frame of a body up to a point of a ship or of another body, in the shape in which it hangs at rest."""
 
+    refers = MappingProxyType({"frame": "frame or body"})
     outputs = (
         Output(
             "hanging_tension", "N", "tension of the hanging line at its lower and upper end", ("lower", "upper"), "line_end"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -27,6 +28,7 @@ class LiftedLine(Component):
     """
 
     kind = "lifted_line"
+    refers = MappingProxyType({"body": "body"})
 
     name: str
     """Name in files and recordings, as "tether"."""

@@ -15,6 +15,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Annotated
 
 import numpy as np
@@ -80,6 +81,7 @@ class Tether(Component):
     kind = "line_point"
     cause = "tether"
     label = "tether"
+    refers = MappingProxyType({"frame": "frame or body"})
     outputs = (
         Output("line_position", "m", "point of the line in world axes", ("x", "y", "z"), "xyz"),
         Output("line_tension", "N", "tension at the point of the line"),
@@ -124,6 +126,12 @@ class Tether(Component):
         """Its frames must be there."""
         model.locate(self.frame)
         self.top.check(model)
+
+    def check_beside(self, parts: Sequence[Component]) -> None:
+        """Its ground must be among the terrain."""
+        for solid in self.ground:
+            if solid not in parts:
+                raise ValueError(f"tether {self.name!r}: ground {solid.name!r} is not among the terrain; add it there")
 
     def check_start(self, now: Now) -> None:
         """It must reach from end to end."""

@@ -8,18 +8,18 @@ recording, the energy audit and the file format know components through this int
 from __future__ import annotations
 
 import abc
+import enum
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
-import numpy as np
-
-from hydromechs.spatial import cross
-from hydromechs.values import Array, Scalar
+from hydromechs.values import Array, Scalar, nearest
 
 from ._model import JointPart, Model
+from ._now import FrameNow, JointForce, JointNow, Now, StillWater, WaterNow, WaterPoint, Wrench
 
 __all__ = [
     "Action",
@@ -34,6 +34,7 @@ __all__ = [
     "Mode",
     "MovedJoint",
     "Now",
+    "Order",
     "Output",
     "Slot",
     "StillWater",
@@ -89,24 +90,6 @@ class Output(NamedTuple):
     """Name of their dimension."""
     dtype: str = "float64"
     """Type of the stored numbers."""
-
-
-class Wrench(NamedTuple):
-    """A wrench on one body."""
-
-    body: int
-    """Index of the body."""
-    F_Bo_B: Array
-    """About the body's origin in its axes [N, N·m], shape (6,)."""
-
-
-class JointForce(NamedTuple):
-    """A generalised force in one joint."""
-
-    dofs: slice
-    """Its place in v."""
-    tau: Array
-    """Dual to the velocities there [N, N·m], shape (n,)."""
 
 
 class Constraint(NamedTuple):
@@ -238,175 +221,29 @@ class Mobility(Protocol):
         """Maximum angular acceleration per torque on a body [1/(kg·m²)]."""
 
 
-class FrameNow:
-    """A frame of the mechanism at the present instant."""
+class Order(enum.IntEnum):
+    """Places of components in a plant; those of one place are in the order of the model's joints, or of the list."""
 
-    def __init__(self, now: Now, name: str) -> None:
-        self.now, self.name = now, name
-        place = now.model.locate(name)
-        self.body = place.body
-        """Index of its body."""
-        self.p_B = place.p
-        """Its origin on the body [m], shape (3,)."""
-        self.R_B = place.R
-        """Its axes in the body's, shape (3, 3)."""
+    THRUSTER = 0
+    DRIVE = 1
+    MOTION = 2
+    FRICTION = 3
+    SPRING = 4
+    STOPS = 5
+    CONTACT = 6
+    EXTERNAL = 7
+    OTHER = 8
 
-    @property
-    def p(self) -> Array:
-        """Its origin in the world [m], shape (3,)."""
-        return self.now.p_WB[self.body] + self.now.R_WB[self.body] @ self.p_B
-
-    @property
-    def R(self) -> Array:
-        """Its axes in the world's, shape (3, 3)."""
-        return self.now.R_WB[self.body] @ self.R_B
-
-    @property
-    def v_B(self) -> Array:
-        """Velocity of its origin in the body's axes [m/s], shape (3,)."""
-        V = self.now.V[self.body]
-        return V[:3] + cross(V[3:], self.p_B)
-
-    @property
-    def v(self) -> Array:
-        """Velocity of its origin in world axes [m/s], shape (3,)."""
-        return self.now.R_WB[self.body] @ self.v_B
-
-    @property
-    def w(self) -> Array:
-        """Angular velocity of its body in world axes [rad/s], shape (3,)."""
-        return self.now.R_WB[self.body] @ self.now.V[self.body][3:]
-
-    @property
-    def v_water(self) -> Array:
-        """Velocity of the undisturbed water there, in world axes [m/s], shape (3,)."""
-        return self.now.water.on_body(self.body, self.p_B).velocity
-
-    @property
-    def depth(self) -> Scalar | None:
-        """Depth below the free surface [m]; None where the water has no surface."""
-        return self.now.water.on_body(self.body, self.p_B).depth
-
-    def force(self, f: Array, torque: Array | None = None) -> Wrench:
-        """A force at its origin, and a torque, on its body.
-
-        Args:
-            f: Force in world axes [N], shape (3,).
-            torque: In world axes [N·m], shape (3,); none unless given.
-        """
-        R = self.now.R_WB[self.body]
-        return self.force_B(R.T @ f, None if torque is None else R.T @ torque)
-
-    def force_B(self, f: Array, torque: Array | None = None) -> Wrench:
-        """As `force`, in the axes of its body."""
-        moment = np.cross(self.p_B, f)
-        return Wrench(self.body, np.concatenate([f, moment if torque is None else moment + torque]))
+    def of_joint(self, model: Model, joint: str) -> tuple[int, int]:
+        """Return the place of a component that acts in a joint."""
+        return self, model.joint_parts[joint].v.start if joint in model.joint_parts else 0
 
 
-class JointNow(NamedTuple):
-    """A joint of the mechanism at the present instant."""
-
-    part: JointPart
-    """The joint."""
-    q: Array
-    """Its position: angle [rad], displacement [m], or quaternion, shape (nq,)."""
-    v: Array
-    """Its velocity [rad/s, m/s], shape (nv,)."""
-
-    def force(self, tau: Array) -> JointForce:
-        """A force in the joint, dual to its velocity [N·m, N], shape (nv,)."""
-        return JointForce(self.part.v, tau)
-
-
-class WaterPoint(NamedTuple):
-    """The undisturbed water at a place of the world."""
-
-    velocity: Array
-    """In world axes [m/s], shape (3,)."""
-    acceleration: Array
-    """Of the water's particles, in world axes [m/s²], shape (3,)."""
-    depth: Scalar | None
-    """Depth of the place below the free surface [m]; None where the water has none."""
-    rise: Scalar
-    """Rate at which the free surface over the place rises [m/s]."""
-    slope: Array
-    """Gradient of its height [-], shape (3,)."""
-
-
-class WaterNow(Protocol):
-    """The undisturbed water at the present instant."""
-
-    def point(self, p: Array) -> WaterPoint:
-        """The water at any place p in world axes [m], shape (3,), as of a line between bodies."""
-
-    def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
-        """Height of the waves over a place p [m], shape (3,), above the mean surface [m], and its rate there [m/s]."""
-
-    def on_body(self, body: int, p_B: Array) -> WaterPoint:
-        """The water at a point p_B of a body, in its axes [m], shape (3,)."""
-
-
-class StillWater:
-    """Water at rest.
-
-    Args:
-        depth: Depth of every place below the free surface [m]; None where the water has none.
-    """
-
-    def __init__(self, depth: float | None) -> None:
-        self._depth = depth
-
-    def point(self, p: Array) -> WaterPoint:
-        """At rest."""
-        return WaterPoint(np.zeros(3), np.zeros(3), self._depth, 0.0, np.zeros(3))
-
-    def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
-        """None."""
-        return 0.0, 0.0
-
-    def on_body(self, body: int, p_B: Array) -> WaterPoint:
-        """At rest."""
-        return self.point(p_B)
-
-
-class Now:
-    """The present instant, as a component sees it.
-
-    Args:
-        model: The mechanism.
-        t: Time [s].
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        kin: Kinematics: axes R_WB (3, 3), origins p_WB (3,) and velocities V (6,) of all bodies.
-        water: The undisturbed water.
-    """
-
-    def __init__(self, model: Model, t: Scalar, q: Array, v: Array, kin: Any, water: WaterNow) -> None:
-        self.model, self.t, self.q, self.v, self.kin, self.water = model, t, q, v, kin, water
-
-    @property
-    def R_WB(self) -> Sequence[Array]:
-        """Axes of all bodies in the world's, shape (3, 3) each."""
-        return self.kin.R_WB
-
-    @property
-    def p_WB(self) -> Sequence[Array]:
-        """Origins of all bodies in the world [m], shape (3,) each."""
-        return self.kin.p_WB
-
-    @property
-    def V(self) -> Sequence[Array]:
-        """Velocities of all bodies in their axes [m/s, rad/s], shape (6,) each."""
-        return self.kin.V
-
-    def frame(self, name: str) -> FrameNow:
-        """A frame, or a body's own frame, by its name."""
-        return FrameNow(self, name)
-
-    def joint(self, name: str) -> JointNow:
-        """A joint by its name, see `Model.joint_parts`."""
-        part = self.model.joint_part(name)
-        return JointNow(part, self.q[part.q], self.v[part.v])
+def _names_of(model: Model, what: str) -> Sequence[str]:
+    """Names of a model that a field can hold."""
+    if what == "joint":
+        return list(model.joint_parts)
+    return [*(model.frames if "frame" in what else ()), *(model.body_names if "body" in what else ())]
 
 
 def _kind_of(name: str) -> str:
@@ -427,6 +264,8 @@ class Component(abc.ABC):
     """Its wrenches on bodies are recorded, summed, as force_<label>; its kind unless given."""
     outputs: ClassVar[tuple[Output, ...]] = ()
     """What it records."""
+    refers: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Fields that hold names of the model, each with what it names: "frame", "body", "joint" or "frame or body"."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -435,6 +274,35 @@ class Component(abc.ABC):
         for name in ("cause", "label"):
             if name not in cls.__dict__ and getattr(cls, name) == "component":
                 setattr(cls, name, cls.kind)
+
+    def unknown_names(self, model: Model) -> list[tuple[str, str]]:
+        """Return the fields that name what the model does not have, each with a message.
+
+        Args:
+            model: The mechanism.
+        """
+        out = []
+        for key, what in self.refers.items():
+            given, known = getattr(self, key), _names_of(model, what)
+            for name in (given,) if isinstance(given, str) else given:
+                if name not in known:
+                    words = _kind_of(type(self).__name__).replace("_", " ")
+                    hint = nearest(str(name), known)
+                    out.append((key, f"{words} {self.name!r}: no {what} {name!r} in {model.name}{hint}"))
+        return out
+
+    def renamed(self, before: str) -> Component:
+        """Return it for a model whose names have a prefix in a scenario of several models.
+
+        Args:
+            before: The prefix, as "rov."; empty for none.
+        """
+        if not before or not self.refers:
+            return self
+        own = ("name",) if "name" in {f.name for f in fields(self)} else ()  # type: ignore[arg-type]  # a dataclass
+        given = {key: getattr(self, key) for key in (*own, *self.refers)}
+        values = {k: before + x if isinstance(x, str) else tuple(before + name for name in x) for k, x in given.items()}
+        return replace(self, **values)  # type: ignore[type-var]  # a dataclass
 
     def states(self, model: Model) -> Sequence[Slot]:
         """Its internal states; none unless overridden."""
@@ -465,6 +333,54 @@ class Component(abc.ABC):
             t: Time of the start [s].
         """
         return ()
+
+    @property
+    def acts(self) -> bool:
+        """False for a part from which others are derived, as terrain, and for one that states that a default is absent."""
+        return True
+
+    @property
+    def replaces(self) -> Sequence[str]:
+        """Names of derived components, as "elbow.stops", that are left out because of it; that of its own name is, too."""
+        return ()
+
+    @property
+    def rotors(self) -> Mapping[str, float]:
+        """Inertia of its rotors that joints feel, by joint [kg·m² or kg]; none unless overridden."""
+        return {}
+
+    @property
+    def external_body(self) -> str | None:
+        """Name of the body on which its held inputs are a wrench; None unless overridden."""
+        return None
+
+    def as_force(self, given: bool) -> Component:
+        """Return it with its force as its command, as the search for an equilibrium takes it; itself unless overridden.
+
+        Args:
+            given: True if its command is given, so that its limits hold; False if it is sought.
+        """
+        return self
+
+    def closing(self, model: Model, kin: Any) -> str | None:
+        """Return the message of an event that closes it; None for that of an impact.
+
+        Args:
+            model: The mechanism.
+            kin: Its kinematics.
+        """
+        return None
+
+    def order(self, model: Model) -> tuple[int, int]:
+        """Return its place in a plant, which decides the order of commands, states and sums; see `Order`."""
+        return Order.OTHER, 0
+
+    def owns(self, model: Model, component: Component) -> bool:
+        """True if a component of a plant is this one, or derived from it."""
+        return component is self
+
+    def check_beside(self, parts: Sequence[Component]) -> None:  # noqa: B027  nothing to check is the usual case
+        """Raise `ValueError` if it does not fit the other parts, as a given motion beside a drive of the same joint."""
 
     @abc.abstractmethod
     def act(self, now: Now, z: Values, u: Values) -> Action:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from hydromechs.model import Model
 from hydromechs.sensors import Sensor
+from hydromechs.simulation import Block
 from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 
 from ._log import Track, run_on
@@ -62,13 +63,15 @@ class ErrorStateFilter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Navigation:
-    """How a controller comes to know the motion of the vehicle."""
+class Navigation(Block):
+    """Navigation filter that estimates the motion of the vehicle for the controllers."""
 
     read: Literal["estimate", "truth"] = "estimate"
     """What the controller is told: the estimate, or the truth while sensors and filter run along."""
     filter: ErrorStateFilter = field(default_factory=ErrorStateFilter)
     """The filter."""
+    name: str = "navigation"
+    """Name, unique among the blocks."""
 
     def __post_init__(self) -> None:
         check_fields(self)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from hydromechs.actuation import ExternalWrench, JointDrive, JointFriction, JointMotion, JointStops
-from hydromechs.contact import Pair
 from hydromechs.errors import ModelError, words_of
 from hydromechs.model import Fault
 from hydromechs.model.component import Component
-from hydromechs.simulation import Plant, components_of
 
 from ._assemble import start_names
 
@@ -22,8 +19,6 @@ __all__ = ["REFUSED", "building_faults", "owner_of", "place_of"]
 
 REFUSED = (ValueError, KeyError, TypeError, ArithmeticError)
 """Errors with which a part refuses what it is given."""
-MAPPED = ("drives", "motions", "friction", "stops")
-"""What is given by the names of joints."""
 
 
 def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
@@ -47,24 +42,11 @@ def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
         scenario: The scenario.
         component: One of the components of its plant.
     """
-    places = [*((("thrusters", i), thruster) for i, thruster in enumerate(scenario.thrusters)), *scenario.acting]
-    for place, part in places:
-        if part is component:
-            return place
-    if isinstance(component, Pair):
-        solids = [i for i, solid in enumerate(scenario.terrain) if solid is component.solid]
-        return ("terrain", solids[0]) if solids else ("collisions",)
-    if isinstance(component, ExternalWrench):
-        return "external", scenario.external.index(component.body)
-    if isinstance(component, JointDrive):
-        return "drives", component.joint
-    if isinstance(component, JointMotion):
-        return "motions", component.joint
-    if isinstance(component, JointFriction | JointStops):
-        key = "friction" if isinstance(component, JointFriction) else "stops"
-        given = dict(getattr(scenario, key))
-        return (key, component.joint) if component.joint in given else ("models", owner_of(scenario, component.joint)[0])
-    return ()
+    for i, part in enumerate(scenario.components):
+        if isinstance(part, Component) and part.owns(scenario.known_model, component):
+            return "components", i
+    joint = getattr(component, "joint", None)
+    return () if joint is None else ("models", owner_of(scenario, joint)[0])
 
 
 def building_faults(scenario: Scenario) -> list[Fault]:
@@ -73,20 +55,21 @@ def building_faults(scenario: Scenario) -> list[Fault]:
     Args:
         scenario: The scenario; its names are good.
     """
-    alone = _refusal(_plant, scenario, [])
+    alone = _refusal(scenario, [])
     if isinstance(alone, ModelError):
         return [Fault(("models", _model_of(scenario, fault)), fault.text) for fault in alone.faults]
     if alone is not None:
         return [Fault(("models", 0), words_of(alone))]
-    out, parts = [], _parts(scenario)
-    for build in (_acting, _plant):  # what can be seen without a plant costs little
-        while (error := _refusal(build, scenario, parts)) is not None:
-            good, bad = 0, len(parts)  # the first `good` can be built, the first `bad` cannot
-            while bad - good > 1:
-                middle = (good + bad) // 2
-                found = _refusal(build, scenario, parts[:middle])
-                good, bad, error = (middle, bad, error) if found is None else (good, middle, found)
-            out.append(Fault(parts.pop(bad - 1).path, words_of(error)))
+    parts = [(i, part) for i, part in enumerate(scenario.components) if isinstance(part, Component)]
+    parts.sort(key=lambda part: part[1].acts)  # what others refer to comes first
+    out = []
+    while (error := _refusal(scenario, parts)) is not None:
+        good, bad = 0, len(parts)  # the first `good` can be built, the first `bad` cannot
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            found = _refusal(scenario, parts[:middle])
+            good, bad, error = (middle, bad, error) if found is None else (good, middle, found)
+        out.append(Fault(("components", parts.pop(bad - 1)[0]), words_of(error)))
     return out
 
 
@@ -96,50 +79,12 @@ def _model_of(scenario: Scenario, fault: Fault) -> int:
     return owner_of(scenario, scenario.known_model.bodies[fault.path[1]].name)[0] if numbered else 0
 
 
-class _Part(NamedTuple):
-    """A part of a scenario that makes components."""
-
-    path: tuple[Any, ...]
-    """Where it stands in the scenario."""
-    key: str
-    """Argument of `components_of` that it belongs to."""
-    value: Any
-    """What it is: an item of a list, or a pair of a name and what it has."""
-
-
-def _parts(scenario: Scenario) -> list[_Part]:
-    """All parts, in the order in which they refer to each other."""
-    out = []
-    for key in ("thrusters", "drives", "motions", "friction", "stops", "terrain", "touching", "collisions", "external"):
-        items = getattr(scenario, key)
-        out += [_Part((key, item[0] if key in MAPPED else i), key, item) for i, item in enumerate(items)]
-    return [*out, *(_Part(place, "components", c) for place, c in scenario.acting if isinstance(c, Component))]
-
-
-def _acting(scenario: Scenario, parts: Sequence[_Part]) -> tuple[Component, ...]:
-    """The components that parts make."""
-    given: dict[str, Any] = {}
-    for part in parts:
-        given.setdefault(part.key, []).append(part.value)
-    given |= {key: dict(given[key]) for key in MAPPED if key in given}
-    given |= {"material": scenario.material} if "collisions" in given else {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return components_of(scenario.known_model, **given)
-
-
-def _plant(scenario: Scenario, parts: Sequence[_Part]) -> Plant:
-    """The plant of parts alone."""
-    acting = _acting(scenario, parts)
-    return Plant(model=scenario.known_model, environment=scenario.environment, components=acting, seed=scenario.seed)
-
-
-def _refusal(
-    build: Callable[[Scenario, Sequence[_Part]], object], scenario: Scenario, parts: Sequence[_Part]
-) -> Exception | None:
-    """The error with which something is not built; None where it is."""
+def _refusal(scenario: Scenario, parts: Sequence[tuple[int, Component]]) -> Exception | None:
+    """The error with which a plant of some parts is not built; None if it is."""
     try:
-        build(scenario, parts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scenario.built(scenario.known_model, [part for _, part in parts])
     except REFUSED as e:
         return e
     return None

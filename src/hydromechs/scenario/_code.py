@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from hydromechs.errors import ScenarioError
 from hydromechs.model.code import COMPONENT, CONTROLLER, FUNCTION, CodeError, called, is_foreign, kind_of, named_code
 from hydromechs.model.component import Component
-from hydromechs.simulation import Controller
+from hydromechs.simulation import Block, Controller, FunctionController, Phase
 from hydromechs.values import Positive, positive
 
 from ._assemble import pairs
@@ -38,18 +38,18 @@ class _Spec:
     """What it makes, in a word."""
 
     def _wrong(self, where: tuple[str | int, ...], words: str) -> ScenarioError:
-        key = ".".join(map(str, where))
+        key = ".".join([getattr(self, "name", f"{where[0]}.{where[1]}"), *map(str, where[2:])])
         return ScenarioError(key, [f"{key}: {words}"], [where])
 
     @property
     def runs_code(self) -> bool:
-        """Whether it runs Python code that is named by a path or a module: all but the controllers of the library."""
-        return self.type not in CONTROLLERS
+        """True if it runs third-party Python code that is named by a path or a module."""
+        return self.type not in CONTROLLERS and is_foreign(self.type)
 
     @property
     def is_locked(self) -> bool:
         """True if it names third-party code that is not allowed to run."""
-        return bool(self.locked) and self.runs_code and is_foreign(self.type)
+        return bool(self.locked) and self.runs_code
 
     def _found(self, known: Mapping[str, Callable[..., Any]], where: tuple[str | int, ...]) -> Callable[..., Any]:
         """The class or function; `where` it stands in a scenario, for messages."""
@@ -66,13 +66,17 @@ class _Spec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControllerSpec(_Spec):
-    """A controller by name, with what it is made from."""
+class ControllerSpec(_Spec, Block):
+    """A controller by name, with what it is made from: a block."""
 
     _what = "controller"
 
     period: Positive
     """Time between two of its calls, a whole number of steps [s]."""
+    name: str = "controller"
+    """Name, unique among the blocks; it is put before its signals if there are several controllers."""
+    phase: Phase = field(default_factory=Phase)
+    """Time in which it runs."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.type, str):
@@ -80,9 +84,13 @@ class ControllerSpec(_Spec):
         object.__setattr__(self, "period", positive(self.period, "controller.period"))
         object.__setattr__(self, "parameters", dict(pairs(self.parameters, "controller.parameters")))
 
-    def make(self) -> Controller | Callable[..., Any]:
-        """The controller: a new object of the class, or the function; raises `ScenarioError` that names the key."""
-        where = ("controller",)
+    def make(self, number: int = 0) -> Controller:
+        """Return a new controller; raises `ScenarioError` that names the key.
+
+        Args:
+            number: Its place among the blocks of the scenario, from 0.
+        """
+        where = ("blocks", number)
         target = self._found(CONTROLLERS, where)
         trusted = inspect.isclass(target) and issubclass(target, Controller)
         if self.locked and not trusted:  # a file must not call arbitrary classes and functions of this package
@@ -90,7 +98,7 @@ class ControllerSpec(_Spec):
         if not inspect.isclass(target):
             if self.parameters:
                 raise self._wrong((*where, "parameters"), FUNCTION.format(self.type))
-            return target
+            return FunctionController(target, self.period)
         made = self._called(target, {**self.parameters, "period": self.period}, where)
         if not isinstance(made, Controller):
             raise self._wrong((*where, "type"), CONTROLLER.format(self.type, kind_of(target)))

@@ -73,7 +73,7 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     if any(named_joints(start.model) for start in scenario.models):
         return out  # where its bodies are is not known yet
     out += [*_stop_faults(scenario, plant), *_motion_faults(scenario, plant), *_contact_faults(scenario, plant)]
-    return [*out, *_tether_faults(scenario, plant), *_holding_faults(scenario, plant)]
+    return [*out, *_component_faults(scenario, plant), *_holding_faults(scenario, plant)]
 
 
 def check_faults(scenario: Scenario) -> list[Fault]:
@@ -138,7 +138,7 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         at = q[plant.model.joint_part(c.joint).q]
         ball = len(at) == 4
         x = float(np.linalg.norm(rotation_between(np.array([1.0, 0.0, 0.0, 0.0]), at))) if ball else float(at[0])
-        lower, upper = (0.0 if ball else c.stops.lower), c.stops.upper
+        lower, upper = (0.0 if ball else c.lower), c.upper
         if lower - 1e-9 <= x <= upper + 1e-9:
             continue
         i, joint = owner_of(scenario, c.joint)
@@ -165,26 +165,27 @@ def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     return out
 
 
-def _tether_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Lines that do not reach from end to end at the start."""
+def _component_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
+    """Components with which a run cannot start, as a line that is too short."""
     out, start = [], scenario.known_start
     now = Beginning(plant, start.t, start.q, start.v, {})
-    for i, tether in enumerate(scenario.tethers):
-        try:
-            tether.check_start(now)
-        except ValueError as e:
-            out.append(Fault(("tethers", i, "length"), str(e)))
+    for i, part in enumerate(scenario.components):
+        if not isinstance(part, ComponentSpec):
+            try:
+                part.check_start(now)
+            except ValueError as e:
+                out.append(Fault(("components", i), str(e)))
     return out
 
 
 def _holding_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """What is closed at the start on things that do not meet."""
     out, now = [], _start(scenario, plant)
-    for place, part in scenario.acting:
+    for i, part in enumerate(scenario.components):
         if isinstance(part, Holding):
             z, u = ({s.name: s.value_at(now) for s in slots} for slots in (part.states(plant.model), part.inputs(plant.model)))
             texts = [unmet(0.0, part, row) for row in part.act(now, z, u).constraints if row.active]
-            out += [Fault(place, text) for text in texts if text]
+            out += [Fault(("components", i), text) for text in texts if text]
     return out
 
 

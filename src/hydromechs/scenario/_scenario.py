@@ -6,19 +6,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
-from hydromechs import contact, lines
-from hydromechs.actuation import JointDrive, Thruster
-from hydromechs.actuation.drives import Drive, Friction, Stops
-from hydromechs.actuation.motions import Motion
+from hydromechs import contact
 from hydromechs.errors import CodeNotAllowed, FieldError, ScenarioError, words_of
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
-from hydromechs.model import Fault, Model, State, joints
+from hydromechs.model import Fault, Model, State
 from hydromechs.model.code import (
     code_fault,
     component_fault,
@@ -34,11 +31,14 @@ from hydromechs.navigation import Navigated, Navigation
 from hydromechs.recording import WARNING_KINDS, Check, find_quantity, find_terms
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import (
+    SWITCH,
+    Block,
     Controller,
     Event,
+    Phase,
     Plant,
+    PythonBlock,
     Simulation,
-    as_controller,
     components_of,
     coordinates,
     quantities,
@@ -53,35 +53,26 @@ from ._controllers import CONTROLLERS
 from ._judge import environment_faults, plant_faults, time_faults
 from ._randomisation import Randomisation, randomisation_faults
 from ._sensor_faults import sensor_faults
+from ._together import Part, Together
 
 __all__ = ["Scenario", "code_faults"]
 
+SPECS = (ControllerSpec, ComponentSpec)
+"""What names Python code."""
 OF_MODEL = {"body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "misfit"}
 """Dimensions of a recording that the model alone decides."""
 
 LISTS: dict[str, tuple[Any, str]] = {
     "models": (ModelStart, "models and their starts, as ModelStart(model=...)"),
-    "terrain": (contact.terrain.Terrain, "terrain, as contact.terrain.Plane(...)"),
-    "touching": (str, "names of frames"),
-    "collisions": (tuple | list, "pairs of names of bodies"),
-    "thrusters": (Thruster, "thrusters, as Thruster(...)"),
-    "grasps": (contact.Grasp | contact.Grip, "grasps, as contact.Grasp(...) or contact.Grip(...)"),
-    "tethers": (lines.Tether | lines.HangingLine, "tethers, as lines.Tether(...) or lines.HangingLine(...)"),
-    "external": (str, "names of bodies"),
     "components": (Component | ComponentSpec, "components, or ComponentSpec(type=...)"),
-    "sensors": (Sensor, "sensors, as sensors.Imu(...)"),
+    "blocks": (Block, "blocks: sensors, Navigation(...), PythonBlock(controller=...) or ControllerSpec(type=...)"),
     "events": (Event, "events, as Event(...)"),
     "checks": (Check, "checks, as Check(...)"),
     "expected_warnings": (str, "kinds of warnings"),
 }
 """Classes of what is listed in a scenario, and what to call them."""
-MAPPINGS: dict[str, tuple[Any, str]] = {
-    "drives": (Drive, "a drive, as drives.Servo(...)"),
-    "motions": (Motion, "a motion, as motions.Sine(...)"),
-    "friction": (Friction | None, "drives.Friction(...) or None"),
-    "stops": (Stops | None, "drives.Stops(...) or None"),
-}
-"""Classes of what acts in joints, by name."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,42 +96,16 @@ class Scenario:
     """Gravity and water density of the scenario. If omitted, the models must agree on them."""
     environment: Environment = field(default_factory=Environment)
     """The water."""
-    terrain: tuple[contact.terrain.Terrain, ...] = ()
-    """What stands still and can be touched."""
-    touching: tuple[str, ...] = ()
-    """Names of frames that touch terrain at their origin."""
-    collisions: tuple[tuple[str, str], ...] = ()
-    """Pairs of names of bodies that can touch each other."""
-    material: contact.Material | None = None
-    """How bodies meet each other."""
-    thrusters: tuple[Thruster, ...] = ()
-    """Thrusters."""
-    drives: tuple[tuple[str, Drive], ...] = ()
-    """Drive of each driven joint, by the name of the body that it carries; a mapping may be given."""
-    motions: tuple[tuple[str, Motion], ...] = ()
-    """Motion of joints that is given as a function of time, by name; they begin on it."""
-    friction: tuple[tuple[str, Friction | None], ...] = ()
-    """Friction of joints by name; what the model says for those not named."""
-    stops: tuple[tuple[str, Stops | None], ...] = ()
-    """Stops of joints by name; soft ones at the model's limits for those not named; None for a joint without."""
-    grasps: tuple[contact.Grasp | contact.Grip, ...] = ()
-    """What is held together, or can be: firmly by a `Grasp`, softly by a `Grip`."""
-    tethers: tuple[lines.Tether | lines.HangingLine, ...] = ()
-    """Lines up to a ship or to another body: of lumped masses, or hanging ones that only pull."""
-    external: tuple[str, ...] = ()
-    """Names of bodies on which wrenches act."""
     components: tuple[Component | ComponentSpec, ...] = ()
-    """Other components; objects, or `ComponentSpec`s that name their class."""
+    """Thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom components, in any order.
+
+    Contacts follow from terrain. Friction and stops of joints that are not listed follow from the models.
+    """
     commands: tuple[tuple[str, float], ...] = ()
     """Commands from the start, by actuator [in its unit]."""
-    controller: ControllerSpec | Controller | Callable[[State], Any] | None = None
-    """What gives commands; a `ControllerSpec`, a `Controller`, or a function of the state."""
-    period: float | None = None
-    """Time between two calls of a function [s]; a controller has its own."""
-    sensors: tuple[Sensor, ...] = ()
-    """What measures, in front of the controller."""
-    navigation: Navigation | None = None
-    """How the controller knows the motion of the vehicle; None: it is told the truth, but for joints with encoders."""
+    blocks: tuple[Block, ...] = ()
+    """Sensors, a navigation filter and controllers. Without a filter, controllers read the true state; joints with encoders
+    read those."""
     events: tuple[Event, ...] = ()
     """Things to watch for."""
     integrator: str | Integrator = "rk4"
@@ -167,12 +132,6 @@ class Scenario:
             raise FieldError("Scenario.name", self.name, "must be a text")
         for name, (kind, what) in LISTS.items():
             object.__setattr__(self, name, instances(getattr(self, name), kind, name, what))
-        object.__setattr__(self, "collisions", tuple(map(tuple, self.collisions)))
-        for name, (kind, what) in MAPPINGS.items():
-            object.__setattr__(self, name, pairs(getattr(self, name), name))
-            for key, value in getattr(self, name):
-                if not isinstance(value, kind):
-                    raise FieldError(f"{name}[{key!r}]", value, f"must be {what}")
         object.__setattr__(self, "commands", pairs(self.commands, "commands"))
         if self.world is not None and not isinstance(self.world, WorldSettings):
             raise FieldError("world", self.world, "must be a hydromechs.scenario.WorldSettings(...) or None")
@@ -187,8 +146,6 @@ class Scenario:
             raise FieldError("randomisation", self.randomisation, "must be a hydromechs.scenario.Randomisation(...) or None")
         if self.engine is not None and not isinstance(self.engine, Hybrid):
             raise TypeError(f"engine is {self.engine!r}, must be a hydromechs.hybrid.Hybrid(engine='mujoco') or None")
-        if not isinstance(self.controller, ControllerSpec):
-            as_controller(self.controller, self.period)  # refuses what cannot be one
         faults = scenario_faults(self)
         if faults:
             raise ScenarioError(self.name, faults)
@@ -210,11 +167,51 @@ class Scenario:
         """Models with the scenario's gravity and water, if set."""
         return self.models if self.world is None else tuple(map(self.world.applied_to, self.models))
 
+    def parts(self, kind: type[T]) -> tuple[T, ...]:
+        """Return the components and blocks of a class, in their order.
+
+        Args:
+            kind: The class, as `Thruster` or `contact.Terrain`.
+        """
+        return tuple(part for part in (*self.components, *self.blocks) if isinstance(part, kind))
+
     @property
-    def acting(self) -> list[tuple[tuple[str, int], Component | ComponentSpec]]:
-        """Its components with their places in a file, in the order of the plant."""
-        keys = ("grasps", "tethers", "components")
-        return [((key, i), part) for key in keys for i, part in enumerate(getattr(self, key))]
+    def sensors(self) -> tuple[Sensor, ...]:
+        """Blocks that measure."""
+        return self.parts(Sensor)
+
+    @property
+    def navigation(self) -> Navigation | None:
+        """The block of the navigation filter; None without."""
+        return next(iter(self.parts(Navigation)), None)
+
+    @property
+    def controllers(self) -> tuple[PythonBlock | ControllerSpec, ...]:
+        """Blocks that give commands."""
+        return tuple(block for block in self.blocks if isinstance(block, PythonBlock | ControllerSpec))
+
+    def with_parts(self, *parts: Component | Block) -> Scenario:
+        """Return it with other parts; each takes the place of the one with the same name, or is added.
+
+        Args:
+            parts: Components and blocks.
+        """
+        lists: dict[str, list[Any]] = {"components": list(self.components), "blocks": list(self.blocks)}
+        for part in parts:
+            items = lists["blocks" if isinstance(part, Block) else "components"]
+            names = [getattr(item, "name", None) for item in items]
+            at = names.index(part.name) if part.name in names else len(items)
+            items[at : at + 1] = [part]
+        return replace(self, **lists)  # type: ignore[arg-type]  # lists become tuples
+
+    def controlled_by(self, *controllers: PythonBlock | ControllerSpec) -> Scenario:
+        """Return it with other controllers; without any if none is given.
+
+        Args:
+            controllers: The blocks that give commands.
+        """
+        others = [block for block in self.blocks if not isinstance(block, PythonBlock | ControllerSpec)]
+        return replace(self, blocks=(*others, *controllers))
 
     @property
     def _named_joints(self) -> tuple[str, ...]:
@@ -243,18 +240,17 @@ class Scenario:
     @property
     def code(self) -> tuple[str, ...]:
         """References to Python code of others that running it runs; empty for a scenario that is data alone."""
-        specs = [*([self.controller] if isinstance(self.controller, ControllerSpec) else []), *self.components]
-        named = tuple(s.type for s in specs if isinstance(s, ControllerSpec | ComponentSpec) and s.runs_code)
+        named = tuple(s.type for s in (*self.blocks, *self.components) if isinstance(s, SPECS) and s.runs_code)
         return (*named, *self._named_joints)
 
     @property
     def locked_code(self) -> tuple[str, ...]:
         """Third-party Python code that it names and that is not allowed to run, each with its location in a file."""
-        specs = {"controller": self.controller, **{f"components.{i}": c for i, c in enumerate(self.components)}}
+        blocks: dict[str, Any] = {block.name: block for block in self.blocks}
         named = [
             f"{key}.type {spec.type!r} in {spec.locked}"
-            for key, spec in specs.items()
-            if isinstance(spec, ControllerSpec | ComponentSpec) and spec.is_locked
+            for key, spec in (blocks | {f"components.{i}": c for i, c in enumerate(self.components)}).items()
+            if isinstance(spec, SPECS) and spec.is_locked
         ]
         return (*named, *dict.fromkeys(text for start in self.models for text in locked_joints(start.model)))
 
@@ -263,27 +259,19 @@ class Scenario:
         if self.locked_code:
             raise CodeNotAllowed(self.locked_code)
 
-    def _built(self, model: Model, others: Sequence[Component]) -> Plant:
-        acting = components_of(
-            model,
-            thrusters=self.thrusters,
-            drives=dict(self.drives),
-            motions=dict(self.motions),
-            friction=dict(self.friction),
-            stops=dict(self.stops),
-            terrain=self.terrain,
-            touching=self.touching,
-            collisions=self.collisions,
-            material=self.material,
-            external=self.external,
-            components=(*self.grasps, *self.tethers, *others),
-        )
-        return Plant(model=model, environment=self.environment, components=acting, seed=self.seed)
+    def built(self, model: Model, parts: Sequence[Component]) -> Plant:
+        """Return a plant in its water.
+
+        Args:
+            model: The mechanism.
+            parts: Its components, and those from which others follow.
+        """
+        return Plant(model=model, environment=self.environment, components=components_of(model, parts), seed=self.seed)
 
     @cached_property
     def known_plant(self) -> Plant:
         """What is simulated, but for components and joints that are only named: to look at without running code."""
-        return self._built(self.known_model, [c for c in self.components if isinstance(c, Component)])
+        return self.built(self.known_model, [c for c in self.components if isinstance(c, Component)])
 
     @cached_property
     def plant(self) -> Plant:
@@ -293,20 +281,23 @@ class Scenario:
         if any(isinstance(c, ComponentSpec) and c.is_locked for c in self.components):
             self._require_code()
         made = [c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)]
-        return self._built(self.model, made)
+        return self.built(self.model, made)
 
     def control(self) -> Controller | None:
-        """The controller for a simulation, which takes a copy: made anew where it is given by name, behind the sensors."""
-        if isinstance(self.controller, ControllerSpec):
-            if self.controller.is_locked:
-                self._require_code()
-            made = self.controller.make()
-            inner = as_controller(made, None if isinstance(made, Controller) else self.controller.period)
-        else:
-            inner = as_controller(self.controller, self.period)
+        """Return the controller for a simulation, which takes a copy: all controllers, behind the sensors and the filter."""
+        if any(isinstance(block, ControllerSpec) and block.is_locked for block in self.blocks):
+            self._require_code()
+        made = {i: block.make(i) for i, block in enumerate(self.blocks) if isinstance(block, PythonBlock | ControllerSpec)}
+        inner: Controller | None = None
+        if len(made) == 1 and self.controllers[0].phase == Phase():
+            (inner,) = made.values()
+        elif made:
+            phases = [(block.name if len(made) > 1 else "", block.phase) for block in self.controllers]
+            parts = [Part(c, name, phase.start, phase.end) for (name, phase), c in zip(phases, made.values(), strict=True)]
+            inner = Together(parts=parts, period=min(c.period for c in made.values()))
         if not self.sensors:
             return inner
-        return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.terrain)
+        return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.parts(contact.Terrain))
 
     def simulation(self, *, parameters: Mapping[str, Any] | None = None) -> Simulation:
         """The simulation, at its start; raises `ScenarioError` with the part that is to blame where it is refused.
@@ -355,13 +346,14 @@ class Scenario:
             return _quantity_faults(self, self.plant, lambda dims: True, sim.signals)
         except REFUSED:
             pass
-        if not isinstance(self.controller, ControllerSpec) or self.controller.runs_code:
+        if any(not isinstance(block, ControllerSpec) or block.runs_code for block in self.controllers) or not self.controllers:
             return []
         try:
             self._simulation(None, ())
         except REFUSED:
             return []
-        return [Fault(("controller",), f"controller: {words_of(error)}")]
+        first = self.controllers[0]
+        return [Fault(("blocks", self.blocks.index(first)), f"{first.name}: {words_of(error)}")]
 
 
 def scenario_faults(scenario: Scenario) -> list[Fault]:
@@ -396,38 +388,33 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
 
 def _time_faults(scenario: Scenario) -> list[Fault]:
     """Times that must be whole numbers of steps, as `Simulation` wants them."""
-    times: dict[tuple[str, ...], float] = {("record",): scenario.record}
-    if isinstance(scenario.controller, ControllerSpec):
-        times["controller", "period"] = scenario.controller.period
+    times: dict[tuple[str | int, ...], tuple[str, float]] = {("record",): ("record", scenario.record)}
+    for i, block in enumerate(scenario.blocks):
+        if isinstance(block, ControllerSpec):
+            times["blocks", i, "period"] = f"{block.name}.period", block.period
     if scenario.environment.gusts is not None:
-        times["environment", "gusts", "interval"] = scenario.environment.gusts.interval
+        times["environment", "gusts", "interval"] = "environment.gusts.interval", scenario.environment.gusts.interval
     out = []
     if scenario.record > scenario.duration:
         text = f"record is {scenario.record:g} s, must not be longer than the duration of {scenario.duration:g} s"
         out.append(Fault(("record",), text))
-    for path, value in times.items():
+    for path, (what, value) in times.items():
         if scenario.engine is not None or not method_named(scenario.integrator).adaptive:
             try:
-                whole_steps(value, scenario.step, ".".join(path))
+                whole_steps(value, scenario.step, what)
             except ValueError as e:
                 out.append(Fault(path, str(e)))
     return out + time_faults(scenario)
 
 
 def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
-    """Names that nothing in the model has, names that occur twice."""
-    out = []
-    moving = [name for name, part in model.joint_parts.items() if not isinstance(part.joint, joints.Free)]
+    """Names that nothing in the model has, names that occur twice, components that do not fit."""
+    out, acting = _component_faults(scenario, model)
 
     def look(path: tuple[Any, ...], what: str, name: Any, known: Any, whose: str) -> None:
         if name not in known:
             out.append(Fault(path, f"{what}: no {whose} {name!r} in {model.name}{nearest(str(name), known)}"))
 
-    for i, thruster in enumerate(scenario.thrusters):
-        look(("thrusters", i, "frame"), f"thruster {thruster.name!r}", thruster.frame, model.frames, "frame")
-        if thruster.name in [t.name for t in scenario.thrusters[:i]]:
-            text = f"thruster {thruster.name!r}: another thruster has this name, too; names must differ"
-            out.append(Fault(("thrusters", i, "name"), text))
     named: tuple[tuple[str, str, Sequence[Check | Event]], ...]
     named = (("checks", "check", scenario.checks), ("events", "event", scenario.events))
     for key, what, items in named:
@@ -435,18 +422,9 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             if item.name in [other.name for other in items[:i]]:
                 text = f"{what} {item.name!r}: another {what} has this name, too; names must differ"
                 out.append(Fault((key, i, "name"), text))
-    for key in ("drives", "motions", "friction", "stops"):
-        for name, _ in getattr(scenario, key):
-            look((key, name), "joints", name, moving, "joint")
-    for i, name in enumerate(scenario.touching):
-        look(("touching", i), "contact points", name, model.frames, "frame")
-    for i, pair in enumerate(scenario.collisions):
-        for name in pair:
-            look(("collisions", i), "contact of bodies", name, model.body_names, "body")
-    for i, name in enumerate(scenario.external):
-        look(("external", i), "external", name, model.body_names, "body")
+    inputs = [(c, slot) for c in acting for slot in c.inputs(model)]
     if not any(isinstance(c, ComponentSpec) for c in scenario.components):  # they may have commands of any name
-        out += _command_faults(scenario, model, _actuators(scenario, model))
+        out += _command_faults(scenario, model, [slot.full_name(c.name) for c, slot in inputs if not slot.held])
     for name, value in scenario.commands:
         if not np.isfinite(value):
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
@@ -456,10 +434,10 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             out.append(Fault(("expected_warnings", i), text))
     if not scenario.name or scenario.name.startswith(".") or any(c in scenario.name for c in "/\\\0"):
         out.append(Fault(("name",), f"name is {scenario.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
-    spec = scenario.controller
-    if isinstance(spec, ControllerSpec) and ":" not in spec.type:
-        fault = code_fault(spec.type, "controller", CONTROLLERS)
-        out += [Fault(("controller", "type"), f"controller.type: {fault}")] if fault else []
+    for i, spec in enumerate(scenario.blocks):
+        if isinstance(spec, ControllerSpec) and ":" not in spec.type:
+            fault = code_fault(spec.type, "controller", CONTROLLERS)
+            out += [Fault(("blocks", i, "type"), f"{spec.name}.type: {fault}")] if fault else []
     for i, event in enumerate(scenario.events):
         if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
@@ -467,29 +445,40 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         if event.quantity == "time" and event.direction == "falling":
             text = f"event {event.name!r}: direction is falling, but time only rises; leave direction out"
             out.append(Fault(("events", i, "direction"), text))
-    grasps = [grasp.name for grasp in scenario.grasps]
-    for i, grasp in enumerate(scenario.grasps):
-        for key in ("holder", "held"):
-            known = [*model.frames, *model.body_names]
-            look(("grasps", i, key), f"grasp {grasp.name!r}", getattr(grasp, key), known, "frame or body")
-    for i, tether in enumerate(scenario.tethers):
-        ends = {"frame": tether.frame} | ({"top": tether.top.name} if isinstance(tether.top, lines.FramePoint) else {})
-        for key, name in ends.items():
-            look(("tethers", i, key), f"tether {tether.name!r}", name, [*model.frames, *model.body_names], "frame or body")
-        for solid in tether.ground if isinstance(tether, lines.Tether) else ():
-            if solid not in scenario.terrain:
-                text = f"tether {tether.name!r}: ground {solid.name!r} is not among the terrain; add it there"
-                out.append(Fault(("tethers", i, "ground"), text))
+    grasps = [c.name for c, slot in inputs if slot.name == SWITCH and slot.held]
+    external = [c.external_body for c in acting if c.external_body is not None]
     for i, event in enumerate(scenario.events):
         for key in ("grasp", "release"):
             for k, name in enumerate(getattr(event, key)):
                 look(("events", i, key, k), f"event {event.name!r}", name, grasps, "grasp")
         for name, _ in event.wrench:
-            if name not in scenario.external:
-                hint = nearest(name, scenario.external)
+            if name not in external:
+                hint = nearest(name, external)
                 text = f"event {event.name!r}: wrench on {name!r}, which is not named in external{hint}; add it there"
                 out.append(Fault(("events", i, "wrench", name), text))
     return out
+
+
+def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], list[Component]]:
+    """Components that do not fit the model or each other, and those that do."""
+    out, good = [], []
+    parts = [(i, part) for i, part in enumerate(scenario.components) if isinstance(part, Component)]
+    everything = [part for _, part in parts]
+    names: dict[tuple[str, bool], int] = {}
+    for i, part in parts:
+        faults = [Fault(("components", i, key), text) for key, text in part.unknown_names(model)]
+        if names.setdefault((part.name, part.acts), i) != i:
+            text = f"{type(part).__name__} {part.name!r}: another component has this name, too; names must differ"
+            faults.append(Fault(("components", i, "name"), text))
+        if not faults:
+            try:
+                part.check(model)
+                part.check_beside(everything)
+            except REFUSED as e:
+                faults.append(Fault(("components", i), words_of(e)))
+        out += faults
+        good += [] if faults else [part]
+    return out, good
 
 
 def _command_faults(scenario: Scenario, model: Model, actuators: Collection[str]) -> list[Fault]:
@@ -516,25 +505,18 @@ def code_faults(scenario: Scenario) -> list[Fault]:
     def look(spec: ComponentSpec | ControllerSpec, where: tuple[str | int, ...], missing: str | None, *always: str) -> None:
         faults = [("type", missing)] if missing else []
         faults += [] if missing else [("parameters", text) for text in parameter_faults(spec.type, spec.parameters, always)]
-        out.extend(Fault((*where, key), f"{'.'.join(map(str, (*where, key)))}: {text}") for key, text in faults)
+        name = getattr(spec, "name", f"components.{where[1]}")
+        out.extend(Fault((*where, key), f"{name}.{key}: {text}") for key, text in faults)
 
     for i, c in enumerate(scenario.components):
         if isinstance(c, ComponentSpec):
             look(c, ("components", i), component_fault(c.type))
     for i, start in enumerate(scenario.models):
         out.extend(Fault(("models", i), f"models.{i}: {fault.text}") for fault in joint_code_faults(start.model))
-    spec = scenario.controller
-    if isinstance(spec, ControllerSpec):
-        look(spec, ("controller",), controller_fault(spec.type, CONTROLLERS), "period")
+    for i, spec in enumerate(scenario.blocks):
+        if isinstance(spec, ControllerSpec):
+            look(spec, ("blocks", i), controller_fault(spec.type, CONTROLLERS), "period")
     return out
-
-
-def _actuators(scenario: Scenario, model: Model) -> list[str]:
-    """Names of commands, of what is named rightly."""
-    driven = [JointDrive(joint=name, drive=drive) for name, drive in scenario.drives if name in model.joint_parts]
-    acting: list[Component] = [*scenario.thrusters, *driven, *scenario.tethers]
-    acting += [c for c in scenario.components if isinstance(c, Component)]
-    return [s.full_name(c.name) for c in acting for s in c.inputs(model) if not s.held]
 
 
 def _quantity_faults(
@@ -555,7 +537,7 @@ def _quantity_faults(
     for key, kind, variables, find in both:
         for i, item in enumerate(getattr(scenario, key)):
             head = item.quantity.partition(".")[0]
-            later = head == "signal" and (scenario.controller is not None or scenario.sensors) and signals is None
+            later = head == "signal" and scenario.blocks and signals is None
             if later or not judged(variables.get(head)):
                 continue
             try:

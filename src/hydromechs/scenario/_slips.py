@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.contact import Pair, unrepresented_contacts
+from hydromechs.actuation import JointStops
+from hydromechs.contact import Grasp, Grip, Terrain, unrepresented_contacts
 from hydromechs.model import Body, Hydro, Model, joints, limits_slip, turned_slip
 from hydromechs.model.code import named_joints
 from hydromechs.sensors import Dvl
@@ -30,7 +31,7 @@ def scenario_slips(scenario: Scenario) -> list[str]:
         scenario: The scenario.
     """
     found = (_start_slips, _angle_slips, _current_slips, _idle_slips, _sensor_slips)
-    carried = bool(scenario.terrain or scenario.grasps)
+    carried = any(isinstance(c, Terrain | Grasp | Grip) for c in scenario.components)
     return [*buoyancy_slips(scenario.known_model, dry=not carried), *(text for look in found for text in look(scenario))]
 
 
@@ -72,7 +73,7 @@ def contact_warnings(scenario: Scenario) -> list[str]:
     if scenario.engine is not None:
         return []
     plant = scenario.known_plant
-    return unrepresented_contacts(plant.model, [c for c in plant.components if isinstance(c, Pair)])
+    return unrepresented_contacts(plant.model, plant.components)
 
 
 def _size(body: Body, volume: float) -> float:
@@ -111,9 +112,9 @@ def _angle_slips(scenario: Scenario) -> list[str]:
         for name, value in start.joints:
             if isinstance(value, float) and isinstance(start.model.joint_parts[name].joint, joints.Revolute):
                 out.append(turned_slip(f"models.{i}.joints.{name}", (value,)))
-    for name, stops in scenario.stops:
-        if stops is not None and isinstance(scenario.known_model.joint_parts[name].joint, joints.Revolute | joints.Ball):
-            out.append(limits_slip(f"joints.{name}.stops", (stops.lower, stops.upper)))
+    for stops in scenario.parts(JointStops):
+        if isinstance(scenario.known_model.joint_parts[stops.joint].joint, joints.Revolute | joints.Ball):
+            out.append(limits_slip(f"joints.{stops.joint}.stops", (stops.lower, stops.upper)))
     return [text for text in out if text]
 
 
@@ -136,7 +137,7 @@ def _current_slips(scenario: Scenario) -> list[str]:
 
 def _sensor_slips(scenario: Scenario) -> list[str]:
     """Return warnings about Doppler logs that never measure: nothing reflects their beams, and they do not track the water."""
-    if scenario.terrain:
+    if scenario.parts(Terrain):
         return []
     return [
         f"sensor {s.name!r} measures nothing: no terrain reflects its beams, and it does not track the water; "

@@ -13,7 +13,7 @@ from hydromechs.model.code import CodeError, called
 from hydromechs.simulation import Controller, Simulation, settled_targets
 from hydromechs.values import nearest, number, positive
 
-__all__ = ["Together"]
+__all__ = ["Part", "Together"]
 
 KEYS = {"type", "parameters", "period", "name", "start", "end"}
 """Keys of a part."""
@@ -51,7 +51,7 @@ class Together(Controller):
         period: Time between two calls [s]; those of the parts, this one unless given, are whole multiples of it.
     """
 
-    def __init__(self, *, parts: Sequence[Controller | Mapping[str, Any]], period: float = 0.05) -> None:
+    def __init__(self, *, parts: Sequence[Controller | Part | Mapping[str, Any]], period: float = 0.05) -> None:
         self.period = positive(period, "period")
         self.parts = [self._part(k, part) for k, part in enumerate(parts)]
         if not self.parts:
@@ -59,9 +59,11 @@ class Together(Controller):
         for part in self.parts:
             whole_steps(part.controller.period, self.period, "period of a part")
 
-    def _part(self, k: int, given: Controller | Mapping[str, Any]) -> Part:
+    def _part(self, k: int, given: Controller | Part | Mapping[str, Any]) -> Part:
         from ._controllers import CONTROLLERS  # which has this class, too
 
+        if isinstance(given, Part):
+            return given
         if isinstance(given, Controller):
             return Part(given, "", -np.inf, np.inf)
         if not isinstance(given, Mapping) or set(given) - KEYS or "type" not in given:

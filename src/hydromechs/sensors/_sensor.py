@@ -12,6 +12,7 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.model import Model, World
+from hydromechs.simulation import Block
 from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 
 from ._instant import Instant
@@ -72,7 +73,7 @@ class Place(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sensor(abc.ABC):
+class Sensor(Block):
     """Something that measures `rate` times a second. Derive a frozen dataclass, write `channels` and `read`."""
 
     draws: ClassVar[int] = 0
@@ -117,7 +118,7 @@ class Sensor(abc.ABC):
         """What the next measurement needs of this instant and finds in `instant.before`, in NumPy operations, shape (kept,)."""
         return np.zeros(0)
 
-    def check(self, model: Model) -> None:  # noqa: B027  nothing to check is the usual case
+    def check(self, model: Model) -> None:
         """Raise `ValueError` or `KeyError` if it does not fit a model; by default `channels` and `read` must do."""
 
     def errors(self, model: Model) -> Errors:

@@ -6,6 +6,10 @@ from ._state_file import load_state, save_state
 
 _LATER = {  # compile with CasADi and LLVM
     "Beginning": "._beginning",
+    "Block": "._block",
+    "Phase": "._block",
+    "PythonBlock": "._block",
+    "SWITCH": "._held",
     "CommandRanges": "._ranges",
     "HeldRanges": "._ranges",
     "check_derivable": "._derivable",
@@ -60,7 +64,9 @@ _LATER = {  # compile with CasADi and LLVM
 }
 
 __all__ = [
+    "SWITCH",
     "Beginning",
+    "Block",
     "CommandRanges",
     "Controller",
     "CostGradient",
@@ -75,8 +81,10 @@ __all__ = [
     "Mode",
     "Modes",
     "Outside",
+    "Phase",
     "Plant",
     "PlantPrograms",
+    "PythonBlock",
     "RolloutCost",
     "Run",
     "Simulation",

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from hydromechs.contact import Grip
 from hydromechs.dynamics import kinematics
 from hydromechs.errors import FieldError, words_of
 from hydromechs.integrators import Point, rounding
@@ -95,13 +94,13 @@ class Event:
             plant: What is simulated.
             q: Its configuration, shape (nq,).
         """
-        soft = {c.name: c for c in plant.components if isinstance(c, Grip)}
-        firm = ", ".join(repr(name) for name in self.grasp if name not in soft)
+        if not self.grasp:
+            return []
+        kin = kinematics(plant.model, q, np.zeros(plant.model.nv))
+        closing = {c.name: c.closing(plant.model, kin) for c in plant.components if c.name in self.grasp}
+        firm = ", ".join(repr(name) for name in self.grasp if closing[name] is None)
         said = [f"{firm} closes; {lost:.3g} J are lost in the impact"] if firm else []
-        if soft:
-            kin = kinematics(plant.model, q, np.zeros(plant.model.nv))
-            said += [soft[name].closing(plant.model, kin) for name in self.grasp if name in soft]
-        return said
+        return said + [text for name in self.grasp if (text := closing[name]) is not None]
 
 
 def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:

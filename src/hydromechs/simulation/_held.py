@@ -6,12 +6,10 @@ from collections.abc import Collection
 
 import numpy as np
 
-from hydromechs.actuation import ExternalWrench
-
 from ._layout import Layout
 from ._plant import Plant
 
-__all__ = ["settled_targets", "switch_places", "wrench_places"]
+__all__ = ["SWITCH", "settled_targets", "switch_places", "wrench_places"]
 
 SWITCH = "closed"
 """Held input of components that open and close."""
@@ -21,7 +19,7 @@ def wrench_places(plant: Plant) -> dict[str, list[int]]:
     """Of each body with an external wrench, the places of its six numbers among the held inputs."""
     na = len(plant.layout.commands)
     pairs = zip(plant.components, plant.layout.u, strict=True)
-    return {c.body: [i - na for i in u.values()] for c, u in pairs if isinstance(c, ExternalWrench)}
+    return {body: [i - na for i in u.values()] for c, u in pairs if (body := c.external_body) is not None}
 
 
 def switch_places(plant: Plant) -> dict[str, int]:

@@ -99,6 +99,11 @@ class Plant:
         for c in self.components:
             if not isinstance(c.name, str) or not c.name:
                 raise FieldError(f"name of component {type(c).__name__}", c.name, "must be a text that is not empty")
+            if not c.acts:
+                raise ValueError(
+                    f"component {c.name!r} ({type(c).__name__}) does not act itself; give the list to Simulation or Scenario, "
+                    "or take the components of the plant from components_of(model, parts)"
+                )
             c.check(self.model)
         faults = [] if self.environment.surface is None else dry_faults(self.model)
         if faults:

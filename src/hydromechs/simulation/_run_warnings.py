@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hydromechs.actuation import JointDrive, JointMotion, JointStops, Thruster
+from hydromechs.actuation import JointMotion, JointStops, Thruster, drives
 from hydromechs.contact import Pair, terrain
 from hydromechs.hydro import PowerLaw, wave_components
 from hydromechs.lines import HangingLine, Tether
@@ -129,7 +129,7 @@ def _vehicles(plant: Plant) -> set[int]:
     for c in plant.components:
         if isinstance(c, Thruster):
             out.add(_root(model, model.locate(c.frame).body))
-        elif isinstance(c, JointDrive | JointMotion):
+        elif isinstance(c, drives.Drive | JointMotion):
             out.add(_root(model, model.body_index(c.joint) if c.joint in model.body_names else _carried(model, c.joint)))
     free = {i for i, body in enumerate(model.bodies) if isinstance(body.joint, joints.Free)}
     return out & free or (free if plant.layout.commands else set())
@@ -178,7 +178,7 @@ def _joint_stops(run: _Recorded) -> Iterator[RunWarning]:
             continue
         part = run.model.joint_part(c.joint)
         q = run.values("q")[:, part.q]
-        ball, lower, upper = q.shape[1] == 4, c.stops.lower, c.stops.upper
+        ball, lower, upper = q.shape[1] == 4, c.lower, c.upper
         if ball:
             level = np.array([1.0, 0.0, 0.0, 0.0])
             x, lower = np.array([np.linalg.norm(rotation_between(level, row)) for row in q], dtype=float), -math.inf

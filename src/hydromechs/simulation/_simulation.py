@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from hydromechs import contact
-from hydromechs.actuation import Thruster, drives, motions
+from hydromechs.contact import unrepresented_contacts
 from hydromechs.equations import configuration, model_of
 from hydromechs.errors import SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
@@ -40,7 +39,7 @@ from ._events import Event, check_events
 from ._held import switch_places, wrench_places
 from ._live import LiveRun
 from ._observe import coordinates, quantities
-from ._plant import COMPONENTS, Plant
+from ._plant import Plant
 from ._programs import PlantPrograms
 from ._ranges import CommandRanges, HeldRanges, by_name, input_values
 from ._recorder import Recorder
@@ -59,26 +58,15 @@ KEPT = 1e-9
 class Simulation:
     """A mechanism in water with all that acts on it, a controller and a recording.
 
-        sim = hm.Simulation(model, thrusters=[...], controller=my_controller, period=0.02)
+        sim = hm.Simulation(model, components=[hm.Thruster(...)], controller=my_controller, period=0.02)
         run = sim.run(60.0)
         run.recording.position.sel(body="vehicle")
 
     Args:
-        model: The mechanism; or a `Plant`, which says what acts on it, so that nothing of `environment` to `components`, `seed`
-            and names of `parameters` is given besides.
+        model: The mechanism; or a `Plant`, which has `environment`, `components`, `seed` and names of `parameters` itself.
         environment: The water; still unless given.
-        thrusters: Thrusters.
-        drives: Drive of each driven joint, by the name of the body that it carries.
-        motions: Motion of joints that is given as a function of time, by name, as {"wrist": motions.Sine(...)}.
-        friction: Friction of joints by name; what the model says unless given. None as a value leaves a joint without.
-        stops: Stops of joints by name; soft ones at the model's limits unless given. None as a value leaves a joint without.
-        terrain: What stands still and can be touched.
-        touching: Names of frames that touch terrain at their origin, as feet do.
-        collisions: Pairs of names of bodies that can touch each other.
-        material: How bodies meet each other.
-        grasps: What can be held together, firmly or by a `contact.Grip`; see `grasp` and `release`.
-        external: Names of bodies on which `set_wrench` puts forces.
-        components: Other components, your own too.
+        components: Parts in any order: thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom
+            components. Contacts follow from terrain; friction and stops of joints from the model if they are not listed.
         parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass", or their values at the start by
             name; beside a `Plant`, values of those that it has open. See `parameters`.
         controller: A `Controller`, of which the simulation takes a copy, or a function of the state; gives commands every
@@ -99,17 +87,6 @@ class Simulation:
         model: Model | Plant,
         *,
         environment: Environment | None = None,
-        thrusters: Iterable[Thruster] = (),
-        drives: Mapping[str, drives.Drive] | None = None,
-        motions: Mapping[str, motions.Motion] | None = None,
-        friction: Mapping[str, drives.Friction | None] | None = None,
-        stops: Mapping[str, drives.Stops | None] | None = None,
-        terrain: Iterable[contact.terrain.Terrain] = (),
-        touching: Iterable[str] = (),
-        collisions: Iterable[tuple[str, str]] = (),
-        material: contact.Material | None = None,
-        grasps: Iterable[contact.Grasp | contact.Grip] = (),
-        external: Iterable[str] = (),
         components: Iterable[Component] = (),
         parameters: Iterable[str] | Mapping[str, Any] = (),
         controller: Controller | Callable[[State], Commands] | None = None,
@@ -124,25 +101,10 @@ class Simulation:
     ) -> None:
         self.method = method_named(integrator)
         self.step_size = positive(step, "step")
-        grasps = instances(grasps, contact.Holding, "grasps", "grasps, as contact.Grasp(...) or contact.Grip(...)")
-        others = instances(components, Component, "components", COMPONENTS)
-        acting = dict(
-            thrusters=instances(thrusters, Thruster, "thrusters", "thrusters, as Thruster(...)"),
-            drives=drives,
-            motions=motions,
-            friction=friction,
-            stops=stops,
-            terrain=instances(terrain, contact.terrain.Terrain, "terrain", "terrain, as contact.terrain.Plane(...)"),
-            touching=instances(touching, str, "touching", "names of frames"),
-            collisions=instances(collisions, tuple | list, "collisions", "pairs of names of bodies"),
-            material=material,
-            external=instances(external, str, "external", "names of bodies"),
-            components=(*grasps, *others),
-        )
         if isinstance(model, Plant):
             named = () if isinstance(parameters, Mapping) else parameters
-            beside = {**acting, "grasps": grasps, "environment": environment, "parameters": named}
-            extra = [name for name, x in beside.items() if x and (name != "components" or others)]
+            beside = {"environment": environment, "components": tuple(components), "parameters": named}
+            extra = [name for name, x in beside.items() if x]
             extra += [] if seed is None else ["seed"]
             if extra:
                 raise ValueError(f"{extra[0]} is given beside a Plant, which says what acts; put it into the plant")
@@ -151,7 +113,7 @@ class Simulation:
             self.plant = Plant(
                 model=model_of(model),
                 environment=Environment() if environment is None else environment,
-                components=components_of(model, **acting),  # type: ignore[arg-type]  # one dict of all
+                components=components_of(model, components),
                 seed=0 if seed is None else seed,
                 parameters=instances(list(parameters), str, "parameters", "names of numbers of the model"),
             )
@@ -358,12 +320,12 @@ class Simulation:
         """Put a wrench on a body until it is changed.
 
         Args:
-            body: One of the names given as `external`.
+            body: Name of a body with an `ExternalWrench`.
             wrench: In the body's axes about its origin [N, N·m], shape (6,).
         """
         places = wrench_places(self.plant)
         if body not in places:
-            raise KeyError(f"no external wrench on {body!r}; name the body in Simulation(external=[...])")
+            raise KeyError(f"no external wrench on {body!r}; add ExternalWrench(body=...) to the components")
         values = np.array(floats(wrench, 6, f"the wrench on {body!r}"))
         if not np.isfinite(values).all():
             raise ValueError(f"wrench must be 6 finite numbers, got {wrench!r}")
@@ -480,13 +442,12 @@ class Simulation:
     def _notes(self) -> list[str]:
         """What to say of what is simulated before it starts from here."""
         parts = [note for c in self.plant.components for note in c.notes]
-        pairs = [c for c in self.plant.components if isinstance(c, contact.Pair)]
         water = below_the_bed(self.model, self.plant.environment, self._at.q)
         key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
         if key not in self._together:
             arguments = self.plant, self.method, self._propagator, self._at, self.inputs
             self._together[key] = unstable_together(*arguments, self.step_size)
-        return [*parts, *contact.unrepresented_contacts(self.model, pairs), *water, *self._together[key]]
+        return [*parts, *unrepresented_contacts(self.model, self.plant.components), *water, *self._together[key]]
 
     def run(
         self,

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-
-from hydromechs.actuation import JointStops
 
 from ._plant import Plant
 
@@ -24,11 +23,12 @@ class SoftStops:
     """
 
     def __init__(self, plant: Plant) -> None:
-        parts = [(c, plant.model.joint_part(c.joint)) for c in plant.components if isinstance(c, JointStops) and c.assumed]
+        assumed: list[Any] = [c for c in plant.components if getattr(c, "assumed", False)]
+        parts = [(c, plant.model.joint_part(c.joint)) for c in assumed]
         self._joints = [(c, part) for c, part in parts if part.joint.nv == 1]
         self._at = [part.q.start for _, part in self._joints]
-        self._lower = np.array([c.stops.lower for c, _ in self._joints])
-        self._upper = np.array([c.stops.upper for c, _ in self._joints])
+        self._lower = np.array([c.lower for c, _ in self._joints])
+        self._upper = np.array([c.upper for c, _ in self._joints])
         travel = self._upper - self._lower
         self._allowed = FAR * np.where(np.isfinite(travel), travel, 1.0)
 
@@ -42,7 +42,7 @@ class SoftStops:
             c, part = self._joints[k]
             unit = part.joint.unit
             limit = self._upper[k] if q[self._at[k]] > self._upper[k] else self._lower[k]
-            stiff = f"{c.stops.stiffness:.3g} {'N m' if unit == 'rad' else 'N'}/{unit}"
+            stiff = f"{c.stiffness:.3g} {'N m' if unit == 'rad' else 'N'}/{unit}"
             said.append(
                 f"joint {c.joint!r} is {beyond[k]:.3g} {unit} beyond its limit of {limit:.4g} {unit}: the stop that limits "
                 f"have by default, {stiff}, yields; give it stops"

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.optimize
 
 from hydromechs import compiler, dynamics
-from hydromechs.actuation import ForceCurve, Thruster, ideal_curve
+from hydromechs.actuation import ForceCurve
 from hydromechs.equations import configuration, mass_matrix
 from hydromechs.errors import FieldError
 from hydromechs.hydro import UniformFlow
@@ -36,8 +36,6 @@ KEPT = 1e-9
 """Typical value of what is to stay where it is."""
 BLIND = 1e-9
 """Part of the largest effect of any unknown below which none acts in a direction."""
-WIDE = 100.0
-"""Largest thrust that is sought, in highest thrusts at rest; the true limits depend on how the water meets the thruster."""
 LATER = (0.0, 0.31, 1.7, 13.0)
 """Times after the start at which nothing may have moved by itself [s]."""
 FIRST, LONG = 0.01, 1e6
@@ -138,7 +136,7 @@ class _Problem:
             if there:
                 raise ValueError(f"trim needs steady water, but there are {what}; leave them out of the plant's environment")
         self.given_plant, self.start, self.given = plant, state, given
-        self.plant = replace(plant, components=tuple(_plain(c, c.name in given) for c in plant.components))
+        self.plant = replace(plant, components=tuple(c.as_force(c.name in given) for c in plant.components))
         model, layout = self.plant.model, self.plant.layout
         self.names = model.coordinate_names[1]
         for name in free:
@@ -168,9 +166,9 @@ class _Problem:
         self.size = np.concatenate([np.ones(model.nv), self.scale[len(free) : len(free) + self.nz]])
 
     @property
-    def _thrusters(self) -> dict[str, Thruster]:
-        """As they are, by name."""
-        return {c.name: c for c in self.given_plant.components if isinstance(c, Thruster)}
+    def _thrusters(self) -> dict[str, Any]:
+        """Components that are sought by their force, as they are, by name."""
+        return {c.name: c for c in self.given_plant.components if c.as_force(given=True) is not c}
 
     @property
     def _parameters(self) -> dict[str, Any]:
@@ -272,7 +270,7 @@ class _Problem:
         for i, k in enumerate(self.sought, at):
             name = self.plant.layout.commands[k]
             if name in speeds:
-                lower[i], upper[i] = _reach(self._thrusters[name], speeds[name])
+                lower[i], upper[i] = self._thrusters[name].reach(speeds[name])
             else:
                 lower[i], upper[i] = self.plant.layout.input_slots[k].limits
         return lower, upper
@@ -493,27 +491,6 @@ def _command(curve: ForceCurve, force: float) -> float:
     """The command for a force [N]; 0 where that is one and gives it, too."""
     none = curve.commands[0] <= 0.0 <= curve.commands[-1] and float(curve.steady(0.0)) == force
     return 0.0 if none else curve.inverse(force)
-
-
-def _plain(component: Component, given: bool) -> Component:
-    """A thruster without lag that gives the commanded thrust: at rest if it is given, else in the water; others as they are."""
-    if not isinstance(component, Thruster):
-        return component
-    low, high = component.curve.limits
-    if given:
-        return replace(component, curve=ideal_curve(max(high, 0.0), max(-low, 0.0)), time_constant=0.0)
-    wide = WIDE * max(high, -low)
-    return replace(component, curve=ideal_curve(wide, wide), time_constant=0.0, zero_thrust_speed=None)
-
-
-def _reach(thruster: Thruster, speed: float) -> tuple[float, float]:
-    """Lowest and highest thrust [N] at a speed of advance [m/s], by a propeller that turns the way it pushes."""
-    low, high = thruster.curve.limits
-    wide = WIDE * max(high, -low)
-    least, most = float(thruster.thrust(low, speed)), float(thruster.thrust(high, speed))
-    least = min(least, 0.0) if low <= 0.0 else least
-    most = max(most, 0.0) if high >= 0.0 else most
-    return float(np.clip(least, -wide, wide)), float(np.clip(max(least, most), -wide, wide))
 
 
 def _least_change(A: np.ndarray, b: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

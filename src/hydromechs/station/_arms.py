@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import contact, dynamics
-from hydromechs.actuation import JointDrive, drives
+from hydromechs.actuation import drives
 from hydromechs.control import ToolLoop, ToolPath
 from hydromechs.model import Model, State
 from hydromechs.simulation import Simulation
@@ -59,7 +59,7 @@ def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float)
     """
     model, parts = simulation.model, simulation.plant.components
     holdings = [c for c in parts if isinstance(c, contact.Holding)]
-    servos = {c.joint for c in parts if isinstance(c, JointDrive) and isinstance(c.drive, drives.Servo)}
+    servos = {c.joint for c in parts if isinstance(c, drives.Servo)}
     out: list[Arm] = []
     for frame in tool_frames(model, holdings):
         chain, above = [], model.locate(frame).body

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from hydromechs.actuation import Thruster
 from hydromechs.errors import FieldError
 from hydromechs.files import read_text
 from hydromechs.hydro import Current, RegularWave
@@ -144,10 +145,10 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     file = catalog.files[name]
     text = catalog.text(file)
     plain = catalog.read(text, file)
-    if not plain.thrusters:
+    if not plain.parts(Thruster):
         raise ValueError(f"{name} has no thrusters: there is nothing to pilot; choose a scenario with a vehicle")
-    text = catalog.write(_flown(plain, changes), file)
-    scenario = catalog.read(text, file)
+    scenario = _flown(plain, changes)
+    text = catalog.write(scenario, file)
     drawing = catalog.drawing(scenario)
     return Configured(name=name, scenario=scenario, text=text, file=file, changes=changes, attrs=drawing)
 
@@ -161,9 +162,9 @@ def _period(scenario: Scenario) -> float:
 def _flown(scenario: Scenario, changes: Changes) -> Scenario:
     """Return a scenario with the pilot in place of its mission, and with changes."""
     gains = {k: v for k in ("bandwidth", "stiffness") if (v := getattr(changes, k)) is not None}
-    before = scenario.controller
-    if isinstance(before, ControllerSpec) and before.type == PILOT:
-        gains = {**before.parameters, **gains}
+    for before in scenario.controllers:
+        if isinstance(before, ControllerSpec) and before.type == PILOT:
+            gains = {**before.parameters, **gains}
     first, water = scenario.models[0], scenario.environment
     if changes.position is not None:
         x, y, z = changes.position
@@ -180,9 +181,7 @@ def _flown(scenario: Scenario, changes: Changes) -> Scenario:
         wave = RegularWave(height=changes.wave_height, period=changes.wave_period or 5.0) if changes.wave_height > 0.0 else None
         water = replace(water, waves=() if wave is None else (wave,))
     return replace(
-        scenario,
-        controller=ControllerSpec(type=PILOT, period=_period(scenario), parameters=gains),
-        period=None,
+        scenario.controlled_by(ControllerSpec(type=PILOT, period=_period(scenario), parameters=gains)),
         checks=(),
         events=tuple(event for event in scenario.events if not _of_mission(event)),
         models=(first, *scenario.models[1:]),

@@ -16,12 +16,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hydromechs.contact import Terrain
 from hydromechs.errors import SimulationDiverged
 from hydromechs.integrators import is_multiple
 from hydromechs.navigation import Navigated
 from hydromechs.recording import RunFolder, load_recording
-from hydromechs.scenario import Checkpoints, ControllerSpec, RunResult, Scenario, conclude_run, recording_attrs, run_scenario
-from hydromechs.simulation import LiveRun, Simulation
+from hydromechs.scenario import Checkpoints, RunResult, Scenario, conclude_run, recording_attrs, run_scenario
+from hydromechs.simulation import LiveRun, PythonBlock, Simulation
 from hydromechs.values import positive
 
 from ._channel import AcousticLink
@@ -59,12 +60,11 @@ def piloted(configured: Configured, inputs: Inputs) -> Scenario:
         configured: The scenario; its controller is the pilot by name.
         inputs: What the pilot reads.
     """
-    spec = configured.scenario.controller
-    assert isinstance(spec, ControllerSpec)
+    (spec,) = configured.scenario.controllers
     pilot = spec.make()
     assert isinstance(pilot, Pilot)
     pilot.inputs = inputs
-    return replace(configured.scenario, controller=pilot)
+    return configured.scenario.controlled_by(PythonBlock(controller=pilot))
 
 
 def pilot_of(simulation: Simulation) -> Pilot:
@@ -402,7 +402,7 @@ class Session:
             self._ghosts = self.configured, piloted(self.configured, inputs).simulation()
         simulation = self._ghosts[1]
         pilot_of(simulation).inputs = inputs
-        self._ghost_display = Display(simulation, pilot_of(simulation), self.configured.scenario.terrain)
+        self._ghost_display = Display(simulation, pilot_of(simulation), self.configured.scenario.parts(Terrain))
         now = self._display.snapshot(0, self._runs)
         return Delayed(link, simulation, inputs, self._pilot.period, self._sim.state, now)
 
@@ -465,7 +465,7 @@ class Session:
         simulation = piloted(configured, self.inputs).simulation()
         simulation.compile()
         pilot = pilot_of(simulation)
-        display = Display(simulation, pilot, configured.scenario.terrain)
+        display = Display(simulation, pilot, configured.scenario.parts(Terrain))
         self.configured, self._sim, self._pilot, self._display = configured, simulation, pilot, display
         self._slice = _slice(simulation, pilot.period)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError
 from hydromechs.spatial import quaternion_matrix
 from hydromechs.viewer import LivePage, Rejected, live_scene
@@ -60,12 +61,12 @@ class Scenes:
             sim.model,
             first.position,
             first.wxyz,
-            terrain=scenario.terrain,
+            terrain=scenario.parts(Terrain),
             environment=scenario.environment,
             tethers=first.tethers,
         )
         options: dict[str, Any] = dict(environment=scenario.environment, seed=scenario.seed, actuators=sim.actuators)
-        self.outside = LivePage(sim.model, scene, follow=vehicle, terrain=scenario.terrain, **options)
+        self.outside = LivePage(sim.model, scene, follow=vehicle, terrain=scenario.parts(Terrain), **options)
         """Seen from outside; the camera moves with the vehicle."""
         self.onboard = LivePage(sim.model, scene, **options)
         """Seen from the camera on the vehicle."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from hydromechs.integrators import is_multiple
 from hydromechs.model import State
-from hydromechs.scenario import ControllerSpec, Scenario
-from hydromechs.simulation import Simulation
+from hydromechs.scenario import Scenario
+from hydromechs.simulation import PythonBlock, Simulation
 
 from ._configuration import Configured
 from ._ghost import unheard
@@ -88,13 +88,13 @@ class Strategies:
         self(simulation.state, pilot.memory, Operator())  # compiles
 
     def _coarse(self, step: float) -> Scenario:
-        spec = self.configured.scenario.controller
-        assert isinstance(spec, ControllerSpec)
+        (spec,) = self.configured.scenario.controllers
         pilot = spec.make()
         assert isinstance(pilot, Pilot)
         pilot.inputs, pilot.period = self._inputs, PERIOD
-        blunt = replace(self.configured.scenario, sensors=(), navigation=None, events=(), checks=())
-        return replace(blunt, controller=pilot, step=step, record=PERIOD, duration=AHEAD)
+        blocks = [PythonBlock(controller=pilot)]
+        blunt = replace(self.configured.scenario, blocks=blocks, events=(), checks=())
+        return replace(blunt, step=step, record=PERIOD, duration=AHEAD)
 
     def _deliver(self, simulation: Simulation, content: Operator) -> None:
         self._inputs.asked = content

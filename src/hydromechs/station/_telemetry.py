@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs import contact, lines
-from hydromechs.actuation import JointDrive
+from hydromechs.actuation.drives import Drive
 from hydromechs.model import State
 from hydromechs.simulation import Simulation
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
@@ -62,9 +62,9 @@ class Display:
         self._vehicle = pilot.vehicle
         self._thrusters = [(t.name, actuators.index(t.name), max(map(abs, t.curve.limits))) for t in self._vehicle.thrusters]
         self._joints = [
-            (c.joint, actuators.index(c.joint), float(getattr(c.drive, "limit", np.inf)))
+            (c.joint, actuators.index(c.joint), float(getattr(c, "limit", np.inf)))
             for c in parts
-            if isinstance(c, JointDrive) and c.joint in actuators
+            if isinstance(c, Drive) and c.joint in actuators
         ]
         self._terrain = tuple(terrain)
         self._tethers = {

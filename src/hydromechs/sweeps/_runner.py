@@ -180,7 +180,7 @@ class Runner:
     def _reusable(self) -> bool:
         """Whether runs differ in open parameters and starts alone, and nothing else remembers the run before."""
         scenario, water = self.study.scenario, self.study.scenario.environment
-        alone = scenario.controller is None and not scenario.sensors and scenario.engine is None and not scenario.code
+        alone = not scenario.blocks and scenario.engine is None and not scenario.code
         still = water.gusts is None and not water.waves
         free = all(map(stands_free, scenario.models))
         numbers = all(map(is_model_or_start, self.study.paths)) and not self.study.built_anew

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydromechs.integrators import FixedStep, method_named, whole_steps
+from hydromechs.model.component import Order
 from hydromechs.model.joints import Free
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hydromechs.scenario import ModelStart
+    from hydromechs.scenario import ModelStart, Scenario
 
     from ._study import Study
 
@@ -33,12 +34,12 @@ def fits_lanes(study: Study) -> bool:
     scenario = study.scenario
     if study.built_anew:
         return False
-    python = scenario.controller is not None or scenario.sensors or scenario.events or scenario.code
+    python = scenario.blocks or scenario.events or scenario.code
     if python or scenario.engine is not None or not isinstance(method_named(scenario.integrator), FixedStep):
         return False
     water = scenario.environment
     flows = water.current is not None or water.gusts is not None or bool(water.waves)
-    if flows and (scenario.tethers or scenario.components):  # these may begin as the water is, which differs
+    if flows and _starts_with_water(scenario):
         return False
     try:
         whole_steps(scenario.duration, scenario.record, "duration")
@@ -46,6 +47,13 @@ def fits_lanes(study: Study) -> bool:
         return False
     free = all(map(stands_free, scenario.models))
     return all(map(_is_number, study.paths)) and (free or not _starts(study.paths))
+
+
+def _starts_with_water(scenario: Scenario) -> bool:
+    """True if states of a component may start as the water is, which differs from run to run."""
+    plant = scenario.known_plant
+    others = [c for c in plant.components if c.order(plant.model)[0] == Order.OTHER]
+    return any(callable(slot.start) for c in others for slot in c.states(plant.model))
 
 
 def stands_free(start: ModelStart) -> bool:

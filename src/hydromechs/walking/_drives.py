@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hydromechs.actuation import JointDrive, drives
+from hydromechs.actuation import drives
 from hydromechs.simulation import Simulation
 from hydromechs.values import Array, nearest
 
@@ -30,7 +30,7 @@ class JointServos:
     """
 
     def __init__(self, simulation: Simulation, names: Sequence[str], bandwidth: float) -> None:
-        driven = {c.joint: c.drive for c in simulation.plant.components if isinstance(c, JointDrive)}
+        driven = {c.joint: c for c in simulation.plant.components if isinstance(c, drives.Drive)}
         self.names, self.bandwidth = tuple(names), bandwidth
         for name in names:
             if name not in driven:

@@ -7,7 +7,7 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import METHODS, FixedStep
 from hydromechs.scenario import ControllerSpec, Scenario
 from hydromechs.sensors import JointEncoders
-from hydromechs.simulation import TracedController
+from hydromechs.simulation import FunctionController, TracedController
 
 from ._source import Source
 
@@ -40,12 +40,14 @@ def law_of(scenario: Scenario) -> TracedController | None:
     Args:
         scenario: The scenario.
     """
-    given, parts = scenario.controller, []
-    made = given.make() if isinstance(given, ControllerSpec) else given
-    law = made if isinstance(made, TracedController) else None
-    if given is not None and law is None:
-        name = given.type if isinstance(given, ControllerSpec) else getattr(given, "__name__", type(given).__name__)
-        parts.append(f"its controller {name!r} is Python code, which is asked in one world at a time")
+    law, parts = None, []
+    for given in scenario.controllers:
+        made = given.make()
+        law = made if isinstance(made, TracedController) and len(scenario.controllers) == 1 else None
+        if law is None:
+            own = repr(made) if isinstance(made, FunctionController) else type(made).__name__
+            name = given.type if isinstance(given, ControllerSpec) else own
+            parts.append(f"its controller {name!r} is Python code, which is asked in one world at a time")
     if scenario.navigation is not None:
         parts.append("its navigation filter is Python code, too")
     encoders = [s.name for s in scenario.sensors if isinstance(s, JointEncoders)]
@@ -60,7 +62,7 @@ def law_of(scenario: Scenario) -> TracedController | None:
     if parts:
         raise UnsupportedFeature(
             f"scenario {scenario.name!r} cannot run as worlds: {'; '.join(parts)}; leave these out, "
-            "hm.Worlds(dataclasses.replace(scenario, controller=None, navigation=None, events=(), engine=None), n), and give "
+            "hm.Worlds(dataclasses.replace(scenario, blocks=(), events=(), engine=None), n), and give "
             "commands by step, or a control law in NumPy operations, controller=..., an hm.TracedController"
         )
     return law

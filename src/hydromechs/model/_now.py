@@ -1,0 +1,204 @@
+"""The present instant as components see it: frames, joints and water; and the forces that act there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from hydromechs.spatial import cross
+from hydromechs.values import Array, Scalar
+
+from ._model import JointPart, Model
+
+__all__ = ["FrameNow", "JointForce", "JointNow", "Now", "StillWater", "WaterNow", "WaterPoint", "Wrench"]
+
+
+class Wrench(NamedTuple):
+    """A wrench on one body."""
+
+    body: int
+    """Index of the body."""
+    F_Bo_B: Array
+    """About the body's origin in its axes [N, N·m], shape (6,)."""
+
+
+class JointForce(NamedTuple):
+    """A generalised force in one joint."""
+
+    dofs: slice
+    """Its place in v."""
+    tau: Array
+    """Dual to the velocities there [N, N·m], shape (n,)."""
+
+
+class FrameNow:
+    """A frame of the mechanism at the present instant."""
+
+    def __init__(self, now: Now, name: str) -> None:
+        self.now, self.name = now, name
+        place = now.model.locate(name)
+        self.body = place.body
+        """Index of its body."""
+        self.p_B = place.p
+        """Its origin on the body [m], shape (3,)."""
+        self.R_B = place.R
+        """Its axes in the body's, shape (3, 3)."""
+
+    @property
+    def p(self) -> Array:
+        """Its origin in the world [m], shape (3,)."""
+        return self.now.p_WB[self.body] + self.now.R_WB[self.body] @ self.p_B
+
+    @property
+    def R(self) -> Array:
+        """Its axes in the world's, shape (3, 3)."""
+        return self.now.R_WB[self.body] @ self.R_B
+
+    @property
+    def v_B(self) -> Array:
+        """Velocity of its origin in the body's axes [m/s], shape (3,)."""
+        V = self.now.V[self.body]
+        return V[:3] + cross(V[3:], self.p_B)
+
+    @property
+    def v(self) -> Array:
+        """Velocity of its origin in world axes [m/s], shape (3,)."""
+        return self.now.R_WB[self.body] @ self.v_B
+
+    @property
+    def w(self) -> Array:
+        """Angular velocity of its body in world axes [rad/s], shape (3,)."""
+        return self.now.R_WB[self.body] @ self.now.V[self.body][3:]
+
+    @property
+    def v_water(self) -> Array:
+        """Velocity of the undisturbed water there, in world axes [m/s], shape (3,)."""
+        return self.now.water.on_body(self.body, self.p_B).velocity
+
+    @property
+    def depth(self) -> Scalar | None:
+        """Depth below the free surface [m]; None where the water has no surface."""
+        return self.now.water.on_body(self.body, self.p_B).depth
+
+    def force(self, f: Array, torque: Array | None = None) -> Wrench:
+        """A force at its origin, and a torque, on its body.
+
+        Args:
+            f: Force in world axes [N], shape (3,).
+            torque: In world axes [N·m], shape (3,); none unless given.
+        """
+        R = self.now.R_WB[self.body]
+        return self.force_B(R.T @ f, None if torque is None else R.T @ torque)
+
+    def force_B(self, f: Array, torque: Array | None = None) -> Wrench:
+        """As `force`, in the axes of its body."""
+        moment = np.cross(self.p_B, f)
+        return Wrench(self.body, np.concatenate([f, moment if torque is None else moment + torque]))
+
+
+class JointNow(NamedTuple):
+    """A joint of the mechanism at the present instant."""
+
+    part: JointPart
+    """The joint."""
+    q: Array
+    """Its position: angle [rad], displacement [m], or quaternion, shape (nq,)."""
+    v: Array
+    """Its velocity [rad/s, m/s], shape (nv,)."""
+
+    def force(self, tau: Array) -> JointForce:
+        """A force in the joint, dual to its velocity [N·m, N], shape (nv,)."""
+        return JointForce(self.part.v, tau)
+
+
+class WaterPoint(NamedTuple):
+    """The undisturbed water at a place of the world."""
+
+    velocity: Array
+    """In world axes [m/s], shape (3,)."""
+    acceleration: Array
+    """Of the water's particles, in world axes [m/s²], shape (3,)."""
+    depth: Scalar | None
+    """Depth of the place below the free surface [m]; None where the water has none."""
+    rise: Scalar
+    """Rate at which the free surface over the place rises [m/s]."""
+    slope: Array
+    """Gradient of its height [-], shape (3,)."""
+
+
+class WaterNow(Protocol):
+    """The undisturbed water at the present instant."""
+
+    def point(self, p: Array) -> WaterPoint:
+        """The water at any place p in world axes [m], shape (3,), as of a line between bodies."""
+
+    def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
+        """Height of the waves over a place p [m], shape (3,), above the mean surface [m], and its rate there [m/s]."""
+
+    def on_body(self, body: int, p_B: Array) -> WaterPoint:
+        """The water at a point p_B of a body, in its axes [m], shape (3,)."""
+
+
+class StillWater:
+    """Water at rest.
+
+    Args:
+        depth: Depth of every place below the free surface [m]; None where the water has none.
+    """
+
+    def __init__(self, depth: float | None) -> None:
+        self._depth = depth
+
+    def point(self, p: Array) -> WaterPoint:
+        """At rest."""
+        return WaterPoint(np.zeros(3), np.zeros(3), self._depth, 0.0, np.zeros(3))
+
+    def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
+        """None."""
+        return 0.0, 0.0
+
+    def on_body(self, body: int, p_B: Array) -> WaterPoint:
+        """At rest."""
+        return self.point(p_B)
+
+
+class Now:
+    """The present instant, as a component sees it.
+
+    Args:
+        model: The mechanism.
+        t: Time [s].
+        q: Configuration, shape (nq,).
+        v: Velocity, shape (nv,).
+        kin: Kinematics: axes R_WB (3, 3), origins p_WB (3,) and velocities V (6,) of all bodies.
+        water: The undisturbed water.
+    """
+
+    def __init__(self, model: Model, t: Scalar, q: Array, v: Array, kin: Any, water: WaterNow) -> None:
+        self.model, self.t, self.q, self.v, self.kin, self.water = model, t, q, v, kin, water
+
+    @property
+    def R_WB(self) -> Sequence[Array]:
+        """Axes of all bodies in the world's, shape (3, 3) each."""
+        return self.kin.R_WB
+
+    @property
+    def p_WB(self) -> Sequence[Array]:
+        """Origins of all bodies in the world [m], shape (3,) each."""
+        return self.kin.p_WB
+
+    @property
+    def V(self) -> Sequence[Array]:
+        """Velocities of all bodies in their axes [m/s, rad/s], shape (6,) each."""
+        return self.kin.V
+
+    def frame(self, name: str) -> FrameNow:
+        """A frame, or a body's own frame, by its name."""
+        return FrameNow(self, name)
+
+    def joint(self, name: str) -> JointNow:
+        """A joint by its name, see `Model.joint_parts`."""
+        part = self.model.joint_part(name)
+        return JointNow(part, self.q[part.q], self.v[part.v])

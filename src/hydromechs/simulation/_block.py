@@ -1,0 +1,68 @@
+"""Blocks: parts of a mission that run at their own ticks. Today they run in Python, between the steps of the plant."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hydromechs.errors import FieldError
+from hydromechs.model import State
+from hydromechs.values import Finite, Number, check_fields
+
+from ._controller import Commands, Controller, as_controller
+
+__all__ = ["Block", "Phase", "PythonBlock"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """Time in which a block runs."""
+
+    start: Finite = 0.0
+    """Time from which it runs [s]."""
+    end: Number = math.inf
+    """Time from which it does not run any more [s]; inf: none."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not self.start < self.end:
+            raise FieldError("Phase.start", self.start, f"must be before end, {self.end:g} s")
+
+
+class Block(abc.ABC):
+    """A part of a mission that runs at its own ticks: a sensor, a navigation filter or a controller."""
+
+    __slots__ = ()
+    name: str
+    """Name, unique among the blocks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonBlock(Block):
+    """A controller in Python, which gives commands."""
+
+    name: str = "controller"
+    """Name, unique among the blocks; it is put before its signals if there are several controllers."""
+    controller: Controller | Callable[[State], Commands]
+    """A `Controller`, or a function of the state."""
+    period: float | None = None
+    """Time between two calls of a function [s]; a controller has its own."""
+    phase: Phase = field(default_factory=Phase)
+    """Time in which it runs."""
+
+    def __post_init__(self) -> None:
+        if self.controller is None:
+            raise FieldError("PythonBlock.controller", None, "must be a hydromechs.Controller or a function of the state")
+        as_controller(self.controller, self.period)  # raises for what cannot be one
+
+    def make(self, number: int = 0) -> Controller:
+        """Return the controller.
+
+        Args:
+            number: Its place among the blocks, from 0.
+        """
+        made: Any = as_controller(self.controller, self.period)
+        return made
