@@ -7,6 +7,7 @@ from ._added_mass_matrix import added_mass_matrix, added_mass_strips
 from ._attach import attach
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
+from ._families import FAMILIES
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._moving import MovingStep
@@ -28,6 +29,7 @@ from ._text import GIVEN, definition
 from ._tree import tree_faults
 
 __all__ = [
+    "FAMILIES",
     "GIVEN",
     "UNIT_TOLERANCE",
     "BallStep",

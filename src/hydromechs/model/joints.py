@@ -247,12 +247,16 @@ class Prismatic(_OneAxis):
         return (*before, PrismaticStep(k, sign, last.distance, last.cos, last.sin, iq, iv))
 
 
+CompositePart = Revolute | Prismatic | Helical | Ball | Free | OwnJoint
+"""A joint that can be a part of a composite."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite:
     """Several joints in a row as one joint with one 6×n motion subspace: universal, cylindrical, planar..."""
 
-    parts: tuple[Revolute | Prismatic | Helical | Ball | Free | OwnJoint, ...]
-    """From the parent outwards; the body's frame is that of the last part."""
+    parts: tuple[CompositePart, ...]
+    """Joints from the parent outwards, at least one; the body's frame is that of the last part."""
 
     kind = "composite"
 
