@@ -154,8 +154,6 @@ class Bound:
 
 LONG_ROW = 64
 """Numbers of a row from which on it is checked as an array."""
-PLAIN_NUMBERS = {int, float}
-"""Types of which a row needs no further check."""
 
 Number = Annotated[float, Bound(infinite=True)]
 """Any number."""
@@ -227,8 +225,8 @@ def floats(values: Any, n: int, name: str) -> tuple[float, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise FieldError(name, values, f"must have {n} numbers")
     values = tuple(values)
-    if len(values) >= LONG_ROW and set(map(type, values)) <= PLAIN_NUMBERS and max(map(abs, values)) < 2.0**1023:
-        out = tuple(map(float, values))
+    if len(values) >= LONG_ROW and set(map(type, values)) == {float}:
+        out = values
     else:
         out = tuple(number(v, name) for v in values)
     if len(out) != n:

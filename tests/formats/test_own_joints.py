@@ -110,7 +110,7 @@ def test_a_scenario_runs_it_when_it_is_run(folder):
         ("rail.py:EllipticRail", "no_such.module:Rail", "there is no module 'no_such.module'"),
         ("b: 1.0", "c: 1.0", "does not take 'c'"),
         ("      b: 1.0\n", "", "needs 'b'"),
-        ("damping: 1.5", "dampin: 1.5", "joint: EllipticRail does not take 'dampin'"),
+        ("damping: 1.5", "dampin: 1.5", "EllipticRail does not take 'dampin' (did you mean 'damping'?)"),
         ("damping: 1.5", "damping: -1.5", "damping is -1.5"),
         ("position: 0.3", "position: 3", "initial joint position 3 rad is outside the limits"),
         ("type: rail.py:EllipticRail", "type: elliptic", "or 'file.py:Name' for a custom type"),

@@ -1,8 +1,4 @@
-"""Marks in the annotation of a field: how a file writes it where its type does not tell.
-
-frame: Annotated[str, Ref("frame")]
-'''Frame on which it is mounted.'''
-"""
+"""Marks in the annotation of a field, as `Annotated[str, Ref("frame")]`: how a file writes it where its type does not tell."""
 
 from __future__ import annotations
 

@@ -434,6 +434,8 @@ class Reader:
 
 def _form(data: Any, bounds: tuple[Bound, ...]) -> Bound:
     """The bound of the form that the data have: number, row or table."""
+    if len(bounds) == 1:
+        return bounds[0]
     depth = 0 if not isinstance(data, list) else 2 if any(isinstance(x, list) for x in data) else 1
     forms = {0 if b.size is None else 1 if b.rows is None else 2: b for b in bounds}
     return forms.get(depth, bounds[0])

@@ -62,7 +62,7 @@ class _Schema:
             if member.default is MISSING and not member.has(Degrees):
                 required.append(key)
         out = {"type": "object", "description": _first_paragraph(cls), "properties": properties, "additionalProperties": False}
-        angles = [m for m in members(cls).values() if m.has(Degrees)]
+        angles = [m for key, m in file_keys(cls).items() if m.has(Degrees) and key == m.name]
         either = [{"oneOf": [{"required": [key]} for key in m.keys]} for m in angles if m.default is MISSING]
         both = [{"not": {"required": list(m.keys)}} for m in angles if m.default is not MISSING]
         return out | ({"required": required} if required else {}) | ({"allOf": [*either, *both]} if angles else {})
@@ -94,8 +94,9 @@ class _Schema:
             forms = [_numbers(bound) for bound in bounds]
             return forms[0] if len(forms) == 1 else {"oneOf": forms}
         if hint in (str, bool, int):
-            pattern = {"pattern": f"^(?:{m.regex})$" for m in (*marks, *more) if isinstance(m, Pattern)}
-            return {"type": {str: "string", bool: "boolean", int: "integer"}[hint], **pattern}
+            patterns = [f"^(?:{m.regex})$" for m in (*marks, *more) if isinstance(m, Pattern)]
+            plain = {"type": {str: "string", bool: "boolean", int: "integer"}[hint]}
+            return {**plain, "pattern": patterns[0]} if patterns else plain
         if origin is Literal:
             return {"enum": list(get_args(hint))}
         if origin is tuple:
@@ -110,9 +111,8 @@ class _Schema:
         item, _ = unmarked(args[0])
         if get_origin(item) is tuple and len(get_args(item)) == 2 and unmarked(get_args(item)[0])[0] is str:
             key = {k: v for k, v in self.of(get_args(item)[0]).items() if k == "pattern"}
-            return {"type": "object", "additionalProperties": self.of(get_args(item)[1])} | (
-                {"propertyNames": key} if key else {}
-            )
+            pairs = {"type": "object", "additionalProperties": self.of(get_args(item)[1])}
+            return {**pairs, "propertyNames": key} if key else pairs
         family = self.families.of(item)
         if self.families.named(item):
             inner = self.part(family, ("name",)) if family else self.reference(item.__name__, item, skip=("name",))
