@@ -86,7 +86,7 @@ def file_keys(cls: Any) -> dict[str, Member]:
 
 
 def _function(cls: Any) -> Any:
-    return cls.__init__ if isinstance(cls, type) else cls
+    return vars(cls).get("__init__", cls) if isinstance(cls, type) else cls
 
 
 def _default(f: dataclasses.Field) -> Any:

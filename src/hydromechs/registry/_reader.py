@@ -310,7 +310,7 @@ class Reader:
             return self.build(hint, data, path)
         raise TypeError(f"{dotted(path)}: a file has no way to write {hint}")
 
-    def _plain(self, data: Any, kind: type, path: Place, marks: tuple) -> Any:
+    def _plain(self, data: Any, kind: Any, path: Place, marks: tuple) -> Any:
         if type(data) is not kind:
             return self.wrong(path, data, f"must be {PLAIN[kind]}")
         for mark in marks:

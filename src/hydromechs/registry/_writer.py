@@ -49,7 +49,8 @@ class Writer:
             skip: Fields that are written elsewhere.
         """
         out: dict[str, Any] = {}
-        for member in members(type(thing)).values():
+        kind: Any = type(thing)
+        for member in members(kind).values():
             value = getattr(thing, member.name)
             if member.name in skip or (member.default is not MISSING and repr(value) == repr(member.default)):
                 continue  # repr, because −0 differs from 0
