@@ -274,8 +274,8 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None) -> None:
                 f"added mass and rigid inertia together have the eigenvalue {lowest:.4g}, must be positive definite; "
                 f"{ADDED_MASS_SIGN}",
             )
-    for i, element in enumerate(hydro.drag):
-        _drag(c, ("hydro", "drag", i), element)
+    for i, resisting in enumerate(hydro.drag):
+        _drag(c, ("hydro", "drag", i), resisting)
 
 
 def is_small(I: np.ndarray) -> bool:
