@@ -80,8 +80,9 @@ def scaled_vehicle(ratio: float, *, with_arm: bool) -> Model:
     s = (ratio * arm_mass / vehicle.inertia.mass) ** (1.0 / 3.0)
     powers = np.array([3.0] * 3 + [5.0] * 3)
     exponent = 0.5 * (powers[:, None] + powers[None, :])
-    M_A = np.array(water.added_mass[0].matrix) * s**exponent
-    damping = water.drag[0]
+    added, damping = water.added_mass[0], water.drag[0]
+    assert isinstance(added, added_mass.Matrix) and isinstance(damping, drag.Damping)
+    M_A = np.array(added.matrix) * s**exponent
     linear = np.array(damping.linear) * s ** np.array([2.5] * 3 + [4.5] * 3)
     quadratic = np.array(damping.quadratic) * s ** np.array([2.0] * 3 + [5.0] * 3)
     mass, com = vehicle.inertia.mass * s**3, s * np.array(vehicle.inertia.com)

@@ -12,6 +12,7 @@ __all__ = [
     "CodeNotAllowed",
     "Fault",
     "FieldError",
+    "FieldErrors",
     "ModelError",
     "ScenarioError",
     "SimulationDiverged",
@@ -161,6 +162,23 @@ class FieldError(ValueError):
 
     def __reduce__(self) -> tuple:
         return FieldError, (self.name, self.value, self.must)
+
+
+class FieldErrors(FieldError):
+    """Several fields of one object whose values are not allowed; `name`, `value` and `must` are those of the first.
+
+    Args:
+        errors: The error of each field.
+    """
+
+    def __init__(self, errors: Iterable[FieldError]) -> None:
+        self.errors = tuple(errors)
+        first = self.errors[0]
+        super().__init__(first.name, first.value, first.must)
+        self.args = ("; ".join(map(str, self.errors)),)
+
+    def __reduce__(self) -> tuple:
+        return FieldErrors, (self.errors,)
 
 
 class UnreachableFoothold(RuntimeError):

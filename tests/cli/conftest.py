@@ -34,16 +34,16 @@ def study(monkeypatch, capsys):
 
 
 BUOY = """
-hydromechs: 1
+hydromechs_model: 2
 name: buoy
 bodies:
-  - name: float
-    joint: {type: free}
+  float:
+    joint: free
     inertia: {mass: 100.0, com: [0, 0, 0.1], tensor: [4, 5, 6, 0, 0, 0]}
     hydro:
       volume: 0.1
-      added_mass: {diagonal: [50, 50, 50, 1, 1, 1]}
-      drag: [{shape: sphere, radius: 0.29, coefficient: 0.5}]
+      added_mass: {type: diagonal, diagonal: [50, 50, 50, 1, 1, 1]}
+      drag: [{type: sphere, radius: 0.29, coefficient: 0.5}]
 """
 SCENARIO = """
 hydromechs_scenario: 1

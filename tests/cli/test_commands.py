@@ -11,14 +11,14 @@ import hydromechs as hm
 NASTY = "length [m], [/bold] and :x: stay, [red]this[/red] too"
 
 GOOD = f"""\
-hydromechs: 1
+hydromechs_model: 2
 name: "rov[m]"
 description: "{NASTY}"
 sources:
   "hull[kg]": "{NASTY}"
 bodies:
-  - name: "hull[/m]"
-    joint: {{type: free}}
+  "hull[/m]":
+    joint: free
     inertia: {{mass: 10, com: [0, 0, 0], tensor: [1, 1, 1, 0, 0, 0]}}
     frames: {{":x:": {{}}}}
 """

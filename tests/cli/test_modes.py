@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 HANGING = """
-hydromechs: 1
+hydromechs_model: 2
 name: buoy
 world: {axes: NED, gravity: 9.81, water_density: 1000.0}
 bodies:
-  - name: float
-    joint: {type: free}
+  float:
+    joint: free
     inertia: {mass: 100.0, com: [0, 0, 0.2], tensor: [4, 5, 6, 0, 0, 0]}
     hydro:
       volume: 0.1
-      added_mass: {diagonal: [50, 50, 50, 1, 2, 3]}
-      drag: [{linear: [20, 20, 20, 2, 2, 2]}]
-    shapes: [{shape: sphere, radius: 0.3}]
+      added_mass: {type: diagonal, diagonal: [50, 50, 50, 1, 2, 3]}
+      drag: [{type: damping, linear: [20, 20, 20, 2, 2, 2]}]
+    shapes: {sphere: {type: sphere, radius: 0.3}}
 """
 SCENARIO = """
 hydromechs_scenario: 1

@@ -157,7 +157,7 @@ duration: 5
 
 
 def test_contact_too_stiff_for_the_step_is_refused(run, tmp_path, buoy):
-    (tmp_path / "buoy.yaml").write_text(buoy + "    shapes: [{shape: sphere, radius: 0.3}]\n")
+    (tmp_path / "buoy.yaml").write_text(buoy + "    shapes: {hull: {type: sphere, radius: 0.3}}\n")
     path = tmp_path / "stiff.yaml"
     path.write_text(STIFF)
     for command in (("run", path, "--out", tmp_path / "out", "--no-pictures"), ("check", path)):
@@ -168,8 +168,8 @@ def test_contact_too_stiff_for_the_step_is_refused(run, tmp_path, buoy):
 @pytest.mark.usefixtures("undrawn")
 def test_a_diverging_run_says_when_where_and_what_to_do(run, scenario, tmp_path, buoy):
     path = scenario()
-    drag = "{linear: [1.0e+6, 1.0e+6, 1.0e+6, 1, 1, 1]}"  # h c/m = 0.01 · 1e6/150 = 67, far beyond 2.8
-    (tmp_path / "buoy.yaml").write_text(buoy.replace("{shape: sphere, radius: 0.29, coefficient: 0.5}", drag))
+    drag = "{type: damping, linear: [1.0e+6, 1.0e+6, 1.0e+6, 1, 1, 1]}"  # h c/m = 0.01 · 1e6/150 = 67, far beyond 2.8
+    (tmp_path / "buoy.yaml").write_text(buoy.replace("{type: sphere, radius: 0.29, coefficient: 0.5}", drag))
     code, text, _ = run("run", path, "--out", tmp_path / "out")
     assert code == 1
     assert "not finite" in text and "'float'" in text and "linearly_implicit" in text

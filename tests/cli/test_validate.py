@@ -18,18 +18,18 @@ from hydromechs.identification.validation._validate import _fold
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 
 MODEL = """
-hydromechs: 1
+hydromechs_model: 2
 name: float_with_arm
 bodies:
-  - name: hull
-    joint: {type: free}
+  hull:
+    joint: free
     inertia: {mass: 10.0, com: [0, 0, 0.02], tensor: [0.3, 0.3, 0.3, 0, 0, 0]}
-    hydro: {volume: 0.0108, buoyancy_center: [0, 0, -0.03], drag: [{linear: [5, 5, 5, 1, 1, 1]}]}
-  - name: arm
+    hydro: {volume: 0.0108, buoyancy_center: [0, 0, -0.03], drag: [{type: damping, linear: [5, 5, 5, 1, 1, 1]}]}
+  arm:
     parent: hull
-    joint: {type: revolute, axis: [0, 0, 1], origin: {xyz: [0, 0, 0.1]}}
+    joint: {type: revolute, axis: [0, 0, 1], placement: {xyz: [0, 0, 0.1]}}
     inertia: {mass: 1.0, com: [0.1, 0, 0], tensor: [0.01, 0.01, 0.01, 0, 0, 0]}
-    hydro: {volume: 0.0002, drag: [{quadratic: [0, 1, 1, 0, 0, 0]}]}
+    hydro: {volume: 0.0002, drag: [{type: damping, quadratic: [0, 1, 1, 0, 0, 0]}]}
 """
 SMALL = """
 hydromechs_study: 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import hydromechs as hm
-from hydromechs.formats import documentation_table, dumps, json_schema, loads
+from hydromechs.formats import documentation_table, dumps, loads, model_json_schema
 from hydromechs.formats._documentation import renewed
 from hydromechs.formats._entries import ENTRIES
 from hydromechs.scenario import CONTROLLERS
@@ -33,7 +33,7 @@ def test_program(text):
 
 
 def test_every_key_of_the_schema_is_explained():
-    whole = json_schema()
+    whole = model_json_schema()
     keys = {key for table in (whole, *whole["$defs"].values()) for key in table["properties"]}
     assert {key for key in keys if not re.search(rf"[`{{, ]{key}\b", DOC)} == set()
     assert len(MODELS) >= 4
@@ -54,8 +54,9 @@ def test_tables_are_those_of_the_entries(name):
 def test_every_entry_has_its_table():
     """But those that only hold one other entry, those whose keys are in that of the whole file."""
     text = "".join((DOCS / name).read_text(encoding="utf-8") for name in FILES)
-    told = {word for names in re.findall(r"<!-- keys: ([\w, ]+) -->", text) for word in names.split(", ")}
-    assert {name for name, kind in ENTRIES.items() if not kind.wraps} - told == {"Header", "Adaptive", "Filter"}
+    told = {word for names in re.findall(r"<!-- keys: ([\w., ]+) -->", text) for word in names.split(", ")}
+    assert {name for name, kind in ENTRIES.items() if not kind.wraps} - told == {"Adaptive", "Filter"}
+    assert set(model_json_schema()["$defs"]) - told == {"Frame", "placement.origin"}  # an origin has the same keys
 
 
 def test_words_of_rows_and_of_kinds():
@@ -81,5 +82,5 @@ def test_a_new_class_gets_its_table():
         "| `interval` | number > 0 | required | Time between samples, a whole number of steps [s]; the samples have the exact "
         "correlation, whatever it is. |",
     ]
-    with pytest.raises(KeyError, match="no entry 'Gust'"):
+    with pytest.raises(KeyError, match="no class 'Gust'"):
         documentation_table("Gust")

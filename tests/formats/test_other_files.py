@@ -43,7 +43,7 @@ def test_other_formats_are_named(tmp_path, text, what):
     path = tmp_path / "file.yaml"
     path.write_text(text)
     with pytest.raises(
-        ModelError, match=rf"file\.yaml.*\n.*line 1: this is {what}, not a HydroMechs model file.* 'hydromechs: 1'"
+        ModelError, match=rf"file\.yaml.*\n.*line 1: this is {what}, not a HydroMechs model file.* 'hydromechs_model: 2'"
     ):
         hm.load(path)
     with pytest.raises(ScenarioError, match=rf"this is {what}, not a HydroMechs scenario file.* 'hydromechs_scenario: 1'"):
@@ -71,7 +71,11 @@ def test_bytes_that_are_not_utf_8_are_told_with_the_file_and_the_remedy(tmp_path
 
 
 def test_what_a_file_says_that_it_is(tmp_path):
-    for text, answer in (("hydromechs_scenario: 1\n", True), ("# x\n'hydromechs_scenario': 1", True), ("hydromechs: 1", False)):
+    for text, answer in (
+        ("hydromechs_scenario: 1\n", True),
+        ("# x\n'hydromechs_scenario': 1", True),
+        ("hydromechs_model: 2", False),
+    ):
         (tmp_path / "f.yaml").write_text(text)
         assert is_scenario_file(tmp_path / "f.yaml") is answer
     assert not is_scenario_file(tmp_path)
@@ -80,9 +84,9 @@ def test_what_a_file_says_that_it_is(tmp_path):
 
 def bodies(n: int, parent: str = "b{}") -> str:
     """A file with a tree of n bodies."""
-    line = "  - {{name: b{}, parent: {}, joint: {{type: revolute}}, inertia: {{mass: 1, tensor: [1, 1, 1, 0, 0, 0]}}}}\n"
+    line = "  b{}: {{parent: {}, joint: revolute, inertia: {{mass: 1, tensor: [1, 1, 1, 0, 0, 0]}}}}\n"
     rows = [line.format(i, parent.format(i // 3) if i else "world") for i in range(n)]
-    return "hydromechs: 1\nname: big\nbodies:\n" + "".join(rows)
+    return "hydromechs_model: 2\nname: big\nbodies:\n" + "".join(rows)
 
 
 def test_messages_about_many_bodies_do_not_grow_with_the_square_of_their_number():
@@ -121,18 +125,18 @@ def test_bodies_without_inertia_are_found_in_one_pass():
     ("given", "said"),
     [
         (
-            "{shape: box, size: [1, 1, 0.2], rounding: 0.2}",
+            "{type: box, size: [1, 1, 0.2], rounding: 0.2}",
             "visual.0.rounding is 0.2, must be at most 0.1, half of the shortest edge",
         ),
-        ("{shape: cylinder, radius: 0.1, length: 1, bore: 0.1}", "visual.0.bore is 0.1, must be below the radius 0.1"),
-        ("{shape: sphere, radius: 1, opacity: 2}", "visual.0.opacity is 2"),
-        ("{shape: sphere, radius: 1, role: rudder}", "visual.0.role is 'rudder'"),
-        ("{shape: cone, radius: 1}", "visual.0"),
+        ("{type: cylinder, radius: 0.1, length: 1, bore: 0.1}", "visual.0.bore is 0.1, must be below the radius 0.1"),
+        ("{type: sphere, radius: 1, opacity: 2}", "visual.0.opacity is 2"),
+        ("{type: sphere, radius: 1, role: rudder}", "visual.0.role is 'rudder'"),
+        ("{type: cone, radius: 1}", "visual.0"),
     ],
 )
 def test_looks_that_cannot_be(tmp_path, given, said):
     file = tmp_path / "seen.yaml"
-    file.write_text(f"hydromechs: 1\nname: seen\nbodies:\n  - name: hull\n    joint: {{type: fixed}}\n    visual: [{given}]\n")
+    file.write_text(f"hydromechs_model: 2\nname: seen\nbodies:\n  hull:\n    joint: fixed\n    visual: [{given}]\n")
     with pytest.raises(ModelError) as caught:
         load_file(file)
     assert said in str(caught.value)
@@ -143,7 +147,7 @@ def test_a_mesh_is_found_beside_its_file(tmp_path):
     (tmp_path / "hull.stl").write_text("solid hull\nendsolid hull\n")
     file = tmp_path / "seen.yaml"
     file.write_text(
-        "hydromechs: 1\nname: seen\nbodies:\n  - name: hull\n    joint: {type: fixed}\n    visual: [{shape: mesh, file: hull.stl}]\n"
+        "hydromechs_model: 2\nname: seen\nbodies:\n  hull:\n    joint: fixed\n    visual: [{type: mesh, file: hull.stl}]\n"
     )
     model = load_file(file)
     assert model.bodies[0].visual[0].folder == str(tmp_path)

@@ -15,17 +15,18 @@ from hydromechs.cli._main import app
 from hydromechs.formats import dumps, loads
 
 PAGE = Path(__file__).parents[2] / "docs" / "own_joint.md"
-MODEL = """hydromechs: 1
+MODEL = """hydromechs_model: 2
 name: rail
 bodies:
-  - name: carriage
+  carriage:
     joint:
       type: rail.py:EllipticRail
-      origin: {xyz: [0, 0, 3], rpy: [1.5, 0, 0]}
+      placement: {xyz: [0, 0, 3], rpy: [1.5, 0, 0]}
       limits: [-2, 2]
       damping: 1.5
       position: 0.3
-      parameters: {a: 2, b: 1.0}
+      a: 2
+      b: 1.0
     inertia: {mass: 12, com: [0, 0.05, 0], tensor: [0.2, 0.3, 0.4, 0, 0, 0]}
     hydro: {volume: 0.004}
 """
@@ -108,12 +109,11 @@ def test_a_scenario_runs_it_when_it_is_run(folder):
         ("rail.py", "gone.py", "there is no file"),
         ("rail.py:EllipticRail", "no_such.module:Rail", "there is no module 'no_such.module'"),
         ("b: 1.0", "c: 1.0", "does not take 'c'"),
-        (", b: 1.0", "", "needs 'b'"),
-        (", b: 1.0", ", b: 1.0, limits: [0, 1]", "'limits' stands beside 'parameters'"),
-        ("damping: 1.5", "dampin: 1.5", "unknown key 'dampin'"),
+        ("      b: 1.0\n", "", "needs 'b'"),
+        ("damping: 1.5", "dampin: 1.5", "EllipticRail does not take 'dampin' (did you mean 'damping'?)"),
         ("damping: 1.5", "damping: -1.5", "damping is -1.5"),
         ("position: 0.3", "position: 3", "initial joint position 3 rad is outside the limits"),
-        ("type: rail.py:EllipticRail", "type: elliptic", "or 'file.py:Name' for a type of your own"),
+        ("type: rail.py:EllipticRail", "type: elliptic", "or 'file.py:Name' for a custom type"),
     ],
 )
 def test_check_looks_at_it_without_running_it(folder, old, new, words):

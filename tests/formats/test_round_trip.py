@@ -142,7 +142,7 @@ def test_odd_models(model):
 def test_every_float(x):
     model = one(shapes=(shapes.Sphere(radius=1.0, origin=Origin(xyz=(x, 0.0, -x))),))
     assert same(loads(dumps(model)), model)
-    assert yaml.safe_load(dumps(model))["bodies"][0] if x else True
+    assert yaml.safe_load(dumps(model))["bodies"]["a"] if x else True
 
 
 @PROFILE
@@ -155,14 +155,12 @@ def test_every_text(a, b):
 def test_numbers_are_read_alike_by_yaml_1_1():
     """PyYAML's own loader, which knows YAML 1.1, gets the same numbers from what we write."""
     model = one(inertia=Inertia(mass=1e-07, com=(1e22, 0.5, 3.0)), joint=joints.Fixed())
-    entry = yaml.safe_load(dumps(model))["bodies"][0]["inertia"]
+    entry = yaml.safe_load(dumps(model))["bodies"]["a"]["inertia"]
     assert entry == {"mass": 1e-07, "com": [1e22, 0.5, 3]}
 
 
 def test_bodies_may_come_in_any_order():
-    text = (
-        "hydromechs: 1\nname: m\nbodies:\n  - {name: a, parent: b, joint: {type: fixed}}\n  - {name: b, joint: {type: fixed}}\n"
-    )
+    text = "hydromechs_model: 2\nname: m\nbodies:\n  a: {parent: b, joint: fixed}\n  b: {joint: fixed}\n"
     assert loads(text).body_names == ("b", "a")
 
 
@@ -172,7 +170,7 @@ def test_own_hydrodynamics_cannot_be_written():
 
         def wrench(self, body, motion): ...
 
-    with pytest.raises(UnsupportedFeature, match="body 'a': its hydro has a Own"):
+    with pytest.raises(UnsupportedFeature, match="body 'a': hydro is a Own, which a file cannot hold"):
         dumps(one(hydro=Own()))
 
 
@@ -214,7 +212,8 @@ def test_saved_text_is_readable():
     text = dumps(loads(RICH))
     assert "    inertia: {mass: 1862.9, com: [0, 0, 0.1], tensor: [525.4, 794.2, 691.2, 1.4, 33.4, 2.6]}\n" in text
     assert "            - [0.5, 0, 0, 0, 5, 0]\n" in text
-    assert "        - {shape: cylinder, axis: x, from: -0.5, to: 0.5, radius: 0.1}\n" in text
+    assert "        - {type: cylinder, start: [-0.5, 0, 0], end: [0.5, 0, 0], radius: 0.1}\n" in text
+    assert "    joint: fixed\n" in text
     assert max(map(len, text.splitlines())) <= 120
     assert "9.81" not in dumps(one()), "defaults are left out"
 
@@ -239,7 +238,7 @@ def test_unreadable_path(tmp_path):
 
 def test_bytes_that_are_not_utf_8(tmp_path):
     path = tmp_path / "latin.yaml"
-    path.write_bytes("hydromechs: 1\nname: Tümmler\n".encode("latin-1"))
+    path.write_bytes("hydromechs_model: 2\nname: Tümmler\n".encode("latin-1"))
     with pytest.raises(ModelError, match=r"line 2: byte 0xfc is not UTF-8; save the file as UTF-8"):
         load_file(path)
 
@@ -252,7 +251,7 @@ def test_byte_order_mark_is_allowed(tmp_path):
 
 def test_file_name_is_in_the_error(tmp_path):
     path = tmp_path / "bad.yaml"
-    path.write_text("hydromechs: 1\nname: m\nbodies:\n  - {name: a, joint: {type: revolute}}\n")
+    path.write_text("hydromechs_model: 2\nname: m\nbodies:\n  a: {joint: revolute}\n")
     with pytest.raises(
         ModelError, match=r"bad\.yaml: 1 problem\(s\)\n  - line 4: body 'a': its revolute joint moves no inertia"
     ):
@@ -263,7 +262,7 @@ def test_meshes_are_looked_for_next_to_the_file(tmp_path):
     path = tmp_path / "m.yaml"
     save(one(shapes=(shapes.Mesh(file="meshes/hull.stl"),)), path)
     with pytest.raises(
-        ModelError, match=r"line \d+: body 'a': shapes.0.file is 'meshes/hull.stl', but there is no such file in .*relative"
+        ModelError, match=r"line \d+: body 'a': shapes.mesh.file is 'meshes/hull.stl', but there is no such file in .*relative"
     ):
         load_file(path)
     (tmp_path / "meshes").mkdir()

@@ -287,7 +287,7 @@ def test_times_are_whole_numbers_of_steps():
     [
         ("", "the file is empty"),
         ("[1, 2]", "must be a mapping that begins with 'hydromechs_scenario: 1'"),
-        ("hydromechs: 1\nname: x", "this is a model file"),
+        ("hydromechs_model: 2\nname: x", "this is a model file"),
         ("a: [", "not YAML"),
         ("hydromechs_scenario: 1\nname: x\nduration: 1\nmodels: []", "models is [], must not be empty"),
         ("hydromechs_scenario: 1\nname: x\nduration: 1", "the key 'models' is missing"),
@@ -298,7 +298,7 @@ def test_files_of_something_else(text, words):
 
 
 def test_faults_of_model_files_are_told(tmp_path):
-    (tmp_path / "m.yaml").write_text("hydromechs: 1\nname: m\nbodies:\n  - {name: a, joint: {type: fre}, inertia: {mass: 1}}\n")
+    (tmp_path / "m.yaml").write_text("hydromechs_model: 2\nname: m\nbodies:\n  a: {joint: {type: fre}, inertia: {mass: 1}}\n")
     (tmp_path / "s.yaml").write_text("hydromechs_scenario: 1\nname: s\nduration: 1\nmodels: [{model: m.yaml}]\n")
     with pytest.raises(ScenarioError, match=r"line 4: models.0.model: .*m.yaml: line 4: body 'a': joint.type is 'fre'"):
         load_scenario_file(tmp_path / "s.yaml")

@@ -13,17 +13,17 @@ from hydromechs.errors import ScenarioError
 from hydromechs.formats import dumps_scenario, loads_scenario
 
 MODEL = """
-hydromechs: 1
+hydromechs_model: 2
 name: whip
 bodies:
-  - {name: hull, joint: {type: free}, inertia: {mass: 10, tensor: [1, 1, 1, 0, 0, 0]}}
-  - name: stick
+  hull: {joint: free, inertia: {mass: 10, tensor: [1, 1, 1, 0, 0, 0]}}
+  stick:
     parent: hull
-    joint: {type: ball, origin: {xyz: [0.5, 0, 0]}}
+    joint: {type: ball, placement: {xyz: [0.5, 0, 0]}}
     inertia: {mass: 1, com: [0.2, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
-  - name: tip
+  tip:
     parent: stick
-    joint: {type: composite, parts: [{type: prismatic, axis: [1, 0, 0]}, {type: ball}]}
+    joint: {type: composite, parts: [{type: prismatic, axis: [1, 0, 0]}, ball]}
     inertia: {mass: 1, com: [0.1, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
 """
 SCENARIO = """
@@ -41,8 +41,8 @@ contact: {points: [hull_frame]}
 
 @pytest.fixture
 def folder(tmp_path):
-    frames = "joint: {type: free}, frames: {hull_frame: {xyz: [0, 0, 0]}}"
-    (tmp_path / "whip.yaml").write_text(MODEL.replace("joint: {type: free}", frames))
+    frames = "joint: free, frames: {hull_frame: {xyz: [0, 0, 0]}}"
+    (tmp_path / "whip.yaml").write_text(MODEL.replace("joint: free", frames))
     return tmp_path
 
 

@@ -11,35 +11,35 @@ import pytest
 import yaml
 
 from hydromechs.errors import ModelError
-from hydromechs.formats import dumps, json_schema, loads
+from hydromechs.formats import dumps, loads, model_json_schema
 from hydromechs.model import World, joints
 
 RICH = (Path(__file__).parent / "rich.yaml").read_text()
 SHIPPED = files("hydromechs.formats") / "model.schema.json"
 
-VALIDATOR = jsonschema.Draft202012Validator(json_schema())
+VALIDATOR = jsonschema.Draft202012Validator(model_json_schema())
 
 
 def test_shipped_schema_is_up_to_date():
-    """To renew, write `json.dumps(json_schema(), indent=2, ensure_ascii=False)` and a line end into the file."""
-    assert json.loads(SHIPPED.read_text(encoding="utf-8")) == json_schema()
+    """To renew, write `json.dumps(model_json_schema(), indent=2, ensure_ascii=False)` and a line end into the file."""
+    assert json.loads(SHIPPED.read_text(encoding="utf-8")) == model_json_schema()
 
 
 def test_schema_is_a_schema():
-    jsonschema.Draft202012Validator.check_schema(json_schema())
-    assert json_schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert json_schema()["title"] == "HydroMechs model file, version 1"
+    jsonschema.Draft202012Validator.check_schema(model_json_schema())
+    assert model_json_schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert model_json_schema()["title"] == "HydroMechs model file, version 2"
 
 
 def entries() -> list[tuple[str, str, dict]]:
-    whole = json_schema()
+    whole = model_json_schema()
     tables = {"file": whole, **whole["$defs"]}
     return [(name, key, field) for name, table in tables.items() for key, field in table["properties"].items()]
 
 
 def test_every_field_has_a_description_with_its_unit():
-    texts = "hydromechs name description world sources bodies parent joint inertia hydro shapes shape type axes"
-    no_unit = f"{texts} origin mdh branch parts orientation points file contact axis matrix visual role parameters".split()
+    texts = "hydromechs_model name description world sources bodies parent joint inertia hydro shapes type axes"
+    no_unit = f"{texts} origin placement parts orientation points file contact axis matrix visual role".split()
     for name, key, field in entries():
         assert field.get("description"), f"{name}.{key}"
         assert key in no_unit or "[" in field["description"], f"{name}.{key} has no unit"
@@ -54,16 +54,18 @@ def test_good_files_are_valid():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("hydromechs: 1", "hydromechs: 2"),
+        ("hydromechs_model: 2", "hydromechs_model: 3"),
         ("name: rich", "nam: rich"),
         ("mass: 1862.9", "mass: heavy"),
         ("com: [0, 0, 0.1]", "com: [0, 0]"),
         ("type: ball", "type: bal"),
-        ("shape: foil", "shape: wing"),
-        ("axis: y, from: -1", "from: -1"),
+        ("type: foil", "type: wing"),
+        ("start: [0, -1, 0], end", "end"),
         ("start: [0, 0, 0.5]", "start: [0, 0, 0.5], axis: x"),
+        ("joint: fixed\n", "joint: fixd\n"),
+        ("alpha_deg: 90", "alpha_deg: 90, alpha: 1"),
         ("- {type: revolute, axis: [1, 0, 0]}", "- {type: fixed}"),
-        ("{type: fixed, mdh: {}}", "{type: fixed, mdh: {}, origin: {}}"),
+        ("placement: mdh", "placement: dh"),
         ('"Y|r|v"', '"Yrv"'),
         ("[0.5, 0, 0, 0, 5, 0]", "[0.5, 0, 0, 0, 5]"),
         ("limits: [0, 1]", "limits: null"),
@@ -80,17 +82,17 @@ def test_bad_files_are_not_valid_for_schema_and_reader(old, new):
 
 
 def test_defaults_and_bounds_are_those_of_the_classes():
-    defs = json_schema()["$defs"]
-    assert defs["WorldEntry"]["properties"]["water_density"]["default"] == World().water_density
-    assert defs["FreeEntry"]["properties"]["orientation"]["default"] == list(joints.Free().orientation)
-    assert "default" not in defs["RevoluteEntry"]["properties"]["limits"]
-    assert defs["InertiaEntry"]["properties"]["mass"]["minimum"] == 0
-    assert defs["DragBoxEntry"]["properties"]["points"] | {"description": ""} == {
+    defs = model_json_schema()["$defs"]
+    assert defs["World"]["properties"]["water_density"]["default"] == World().water_density
+    assert defs["joint.free"]["properties"]["orientation"]["default"] == list(joints.Free().orientation)
+    assert "default" not in defs["joint.revolute"]["properties"]["limits"]
+    assert defs["Inertia"]["properties"]["mass"]["minimum"] == 0
+    assert defs["drag.box"]["properties"]["points"] | {"description": ""} == {
         "type": "integer",
         "default": 4,
         "minimum": 1,
         "maximum": 64,
         "description": "",
     }
-    assert defs["AddedSphereEntry"]["properties"]["radius"]["exclusiveMinimum"] == 0
-    assert "mass" in defs["InertiaEntry"]["required"]
+    assert defs["added_mass.sphere"]["properties"]["radius"]["exclusiveMinimum"] == 0
+    assert "mass" in defs["Inertia"]["required"]

@@ -89,10 +89,10 @@ def test_lines():
     assert document.line(("a", "x")) == 1
 
 
-def test_line_of_other_names():
-    document = parse("joint:\n  mdh: {a: 1}\ndrag:\n  from: 0\n")
-    assert document.line(("joint", "placement")) == 2
-    assert document.line(("drag", 0, "start")) == 4
+def test_line_of_a_key_in_degrees_and_of_one_element():
+    document = parse("placement:\n  rpy_deg: [1, 2, 3]\ndrag:\n  radius: 0\n")
+    assert document.line(("placement", "rpy")) == 2
+    assert document.line(("drag", 0, "radius")) == 4
 
 
 def test_unreadable():

@@ -17,7 +17,7 @@ SOURCE = Path(hydromechs.__file__).parent
 
 EVERYONE = {"errors", "files", "values", "_lazy"}
 """What every package may import."""
-MODEL = {"spatial", "model"}
+MODEL = {"registry", "spatial", "model"}
 DYNAMICS = {*MODEL, "dynamics"}
 EQUATIONS = {*DYNAMICS, "hydro", "compiler", "equations"}
 SIMULATION = {*EQUATIONS, "contact", "actuation", "lines", "integrators", "recording", "simulation"}
@@ -27,8 +27,9 @@ MAY_IMPORT = {
     "files": set(),
     "values": set(),
     "_lazy": set(),
+    "registry": set(),
     "spatial": set(),
-    "model": {"spatial"},
+    "model": {"registry", "spatial"},
     "dynamics": MODEL,
     "hydro": MODEL,
     "contact": DYNAMICS,

@@ -16,16 +16,16 @@ from hydromechs.scenario import scenario_slips
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 MODEL = """
-hydromechs: 1
+hydromechs_model: 2
 name: rov
 bodies:
-  - name: hull
-    joint: {type: free}
+  hull:
+    joint: free
     inertia: {mass: 24, tensor: [1, 1, 1, 0, 0, 0]}
-    hydro: {volume: 0.0245, added_mass: {diagonal: [5, 6, 7, 0.5, 0.6, 0.7]}}
-    shapes: [{shape: box, size: [0.6, 0.4, 0.3]}]
+    hydro: {volume: 0.0245, added_mass: {type: diagonal, diagonal: [5, 6, 7, 0.5, 0.6, 0.7]}}
+    shapes: {box: {type: box, size: [0.6, 0.4, 0.3]}}
     frames: {t1: {xyz: [0, 0, 0]}}
-  - name: arm
+  arm:
     parent: hull
     joint: {type: revolute, limits: [-1.5, 1.5]}
     inertia: {mass: 1, com: [0.2, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
@@ -194,11 +194,19 @@ def test_a_good_one_is_good(run_check):
             "rpy: [0, -90, 0]",
             "frame 't1' rpy is [0, -90, 0] rad, 14.3 turns; in degrees it would be [0, -1.5",
         ),
-        ("limits: [-1.5, 1.5]", "origin: {rpy: [0, 90, 0]}", "'arm': joint rpy is [0, 90, 0] rad, 14.3 turns; in degrees"),
-        ("limits: [-1.5, 1.5]", "mdh: {alpha: 90}", "joint mdh alpha is 90 rad, 14.3 turns; in degrees it would be 1.5708 rad"),
+        ("limits: [-1.5, 1.5]", "placement: {rpy: [0, 90, 0]}", "'arm': joint rpy is [0, 90, 0] rad, 14.3 turns; in degrees"),
+        (
+            "limits: [-1.5, 1.5]",
+            "placement: {type: mdh, alpha: 90}",
+            "joint mdh alpha is 90 rad, 14.3 turns; in degrees it would be 1.5708 rad",
+        ),
         ("limits: [-1.5, 1.5]", "position: 45", "'arm': joint position is 45 rad, 7.16 turns; in degrees it would be 0.785398"),
-        ("0.4, 0.3]}", "0.4, 0.3], origin: {rpy: [0, 90, 0]}}", "shapes.0 origin rpy is [0, 90, 0] rad"),
-        ("limits: [-1.5, 1.5]", "origin: {xyz: [450, 0, 100]}", "joint xyz is [450, 0, 100] m, 421 times the size of the larg"),
+        ("0.4, 0.3]}", "0.4, 0.3], origin: {rpy: [0, 90, 0]}}", "shapes.box origin rpy is [0, 90, 0] rad"),
+        (
+            "limits: [-1.5, 1.5]",
+            "placement: {xyz: [450, 0, 100]}",
+            "joint xyz is [450, 0, 100] m, 421 times the size of the larg",
+        ),
         ("com: [0.2, 0, 0]", "com: [0, 0, -50]", "inertia.com is [0, 0, -50] m, 45.6 times the size of the largest body"),
         ("revolute, limits: [-1.5, 1.5]", "prismatic, limits: [-200, 200]", "joint limits is [-200, 200] m"),
     ],
@@ -318,7 +326,7 @@ def test_simulations_say_it_too():
 
 def test_inertia_of_the_water_alone_is_refused_under_a_free_surface(run_check, folder):
     text = MODEL.replace("mass: 24, tensor: [1, 1, 1, 0, 0, 0]", "mass: 24, tensor: [0, 0, 0, 0, 0, 0]")
-    text = text[: text.index("  - name: arm")]
+    text = text[: text.index("  arm:")]
     model = loads(text)
     hm.Simulation(model)  # under water all is well
     words = "body 'hull': its free joint moves no inertia.*there is a free surface"

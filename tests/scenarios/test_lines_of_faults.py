@@ -21,18 +21,18 @@ from hydromechs.scenario._blame import place_of
 from hydromechs.simulation import stiff_parts
 
 MODEL = """
-hydromechs: 1
+hydromechs_model: 2
 name: rov
 bodies:
-  - name: hull
-    joint: {type: free}
+  hull:
+    joint: free
     inertia: {mass: 24, tensor: [1, 1, 1, 0, 0, 0]}
     hydro: {volume: 0.0245}
-    shapes: [{shape: sphere, radius: 0.2}]
+    shapes: {sphere: {type: sphere, radius: 0.2}}
     frames: {t1: {xyz: [0, 0, 0]}}
-  - name: arm
+  arm:
     parent: hull
-    joint: {type: revolute, axis: [0, 1, 0], origin: {xyz: [0.3, 0, 0]}, limits: [-1.5, 1.5]}
+    joint: {type: revolute, axis: [0, 1, 0], placement: {xyz: [0.3, 0, 0]}, limits: [-1.5, 1.5]}
     inertia: {mass: 1, com: [0.2, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
 """
 SCENARIO = """

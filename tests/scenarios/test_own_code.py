@@ -190,7 +190,7 @@ def test_run_without_code_refuses(folder, monkeypatch):
     assert isinstance(result.exception, hm.CodeNotAllowed)
     assert [re.search(r"components\.\d", item)[0] for item in result.exception.items] == ["components.0", "components.1"]
     assert all("own.yaml, line" in item for item in result.exception.items)
-    loader = "hydromechs.model._code_call:module_afresh"
+    loader = "hydromechs.registry:module_afresh"
     (folder / "sly.yaml").write_text(
         re.sub(
             r"components:.*?commands",

@@ -229,7 +229,7 @@ def test_a_class_that_is_no_controller(write):
 def test_engines_name_own_joints_as_files_do(write):
     write()
     Path("r.yaml").write_text(
-        "hydromechs: 1\nname: r\nbodies:\n  - name: bead\n    joint: {type: 'own.py:Rail'}\n"
+        "hydromechs_model: 2\nname: r\nbodies:\n  bead:\n    joint: {type: 'own.py:Rail'}\n"
         "    inertia: {mass: 1, tensor: [1, 1, 1, 0, 0, 0]}\n"
     )
     Path("e.yaml").write_text(

@@ -102,7 +102,7 @@ duration: 2
 
 def test_signals_of_sensors_are_there_without_a_controller(tmp_path):
     """For events and checks; what a sensor does not give is named at the start, as that of a controller."""
-    stone = "hydromechs: 1\nname: stone\nbodies: [{name: stone, joint: {type: free}, inertia: {mass: 2, tensor: [1, 1, 1, 0, 0, 0]}}]"
+    stone = "hydromechs_model: 2\nname: stone\nbodies: {stone: {joint: free, inertia: {mass: 2, tensor: [1, 1, 1, 0, 0, 0]}}}"
     (tmp_path / "stone.yaml").write_text(stone)
     scenario = loads_scenario(SINKING, "sinking", tmp_path, library.load)
     sim = scenario.simulation()

@@ -52,20 +52,20 @@ class Ballast(hm.Component):
         return hm.Action()
 """
 BODY = """
-  - name: hull
-    joint: {type: free}
+  hull:
+    joint: free
     inertia: {mass: 10, tensor: [1, 1, 1, 0, 0, 0]}
     hydro: {volume: 0.01}
     frames: {stern: {xyz: [-1, 0, 0]}}
 """
 JOINT = """
-  - name: carriage
+  carriage:
     parent: hull
     joint: {type: 'REFERENCE'}
     inertia: {mass: 1, tensor: [1, 1, 1, 0, 0, 0]}
 """
 PART = """
-  - name: carriage
+  carriage:
     parent: hull
     joint:
       type: composite
@@ -120,7 +120,7 @@ def hostile(request, tmp_path, monkeypatch, ran):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, name, raising=False)
     rail, hold, weight = (f"{name}:{kind}" for kind in ("Rail", "Hold", "Ballast"))
-    head = "hydromechs: 1\nname: m\nbodies:"
+    head = "hydromechs_model: 2\nname: m\nbodies:"
     thruster = "thrusters: [{frame: stern, curve: {newtons: {forward: 9, reverse: 9}}}]\n"
     texts = {
         "plain": head + BODY,

@@ -18,9 +18,10 @@ from hydromechs.cli._main import app
 from hydromechs.contact.ground import read_heights
 from hydromechs.formats import is_scenario_file, load_scenario_file, loads
 from hydromechs.identification import validation
-from hydromechs.model import meshes
+from hydromechs.model import Body, Model, meshes
 from hydromechs.model.code import code_fault
 from hydromechs.model.meshes import read_mesh
+from hydromechs.registry import members
 from hydromechs.scenario import SavedState
 from hydromechs.simulation import load_state
 from hydromechs.station import RecordedInputs
@@ -120,7 +121,7 @@ def test_what_looks_at_files_does_not_wait(tmp_path, kind):
 
 # -- YAML ---------------------------------------------------------------------------------------------------------------
 
-HEAD = "hydromechs: 1\nname: x\n"
+HEAD = "hydromechs_model: 2\nname: x\n"
 LAUGHS = "a0: &a0 [x, x]\n" + "".join(f"a{k}: &a{k} [{f'*a{k - 1}, ' * 9}x]\n" for k in range(1, 12))
 YAML = {
     "many aliases": (HEAD + LAUGHS, "aliases"),
@@ -143,10 +144,10 @@ def test_hostile_yaml(kind, tmp_path, monkeypatch):
     text, words = YAML[kind]
     with pytest.raises(hm.ModelError, match=words):
         loads(text)
-    Path("s.yaml").write_text(text.replace("hydromechs: 1", "hydromechs_scenario: 1"))
+    Path("s.yaml").write_text(text.replace("hydromechs_model: 2", "hydromechs_scenario: 1"))
     with pytest.raises(hm.ScenarioError):
         load_scenario_file("s.yaml")
-    Path("v.yaml").write_text(text.replace("hydromechs: 1", "hydromechs_study: 1"))
+    Path("v.yaml").write_text(text.replace("hydromechs_model: 2", "hydromechs_study: 1"))
     with pytest.raises(ValueError):
         validation.load_study("v.yaml")
     assert not Path("ran").exists()
@@ -155,21 +156,18 @@ def test_hostile_yaml(kind, tmp_path, monkeypatch):
 @pytest.mark.parametrize("value", ["1", "a", "[]", "{}", "null", "true", "[[[]]]", "{a: {b: [1, null]}}", ".nan", "-1e999"])
 def test_wrong_types_in_every_key(value):
     """Every key of a model, a scenario and its first items with a value of another type is an error in words, or is accepted."""
-    from hydromechs.formats._model_entries import BodyEntry, Header
     from hydromechs.formats._scenario_entries import ScenarioFile
 
-    for key in Header.model_fields:
-        _quietly(lambda key=key: loads(f"hydromechs: 1\nname: x\nbodies: []\n{key}: {value}\n"))
-    for key in BodyEntry.model_fields:
-        _quietly(lambda key=key: loads(f"hydromechs: 1\nname: x\nbodies:\n  - {{name: b, {key}: {value}}}\n"))
+    for key in members(Model):
+        _quietly(lambda key=key: loads(f"{HEAD}bodies: {{}}\n{key}: {value}\n".replace("name: x\n", "", key == "name")))
+    for key in members(Body):
+        _quietly(lambda key=key: loads(f"{HEAD}bodies:\n  b: {{{key}: {value}}}\n"))
     for key in ScenarioFile.model_fields:
         text = f"hydromechs_scenario: 1\nname: x\nduration: 1\nmodels: [{{model: m}}]\n{key}: {value}\n"
         _quietly(lambda text=text: hm.formats.loads_scenario(text, library=lambda name: BALL))
 
 
-BALL = loads(
-    "hydromechs: 1\nname: x\nbodies: [{name: b, joint: {type: free}, inertia: {mass: 1, tensor: [1, 1, 1, 0, 0, 0]}}]\n"
-)
+BALL = loads("hydromechs_model: 2\nname: x\nbodies: {b: {joint: free, inertia: {mass: 1, tensor: [1, 1, 1, 0, 0, 0]}}}\n")
 
 
 def _quietly(read):

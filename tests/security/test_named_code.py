@@ -82,7 +82,7 @@ def test_what_reads_without_permission_stays_locked(hostile, ran):
         "hydromechs.cli:main",
         "hydromechs.cli._pilot:Path",
         "hydromechs.recording:save_recording",
-        "hydromechs.model._code_call:module_afresh",
+        "hydromechs.registry:module_afresh",
         "hydromechs.py:Hold",
         "os:system",
     ],
@@ -129,8 +129,8 @@ def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recorded")
     model, scenario = folder / "ball.yaml", folder / "sinks.yaml"
     model.write_text(
-        "hydromechs: 1\nname: ball\nbodies:\n  - {name: ball, joint: {type: free}, "
-        "inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}, shapes: [{shape: sphere, radius: 0.1, contact: true}]}\n"
+        "hydromechs_model: 2\nname: ball\nbodies:\n  ball: {joint: free, "
+        "inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}, shapes: {hull: {type: sphere, radius: 0.1, contact: true}}}\n"
     )
     scenario.write_text(
         "hydromechs_scenario: 1\nname: sinks\nduration: 0.2\nmodels: [{model: ./ball.yaml}]\n"

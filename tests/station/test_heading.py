@@ -9,14 +9,14 @@ from hydromechs.station._session import pilot_of, piloted
 from hydromechs.station._telemetry import Display
 
 MODEL = """
-hydromechs: 1
+hydromechs_model: 2
 name: float
 world: {axes: ENU}
 bodies:
-  - name: hull
-    joint: {type: free}
+  hull:
+    joint: free
     inertia: {mass: 50, tensor: [2, 3, 4, 0, 0, 0]}
-    hydro: {volume: 0.0488, buoyancy_center: [0, 0, 0.03], added_mass: {diagonal: [20, 40, 60, 1, 2, 3]}, drag: [{linear: [20, 20, 20, 5, 5, 5]}]}
+    hydro: {volume: 0.0488, buoyancy_center: [0, 0, 0.03], added_mass: {type: diagonal, diagonal: [20, 40, 60, 1, 2, 3]}, drag: [{type: damping, linear: [20, 20, 20, 5, 5, 5]}]}
     frames:
       port: {xyz: [-0.3, 0.2, 0]}
       starboard: {xyz: [-0.3, -0.2, 0]}

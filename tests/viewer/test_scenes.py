@@ -102,9 +102,9 @@ def test_meshes_are_drawn(tmp_path):
     red.visual = trimesh.visual.ColorVisuals(red, face_colors=[255, 0, 0, 255])
     red.export(tmp_path / "dome.glb")
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "mark.obj")
-    text = "hydromechs: 1\nname: m\nbodies:\n  - name: hull\n    joint: {type: fixed}\n    visual:\n"
+    text = "hydromechs_model: 2\nname: m\nbodies:\n  hull:\n    joint: fixed\n    visual:\n"
     for name in ("hull.stl", "dome.glb", "mark.obj"):
-        text += f"      - {{shape: mesh, file: {name}, scale: [2, 1, -1]}}\n"
+        text += f"      - {{type: mesh, file: {name}, scale: [2, 1, -1]}}\n"
     (tmp_path / "m.yaml").write_text(text)
     pieces, _ = body_looks(hm.load(tmp_path / "m.yaml").bodies[0])
     colors = {tuple(np.round(p.color, 2)) for p in pieces}

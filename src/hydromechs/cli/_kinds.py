@@ -19,7 +19,7 @@ KEYS = {
     "scenario": rb"hydromechs_scenario",
     "sweep": rb"hydromechs_sweep",
     "validation study": rb"hydromechs_study",
-    "model": rb"hydromechs",
+    "model": rb"hydromechs(?:_model)?",
 }
 """Key at the start of a line that marks a YAML file of each kind."""
 USES = {

@@ -3,8 +3,7 @@
 from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._fossen import from_fossen
-from ._model_entries import json_schema
-from ._read import load_file, loads
+from ._read import load_file, loads, model_json_schema
 from ._write import dumps, save
 from ._yaml import is_scenario_file
 
@@ -55,12 +54,12 @@ __all__ = [
     "import_file",
     "is_robot_file",
     "is_scenario_file",
-    "json_schema",
     "load_file",
     "load_scenario_file",
     "loads",
     "loads_robot",
     "loads_scenario",
+    "model_json_schema",
     "read_document",
     "reject_options",
     "robot_plant",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -11,9 +9,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from hydromechs.errors import Fault
+from hydromechs.registry import dotted, show
+from hydromechs.registry import suggestion as nearest
 
 from ._entries import CHOICES, TAGS
-from ._yaml import show
 
 __all__ = ["dotted", "faults_of", "nearest"]
 
@@ -110,17 +109,6 @@ def _class_at(kind: type[BaseModel] | None, loc: tuple) -> type[BaseModel] | Non
 def _keys(kind: type[BaseModel] | None) -> dict[str, FieldInfo]:
     """Fields of `kind` by the key that a file uses."""
     return {} if kind is None else {field.alias or name: field for name, field in kind.model_fields.items()}
-
-
-def nearest(word: Any, known: Iterable[str]) -> str:
-    """A hint at the nearest of the known words."""
-    close = difflib.get_close_matches(word, list(known), 1, 0.6) if isinstance(word, str) else []
-    return f" (did you mean {close[0]!r}?)" if close else ""
-
-
-def dotted(path: tuple) -> str:
-    """A path as a person would write it."""
-    return ".".join(str(step) for step in path)
 
 
 def _inside(path: tuple) -> str:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-
-from pydantic import ValidationError
+from typing import Any
 
 from hydromechs.errors import Fault, ModelError, ScenarioError, StudyError
-from hydromechs.model import Body, Model, World, body_faults, joints, shapes, tree_faults, visual, world_faults
+from hydromechs.model import FAMILIES, Body, Model, World, body_faults, joints, shapes, tree_faults, visual, world_faults
 from hydromechs.model.code import JointSpec
+from hydromechs.registry import BROKEN, Family, Reader, dotted, json_schema, members, show
 
-from ._convert import build, fields_of
-from ._entries import Entry
-from ._messages import dotted, faults_of, nearest
-from ._model_entries import BodyEntry, Header, WorldEntry
 from ._robots import import_file, is_robot_file, reject_options, warned
-from ._yaml import Document, UnreadableText, collector_paused, parse, read_text, show
+from ._yaml import Document, UnreadableText, collector_paused, parse, read_text
 
-__all__ = ["load_file", "loads", "read_document"]
+__all__ = ["MODEL_KEY", "MODEL_VERSION", "load_file", "loads", "model_json_schema", "read_document"]
 
-AnEntry = TypeVar("AnEntry", bound=Entry)
+MODEL_KEY, MODEL_VERSION = "hydromechs_model", 2
+"""First key of a model file, and the version that is read and written."""
+FIRST = f"{MODEL_KEY}: {MODEL_VERSION}"
+"""First line of a model file."""
+OLD = f"this program reads version {MODEL_VERSION}; rewrite it as 'Changes from version 1' in docs/model_file.md describes"
+"""What to do with a file of an older version."""
 
 
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
@@ -60,8 +58,18 @@ def loads(text: str, source: str = "<text>", folder: str | Path | None = None, *
         The model. All errors of the text are listed in one `ModelError`.
     """
     with collector_paused():
-        document = parsed(text, source, "model", "hydromechs: 1", ModelError)
-        return _Reader(document, source, None if folder is None else Path(folder), code).model()
+        document = parsed(text, source, "model", FIRST, ModelError)
+        if MODEL_KEY not in document.data and "hydromechs" in document.data:
+            version, at = document.data["hydromechs"], ("hydromechs",)
+            words = f"this is a model file of version {show(version)}, but {OLD}"
+            raise ModelError(source, [Fault(at, words, version, remedy=OLD, line=document.line(at))])
+        return _ModelReader(document, source, None if folder is None else Path(folder), code).model()
+
+
+def model_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the model file, for editors and other programs."""
+    title = f"HydroMechs model file, version {MODEL_VERSION}"
+    return json_schema(Model, FAMILIES, key=MODEL_KEY, version=MODEL_VERSION, title=title)
 
 
 def read_document(path: str | Path, kind: str, first: str, error: type[StudyError]) -> Document:
@@ -99,174 +107,146 @@ def parsed(text: str, source: str, kind: str, first: str, error: type[ModelError
     return document
 
 
-class _Named(NamedTuple):
-    """What the checks of names and parents need of a body, None where it cannot be read."""
+class _ModelReader(Reader):
+    """Reads a model file. Bodies are checked one by one, so that the problems of all of them are found.
 
-    name: str | None
-    parent: str | None
-    frames: list[str]
-
-
-class _Reader:
-    """Collects the faults of one document on the way to its model."""
+    Args:
+        document: The file.
+        source: Name of the file in messages.
+        folder: Folder of the file; None if it is not checked that its meshes exist.
+        code: True if the Python code that the file names may run later.
+    """
 
     def __init__(self, document: Document, source: str, folder: Path | None, code: bool) -> None:
-        self.document, self.source, self.folder, self.code = document, source, folder, code
+        super().__init__(FAMILIES, document.line, source=source, folder=folder, code=code)
         self.data: dict[str, Any] = document.data
-        listed = self.data.get("bodies")
-        self.bodies: list[Any] = listed if isinstance(listed, list) else []
-        self.named = [_named(entry) for entry in self.bodies]
-        self.reported = {p.path for p in document.problems}
-        self.faults = [replace(p, text=self._owner(p.path) + p.text) for p in document.problems]
+        for fault in document.problems:
+            where = self.label(fault.path)
+            self.add_fault(replace(fault, text=f"{where}: {fault.text}" if where else fault.text))
+        self.reported = {fault.path for fault in document.problems}
+
+    def label(self, path: tuple) -> str:
+        """Return what messages call a place: "body 'arm': inertia.mass".
+
+        Args:
+            path: The place.
+        """
+        if path[:1] != ("bodies",) or len(path) < 2:
+            return dotted(path)
+        inner = dotted(path[2:])
+        return f"body {path[1]!r}" + (f": {inner}" if inner else "")
 
     def model(self) -> Model:
-        """The model, or `ModelError`."""
-        header, world = self._header()
-        bodies = [self._body(i, entry) for i, entry in enumerate(self.bodies)]
-        if isinstance(self.data.get("bodies"), list):
-            for fault in tree_faults([(n.name, n.parent) for n in self.named], [n.frames for n in self.named]):
-                self._add(fault)
-        if self.faults or header is None:
-            raise self._error()
+        """Return the model, or raise `ModelError` with all problems of the file."""
+        bodies = self.data.get("bodies")
+        if isinstance(bodies, dict):
+            for fault in tree_faults(*_links(bodies)):
+                self._model_fault(fault)
+        model = self.file(Model, self.data, MODEL_KEY, MODEL_VERSION)
+        if self.problems:
+            raise ModelError(self.source, self.problems)
+        return model
+
+    def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
+        """Make an object; a body and the world are checked as soon as they are made.
+
+        Args:
+            cls: Its class.
+            values: Fields by name.
+            path: Where it is.
+        """
+        if cls is Model:
+            return self._made_model(values)
+        if cls is visual.Mesh and self.folder is not None:
+            values = values | {"folder": str(self.folder)}
+        if cls is shapes.Mesh and self.folder is not None:
+            self._check_mesh(values["file"], self.folder, (*path, "file"))
+        out = super().make(cls, values, path)
+        if cls is Body and out is not BROKEN:
+            self._check_body(out, path, set())
+        if cls is World and out is not BROKEN:
+            for fault in world_faults(out):
+                self.add_fault(fault)
+        return out
+
+    def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
+        """Report what else is wrong with an object that cannot be made, and return `BROKEN`.
+
+        Args:
+            cls: Its class.
+            values: Fields by name; `BROKEN` for those that cannot be read.
+            path: Where it is.
+        """
+        if cls is not Body:
+            return super().unmade(cls, values, path)
+        broken = {name for name, value in values.items() if value is BROKEN}
+        body = Body(**({"joint": joints.Fixed()} | {k: v for k, v in values.items() if v is not BROKEN}))
+        self._check_body(body, path, broken)
+        return BROKEN
+
+    def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:
+        """Return a stand-in for a joint whose class the file names; its code runs later.
+
+        Args:
+            word: Import path of the class.
+            data: Its mapping.
+            family: The family of joints.
+            path: Where it is.
+            given: Fields that are known already.
+        """
+        file, _, name = word.rpartition(":")
+        locked = "" if self.code else f"{self.source}, line {self.line((*path, 'type'))}"
+        if self.folder is not None and file.endswith(".py"):
+            word = f"{(self.folder / file).absolute()}:{name}"
+        common = {key: data[key] for key in members(joints.CustomJoint) if key in data}
+        for key in ("position", "velocity"):  # one number for a joint with one coordinate
+            if type(common.get(key)) in (int, float):
+                common[key] = [common[key]]
+        own = {key: value for key, value in data.items() if key not in common and key != "type"}
+        return self.build(JointSpec, common, path, type=word, parameters=own, locked=locked)
+
+    def _made_model(self, values: dict[str, Any]) -> Any:
+        if self.problems:  # the model would report them again
+            return BROKEN
         try:
-            fields = fields_of(header) | {"world": world, "bodies": [b for b in bodies if b is not None]}
-            del fields["hydromechs"]
-            return Model(**fields)
+            return Model(**values)
         except ModelError as e:  # a mechanism that cannot be simulated
             for fault in e.faults:
-                self._add(fault)
-            raise self._error() from None
+                self._model_fault(fault)
+        return BROKEN
 
-    def _error(self) -> ModelError:
-        ordered = sorted(self.faults, key=lambda f: f.line or 0)
-        return ModelError(self.source, {str(f): f for f in ordered}.values())
+    def _model_fault(self, fault: Fault) -> None:
+        """Add a problem that a model has found; it counts bodies, a file names them."""
+        path = fault.path
+        if path[:1] == ("bodies",) and len(path) > 1 and isinstance(path[1], int):
+            path = ("bodies", list(self.data["bodies"])[path[1]], *path[2:])
+        self.add_fault(replace(fault, path=path))
 
-    def _add(self, fault: Fault) -> None:
-        self.faults.append(replace(fault, line=self.document.line(fault.path)))
+    def _check_body(self, body: Body, path: tuple, broken: set[str]) -> None:
+        """Add the problems of a body, but not those of fields that cannot be read or that depend on them."""
+        for fault in body_faults(0, body):
+            inner = fault.path[2:]
+            needs_inertia = inner == ("hydro", "added_mass")
+            if inner[0] not in broken and not (needs_inertia and broken & {"inertia", "hydro"}):
+                self.add_fault(replace(fault, path=(*path, *inner)))
 
-    def _owner(self, path: tuple) -> str:
-        """Whom a fault at `path` belongs to, and the key there, as the beginning of a sentence."""
-        if len(path) < 2 or path[0] != "bodies":
-            return f"{path[-1]}: " if path else ""
-        i = path[1]
-        name = self.named[i].name if isinstance(i, int) and i < len(self.named) else None
-        inner = dotted(path[2:])
-        return (f"body {name!r}: " if name is not None else f"bodies.{i}: ") + (f"{inner}: " if inner else "")
-
-    def _check(self, kind: type[AnEntry], data: Any, path: tuple) -> AnEntry | None:
-        """`data` as `kind`; None with faults collected."""
-        try:
-            return kind.model_validate(data)
-        except ValidationError as e:
-            owner = self._owner(path) if path else ""
-            for fault in faults_of(e, kind):
-                at = (*path, *fault.path)
-                if at not in self.reported:
-                    self._add(replace(fault, path=at, text=owner + fault.text))
-            return None
-
-    def _header(self) -> tuple[Entry | None, World]:
-        data = {key: value for key, value in self.data.items() if key != "bodies"}
-        header = self._check(Header, data, ())
-        if "bodies" not in self.data:
-            close = nearest("bodies", self.data.keys() - Header.model_fields.keys())
-            self._add(Fault((), f"the key 'bodies' is missing{close}; add the list of bodies", remedy="add the list of bodies"))
-        elif not isinstance(self.data["bodies"], list):
-            value, must = self.data["bodies"], "must be a list of bodies, each as '- name: ...'"
-            self._add(Fault(("bodies",), f"bodies is {show(value)}, {must}", value, must))
-        try:
-            world = build(WorldEntry.model_validate(data.get("world", {})))
-        except ValidationError:  # told with the header
-            return header, World()
-        for fault in world_faults(world):
-            self._add(fault)
-        return header, world
-
-    def _body(self, i: int, data: Any) -> Body | None:
-        """Body i. Where a part of it cannot be read, the others are built all the same, so that their faults are found too."""
-        path = ("bodies", i)
-        if not isinstance(data, dict):
-            must = "must be a mapping with the keys name, joint, ..."
-            self._add(Fault(path, f"bodies.{i} is {show(data)}, {must}", data, must))
-            return None
-        self._both_placements(path, data.get("joint"))
-        entry, bad = self._check(BodyEntry, data, path), set()
-        if entry is None:
-            data = _without_unknown_keys(BodyEntry, data)
-            bad = _bad_keys(BodyEntry, data)
-            stand_in = {"name": self.named[i].name or "?", "joint": {"type": "fixed"}}
-            entry = BodyEntry.model_validate(stand_in | {k: v for k, v in data.items() if k not in bad})
-        body = self._located(path, build(entry))
-        for fault in body_faults(i, body):
-            needs_inertia = fault.path[2:] == ("hydro", "added_mass")
-            if fault.path[2] not in bad and not (needs_inertia and bad & {"inertia", "hydro"}):
-                self._add(fault)
-        return body if self.folder is None else self._meshes(path, body, self.folder)
-
-    def _located(self, path: tuple, body: Body) -> Body:
-        """Return the body with absolute paths, and with the lines of this file at which its joint names classes."""
-
-        def located(joint: Any, *at: str | int) -> Any:
-            if not isinstance(joint, JointSpec):
-                return joint
-            file, _, name = joint.type.rpartition(":")
-            line = self.document.line((*path, "joint", *at, "type"))
-            joint = replace(joint, locked="" if self.code else f"{self.source}, line {line}")
-            if self.folder is None or not file.endswith(".py"):
-                return joint
-            return replace(joint, type=f"{(self.folder / file).absolute()}:{name}")
-
-        if isinstance(body.joint, joints.Composite):
-            parts = tuple(located(part, "parts", k) for k, part in enumerate(body.joint.parts))
-            return replace(body, joint=joints.Composite(parts=parts))
-        return replace(body, joint=located(body.joint)) if isinstance(body.joint, JointSpec) else body
-
-    def _both_placements(self, path: tuple, joint: Any) -> None:
-        parts = joint.get("parts") if isinstance(joint, dict) else None
-        listed = parts if isinstance(parts, list) else []
-        places: dict[tuple, Any] = {("joint",): joint, **{("joint", "parts", k): part for k, part in enumerate(listed)}}
-        for place, item in places.items():
-            if isinstance(item, dict) and "origin" in item and "mdh" in item:
-                both = f"origin {show(item['origin'])} and mdh {show(item['mdh'])}"
-                text = f"{self._owner(path)}{dotted(place)} has both {both}; keep one of them"
-                self._add(Fault((*path, *place, "mdh"), text, remedy="keep one of them"))
-
-    def _meshes(self, path: tuple, body: Body, folder: Path) -> Body:
-        """Return the body with the folder of its visual meshes. A missing shape is an error; a missing visual becomes a box."""
-        for k, shape in enumerate(body.shapes):
-            if isinstance(shape, shapes.Mesh) and shape.file.strip() and not _is_file(folder / shape.file):
-                remedy = "paths are relative to the model file"
-                words = f"shapes.{k}.file is {show(shape.file)}, but there is no such file in {str(folder)!r}; {remedy}"
-                self._add(Fault((*path, "shapes", k, "file"), self._owner(path) + words, shape.file, remedy=remedy))
-        if not any(isinstance(look, visual.Mesh) for look in body.visual):
-            return body
-        looks = tuple(replace(v, folder=str(folder)) if isinstance(v, visual.Mesh) else v for v in body.visual)
-        return replace(body, visual=looks)
+    def _check_mesh(self, file: str, folder: Path, path: tuple) -> None:
+        """Add a missing file of a shape; a missing visual is drawn as a box instead."""
+        if file.strip() and not _is_file(folder / file):
+            remedy = "paths are relative to the model file"
+            words = f"{self.label(path)} is {show(file)}, but there is no such file in {str(folder)!r}; {remedy}"
+            self.add(path, words, file, remedy=remedy)
 
 
-def _bad_keys(kind: type[Entry], data: dict[str, Any]) -> set[str | None]:
-    """Keys of `data` whose values cannot be read as `kind` wants them."""
-    try:
-        kind.model_validate(data)
-    except ValidationError as e:
-        return {fault.path[0] if fault.path else None for fault in faults_of(e, kind)}
-    return set()
-
-
-def _without_unknown_keys(kind: type[Entry], data: dict[str, Any]) -> dict[str, Any]:
-    """A copy of `data` less the keys, at any depth, that `kind` does not know; their faults are told already."""
-    data = copy.deepcopy(data)
-    try:
-        kind.model_validate(data)
-    except ValidationError as e:
-        for error, fault in zip(e.errors(), faults_of(e, kind), strict=True):
-            if error["type"] == "extra_forbidden":
-                inside: Any = data
-                with contextlib.suppress(KeyError, IndexError, TypeError, AttributeError):  # a key with the name of a variant
-                    for key in fault.path[:-1]:
-                        inside = inside[key]
-                    inside.pop(fault.path[-1], None)
-    return data
+def _links(bodies: dict[str, Any]) -> tuple[list[tuple], list[list[str]]]:
+    """(name, parent) and names of frames of each body, as far as they can be read."""
+    links, frames = [], []
+    for name, data in bodies.items():
+        data = data if isinstance(data, dict) else {}
+        parent, inner = data.get("parent"), data.get("frames")
+        links.append((name, parent if isinstance(parent, str) and parent != "world" else None))
+        frames.append(list(inner) if isinstance(inner, dict) else [])
+    return links, frames
 
 
 def _is_file(path: Path) -> bool:
@@ -274,14 +254,3 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def _named(entry: Any) -> _Named:
-    if not isinstance(entry, dict):
-        return _Named(None, None, [])
-    name, parent, frames = (entry.get(key) for key in ("name", "parent", "frames"))
-    return _Named(
-        name if isinstance(name, str) else None,
-        parent if isinstance(parent, str) and parent != "world" else None,
-        list(frames) if isinstance(frames, dict) else [],
-    )

@@ -22,7 +22,7 @@ from hydromechs.values import is_path
 from ._convert import build, fields_of, key_of
 from ._entries import Entry
 from ._messages import dotted, faults_of
-from ._read import load_file, parsed
+from ._read import MODEL_KEY, load_file, parsed
 from ._robot_plant import convertible, robot_plant
 from ._robots import import_file, is_robot_file, warned
 from ._scenario_entries import ScenarioFile, radians
@@ -97,9 +97,9 @@ def loads_scenario(
     """
     with collector_paused():
         document = parsed(text, source, "scenario", "hydromechs_scenario: 1", ScenarioError)
-        if "hydromechs" in document.data and "hydromechs_scenario" not in document.data:
+        if MODEL_KEY in document.data and "hydromechs_scenario" not in document.data:
             words = "this is a model file; a scenario file begins with 'hydromechs_scenario: 1'"
-            raise ScenarioError(source, [Fault(("hydromechs",), words, line=document.line(("hydromechs",)))])
+            raise ScenarioError(source, [Fault((MODEL_KEY,), words, line=document.line((MODEL_KEY,)))])
         return Reader(document, source, Path(folder), library, plants, code).scenario()
 
 

@@ -7,17 +7,16 @@ import os
 import shutil
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Body, Model, joints
+from hydromechs.model import FAMILIES, Model
 from hydromechs.model.code import JointSpec
+from hydromechs.registry import Family, Writer, dotted
 
-from . import _model_entries  # noqa: F401 how a file writes the classes of a model
-from ._convert import written
-from ._emit import Block, Rows, emit
+from ._emit import Block, emit
+from ._read import MODEL_KEY, MODEL_VERSION
 from ._robots import WRITTEN, is_robot_file, robot_text
 
 __all__ = ["dumps", "save"]
@@ -83,42 +82,43 @@ def replace_file(text: str, path: str | Path) -> None:
 
 
 def dumps(model: Model, folder: str | Path | None = None) -> str:
-    """The text of a model file, which `loads` turns back into an equal model.
+    """Return the text of a model file, which `loads` turns back into an equal model.
 
     Args:
-        model: The model; a body with hydrodynamics of your own class cannot be written, a joint by the name of its class.
-        folder: Where the file will be: what it names by paths is relative to it; None for paths as they are.
+        model: The model. Custom joints are written by the import paths of their classes; custom hydrodynamics are rejected.
+        folder: Folder of the file, to which paths are relative; None for paths as they are.
     """
-    top = Block(hydromechs=1, **written(model))
-    if model.sources:
-        top["sources"] = Block(model.sources)
-    top["bodies"] = Rows(_body(body, folder) for body in model.bodies)
-    return emit(top)
+    data = _ModelWriter(FAMILIES, None if folder is None else Path(folder)).fields(model)
+    bodies = Block((name, Block(body)) for name, body in data.pop("bodies").items())
+    for key in data.keys() & {"sources"}:
+        data[key] = Block(data[key])
+    return emit(Block({MODEL_KEY: MODEL_VERSION, **data, "bodies": bodies}))
 
 
-def _body(body: Body, folder: str | Path | None) -> dict:
-    try:
-        return written(_named(body, folder))
-    except UnsupportedFeature as e:
-        raise UnsupportedFeature(f"body {body.name!r}: its {e}") from None
+class _ModelWriter(Writer):
+    """Writes models; joints whose code has not been run are written as the file had them."""
 
+    def label(self, path: tuple) -> str:
+        """Return what errors call a place: "body 'arm': joint".
 
-def _named(body: Body, folder: str | Path | None) -> Body:
-    """The body with the names of classes in place of joints of the user's own."""
-    parts: list[Any] = [_spec(part, folder) if type(part) not in joints.TYPES.values() else part for part in body.joint.parts]
-    if all(a is b for a, b in zip(parts, body.joint.parts, strict=True)):
-        return body
-    composed = isinstance(body.joint, joints.Composite)
-    return replace(body, joint=joints.Composite(parts=tuple(parts)) if composed else parts[0])
+        Args:
+            path: The place.
+        """
+        return f"body {path[1]!r}: {dotted(path[2:])}" if path[:1] == ("bodies",) and len(path) > 2 else dotted(path)
 
+    def part(self, thing: Any, family: Family, path: tuple, skip: tuple[str, ...] = ()) -> Any:
+        """Return the plain data of a member of a family.
 
-def _spec(joint: joints.Joint, folder: str | Path | None) -> JointSpec:
-    """What names a joint, its file relative to a folder."""
-    try:
-        spec = JointSpec.of(joint)
-    except UnsupportedFeature as e:
-        raise UnsupportedFeature(f"joint is of a class that a file cannot name: {e}") from None
-    file, _, name = spec.type.rpartition(":")
-    if folder is None or not file.endswith(".py") or not Path(file).is_absolute():
-        return spec
-    return replace(spec, type=f"{os.path.relpath(file, Path(folder).absolute())}:{name}")
+        Args:
+            thing: The member.
+            family: The family.
+            path: Where it is.
+            skip: Fields that are written elsewhere.
+        """
+        if not isinstance(thing, JointSpec):
+            return super().part(thing, family, path, skip)
+        file, _, name = thing.type.rpartition(":")
+        relative = self.folder is not None and file.endswith(".py") and Path(file).is_absolute()
+        file = os.path.relpath(file, Path(self.folder or "").absolute()) if relative else file
+        common = self.fields(thing, path, (*skip, "type", "parameters", "locked"))
+        return {"type": f"{file}:{name}", **common, **self.plain(dict(thing.parameters), path)}

@@ -25,6 +25,7 @@ from yaml.scanner import Scanner
 
 from hydromechs import files
 from hydromechs.errors import Fault
+from hydromechs.registry import show
 
 __all__ = ["Document", "UnreadableText", "collector_paused", "is_scenario_file", "parse", "read_text", "show"]
 
@@ -38,8 +39,6 @@ LONG = 1_000_000
 """Characters of a text that takes the parser in Python more than a few seconds."""
 TAG = "tag:yaml.org,2002:"
 """What the tags of the core schema begin with."""
-OTHER_NAMES = {"placement": ("origin", "mdh"), "start": ("from", "axis"), "end": ("to", "axis")}
-"""Keys of a model's dataclasses and what a file may call them instead."""
 
 
 class UnreadableText(ValueError):
@@ -125,7 +124,7 @@ class Document:
             if isinstance(node, MappingNode):
                 if isinstance(step, int):  # an element that is not in a list
                     continue
-                names = (step, *OTHER_NAMES.get(step, ()))
+                names = (step, f"{step}_deg")
                 found = [(k, v) for name in names for k, v in node.value if isinstance(k, ScalarNode) and k.value == name]
                 if not found:
                     break
@@ -289,29 +288,6 @@ def _float(text: str) -> float:
     return float(text) if text[:2] not in ("0o", "0x") else float(_int(text))
 
 
-def show(value: Any, limit: int = 60) -> str:
-    """`value` as a file would write it, cut to about `limit` characters."""
-    text = _shown(value, 3)
-    return text if len(text) <= limit else text[: limit - 4] + " ..."
-
-
-def _shown(value: Any, levels: int) -> str:
-    if value is None:
-        return "null (empty)"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return repr(value if len(value) <= 200 else value[:200])
-    if isinstance(value, int) and abs(value) > 10**18:
-        return repr(float(value))
-    if isinstance(value, list):
-        return "[" + ", ".join(_shown(v, levels - 1) for v in value[:40]) + "]" if levels else "[...]"
-    if isinstance(value, dict):
-        items = list(value.items())[:40]
-        return "{" + ", ".join(f"{k}: {_shown(v, levels - 1)}" for k, v in items) + "}" if levels else "{...}"
-    return repr(value)
-
-
 OTHER_FILES = {
     "robot": "a URDF file",
     "sdf": "an SDF file",
@@ -381,7 +357,7 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
             byte = f"byte 0x{raw[e.start]:02x}" if _is_ours(raw) else "a byte"
             words = f"{byte} is not UTF-8; save the file as UTF-8 (in most editors: Save with Encoding)"
         raise fault(str(path), [f"line {line}: {words}"]) from None
-    first = f"'{'hydromechs' if kind == 'model' else f'hydromechs_{kind}'}: 1'"
+    first = f"'hydromechs_{kind}: {2 if kind == 'model' else 1}'"
     other = foreign_format(text)
     if other:
         words = f"this is {other}, not a HydroMechs {kind} file, which is YAML and begins with"

@@ -127,7 +127,7 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
     added = []
     known = nominal.hydro if isinstance(nominal.hydro, Hydro) else body.hydro
     for element, given in zip(body.hydro.added_mass, known.added_mass, strict=True):
-        if isinstance(element, added_mass.Cylinder):
+        if isinstance(element, added_mass.Cylinder) and isinstance(given, added_mass.Cylinder):
             nodes = _nodes(given, k)
             matrices = added_mass_strips(element, density, len(nodes), points=len(nodes[0]))
             for s, matrix in zip([s for piece in nodes for s in piece], matrices, strict=True):

@@ -7,6 +7,7 @@ from ._added_mass_matrix import added_mass_matrix, added_mass_strips
 from ._attach import attach
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
+from ._families import FAMILIES
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._place_slips import turned_slip
@@ -18,6 +19,7 @@ from .joints._moving import MovingStep
 from .joints._steps import motion_subspace, transformation
 
 __all__ = [
+    "FAMILIES",
     "GIVEN",
     "UNIT_TOLERANCE",
     "Body",

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Annotated, Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
 from hydromechs.errors import FieldError
+from hydromechs.registry import Inline, Ref, Required
 from hydromechs.spatial import rigid_inertia, tensor_matrix
 from hydromechs.values import NotNegative, Vector3, Vector6, convert_fields
 
-from . import added_mass, drag
 from ._placement import Origin
 from ._text import SEEN
+from .added_mass import AddedMassElement
+from .drag import DragElement
 from .joints import Composite, Free, Joint
 from .shapes import Shape
 from .visual import Visual
@@ -52,19 +54,18 @@ class Hydro:
     """Displaced volume [m³]; buoyancy = water density · volume · gravity."""
     buoyancy_center: Vector3 = (0.0, 0.0, 0.0)
     """Centre of buoyancy from the body origin, in body axes [m], shape (3,)."""
-    added_mass: tuple = ()
-    """Added mass: elements of `hydromechs.added_mass`, whose matrices add up [kg, kg·m, kg·m²]."""
-    drag: tuple = ()
-    """Drag and damping: elements of `hydromechs.drag`, whose wrenches add up [N, N·m]."""
+    added_mass: tuple[AddedMassElement, ...] = ()
+    """Added mass: elements whose matrices add up [kg, kg·m, kg·m²]."""
+    drag: tuple[DragElement, ...] = ()
+    """Drag and damping: elements whose wrenches add up [N, N·m]."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "hydro")
-        for name, module in (("added_mass", added_mass), ("drag", drag)):
+        for name, kinds in (("added_mass", AddedMassElement), ("drag", DragElement)):
             value = getattr(self, name)
             elements = tuple(value) if isinstance(value, list | tuple) else (value,)
             for element in elements:
-                kinds = tuple(getattr(module, k) for k in module.__all__)
-                if not isinstance(element, kinds):
+                if not isinstance(element, get_args(kinds)):
                     raise ValueError(f"hydro.{name} takes elements of hydromechs.{name}, got {element!r}")
             object.__setattr__(self, name, elements)
 
@@ -89,7 +90,7 @@ class Frame:
 
     name: str
     """Name, unique in the model."""
-    origin: Origin = field(default_factory=Origin)
+    origin: Annotated[Origin, Inline()] = field(default_factory=Origin)
     """Place on the body."""
 
 
@@ -98,21 +99,21 @@ class Body:
     """One rigid body and the joint that carries it."""
 
     name: str
-    """Name, unique in the model."""
-    parent: str | None = None
-    """Name of the parent body; None or "world" for the world."""
-    joint: Joint | Composite = None  # type: ignore[assignment]  # None becomes a joint when the body is made
-    """How the body moves on its parent; free for a body on the world unless said otherwise."""
+    """Name, unique in the model; not "world"."""
+    parent: Annotated[str, Ref("body")] | None = None
+    """Name of the parent body; the world if omitted or "world"."""
+    joint: Annotated[Joint | Composite, Required()] = None  # type: ignore[assignment]  # None becomes a joint in __post_init__
+    """Motion of the body on its parent."""
     inertia: Inertia = field(default_factory=lambda: Inertia(mass=0.0))
     """Mass properties; none for a frame that only carries others."""
     hydro: Hydro | HydroModel | None = None
-    """What the water does to it; None for a dry body."""
+    """Forces of the water; a dry body if omitted."""
     frames: tuple[Frame, ...] = ()
-    """Named frames on the body."""
+    """Frames on the body by name, unique in the model [m, rad]."""
     shapes: tuple[Shape, ...] = ()
-    """Shapes for contact and the free surface; the viewer draws them where there is nothing to see otherwise."""
+    """Shapes by name, for contact and the free surface; the viewer draws them if there are no visuals."""
     visual: tuple[Visual, ...] = field(default=(), metadata=SEEN)
-    """What it looks like; no part of the physics."""
+    """Appearance; no part of the physics."""
 
     def __post_init__(self) -> None:
         if self.parent == "world":

@@ -123,7 +123,10 @@ def body_faults(index: int, body: Any) -> list[Fault]:
         else:
             c.placement(("frames", frame.name), frame.origin)
     for i, shape in enumerate(body.shapes):
-        _shape(c, ("shapes", i), shape, shapes)
+        _shape(c, ("shapes", getattr(shape, "name", "") or i), shape, shapes)
+    names = Counter(shape.name for shape in body.shapes if isinstance(shape, shapes.Shape) and shape.name)
+    for name in [name for name, n in names.items() if n > 1]:
+        c.add(("shapes", name), f"shapes: the name {name!r} is used twice; names must be unique on a body")
     for i, look in enumerate(body.visual):
         _shape(c, ("visual", i), look, visual)
     return c.found
@@ -206,8 +209,8 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None) -> None:
                 f"added mass and rigid inertia together have the eigenvalue {lowest:.4g}, must be positive definite; "
                 f"{ADDED_MASS_SIGN}",
             )
-    for i, element in enumerate(hydro.drag):
-        _drag(c, ("hydro", "drag", i), element)
+    for i, resisting in enumerate(hydro.drag):
+        _drag(c, ("hydro", "drag", i), resisting)
 
 
 def is_small(I: np.ndarray) -> bool:
@@ -252,7 +255,7 @@ def _drag(c: _Collector, path: tuple, element: object) -> None:
         for name in ("linear", "quadratic"):
             value = getattr(element, name)
             diagonal = tuple(np.diag(value).tolist()) if isinstance(value[0], tuple) else value
-            if not is_finite(value) or min(diagonal) < 0.0:
+            if is_finite(value) and min(diagonal) < 0.0:
                 must = f"must be finite and at least 0{' on the diagonal' if diagonal != value else ''}"
                 c.fault((*path, name), diagonal, must, DRAG_SIGN)
         if not is_finite(tuple(value for _, value in element.coupled)):

@@ -6,61 +6,18 @@ code, with the rights of whoever runs it.
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from hydromechs.errors import CodeNotAllowed, words_of
+from hydromechs.registry import module_afresh
 from hydromechs.values import nearest
 
 from ._code_look import DERIVED, NOTHING, call_faults, code_fault
 
-__all__ = ["PREFIX", "CodeError", "called", "is_foreign", "kind_of", "module_kept", "named_code"]
-
-PREFIX = "hydromechs_code_"
-"""What names of modules begin with that are files somewhere."""
-
-
-def module_afresh(path: str) -> Any:
-    """The module in a file, run afresh.
-
-    Args:
-        path: The file.
-    """
-    return _module(path, hashlib.sha256(path.encode()).hexdigest()[:12])
-
-
-def module_kept(path: str) -> Any:
-    """The module in a file, the same one as long as the file is: its classes are the same for all who name them.
-
-    Args:
-        path: The file.
-    """
-    found = hashlib.sha256(f"{path}\0{Path(path).read_text(encoding='utf-8')}".encode()).hexdigest()[:12]
-    return sys.modules.get(f"{PREFIX}{found}") or _module(path, found)
-
-
-def _module(path: str, key: str) -> Any:
-    """The module in a file, run and kept under a key."""
-    name = f"{PREFIX}{key}"
-    if not Path(path).is_file():
-        raise FileNotFoundError(path)
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None:
-        raise ImportError(f"{path} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look up their module
-    try:  # what Python keeps of it compiled may be older: it looks at size and second alone
-        exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
+__all__ = ["CodeError", "called", "is_foreign", "kind_of", "named_code"]
 
 
 def is_foreign(reference: str) -> bool:

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from hydromechs.errors import CodeNotAllowed, Fault, ModelError, UnsupportedFeature
+from hydromechs.registry import PREFIX, module_kept
 from hydromechs.values import Array
 
 from . import joints
 from ._body import Body
-from ._code_call import PREFIX, CodeError, called, is_foreign, kind_of, module_kept, named_code
+from ._code_call import CodeError, called, is_foreign, kind_of, named_code
 from ._code_look import JOINT, class_constants, joint_fault, parameter_faults
 from ._model import Model
 
@@ -183,14 +184,14 @@ def joint_code_faults(model: Model) -> list[Fault]:
         model: The model.
     """
     out = []
-    for i, body in enumerate(model.bodies):
+    for body in model.bodies:
         for at, spec in _specs(body):
-            missing, where = joint_fault(spec.type), f"body {body.name!r}: {'.'.join(map(str, at))}"
-            faults = [("type", missing)] if missing else []
-            faults += [] if missing else [("parameters", x) for x in parameter_faults(spec.type, spec.parameters)]
-            twice = [name for name in spec.parameters if name in COMMON]
-            faults += [("parameters", f"{name!r} stands beside 'parameters', not in them") for name in twice]
-            out += [Fault(("bodies", i, *at, key), f"{where}.{key}: {text}") for key, text in faults]
+            where, missing = f"body {body.name!r}: {'.'.join(map(str, at))}", joint_fault(spec.type)
+            if missing:
+                out.append(Fault(("bodies", body.name, *at, "type"), f"{where}.type: {missing}"))
+                continue
+            for text in parameter_faults(spec.type, spec.parameters):
+                out.append(Fault(("bodies", body.name, *at), f"{where}: {text}"))
     return out
 
 

@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
 from hydromechs.errors import ModelError
+from hydromechs.registry import Required
 from hydromechs.spatial import Path
 from hydromechs.values import NotNegative, convert_fields, nearest
 
@@ -133,16 +134,16 @@ class Model:
     and otherwise keep their order.
     """
 
-    name: str = "model"
+    name: Annotated[str, Required()] = "model"
     """Name of the model."""
     bodies: tuple[Body, ...]
-    """Bodies, parents first."""
+    """Bodies by name, in any order; at least one."""
     world: World = field(default_factory=World)
     """Axes, gravity and water."""
     description: str = ""
-    """What it is, for people."""
+    """Description for people."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Where numbers come from: what, and its source."""
+    """Sources of the numbers, by what they are the source of."""
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__

@@ -58,7 +58,7 @@ def _placements(body: Body) -> Iterator[tuple[str, Origin | Mdh]]:
         yield "joint" if len(body.joint.parts) == 1 else f"part {k + 1} of its joint", part.placement
     for frame in body.frames:
         yield f"frame {frame.name!r}", frame.origin
-    yield from ((f"shapes.{k} origin", shape.origin) for k, shape in enumerate(body.shapes))
+    yield from ((f"shapes.{shape.name or k} origin", shape.origin) for k, shape in enumerate(body.shapes))
     yield from ((f"visual.{k} origin", look.origin) for k, look in enumerate(body.visual))
     for key, elements in (("added_mass", _added(body)), ("drag", _drag(body))):
         for k, element in enumerate(elements):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
+from hydromechs.registry import Degrees
 from hydromechs.spatial import Screw, Shift, cos_sin, matrix_from_rpy, planar_rotation
 from hydromechs.values import Finite, Vector3, convert_fields
 
 __all__ = ["Mdh", "Origin", "constant_screw", "rotation_steps"]
+
+Angle = Annotated[Finite, Degrees()]
+"""An angle [rad]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +24,7 @@ class Origin:
 
     xyz: Vector3 = (0.0, 0.0, 0.0)
     """Position in the parent's axes [m], shape (3,)."""
-    rpy: Vector3 = (0.0, 0.0, 0.0)
+    rpy: Annotated[Vector3, Degrees()] = (0.0, 0.0, 0.0)
     """Roll, pitch, yaw [rad], shape (3,)."""
 
     def __post_init__(self) -> None:
@@ -46,15 +51,15 @@ class Mdh:
 
     a: Finite = 0.0
     """Distance along x of the parent [m]."""
-    alpha: Finite = 0.0
+    alpha: Angle = 0.0
     """Angle about x of the parent [rad]."""
     d: Finite = 0.0
     """Distance along z [m]; a prismatic joint adds its position."""
-    theta: Finite = 0.0
+    theta: Angle = 0.0
     """Angle about z [rad]; a revolute joint adds its position."""
     branch_d: Finite = 0.0
     """Distance along the parent's z before the other parameters [m]."""
-    branch_theta: Finite = 0.0
+    branch_theta: Angle = 0.0
     """Angle about the parent's z before the other parameters [rad]."""
 
     def __post_init__(self) -> None:

@@ -100,3 +100,7 @@ class Box:
 
     def __post_init__(self) -> None:
         convert_fields(self, "added_mass")
+
+
+AddedMassElement = Matrix | Diagonal | Sphere | Ellipsoid | Cylinder | Box
+"""An element of added mass."""

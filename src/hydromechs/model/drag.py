@@ -10,7 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from hydromechs.values import Bound, Edges, NotNegative, Positive, Vector3, convert_fields, floats, matrix, number
+from hydromechs.registry import Pattern
+from hydromechs.values import (
+    Bound,
+    Edges,
+    Finite,
+    Matrix6,
+    NotNegative,
+    Positive,
+    Vector3,
+    Vector6,
+    convert_fields,
+    floats,
+    matrix,
+    number,
+)
 
 from ._placement import Origin
 
@@ -22,6 +36,8 @@ Points = Annotated[int, Bound(least=1, most=64, whole=True)]
 """Gauss points."""
 COUPLED_TERM = re.compile(r"([XYZKMN])\|([uvwpqr])\|([uvwpqr])")
 """A cross-coupled damping coefficient in Fossen's notation, as Y|r|v."""
+Term = Annotated[str, Pattern(COUPLED_TERM.pattern, "write it as 'Y|r|v' (one of XYZKMN, then two of uvwpqr)")]
+"""The name of a cross-coupled damping coefficient."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +127,11 @@ class Damping:
     axes of `origin`.
     """
 
-    linear: tuple = (0.0,) * 6
+    linear: Vector6 | Matrix6 = (0.0,) * 6
     """D, positive: a diagonal (6 numbers) or a matrix (6 rows of 6) [N·s/m, N·s/rad, N·m·s/rad]."""
-    quadratic: tuple = (0.0,) * 6
+    quadratic: Vector6 | Matrix6 = (0.0,) * 6
     """Q, positive: a diagonal (6 numbers) or a matrix (6 rows of 6) [N·s²/m², N·s²/rad², N·m·s²/rad²]."""
-    coupled: tuple[tuple[str, float], ...] = ()
+    coupled: tuple[tuple[Term, Finite], ...] = ()
     """Coupled terms by name: "Y|r|v" with c adds −c |r| v to Y [SI]."""
     origin: Origin = field(default_factory=Origin)
     """Point and axes on the body to which the coefficients refer; defaults to the body frame."""
@@ -154,3 +170,7 @@ class Foil:
 
     def __post_init__(self) -> None:
         convert_fields(self, "drag")
+
+
+DragElement = Cylinder | Box | Sphere | Ellipsoid | Damping | Foil
+"""An element of drag."""

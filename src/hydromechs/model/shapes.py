@@ -19,6 +19,8 @@ Color = Annotated[tuple[float, float, float], Bound(least=0.0, most=1.0, size=3)
 class Shape:
     """What all shapes share."""
 
+    name: str = field(default="", compare=False)
+    """Name, unique on the body; one by its type if omitted."""
     origin: Origin = field(default_factory=Origin)
     """Shape frame on the body; the body's frame if left out."""
     color: Color | None = None

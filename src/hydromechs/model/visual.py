@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from hydromechs.registry import Hidden
 from hydromechs.values import Bound, Edges, Positive, Vector3, convert_fields
 
 from ._placement import Origin
@@ -114,6 +115,6 @@ class Mesh(Visual):
     """Path of the mesh, relative to the model file."""
     scale: Vector3 = (1.0, 1.0, 1.0)
     """Scale along x, y, z, not 0 [-], shape (3,)."""
-    folder: str = field(default="", compare=False)
+    folder: Annotated[str, Hidden()] = field(default="", compare=False)
     """Folder that the path starts from; of a model that was loaded, that of its file."""
     kind = "mesh"

@@ -329,7 +329,8 @@ def _reynolds(run: _Recorded) -> Iterator[RunWarning]:
         return
     for i, body in enumerate(run.model.bodies):
         elements = body.hydro.drag if isinstance(body.hydro, Hydro) else ()
-        radii = [e.radius for e in elements if type(e) in SUBCRITICAL and e.coefficient > SUBCRITICAL[type(e)]]
+        smooth = [e for e in elements if isinstance(e, drag.Cylinder | drag.Sphere)]
+        radii = [e.radius for e in smooth if e.coefficient > SUBCRITICAL[type(e)]]
         if not radii:
             continue
         over_ground = np.linalg.norm(run.values("velocity", i)[:, :3], axis=1)

@@ -14,7 +14,7 @@ class Composite:
     """Several joints in a row as one joint with one 6×n motion subspace: universal, cylindrical, planar..."""
 
     parts: tuple[Joint, ...]
-    """From the parent outwards; the body's frame is that of the last part."""
+    """Joints from the parent outwards, at least one; the body's frame is that of the last part."""
 
     kind = "composite"
 

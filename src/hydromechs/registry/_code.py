@@ -1,0 +1,113 @@
+"""Python code that files name: modules in files, classes by import path, parts of installed packages."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+from hydromechs.errors import UnsupportedFeature, words_of
+
+from ._text import suggestion
+
+__all__ = ["GROUP", "PREFIX", "imported", "installed_parts", "module_afresh", "module_kept", "reference_to"]
+
+PREFIX = "hydromechs_code_"
+"""Prefix of the names of modules that are loaded from files."""
+GROUP = "hydromechs.parts"
+"""Group of entry points by which installed packages offer parts."""
+
+
+def module_afresh(path: str) -> Any:
+    """Run the module in a file again.
+
+    Args:
+        path: The file.
+    """
+    return _module(path, hashlib.sha256(path.encode()).hexdigest()[:12])
+
+
+def module_kept(path: str) -> Any:
+    """Return the module in a file, the same one as long as the file is: its classes are equal for all who name them.
+
+    Args:
+        path: The file.
+    """
+    found = hashlib.sha256(f"{path}\0{Path(path).read_text(encoding='utf-8')}".encode()).hexdigest()[:12]
+    return sys.modules.get(f"{PREFIX}{found}") or _module(path, found)
+
+
+def _module(path: str, key: str) -> Any:
+    """Run the module in a file and keep it under a key."""
+    name = f"{PREFIX}{key}"
+    if not Path(path).is_file():
+        raise FileNotFoundError(path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None:
+        raise ImportError(f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look up their module
+    try:  # Python's compiled copy may be older: it compares size and second only
+        exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+@cache
+def installed_parts() -> dict[str, EntryPoint]:
+    """Return the parts that installed packages offer, by name; nothing of them is imported."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def imported(reference: str, folder: Path | None) -> Any:
+    """Import the class that a file names. Call this with consent only: it runs code.
+
+    Args:
+        reference: "package.module:Name", "path/file.py:Name", or the name of an installed part.
+        folder: Folder of the file, from which paths start.
+
+    Raises:
+        ValueError: The code cannot be imported, or has no such class.
+    """
+    if reference in installed_parts():
+        reference = installed_parts()[reference].value
+    module, _, name = reference.rpartition(":")
+    path = str(((folder or Path()) / module).absolute())
+    try:
+        found = module_kept(path) if module.endswith(".py") else importlib.import_module(module)
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {path!r}; give its path relative to this file") from None
+    except Exception as e:  # third-party code
+        raise ValueError(f"{module!r} cannot be imported: {type(e).__name__}: {words_of(e)}; correct the code") from e
+    if not isinstance(getattr(found, name, None), type):
+        own = [n for n, x in vars(found).items() if isinstance(x, type) and x.__module__ == found.__name__]
+        raise ValueError(f"{module!r} has no class {name!r}{suggestion(name, own)}; its classes are {', '.join(own) or 'none'}")
+    return getattr(found, name)
+
+
+def reference_to(cls: type, folder: Path | None) -> str:
+    """Return the import path by which a file can name a class.
+
+    Args:
+        cls: The class.
+        folder: Folder of the file, from which paths start; None for absolute paths.
+
+    Raises:
+        UnsupportedFeature: The class cannot be imported.
+    """
+    module = sys.modules.get(cls.__module__)
+    if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ or getattr(module, cls.__name__, None) is not cls:
+        raise UnsupportedFeature(f"{cls.__name__} cannot be imported by a name; put it into a module to save it")
+    source = cls.__module__
+    if source.startswith(PREFIX):
+        source = str(getattr(module, "__file__", source))
+        source = source if folder is None else os.path.relpath(source, folder.absolute())
+    return f"{source}:{cls.__name__}"

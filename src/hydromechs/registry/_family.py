@@ -1,0 +1,87 @@
+"""Families: tables from the names in files to classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ._members import members, options
+
+__all__ = ["Families", "Family"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Family:
+    """Classes between which a file chooses by `type`."""
+
+    name: str
+    """Name of the family, as "joint"."""
+    base: Any
+    """Annotation of the fields that hold a member: a base class, or a union of classes."""
+    table: Mapping[str, Any]
+    """Class by the name that a file has for it."""
+    default: str = ""
+    """Type if a file has none; empty if it must have one."""
+    open_to_users: bool = False
+    """True if a file may name a class by its import path or by an entry point of an installed package."""
+    note: str = ""
+    """What a message adds to the list of types."""
+
+    @property
+    def must(self) -> str:
+        """Types that are allowed, for messages."""
+        custom = ", or 'file.py:Name' for a custom type" if self.open_to_users else ""
+        return f"must be one of {', '.join(self.table)}{custom}{self.note}"
+
+    @property
+    def bases(self) -> tuple:
+        """Classes of which a custom class must be derived."""
+        return options(self.base)
+
+    def key_of(self, cls: type) -> str:
+        """Return the name that files have for a class; empty if it is not in the table.
+
+        Args:
+            cls: The class.
+        """
+        return next((key for key, known in self.table.items() if known is cls), "")
+
+    @property
+    def named(self) -> bool:
+        """True if every member has a name, so that several of them make a mapping from name to object."""
+        return all("name" in members(cls) for cls in self.table.values())
+
+
+class Families:
+    """The families of a kind of file, found by annotation.
+
+    Args:
+        families: The families.
+    """
+
+    def __init__(self, families: Iterable[Family]) -> None:
+        self._by_base = {frozenset(family.bases): family for family in families}
+
+    def __iter__(self) -> Iterator[Family]:
+        return iter(self._by_base.values())
+
+    def of(self, hint: Any) -> Family | None:
+        """Return the family of an annotation; None if it is not one of a family.
+
+        Args:
+            hint: The annotation, without marks.
+        """
+        try:
+            return self._by_base.get(frozenset(options(hint)))
+        except TypeError:  # an annotation that has no hash
+            return None
+
+    def named(self, hint: Any) -> bool:
+        """True if objects of an annotation have names, so that several make a mapping.
+
+        Args:
+            hint: The annotation of one object.
+        """
+        family = self.of(hint)
+        return family.named if family is not None else isinstance(hint, type) and "name" in members(hint)

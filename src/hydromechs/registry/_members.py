@@ -1,0 +1,154 @@
+"""The keys of a class: its dataclass fields with type, default, text and marks."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from hydromechs.values import Bound, field_texts
+
+from ._marks import Degrees, Hidden, Inline, Required
+
+__all__ = ["MISSING", "Member", "bounds_of", "file_keys", "members", "options", "unmarked"]
+
+MISSING = dataclasses.MISSING
+"""Default of a key that a file must have."""
+
+
+class Member(NamedTuple):
+    """One key of a class."""
+
+    name: str
+    """Name of the field, and the key in a file."""
+    hint: Any
+    """Annotation."""
+    default: Any
+    """Value if the key is omitted; `MISSING` if a file must have it."""
+    text: str
+    """Meaning, with its unit."""
+    marks: tuple
+    """Marks of its annotation."""
+    keys: tuple[str, ...] = ()
+    """Keys of a file that belong to it: its name, that in degrees, or those of the object that it inlines."""
+
+    def has(self, mark: type) -> bool:
+        """True if the annotation has a mark.
+
+        Args:
+            mark: Class of the mark.
+        """
+        return any(isinstance(m, mark) for m in self.marks)
+
+
+@cache
+def members(cls: Any) -> dict[str, Member]:
+    """Return the keys of a class by name, those that a file must have first.
+
+    Args:
+        cls: A dataclass, or another class or function, whose arguments are the keys.
+    """
+    hints = get_type_hints(cls if dataclasses.is_dataclass(cls) else _function(cls), include_extras=True)
+    if dataclasses.is_dataclass(cls) and isinstance(cls, type):
+        texts = field_texts(cls)
+        given = [(f.name, _default(f)) for f in dataclasses.fields(cls) if f.init]
+    else:
+        texts = dict(re.findall(r"^ {4,8}(\w+): (.+)$", inspect.getdoc(cls) or "", re.MULTILINE))
+        taken = [p for p in inspect.signature(cls).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        given = [(p.name, MISSING if p.default is p.empty else p.default) for p in taken]
+    found = [_member(name, hints.get(name, Any), default, texts.get(name, "")) for name, default in given]
+    shown = [m for m in found if not m.has(Hidden)]
+    return {m.name: m for m in sorted(shown, key=lambda m: m.default is not MISSING)}
+
+
+@cache
+def file_keys(cls: Any) -> dict[str, Member]:
+    """Return all keys that a file may have for a class, with those in degrees and those of inlined objects.
+
+    Args:
+        cls: The class.
+    """
+    out: dict[str, Member] = {}
+    for member in members(cls).values():
+        optional = member.default is not MISSING
+        if member.has(Inline):
+            inner = file_keys(member.hint).items()
+            out |= {key: m._replace(default=None) if optional and m.default is MISSING else m for key, m in inner}
+            continue
+        out[member.name] = member
+        if member.has(Degrees):
+            text = re.sub(r"\brad\b", "°", member.text)
+            out[f"{member.name}_deg"] = member._replace(text=text, default=None)
+    return out
+
+
+def _function(cls: Any) -> Any:
+    return vars(cls).get("__init__", cls) if isinstance(cls, type) else cls
+
+
+def _default(f: dataclasses.Field) -> Any:
+    return f.default_factory() if f.default_factory is not MISSING else f.default
+
+
+def _member(name: str, hint: Any, default: Any, text: str) -> Member:
+    bare, marks = unmarked(hint)
+    kinds = {type(mark) for mark in marks}
+    keys = tuple(file_keys(bare)) if Inline in kinds else (name, f"{name}_deg") if Degrees in kinds else (name,)
+    return Member(name, bare, MISSING if Required in kinds else default, _clean(text), marks, keys)
+
+
+def unmarked(hint: Any) -> tuple[Any, tuple]:
+    """Return an annotation without its marks and without None, and the marks. A bound stays with its numbers.
+
+    Args:
+        hint: The annotation.
+    """
+    found: tuple = ()
+    if get_origin(hint) is Annotated and not any(isinstance(m, Bound) for m in hint.__metadata__):
+        inner, marks = unmarked(hint.__origin__)
+        return inner, (*marks, *hint.__metadata__)
+    if get_origin(hint) is Annotated:
+        found = tuple(m for m in hint.__metadata__ if not isinstance(m, Bound))
+    if get_origin(hint) in (Union, UnionType):
+        some = [a for a in get_args(hint) if a is not NoneType]
+        if len(some) == 1:
+            return unmarked(some[0])
+    return hint, found
+
+
+def options(hint: Any) -> tuple:
+    """Return the members of a union but None; the annotation itself if it is none.
+
+    Args:
+        hint: The annotation.
+    """
+    if get_origin(hint) in (Union, UnionType):
+        return tuple(a for a in get_args(hint) if a is not NoneType)
+    return (hint,)
+
+
+def bounds_of(hint: Any) -> tuple[Bound, ...]:
+    """Return the bounds of numbers, one for each form that they may have: number, row, table. Empty if it has other types.
+
+    Args:
+        hint: The annotation.
+    """
+    out = []
+    for option in options(hint):
+        if option is float:
+            out.append(Bound())
+            continue
+        found = [m for m in option.__metadata__ if isinstance(m, Bound)] if get_origin(option) is Annotated else []
+        if not found:
+            return ()
+        out.append(found[0])
+    return tuple(out)
+
+
+def _clean(text: str) -> str:
+    """Remove from the text of a field what matters in Python only."""
+    text = re.sub(r",? shape \([^)]*\)", "", text)
+    return re.sub(r"; (?:None|−?inf): ([^;]*)\.$", r"; \1 if omitted.", text)

@@ -1,0 +1,447 @@
+"""Plain data of a file to objects, by the annotations of their classes. All problems of a file are collected."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args, get_origin
+
+import numpy as np
+
+from hydromechs.errors import Fault, FieldError, FieldErrors, words_of
+from hydromechs.values import LONG_ROW, Bound
+
+from ._code import imported, installed_parts
+from ._family import Families, Family
+from ._marks import Inline, Pattern, Ref
+from ._members import MISSING, Member, bounds_of, file_keys, members, unmarked
+from ._text import dotted, show, suggestion
+
+__all__ = ["BROKEN", "Place", "Reader"]
+
+Place: TypeAlias = tuple[str | int, ...]
+"""Keys and indices that lead to a part of a file."""
+
+
+class _Broken:
+    def __repr__(self) -> str:
+        return "BROKEN"
+
+
+BROKEN: Any = _Broken()
+"""Takes the place of a value that cannot be read, so that everything else is read and checked."""
+PLAIN = {str: "a text; put it in quotes", bool: "true or false", int: "a whole number"}
+"""Types of single values, and what a message calls them."""
+NUMBERS = {int, float}
+"""Types of numbers in plain data; a truth value is none."""
+
+
+class Reader:
+    """Reads one file. `problems` has everything that is wrong, ordered by line and without repetitions.
+
+    Args:
+        families: The families that the annotations refer to.
+        line: Line of a place in the file.
+        source: Name of the file in messages.
+        folder: Folder of the file, from which paths start.
+        code: True if Python code that the file names may run.
+    """
+
+    def __init__(
+        self,
+        families: Families,
+        line: Callable[[Place], int | None] = lambda path: None,
+        *,
+        source: str = "<text>",
+        folder: Path | None = None,
+        code: bool = False,
+    ) -> None:
+        self.families, self.line, self.source, self.folder, self.code = families, line, source, folder, code
+        self.names: dict[tuple[str, str], list[Place]] = {}
+        self.reported: set[Place] = set()
+        self.locked: list[str] = []
+        self._problems: list[Fault] = []
+
+    # -- problems --------------------------------------------------------------------------------------------------------
+
+    @property
+    def problems(self) -> list[Fault]:
+        """Everything that is wrong, ordered by line; a problem that occurs repeatedly is listed once."""
+        ordered = sorted(self._problems, key=lambda fault: fault.line or 0)
+        return list({(fault.line, fault.text): fault for fault in reversed(ordered)}.values())[::-1]
+
+    def label(self, path: Place) -> str:
+        """Return what messages call a place. Override it where a file has better names than its paths.
+
+        Args:
+            path: The place.
+        """
+        return dotted(path)
+
+    def add(self, path: Place, text: str, value: object = None, must: str = "", remedy: str = "") -> Any:
+        """Add a problem and return `BROKEN`; one at a place that is reported already is dropped.
+
+        Args:
+            path: The place.
+            text: The sentence: item, value, limit, fix.
+            value: Value in the file.
+            must: Limit that it breaks.
+            remedy: Fix.
+        """
+        self.add_fault(Fault(path, text, value, must, remedy))
+        return BROKEN
+
+    def add_fault(self, fault: Fault) -> None:
+        """Add a problem that an object has found; its line is added.
+
+        Args:
+            fault: The problem; its path is that of the file.
+        """
+        if fault.path not in self.reported:
+            self._problems.append(fault if fault.line else replace(fault, line=self.line(fault.path)))
+
+    def wrong(self, path: Place, value: object, must: str) -> Any:
+        """Add a value that is not what it must be and return `BROKEN`.
+
+        Args:
+            path: The place.
+            value: Value in the file.
+            must: As "must be a number".
+        """
+        return self.add(path, f"{self.label(path)} is {show(value)}, {must}", value, must)
+
+    def _inside(self, path: Place) -> str:
+        return f"{self.label(path)}: " if path else ""
+
+    # -- objects ---------------------------------------------------------------------------------------------------------
+
+    def file(self, cls: Any, data: dict[str, Any], key: str, version: int) -> Any:
+        """Read a whole file: check its version, then read the object.
+
+        Args:
+            cls: Class of the object.
+            data: The file.
+            key: Key that marks the kind of file and holds its version, as "hydromechs_model".
+            version: The version that is read.
+        """
+        if key not in data:
+            self.add((key,), f"the key {key!r} is missing; begin the file with '{key}: {version}'")
+        elif type(data[key]) is not int or data[key] != version:
+            self.wrong((key,), data[key], f"must be {version}, the version of the file format that this program reads")
+        return self.build(cls, data, (), skip=(key,))
+
+    def build(self, cls: Any, data: Any, path: Place, skip: tuple[str, ...] = (), **given: Any) -> Any:
+        """Read an object.
+
+        Args:
+            cls: Its class.
+            data: Its mapping.
+            path: Where it is.
+            skip: Keys that are read elsewhere.
+            given: Fields that are known already.
+        """
+        own = {name: m for name, m in members(cls).items() if name not in given}
+        keys = [key for key in file_keys(cls) if key not in given]
+        if not isinstance(data, dict):
+            return self.wrong(path, data, f"must be a mapping with the keys {', '.join(keys)}")
+        missing = [m.name for m in own.values() if m.default is MISSING and not any(k in data for k in m.keys)]
+        for key in [key for key in data if key not in keys and key not in skip]:
+            meant = suggestion(key, missing)
+            missing = [name for name in missing if repr(name) not in meant]
+            hint = meant or suggestion(key, keys)
+            remedy = f"keys here are {', '.join(keys)}"
+            words = f"{self._inside(path)}unknown key {key!r} with the value {show(data[key])}{hint}; {remedy}"
+            self.add((*path, key), words, data[key], remedy=remedy)
+            if meant:
+                given[re.findall(r"'(.*)'", meant)[0]] = BROKEN
+        values = dict(given)
+        for name in missing:
+            remedy = f"add it: {own[name].text}" if own[name].text else "add it"
+            words = f"{self._inside(path)}the key {name!r} is missing; {remedy}"
+            values[name] = self.add((*path, name), words, remedy=remedy)
+        for name, member in own.items():
+            if name not in values and (there := [key for key in member.keys if key in data]):
+                values[name] = self._member(member, {key: data[key] for key in there}, path)
+        if any(value is BROKEN for value in values.values()):
+            return self.unmade(cls, values, path)
+        return self.make(cls, values, path)
+
+    def _member(self, member: Member, data: dict[str, Any], path: Place) -> Any:
+        if member.has(Inline):
+            return self.build(member.hint, data, path)
+        if len(data) > 1:
+            first, second = data
+            remedy = "keep one of them"
+            words = f"{self._inside(path)}both {first!r} and {second!r} are given; {remedy}"
+            return self.add((*path, second), words, data[second], remedy=remedy)
+        ((key, value),) = data.items()
+        out = self.read(value, member.hint, (*path, key), member.marks)
+        if key == member.name or out is BROKEN:
+            return out
+        return tuple(map(math.radians, out)) if isinstance(out, tuple) else math.radians(out)
+
+    def make(self, cls: Any, values: dict[str, Any], path: Place) -> Any:
+        """Make an object of values that could all be read, and report what it objects to.
+
+        Args:
+            cls: Its class.
+            values: Fields by name.
+            path: Where it is.
+        """
+        try:
+            return cls(**values)
+        except FieldError as error:
+            for e in error.errors if isinstance(error, FieldErrors) else (error,):
+                at = (*path, e.field) if e.field in members(cls) else path
+                self.add(at, f"{self.label(at)} {e.said}", e.value, e.must)
+        except (ValueError, ArithmeticError) as e:
+            self.add(path, f"{self._inside(path)}{words_of(e)}")
+        except Exception as e:
+            if cls.__module__.partition(".")[0] == "hydromechs":
+                raise
+            self.add(path, f"{self._inside(path)}{cls.__name__} cannot be made: {type(e).__name__}: {words_of(e)}")
+        return BROKEN
+
+    def unmade(self, cls: Any, values: dict[str, Any], path: Place) -> Any:
+        """Report what else is wrong with an object that cannot be made, and return `BROKEN`.
+
+        Args:
+            cls: Its class.
+            values: Fields by name; `BROKEN` for those that cannot be read.
+            path: Where it is.
+        """
+        for name, value in values.items():
+            member = members(cls).get(name)
+            for bound in bounds_of(member.hint)[:1] if member is not None else ():
+                must = "" if value is BROKEN or value is None else bound.fault(value)
+                if must:
+                    self.wrong((*path, name), list(value) if isinstance(value, tuple) else value, must)
+        return BROKEN
+
+    def part(self, data: Any, family: Family, path: Place, preset: str = "", **given: Any) -> Any:
+        """Read a member of a family, by its `type`.
+
+        Args:
+            data: Its mapping, or the type alone.
+            family: The family.
+            path: Where it is.
+            preset: Type that a section of the file stands for, as `thrusters` for "thruster".
+            given: Fields that are known already.
+        """
+        default = preset or family.default
+        if isinstance(data, str):
+            data = {"type": data}
+        if not isinstance(data, dict) and default:
+            return self.build(family.table[default], data, path, **given)
+        if not isinstance(data, dict):
+            return self.wrong(path, data, f"must be a mapping whose 'type' {family.must}")
+        if "type" not in data and not default:
+            words = f"{self.label(path)} is {show(data)} without the key 'type', which {family.must}"
+            return self.add(path, words, data, family.must)
+        word = data.get("type", default)
+        if isinstance(word, str) and word in family.table:
+            return self.build(family.table[word], data, path, ("type",), **given)
+        known = [*family.table, *(installed_parts() if family.open_to_users else ())]
+        if not family.open_to_users or not isinstance(word, str) or not (re.search(r".:[A-Za-z_]", word) or word in known):
+            words = f"{self.label((*path, 'type'))} is {show(word)}{suggestion(word, known)}, {family.must}"
+            return self.add((*path, "type"), words, word, family.must)
+        return self.custom(word, data, family, path, **given)
+
+    def custom(self, word: str, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
+        """Read an object of a class that the file names; `BROKEN` without consent, and the class is in `locked`.
+
+        Args:
+            word: Import path of the class, or name of an installed part.
+            data: Its mapping.
+            family: The family.
+            path: Where it is.
+            given: Fields that are known already.
+        """
+        at = (*path, "type")
+        if not self.code:
+            self.locked.append(f"{self.label(at)} {word!r} in {self.source}, line {self.line(at)}")
+            return BROKEN
+        try:
+            cls = imported(word, self.folder)
+        except ValueError as e:
+            return self.add(at, f"{self.label(at)} is {word!r}: {e}", word)
+        if not issubclass(cls, family.bases):
+            names = " or ".join(base.__name__ for base in family.bases)
+            return self.wrong(at, word, f"must be a class derived from {names}")
+        return self.build(cls, data, path, ("type",), **given)
+
+    # -- values ----------------------------------------------------------------------------------------------------------
+
+    def read(self, data: Any, hint: Any, path: Place, marks: tuple = ()) -> Any:
+        """Read a value of any annotation; `BROKEN` with the problems collected if it cannot be read.
+
+        Args:
+            data: Plain data.
+            hint: The annotation.
+            path: Where it is.
+            marks: Marks of the annotation that were taken off it.
+        """
+        hint, more = unmarked(hint)
+        marks = (*marks, *more)
+        family = self.families.of(hint)
+        if family is not None:
+            return self.part(data, family, path)
+        bounds = bounds_of(hint)
+        if bounds:
+            return self._numbers(data, _form(data, bounds), path)
+        origin = get_origin(hint)
+        if hint is Any:
+            return data
+        if hint in PLAIN:
+            return self._plain(data, hint, path, marks)
+        if origin is Literal:
+            words = [repr(word) for word in get_args(hint)]
+            must = f"must be {' or '.join([', '.join(words[:-1]), words[-1]] if len(words) > 1 else words)}"
+            return data if data in get_args(hint) else self.wrong(path, data, must)
+        if origin is tuple:
+            return self._sequence(data, get_args(hint), path)
+        if origin in (dict, Mapping) or hint is dict:
+            return self._mapping(data, (get_args(hint) or (str, Any))[1], path)
+        if isinstance(hint, type):
+            return self.build(hint, data, path)
+        raise TypeError(f"{dotted(path)}: a file has no way to write {hint}")
+
+    def _plain(self, data: Any, kind: Any, path: Place, marks: tuple) -> Any:
+        if type(data) is not kind:
+            return self.wrong(path, data, f"must be {PLAIN[kind]}")
+        for mark in marks:
+            if isinstance(mark, Ref):
+                self.names.setdefault((mark.what, data), []).append(path)
+            elif isinstance(mark, Pattern) and not re.fullmatch(mark.regex, data):
+                return self.wrong(path, data, mark.must)
+        return data
+
+    def _sequence(self, data: Any, args: tuple, path: Place) -> Any:
+        """Read a tuple: a list, a mapping from name to object, or a mapping of pairs."""
+        if args[1:] != (...,):
+            return self._row(data, args, path)
+        item, _ = unmarked(args[0])
+        if get_origin(item) is tuple and len(get_args(item)) == 2 and unmarked(get_args(item)[0])[0] is str:
+            return self._pairs(data, get_args(item), path)
+        if self.families.named(item):
+            return self.named(data, item, path)
+        family = self.families.of(item)
+        if family is not None and isinstance(data, dict | str):  # one element needs no list
+            made = self.read(data, item, path)
+            return BROKEN if made is BROKEN else (made,)
+        if not isinstance(data, list):
+            one = "one element {...} or " if family is not None else ""
+            return self.wrong(path, data, f"must be {one}a list")
+        return _whole(self.read(x, args[0], (*path, i)) for i, x in enumerate(data))
+
+    def _row(self, data: Any, args: tuple, path: Place) -> Any:
+        """Read a tuple with one annotation for each item."""
+        if not isinstance(data, list) or len(data) != len(args):
+            has = f", has {len(data)}" if isinstance(data, list) else ""
+            return self.wrong(path, data, f"must be a list of {len(args)} items{has}")
+        return _whole(self.read(x, hint, (*path, i)) for i, (x, hint) in enumerate(zip(data, args, strict=True)))
+
+    def _pairs(self, data: Any, hints: tuple, path: Place) -> Any:
+        if not isinstance(data, dict):
+            return self.wrong(path, data, "must be a mapping")
+        marks = unmarked(hints[0])[1]
+        pairs = [(self._plain(key, str, (*path, key), marks), self.read(x, hints[1], (*path, key))) for key, x in data.items()]
+        return BROKEN if any(x is BROKEN for pair in pairs for x in pair) else tuple(pairs)
+
+    def _mapping(self, data: Any, hint: Any, path: Place) -> Any:
+        if not isinstance(data, dict):
+            return self.wrong(path, data, "must be a mapping")
+        out = {key: self.read(x, hint, (*path, key)) for key, x in data.items()}
+        return BROKEN if any(x is BROKEN for x in out.values()) else out
+
+    def named(self, data: Any, hint: Any, path: Place, preset: str = "") -> Any:
+        """Read a mapping from name to object into a tuple of objects.
+
+        Args:
+            data: The mapping.
+            hint: Annotation of one object: a class or a family.
+            path: Where it is.
+            preset: Type that the section stands for, see `part`.
+        """
+        family = self.families.of(hint)
+        if not isinstance(data, dict):
+            what = family.name if family is not None else hint.__name__.lower()
+            return self.wrong(path, data, f"must be a mapping from the name of each {what} to its keys")
+        return _whole(
+            self.build(hint, x, (*path, name), name=name)
+            if family is None
+            else self.part(x, family, (*path, name), preset, name=name)
+            for name, x in data.items()
+        )
+
+    def _numbers(self, data: Any, bound: Bound, path: Place) -> Any:
+        """Read a number, a row or a table of numbers. The object that gets them checks the bound."""
+        if bound.size is None:
+            return self._number(data, bound, path)
+        if bound.rows is None:
+            must = f"must be a list of {f'{bound.size} ' if bound.size else ''}numbers"
+            if not isinstance(data, list):
+                return self.wrong(path, data, must)
+            if bound.size and len(data) != bound.size:
+                return self.wrong(path, data, f"{must}, has {len(data)}")
+            return self._number_row(data, bound, path)
+        must = f"must be {bound.rows or ''} rows of {bound.size or ''} numbers".replace("  ", " ")
+        if not isinstance(data, list):
+            return self.wrong(path, data, must)
+        if bound.rows and len(data) != bound.rows:
+            return self.wrong(path, data, f"{must}, has {len(data)}")
+        for i, row in enumerate(data):
+            if not isinstance(row, list) or (bound.size and len(row) != bound.size):
+                has = len(row) if isinstance(row, list) else "none"
+                return self.wrong(path, data, f"{must}, row {i + 1} has {has}")
+        return _whole(self._number_row(row, bound, (*path, i)) for i, row in enumerate(data))
+
+    def _number_row(self, data: list[Any], bound: Bound, path: Place) -> Any:
+        if len(data) >= LONG_ROW and not bound.whole and set(map(type, data)) <= NUMBERS:
+            row = np.array(data, dtype=float)
+            if np.isfinite(row).all():
+                return tuple(row.tolist())
+        read = (self._number(x, bound, (*path, i)) for i, x in enumerate(data))
+        good = tuple(itertools.takewhile(lambda x: x is not BROKEN, read))  # one problem tells what is wrong with a row
+        return good if len(good) == len(data) else BROKEN
+
+    def _number(self, data: Any, bound: Bound, path: Place) -> Any:
+        if type(data) not in NUMBERS or (bound.whole and type(data) is not int):
+            return self.wrong(path, data, f"must be a {'whole number' if bound.whole else 'number'}")
+        if not math.isfinite(data):
+            return self.wrong(path, data, "must be a finite number" + ("; omit the key for none" if bound.infinite else ""))
+        return data if bound.whole else float(data)
+
+    # -- names -----------------------------------------------------------------------------------------------------------
+
+    def check_names(self, known: Mapping[str, Iterable[str]]) -> None:
+        """Report every `Ref` to a name that does not exist.
+
+        Args:
+            known: Names by kind of thing, as {"frame": [...]}; other kinds are not checked.
+        """
+        for (what, name), paths in self.names.items():
+            if what in known and name not in (names := list(known[what])):
+                listed = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")
+                for path in paths:
+                    words = f"{self.label(path)}: there is no {what} {name!r}{suggestion(name, names)}"
+                    self.add(path, f"{words}; there are {listed or 'none'}", name, f"must be the name of a {what}")
+
+
+def _form(data: Any, bounds: tuple[Bound, ...]) -> Bound:
+    """The bound of the form that the data have: number, row or table."""
+    if len(bounds) == 1:
+        return bounds[0]
+    depth = 0 if not isinstance(data, list) else 2 if any(isinstance(x, list) for x in data) else 1
+    forms = {0 if b.size is None else 1 if b.rows is None else 2: b for b in bounds}
+    return forms.get(depth, bounds[0])
+
+
+def _whole(items: Iterator[Any] | Iterable[Any]) -> Any:
+    """All items as a tuple; `BROKEN` if one is."""
+    out = tuple(items)
+    return BROKEN if any(x is BROKEN for x in out) else out

@@ -1,0 +1,150 @@
+"""JSON Schema (2020-12) of a file, from the annotations of its classes."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, get_args, get_origin
+
+from hydromechs.values import Bound
+
+from ._family import Families, Family
+from ._marks import Degrees, Pattern
+from ._members import MISSING, Member, bounds_of, file_keys, members, unmarked
+
+__all__ = ["json_schema"]
+
+CUSTOM = {
+    "type": "object",
+    "description": "Custom class, as 'package.module:Name' or 'file.py:Name', with its own keys.",
+    "properties": {"type": {"type": "string", "pattern": ".:[A-Za-z_]", "description": "Import path of the class."}},
+    "required": ["type"],
+}
+"""Schema of an object whose class a file names."""
+
+
+def json_schema(cls: Any, families: Families, *, key: str, version: int, title: str) -> dict[str, Any]:
+    """Return the JSON Schema of a file.
+
+    Args:
+        cls: Class of the object that the file holds.
+        families: The families that the annotations refer to.
+        key: Key that marks the kind of file and holds its version.
+        version: The version.
+        title: Title of the schema.
+    """
+    walk = _Schema(families)
+    out = walk.object(cls)
+    marked = {key: {"const": version, "description": f"Version of the file format: {version}."}}
+    out |= {"title": title, "properties": marked | out["properties"], "required": [key, *out.get("required", ())]}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **out, "$defs": dict(sorted(walk.defs.items()))}
+
+
+class _Schema:
+    """Collects the definitions of classes, `defs`, while it walks over annotations."""
+
+    def __init__(self, families: Families) -> None:
+        self.families = families
+        self.defs: dict[str, dict[str, Any]] = {}
+
+    def object(self, cls: Any, skip: tuple[str, ...] = (), word: str = "", default: bool = False) -> dict[str, Any]:
+        """Schema of the mapping of a class; `word` is its type in its family, `default` if that can be omitted."""
+        properties: dict[str, Any] = {"type": {"const": word, "description": "Type."}} if word else {}
+        required = ["type"] if word and not default else []
+        for key, member in file_keys(cls).items():
+            if key in skip:
+                continue
+            properties[key] = {**self.of(member.hint, member.marks), "description": member.text}
+            if _has_schema(member.default) and key == member.name:
+                properties[key]["default"] = _plain(member.default)
+            if member.default is MISSING and not member.has(Degrees):
+                required.append(key)
+        out = {"type": "object", "description": _first_paragraph(cls), "properties": properties, "additionalProperties": False}
+        angles = [m for key, m in file_keys(cls).items() if m.has(Degrees) and key == m.name]
+        either = [{"oneOf": [{"required": [key]} for key in m.keys]} for m in angles if m.default is MISSING]
+        both = [{"not": {"required": list(m.keys)}} for m in angles if m.default is not MISSING]
+        return out | ({"required": required} if required else {}) | ({"allOf": [*either, *both]} if angles else {})
+
+    def reference(self, name: str, cls: Any, **options: Any) -> dict[str, Any]:
+        """Reference to the definition of a class, which is made if it is not there."""
+        if name not in self.defs:
+            self.defs[name] = {}  # a class may hold itself
+            self.defs[name] = self.object(cls, **options)
+        return {"$ref": f"#/$defs/{name}"}
+
+    def part(self, family: Family, skip: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Schema of a member of a family: a mapping with its type, or the type alone."""
+        choices = [
+            self.reference(f"{family.name}.{word}", cls, skip=skip, word=word, default=word == family.default)
+            for word, cls in family.table.items()
+        ]
+        alone = [w for w, cls in family.table.items() if all(_is_optional(m) for n, m in members(cls).items() if n not in skip)]
+        custom = [CUSTOM] if family.open_to_users else []
+        return {"oneOf": [*choices, *([{"enum": alone, "x-short": True}] if alone else []), *custom]}
+
+    def of(self, hint: Any, marks: tuple = ()) -> dict[str, Any]:
+        """Schema of an annotation."""
+        hint, more = unmarked(hint)
+        family, bounds, origin = self.families.of(hint), bounds_of(hint), get_origin(hint)
+        if family is not None:
+            return self.part(family)
+        if bounds:
+            forms = [_numbers(bound) for bound in bounds]
+            return forms[0] if len(forms) == 1 else {"oneOf": forms}
+        if hint in (str, bool, int):
+            patterns = [f"^(?:{m.regex})$" for m in (*marks, *more) if isinstance(m, Pattern)]
+            plain = {"type": {str: "string", bool: "boolean", int: "integer"}[hint]}
+            return {**plain, "pattern": patterns[0]} if patterns else plain
+        if origin is Literal:
+            return {"enum": list(get_args(hint))}
+        if origin is tuple:
+            return self._sequence(get_args(hint))
+        if origin in (dict, Mapping) or hint is dict:
+            return {"type": "object", "additionalProperties": self.of((get_args(hint) or (str, Any))[1])}
+        return self.reference(hint.__name__, hint) if isinstance(hint, type) else {}
+
+    def _sequence(self, args: tuple) -> dict[str, Any]:
+        if args[1:] != (...,):
+            return {"type": "array", "prefixItems": [self.of(a) for a in args], "minItems": len(args), "maxItems": len(args)}
+        item, _ = unmarked(args[0])
+        if get_origin(item) is tuple and len(get_args(item)) == 2 and unmarked(get_args(item)[0])[0] is str:
+            key = {k: v for k, v in self.of(get_args(item)[0]).items() if k == "pattern"}
+            pairs = {"type": "object", "additionalProperties": self.of(get_args(item)[1])}
+            return {**pairs, "propertyNames": key} if key else pairs
+        family = self.families.of(item)
+        if self.families.named(item):
+            inner = self.part(family, ("name",)) if family else self.reference(item.__name__, item, skip=("name",))
+            return {"type": "object", "additionalProperties": inner}
+        inner = self.of(args[0])
+        many = {"type": "array", "items": inner}
+        return {"oneOf": [*inner["oneOf"], many]} if family is not None else many
+
+
+def _is_optional(member: Member) -> bool:
+    return member.default is not MISSING
+
+
+def _numbers(bound: Bound) -> dict[str, Any]:
+    limits = {"exclusiveMinimum": bound.above, "minimum": bound.least, "exclusiveMaximum": bound.below, "maximum": bound.most}
+    out: dict[str, Any] = {"type": "integer" if bound.whole else "number"}
+    out |= {key: value for key, value in limits.items() if value is not None}
+    for n in (bound.size, bound.rows):
+        if n is not None:
+            out = {"type": "array", "items": out} | ({"minItems": n, "maxItems": n} if n else {})
+    return out
+
+
+def _has_schema(default: Any) -> bool:
+    """True if a default is worth showing: a value that a file could write."""
+    infinite = isinstance(default, float) and math.isinf(default)
+    return default not in (MISSING, None, "", ()) and not infinite and not dataclasses.is_dataclass(default)
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(x) for x in value] if isinstance(value, tuple) else value
+
+
+def _first_paragraph(cls: Any) -> str:
+    return " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())

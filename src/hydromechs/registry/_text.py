@@ -1,0 +1,57 @@
+"""Values, paths and suggestions in messages."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+__all__ = ["dotted", "show", "suggestion"]
+
+
+def show(value: Any, limit: int = 60) -> str:
+    """Return `value` as a file would write it, cut to about `limit` characters.
+
+    Args:
+        value: Plain data.
+        limit: Number of characters.
+    """
+    text = _shown(value, 3)
+    return text if len(text) <= limit else text[: limit - 4] + " ..."
+
+
+def _shown(value: Any, levels: int) -> str:
+    if value is None:
+        return "null (empty)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 200 else value[:200])
+    if isinstance(value, int) and abs(value) > 10**18:
+        return repr(float(value))
+    if isinstance(value, list):
+        return "[" + ", ".join(_shown(v, levels - 1) for v in value[:40]) + "]" if levels else "[...]"
+    if isinstance(value, dict):
+        items = list(value.items())[:40]
+        return "{" + ", ".join(f"{k}: {_shown(v, levels - 1)}" for k, v in items) + "}" if levels else "{...}"
+    return repr(value)
+
+
+def suggestion(word: Any, known: Iterable[str]) -> str:
+    """Return a hint at the nearest of the known words: " (did you mean 'mass'?)"; empty if none is near.
+
+    Args:
+        word: The word in the file.
+        known: Words that are allowed there.
+    """
+    close = difflib.get_close_matches(word, list(known), 1, 0.6) if isinstance(word, str) else []
+    return f" (did you mean {close[0]!r}?)" if close else ""
+
+
+def dotted(path: tuple) -> str:
+    """Return a path as a person would write it: "bodies.arm.inertia".
+
+    Args:
+        path: Keys and indices.
+    """
+    return ".".join(str(step) for step in path)

@@ -1,0 +1,169 @@
+"""Objects to the plain data of a file, by the annotations of their classes. Values that equal a default are omitted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import numpy as np
+
+from hydromechs.errors import UnsupportedFeature
+
+from ._code import reference_to
+from ._family import Families, Family
+from ._marks import Degrees, Inline
+from ._members import MISSING, members, unmarked
+from ._reader import Place
+from ._text import dotted
+
+__all__ = ["Writer"]
+
+
+class Writer:
+    """Writes the objects of one file.
+
+    Args:
+        families: The families that the annotations refer to.
+        folder: Folder of the file, to which paths of custom classes are relative; None for absolute paths.
+    """
+
+    def __init__(self, families: Families, folder: Path | None = None) -> None:
+        self.families, self.folder = families, folder
+
+    def label(self, path: Place) -> str:
+        """Return what errors call a place.
+
+        Args:
+            path: The place in the file.
+        """
+        return dotted(path)
+
+    def fields(self, thing: Any, path: Place = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return the mapping of an object.
+
+        Args:
+            thing: The object.
+            path: Where it is.
+            skip: Fields that are written elsewhere.
+        """
+        out: dict[str, Any] = {}
+        kind: Any = type(thing)
+        for member in members(kind).values():
+            value = getattr(thing, member.name)
+            if member.name in skip or (member.default is not MISSING and repr(value) == repr(member.default)):
+                continue  # repr, because −0 differs from 0
+            if member.has(Inline):
+                out |= self.fields(value, path)
+            elif member.has(Degrees) and (degrees := _degrees(value)) is not None:
+                out[f"{member.name}_deg"] = degrees
+            else:
+                out[member.name] = self.value(value, member.hint, (*path, member.name))
+        return out
+
+    def value(self, value: Any, hint: Any, path: Place = ()) -> Any:
+        """Return the plain data of a value.
+
+        Args:
+            value: The value.
+            hint: Its annotation.
+            path: Where it is.
+        """
+        hint, _ = unmarked(hint)
+        family = self.families.of(hint)
+        if family is not None:
+            return self.part(value, family, path)
+        origin = get_origin(hint)
+        if origin is tuple and get_args(hint)[1:] == (...,):
+            return self._sequence(value, get_args(hint)[0], path)
+        if origin in (dict, Mapping) and get_args(hint):
+            return {key: self.value(x, get_args(hint)[1], (*path, key)) for key, x in value.items()}
+        if isinstance(hint, type) and hint not in (str, int, float, bool) and isinstance(value, hint):
+            return self.fields(value, path)
+        return self.plain(value, path)
+
+    def part(self, thing: Any, family: Family, path: Place, skip: tuple[str, ...] = ()) -> Any:
+        """Return the plain data of a member of a family: its mapping, or its type alone if it has no other key.
+
+        Args:
+            thing: The member.
+            family: The family.
+            path: Where it is.
+            skip: Fields that are written elsewhere.
+        """
+        word = family.key_of(type(thing)) or self.custom(thing, family, path)
+        keys = self.fields(thing, path, skip)
+        if word == family.default:
+            return keys
+        return {"type": word, **keys} if keys else word
+
+    def custom(self, thing: Any, family: Family, path: Place) -> str:
+        """Return the import path of the class of an object that is not in its family's table.
+
+        Args:
+            thing: The object.
+            family: The family.
+            path: Where it is.
+        """
+        kind = type(thing)
+        if not family.open_to_users or not isinstance(thing, family.bases):
+            raise UnsupportedFeature(f"{self.label(path)} is a {kind.__name__}, which a file cannot hold")
+        try:
+            return reference_to(kind, self.folder)
+        except UnsupportedFeature as e:
+            raise UnsupportedFeature(f"{self.label(path)}: {e}") from None
+
+    def _sequence(self, values: Any, hint: Any, path: Place) -> Any:
+        item, _ = unmarked(hint)
+        if get_origin(item) is tuple and len(get_args(item)) == 2 and unmarked(get_args(item)[0])[0] is str:
+            return {key: self.value(x, get_args(item)[1], (*path, key)) for key, x in values}
+        family = self.families.of(item)
+        if self.families.named(item):
+            return self._named(values, item, path)
+        out = [self.value(x, item, (*path, i)) for i, x in enumerate(values)]
+        return out[0] if family is not None and len(out) == 1 else out
+
+    def _named(self, things: Any, hint: Any, path: Place) -> dict[str, Any]:
+        """A mapping from name to object; objects without a name get that of their type."""
+        family, out = self.families.of(hint), {}
+        taken = {thing.name for thing in things}
+        for thing in things:
+            name = thing.name or self._free_name(family.key_of(type(thing)) if family else "item", taken)
+            if name in out:
+                raise UnsupportedFeature(f"{self.label((*path, name))}: the name is used twice; names must be unique")
+            taken.add(name)
+            at = (*path, name)
+            out[name] = self.fields(thing, at, ("name",)) if family is None else self.part(thing, family, at, ("name",))
+        return out
+
+    @staticmethod
+    def _free_name(base: str, taken: set[str]) -> str:
+        numbered = (base if n == 1 else f"{base}_{n}" for n in range(1, len(taken) + 2))
+        return next(name for name in numbered if name not in taken)
+
+    def plain(self, value: Any, path: Place) -> Any:
+        """Return a value that has no annotation: numbers, texts, lists and mappings.
+
+        Args:
+            value: The value.
+            path: Where it is.
+        """
+        if isinstance(value, tuple | list):
+            return [self.plain(x, path) for x in value]
+        if isinstance(value, Mapping):
+            return {key: self.plain(x, (*path, key)) for key, x in value.items()}
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        raise UnsupportedFeature(f"{self.label(path)} is {value!r}; a file holds numbers, texts, lists and mappings")
+
+
+def _degrees(value: Any) -> Any:
+    """Angles in degrees, if they are short and give back the same radians; None otherwise."""
+    if isinstance(value, tuple):
+        row = [_degrees(x) for x in value]
+        return None if None in row else row
+    degrees = round(math.degrees(value), 6)
+    return degrees if repr(math.radians(degrees)) == repr(value) else None
