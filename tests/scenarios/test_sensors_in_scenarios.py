@@ -149,5 +149,5 @@ def test_a_doppler_log_that_never_measures_is_warned_of():
     (dvl,) = (s for s in known.sensors if isinstance(s, Dvl))
     for water, blind in ((None, True), (Noise(sigma=0.01), False)):
         sensors = tuple(replace(s, water_noise=water) if s is dvl else s for s in known.sensors)
-        found = scenario_slips(replace(known, components=(), blocks=sensors))
+        found = scenario_slips(replace(known, components=(), commands=(), blocks=sensors))
         assert any("'dvl'" in text and "terrain" in text for text in found) is blind, found

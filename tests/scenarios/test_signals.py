@@ -73,7 +73,7 @@ def test_events_and_checks_name_signals():
             name="s",
             models=[ModelStart(model=pendulum())],
             components=[drives.Servo(joint="arm", stiffness=200.0, damping=20.0)],
-            blocks=[ControllerSpec(type="joint_motion", period=0.02, parameters={"waypoints": WAY}) if controller else None],
+            blocks=[ControllerSpec(type="joint_motion", period=0.02, parameters={"waypoints": WAY})] if controller else [],
             duration=1.0,
             checks=[Check(name="c", quantity=quantity, below=1.0)],
         )

@@ -391,7 +391,7 @@ def test_construction_faults():
             hm.Simulation(model, step=step)
     with pytest.raises(ValueError, match="no integrator 'rk5'"):
         hm.Simulation(model, integrator="rk5")
-    with pytest.raises(KeyError, match="drives: no joint 'elbow' in rover"):
+    with pytest.raises(KeyError, match="no joint 'elbow' in rover"):
         hm.Simulation(model, components=[drives.Torque(joint="elbow")])
     with pytest.raises(ValueError, match="joint of body 'ball' is free"):
         hm.Simulation(model, components=[drives.Torque(joint="ball")])

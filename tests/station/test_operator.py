@@ -143,11 +143,7 @@ def test_what_a_scenario_has_stays_when_it_is_flown(catalog):
         for field in (
             "models",
             "environment",
-            "terrain",
-            "thrusters",
-            "tethers",
-            "grasps",
-            "drives",
+            "components",
             "sensors",
             "step",
             "seed",

@@ -130,7 +130,12 @@ def test_computed_torque_gives_linear_error_dynamics():
     state = hm.State(q=np.array([0.2, 0.5, 0.9]), v=np.zeros(3))
     torques = [drives.Torque(joint=n) for n in ("yaw", "upper", "fore")]
     sim = hm.Simulation(
-        model, components=[*torques, *dict.fromkeys(torques)], controller=controller, state=state, step=5e-4, record=0.05
+        model,
+        components=[*torques, *(drives.JointStops(joint=c.joint) for c in torques)],
+        controller=controller,
+        state=state,
+        step=5e-4,
+        record=0.05,
     )
     ds = sim.run(1.0).recording
     t = ds.time.values[:, None]
