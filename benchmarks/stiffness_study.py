@@ -68,8 +68,8 @@ def with_stiffness(scenario: Scenario, stiffness: float) -> Scenario:
             friction = replace(friction, stiffness=ratio * friction.stiffness, damping=math.sqrt(ratio) * friction.damping)
         return replace(material, law=replace(law, stiffness=stiffness), friction=friction)
 
-    parts = [replace(c, material=harder(c.material)) if isinstance(c, Terrain) else c for c in scenario.components]
-    return replace(scenario, components=parts)
+    parts = (replace(c, material=harder(c.material)) if isinstance(c, Terrain) else c for c in scenario.components)
+    return replace(scenario, components=tuple(parts))
 
 
 def measure_stiffness(cases: StiffnessCases, progress: Callable[[int], None] = lambda done: None) -> dict[str, Any]:

@@ -271,9 +271,10 @@ class Sections:
                     motion = self.reader.made(path, value)
                     self._put(None if motion is None else JointMotion(joint=name, motion=motion), ("joints", name))
                 else:
-                    inner, path = (getattr(value, value.wraps), (*path, value.wraps)) if value.wraps else (value, path)
-                    given = fields_of(inner, path, self.reader.make)
-                    self._put(self.reader.make(path, inner.kind.cls, {**given, "joint": name}), ("joints", name))
+                    inner = getattr(value, value.wraps) if value.wraps else value
+                    at = (*path, value.wraps) if value.wraps else path
+                    given = fields_of(inner, at, self.reader.make)
+                    self._put(self.reader.make(at, inner.kind.cls, {**given, "joint": name}), ("joints", name))
 
     # -- components and code ------------------------------------------------------------------------------------------------
 
@@ -369,7 +370,13 @@ def _section(part: Any) -> str:
     """Section of a component: that in which a file is shortest."""
     if _joint_key(part):
         return "joints"
-    kinds = {Terrain: "terrain", PointContact: "points", BodyContact: "bodies", Thruster: "thrusters", Holding: "grasps"}
+    kinds: dict[Any, str] = {
+        Terrain: "terrain",
+        PointContact: "points",
+        BodyContact: "bodies",
+        Thruster: "thrusters",
+        Holding: "grasps",
+    }
     kinds |= {lines.Tether | lines.HangingLine: "tethers", ExternalWrench: "external"}
     return next((section for kind, section in kinds.items() if isinstance(part, kind)), "components")
 
@@ -379,7 +386,7 @@ def _joint_key(part: Any) -> str:
     if isinstance(part, Drive):
         return "drive"
     if isinstance(part, JointMotion):
-        return "motion" if part == replace(part, correction=JointMotion.__dataclass_fields__["correction"].default) else ""
+        return "motion" if part == JointMotion(joint=part.joint, motion=part.motion) else ""
     if isinstance(part, JointFriction):
         return "" if part.armature else "friction"
     return "stops" if isinstance(part, JointStops) else ""
