@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hydromechs.actuation import Thruster, drives
 from hydromechs.model import Body, Model, shapes, visual
 
 from ._imported import Imported, Note
@@ -23,7 +22,7 @@ __all__ = ["convert_file", "refuse_same_file"]
 def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: Any) -> Imported:
     """Read a robot description and write it as a model file, or in the format that the new file's ending names.
 
-    Thrusters and drives go to a second file beside a model file: those of "rov.yaml" to "rov_plant.yaml", which `load_plant`
+    Components go to a second file beside a model file: those of "rov.yaml" to "rov_plant.yaml", which `load_plant`
     and `plant:` in a scenario file take.
 
     Args:
@@ -33,16 +32,13 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: A
         options: Those of `import_file`.
 
     Returns:
-        What was imported; its notes list also what the new files do not carry: springs and armature, and what the format has no
-        place for.
+        What was imported; its notes list also what the format of the new file has no place for.
     """
     refuse_same_file(source, out)
     imported = import_file(source, **options)
     model = with_relative_meshes(imported.model, Path(out).parent)
     robot = is_robot_file(out)
-    lost = [c for c in imported.components if robot or not isinstance(c, Thruster | drives.Drive)]
-    kept = [c for c in imported.components if c not in lost]
-    notes = (*imported.notes, *map(_left_out, lost))
+    notes = (*imported.notes, *(map(_left_out, imported.components) if robot else ()))
     head = [f"from {Path(source).name} ({imported.format})", *(f"  {note}" for note in notes)]
     if robot:
         text, missing = robot_text(model, Path(out).suffix, head)
@@ -52,10 +48,10 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, **options: A
     check_suffix(Path(out), "model", WRITTEN)
     replace_file("".join(f"# {_one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
     written = [os.fspath(out)]
-    if kept:
+    if imported.components:
         from ._robot_plant import save_plant  # needs the simulation
 
-        written.append(str(save_plant(model, kept, Path(out))))
+        written.append(str(save_plant(model, imported.components, Path(out))))
     return replace(imported, notes=notes, written=tuple(written))
 
 
