@@ -543,11 +543,11 @@ def test_default_friction_follows_from_the_description():
     found = {c.joint: c for c in hm.Simulation(model).plant.components}
     moved = State(t=0.0, q=np.linspace(-1.0, 1.0, 6), v=np.ones(6))
     assert hm.Simulation(model, state=moved).plant.components == tuple(found.values())
-    assert found["link1"].friction.stick_deflection == 1e-3 and found["link1"].armature == 0.0
+    assert found["link1"].stick_deflection == 1e-3 and found["link1"].armature == 0.0
     wrist = found["link6"]
-    assert wrist.friction.viscous / 800.0 == pytest.approx(wrist.armature + 4e-5, rel=1e-2)
-    stiffness = wrist.friction.coulomb / wrist.friction.stick_deflection
-    assert stiffness == pytest.approx(wrist.friction.viscous / 800.0 * (80.0 * np.pi) ** 2, rel=1e-2)
+    assert wrist.viscous / 800.0 == pytest.approx(wrist.armature + 4e-5, rel=1e-2)
+    stiffness = wrist.coulomb / wrist.stick_deflection
+    assert stiffness == pytest.approx(wrist.viscous / 800.0 * (80.0 * np.pi) ** 2, rel=1e-2)
     geared = hm.Simulation(
         model,
         components=[drives.Motor(joint="link6", resistance=2.0, torque_constant=0.05, gear_ratio=76.7, rotor_inertia=3.3e-5)],

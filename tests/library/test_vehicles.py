@@ -42,7 +42,7 @@ def test_a_scenario_takes_a_vehicle_and_changes_it():
         library=hm.load,
         plants=library.load_vehicle,
     )
-    assert {"a.thruster_1", "b.thruster_8"} <= set(two.plant.layout.commands) and len(two.thrusters) == 16
+    assert {"a.thruster_1", "b.thruster_8"} <= set(two.plant.layout.commands) and len(two.parts(hm.Thruster)) == 16
 
 
 @pytest.mark.parametrize(

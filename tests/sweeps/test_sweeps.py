@@ -174,7 +174,7 @@ def test_studies_that_do_not_go_on_lanes(drops, gusty):
     """Events, controllers, and numbers that are compiled: their runs are simulations, one after the other."""
     event = hm.simulation.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
     assert not replace(drops, scenario=replace(drops.scenario, events=(event,))).on_lanes
-    lag = Parameter(name="lag", paths=("thrusters.0.time_constant",), spread=Range(0.1, 0.2))
+    lag = Parameter(name="lag", paths=("components.port.time_constant",), spread=Range(0.1, 0.2))
     assert not replace(gusty, parameters=(lag,)).on_lanes
     assert not replace(gusty, scenario=replace(gusty.scenario, integrator="dormand_prince")).on_lanes
     assert replace(drops, block=3).block_size == 3
@@ -339,8 +339,8 @@ def test_parameters_of_model_scenario_and_controller(square):
         square,
         mass=("model.vehicle.inertia.mass", Range(11.0, 12.0)),
         com=("model.vehicle.inertia.com.z", Range(0.0, 0.01)),
-        lag=("thrusters.0.time_constant", Range(0.05, 0.1)),
-        damping=("controller.parameters.damping", Range(0.8, 1.2)),
+        lag=("components.thruster_1.time_constant", Range(0.05, 0.1)),
+        damping=("blocks.controller.parameters.damping", Range(0.8, 1.2)),
         start=("models.0.joints.elbow", Range(0.1, 0.2)),
         sampled=("record", Choices((0.1,))),
     )
@@ -362,8 +362,8 @@ def test_seed_current_start_and_open_parameters_compile_nothing_anew():
         number=("seed", Choices((1, 2))),
         depth=("models.0.position.z", Range(10, 20)),
         density=("model.world.water_density", Range(1000, 1030)),
-        frequency=("controller.parameters.frequency", Range(0.5, 1.0)),
-        force=("thrusters.thruster_1.time_constant", Range(0.1, 0.2)),
+        frequency=("blocks.controller.parameters.frequency", Range(0.5, 1.0)),
+        force=("components.thruster_1.time_constant", Range(0.1, 0.2)),
     )
     assert study.compiling == ("force",)
     plants = [study.variant((x, 0.05, 2, 15.0, 1010.0, 0.7, 0.15), None).simulation().plant for x in (0.1, 0.2)]

@@ -10,12 +10,14 @@ from scipy.optimize import brentq
 
 import hydromechs as hm
 from hydromechs.contact import (
+    BodyContact,
     DryFriction,
     LinearContact,
     Material,
     NonlinearContact,
     Pair,
     Point,
+    PointContact,
     Segment,
     contact_pairs,
     contact_wrench,
@@ -333,7 +335,7 @@ def test_two_balls_keep_their_momentum():
             for n, m, r in (("left", 2.0, 0.1), ("right", 5.0, 0.15))
         ]
     )
-    (pair,) = contact_pairs(model, (), bodies=[("left", "right")], material=Material(law=law))
+    (pair,) = contact_pairs(model, [BodyContact(bodies=("left", "right"), material=Material(law=law))])
     assert (pair.body, pair.other, pair.name) == (0, 1, "left on right")
     direction = np.array([0.6, 0.0, 0.8])
     V1, V2 = (np.concatenate([v * direction, np.zeros(3)]) for v in (0.8, -0.2))
@@ -468,22 +470,22 @@ def test_pairs_of_a_mechanism():
     rock = terrain.Sphere(name="rock", material=SOFT, radius=1.0)
     step = terrain.Box(name="step", material=SOFT, size=(1, 1, 1))
 
-    def names(*args, **fields):
-        return [p.name for p in contact_pairs(model, *args, **fields)]
+    def names(parts):
+        return [p.name for p in contact_pairs(model, parts)]
 
     corners = [f"hull {k} on floor" for k in range(1, 9)]
     ends = ["leg 1 on floor", "leg 2 on floor", "arm.1 1 on floor", "arm.1 2 on floor", "arm.2 on floor"]
-    assert names([floor], points=["foot"]) == ["foot on floor", *corners, *ends]
+    assert names([floor, PointContact(frame="foot")]) == ["foot on floor", *corners, *ends]
     assert names([rock])[8:] == ["leg on rock", "arm.1 on rock", "arm.2 on rock"]
     on_step = names([step])
     assert sum(n.startswith("leg ") for n in on_step) == 4  # 0.5 m in steps of at most 0.2 m
     assert sum(n.startswith("arm.1 ") for n in on_step) == 5  # the most
-    meeting = contact_pairs(model, (), bodies=[("leg", "arm")], material=SOFT)
+    meeting = contact_pairs(model, [BodyContact(bodies=("leg", "arm"), material=SOFT)])
     # capsule on cylinder by points both ways, the sphere on the capsule
     assert [p.name for p in meeting].count("arm on leg") == 1 and "arm on leg (2)" in [p.name for p in meeting]
     assert all({p.body, p.other} == {1, 2} for p in meeting)
     assert len({p.name for p in meeting}) == len(meeting)
-    pole = contact_pairs(model, (), bodies=[("hull", "pole")], material=SOFT)
+    pole = contact_pairs(model, [BodyContact(bodies=("hull", "pole"), material=SOFT)])
     assert len(pole) == 8 + 8  # corners on the disc, its rims on the box
 
 
@@ -511,10 +513,14 @@ def test_bad_input_is_named():
     model = mechanism()
     floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
     for error, text, act in (
-        (KeyError, "no frame 'toe'.*frames are foot", lambda: contact_pairs(model, [floor], points=["toe"])),
-        (KeyError, "no body 'tail'", lambda: contact_pairs(model, (), bodies=[("tail", "leg")], material=SOFT)),
-        (ValueError, "give the material", lambda: contact_pairs(model, (), bodies=[("leg", "arm")])),
-        (ValueError, "'leg' and 'leg' cannot", lambda: contact_pairs(model, (), bodies=[("leg", "leg")], material=SOFT)),
+        (KeyError, "no frame 'toe'.*frames are foot", lambda: contact_pairs(model, [floor, PointContact(frame="toe")])),
+        (KeyError, "no body 'tail'", lambda: contact_pairs(model, [BodyContact(bodies=("tail", "leg"), material=SOFT)])),
+        (ValueError, "material is None, must be", lambda: BodyContact(bodies=("leg", "arm"), material=None)),
+        (
+            ValueError,
+            "'leg' and 'leg' cannot",
+            lambda: contact_pairs(model, [BodyContact(bodies=("leg", "leg"), material=SOFT)]),
+        ),
         (ValueError, "two pieces of terrain are called 'floor'", lambda: contact_pairs(model, [floor, floor])),
         (
             ValueError,
@@ -566,4 +572,4 @@ def test_meshes_hinder_only_where_they_could_touch():
             ],
         )
     with pytest.raises(UnsupportedFeature, match="body 'hull': contact with the mesh"):
-        contact_pairs(model, (), bodies=[("hull", "ball")], material=Material(law=LinearContact(stiffness=1e4)))
+        contact_pairs(model, [BodyContact(bodies=("hull", "ball"), material=Material(law=LinearContact(stiffness=1e4)))])

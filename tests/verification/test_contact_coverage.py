@@ -7,7 +7,15 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.cli._check import check_file
-from hydromechs.contact import DryFriction, Material, NonlinearContact, contact_pairs, terrain, unrepresented_contacts
+from hydromechs.contact import (
+    BodyContact,
+    DryFriction,
+    Material,
+    NonlinearContact,
+    contact_pairs,
+    terrain,
+    unrepresented_contacts,
+)
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import structured
 
@@ -38,8 +46,8 @@ def model(*bodies: hm.Body) -> hm.Model:
 def warned(mechanism: hm.Model, *solids: terrain.Terrain) -> list[str]:
     """Warnings about one body on terrain, or about all bodies among each other."""
     names = mechanism.body_names
-    meeting = [] if solids else [(names[0], names[1])]
-    pairs = contact_pairs(mechanism, solids, bodies=meeting, material=SOFT if meeting else None)
+    parts = solids or [BodyContact(bodies=(names[0], names[1]), material=SOFT)]
+    pairs = contact_pairs(mechanism, parts)
     return unrepresented_contacts(mechanism, pairs)
 
 

@@ -80,7 +80,7 @@ def test_motor_torque_speed_line(inductance):
         x = (current,) if inductance else ()
         assert abs(motor.force(V, 0.0, qd, x) - (1.0 - part) * stall) <= 16 * EPS * stall
         rates = motor.rates(V, 0.0, qd, x)
-        assert len(rates) == len(motor.states) == (1 if inductance else 0)
+        assert len(rates) == len(motor.state_names) == (1 if inductance else 0)
         assert all(abs(r) <= 16 * EPS * V / inductance for r in rates)
 
 
@@ -141,7 +141,7 @@ def test_gearbox_always_loses():
 def test_hydraulic_speed_without_load():
     """q̇ = y C √p_s / D, for an opening y."""
     drive = Hydraulic(joint="j", **HYDRAULIC, spool_time_constant=0.02)
-    assert drive.states == ("opening", "pressure")
+    assert drive.state_names == ("opening", "pressure")
     for y in (-1.0, 0.4, 1.0):
         qd = y * 2.2e-8 * math.sqrt(2e7) / 4e-5
         spool, pressure = drive.rates(y, 0.0, qd, (y, 0.0))
@@ -156,7 +156,7 @@ def test_hydraulic_speed_without_load():
 @pytest.mark.parametrize("command", [-1.0, 0.3])
 def test_hydraulic_stall_at_supply_pressure(command):
     drive = Hydraulic(joint="j", **HYDRAULIC)
-    assert drive.states == ("pressure",)
+    assert drive.state_names == ("pressure",)
     far = math.copysign(5.0, command)  # the opening is cut at ±1
     assert drive.rates(far, 0.0, 0.1, (1e6,)) == drive.rates(math.copysign(1.0, command), 0.0, 0.1, (1e6,))
     run = solve(lambda t, x: drive.rates(command, 0.0, 0.0, x), 2.0, [0.0], atol=1e-3)
@@ -256,7 +256,7 @@ def test_friction_power_is_loss_and_storage():
 
 def test_viscous_friction_alone_has_no_state():
     friction = JointFriction(joint="j", viscous=0.3)
-    assert friction.states == () and FRICTION.states == ("deflection",)
+    assert friction.state_names == () and FRICTION.state_names == ("deflection",)
     assert friction.force(2.0, 0.0) == (-0.6, 0.0, 1.2, 0.0)
 
 
@@ -314,7 +314,7 @@ def test_traced_equals_floats():
         c, q, qd = c[0], q[0], qd[0]
         out = []
         for drive in every:
-            n = len(drive.states)
+            n = len(drive.state_names)
             scaled = [x[k] * (1e7 if k == n - 1 and isinstance(drive, Hydraulic) else 1.0) for k in range(n)]
             out += [drive.force(c, q, qd, scaled), *drive.rates(c, q, qd, scaled)]
             out += [drive.saturated(c, q, qd, scaled)]
@@ -345,7 +345,10 @@ def test_traced_equals_floats():
             "Hydraulic.chamber_volume is nan, must be finite and > 0",
         ),
         (lambda: JointFriction(joint="j", coulomb=math.inf), "JointFriction.coulomb is inf, must be finite"),
-        (lambda: JointStops(joint="j", lower=1.0, upper=0.0, stiffness=1.0), "JointStops.lower is 1, must be below upper, 0"),
+        (
+            lambda: JointStops(joint="j", lower=1.0, upper=0.0, stiffness=1.0),
+            "JointStops.lower is 1, must be below JointStops.upper, 0",
+        ),
     ],
 )
 def test_faults_name_field_value_and_remedy(make, message):

@@ -251,7 +251,7 @@ class Wrong(motions.Motion):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"wrist": SHOULDER}, "motions: no joint 'wrist'"),
+        ({"wrist": SHOULDER}, "no joint 'wrist'"),
         ({"vehicle": SHOULDER}, "it has 6 velocities, a given motion needs one; make the joint a composite"),
         ({"elbow": Wrong()}, r"motion of joint 'elbow' \(Wrong\): at 0.37 s its acceleration is 0.361"),
         ({"elbow": 3.0}, "must be a Motion, as motions.Sine"),

@@ -79,7 +79,7 @@ def now(model, sensors, terrain=(), **options):
 
 def test_accelerometer_of_a_dry_free_body_reads_the_force_and_not_gravity():
     """A free body that a force pushes: f = F/m in its axes, wherever gravity points; without a force, 0."""
-    sim_options = {"external": ["body"]}
+    sim_options = {"components": [hm.actuation.ExternalWrench(body="body")]}
     model = hm.Model(name="free", bodies=[body()])
     sim = hm.Simulation(model, **sim_options)
     sim.set_wrench("body", [8.0, -4.0, 2.0, 0, 0, 0])
@@ -274,8 +274,10 @@ def arm_with_load(closed):
     )
     model = hm.Model(name="holding", bodies=[arm, load])
     return model, {
-        "grasps": [Grasp(name="grip", holder="hand", held="load", closed=closed)],
-        "drives": [hm.drives.Torque(joint="arm")],
+        "components": [
+            Grasp(name="grip", holder="hand", held="load", closed=closed),
+            hm.drives.Torque(joint="arm"),
+        ],
     }
 
 

@@ -40,6 +40,7 @@ def axes(part: JointPart) -> tuple[str, ...]:
 
 
 def named(axis: str, name: str) -> str:
+    """Name of a state of a degree of freedom."""
     return f"{name}.{axis}" if axis and name else axis or name
 
 

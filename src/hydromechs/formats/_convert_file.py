@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hydromechs.actuation import Thruster, drives
 from hydromechs.model import Body, Model, shapes, visual
 
 from ._imported import Imported, Note
@@ -23,7 +22,7 @@ __all__ = ["check_target", "convert_file"]
 def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite: bool = False, **options: Any) -> Imported:
     """Read a robot description and write it as a model file, or in the format that the suffix of the new file selects.
 
-    Thrusters and drives are written to a second file beside the model file, for example "rov_plant.yaml" for "rov.yaml".
+    Components are written to a second file beside the model file, for example "rov_plant.yaml" for "rov.yaml".
     `load_plant` and `plant:` in a scenario file read it.
 
     Args:
@@ -34,16 +33,13 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
         options: Options of `import_file`.
 
     Returns:
-        Result of the import. Its notes also list what the new files cannot store: springs, armature and features that the
-        format lacks.
+        Result of the import. Its notes also list what the format of the new file cannot store.
     """
     check_target(source, out, overwrite=overwrite)
     imported = import_file(source, **options)
     model = with_relative_meshes(imported.model, Path(out).parent)
     robot = is_robot_file(out)
-    lost = [c for c in imported.components if robot or not isinstance(c, Thruster | drives.Drive)]
-    kept = [c for c in imported.components if c not in lost]
-    notes = (*imported.notes, *map(_left_out, lost))
+    notes = (*imported.notes, *(map(_left_out, imported.components) if robot else ()))
     head = [f"from {Path(source).name} ({imported.format})", *(f"  {note}" for note in notes)]
     if robot:
         text, missing = robot_text(model, Path(out).suffix, head)
@@ -51,14 +47,14 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
         notes += tuple(Note("ignored", Path(out).name, line, "the format cannot store it") for line in missing)
         return replace(imported, notes=notes, written=(os.fspath(out),))
     check_suffix(Path(out), "model", WRITTEN)
-    if kept:
+    if imported.components:
         from ._robot_plant import plant_path, save_plant  # needs the simulation
 
         check_target(source, plant_path(Path(out)), overwrite=overwrite)
     replace_file("".join(f"# {_one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
     written = [os.fspath(out)]
-    if kept:
-        written.append(str(save_plant(model, kept, Path(out))))
+    if imported.components:
+        written.append(str(save_plant(model, imported.components, Path(out))))
     return replace(imported, notes=notes, written=tuple(written))
 
 

@@ -1,4 +1,4 @@
-"""Numbers of a scenario by their paths: "environment.current.velocity.x", "models.0.position.z", "drives.elbow.stiffness"."""
+"""Numbers of a scenario by their paths: "environment.current.velocity.x", "models.0.position.z", "components.elbow.damping"."""
 
 from __future__ import annotations
 
