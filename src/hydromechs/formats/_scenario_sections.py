@@ -260,7 +260,8 @@ class Sections:
     def _joints(self) -> None:
         for name, entry in self.file.joints.items():
             for key in JOINT_KEYS:
-                value, path = getattr(entry, key), ("joints", name, key)
+                value = getattr(entry, key)
+                path: tuple = ("joints", name, key)
                 if value is None:
                     continue
                 if key == "motion" and value.wraps == "recorded_file":
@@ -369,7 +370,13 @@ def _section(part: Any) -> str:
     """Section of a component: that in which a file is shortest."""
     if _joint_key(part):
         return "joints"
-    kinds = {Terrain: "terrain", PointContact: "points", BodyContact: "bodies", Thruster: "thrusters", Holding: "grasps"}
+    kinds: dict[Any, str] = {
+        Terrain: "terrain",
+        PointContact: "points",
+        BodyContact: "bodies",
+        Thruster: "thrusters",
+        Holding: "grasps",
+    }
     kinds |= {lines.Tether | lines.HangingLine: "tethers", ExternalWrench: "external"}
     return next((section for kind, section in kinds.items() if isinstance(part, kind)), "components")
 
@@ -379,7 +386,7 @@ def _joint_key(part: Any) -> str:
     if isinstance(part, Drive):
         return "drive"
     if isinstance(part, JointMotion):
-        return "motion" if part == replace(part, correction=JointMotion.__dataclass_fields__["correction"].default) else ""
+        return "motion" if part == JointMotion(joint=part.joint, motion=part.motion) else ""
     if isinstance(part, JointFriction):
         return "" if part.armature else "friction"
     return "stops" if isinstance(part, JointStops) else ""

@@ -178,7 +178,7 @@ class Scenario:
     @property
     def sensors(self) -> tuple[Sensor, ...]:
         """Blocks that measure."""
-        return self.parts(Sensor)
+        return tuple(block for block in self.blocks if isinstance(block, Sensor))
 
     @property
     def navigation(self) -> Navigation | None:

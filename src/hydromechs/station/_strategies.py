@@ -92,7 +92,7 @@ class Strategies:
         pilot = spec.make()
         assert isinstance(pilot, Pilot)
         pilot.inputs, pilot.period = self._inputs, PERIOD
-        blocks = [PythonBlock(controller=pilot)]
+        blocks = (PythonBlock(controller=pilot),)
         blunt = replace(self.configured.scenario, blocks=blocks, events=(), checks=())
         return replace(blunt, step=step, record=PERIOD, duration=AHEAD)
 

@@ -70,7 +70,7 @@ def with_stiffness(scenario: Scenario, stiffness: float) -> Scenario:
         return replace(material, law=replace(law, stiffness=stiffness), friction=friction)
 
     parts = [replace(c, material=harder(c.material)) if isinstance(c, Terrain) else c for c in scenario.components]
-    return replace(scenario, components=parts)
+    return replace(scenario, components=tuple(parts))
 
 
 def measure_stiffness(cases: StiffnessCases, progress: Callable[[int], None] = lambda done: None) -> dict[str, Any]:
