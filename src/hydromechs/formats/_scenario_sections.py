@@ -260,7 +260,8 @@ class Sections:
     def _joints(self) -> None:
         for name, entry in self.file.joints.items():
             for key in JOINT_KEYS:
-                value, path = getattr(entry, key), ("joints", name, key)
+                value = getattr(entry, key)
+                path: tuple = ("joints", name, key)
                 if value is None:
                     continue
                 if key == "motion" and value.wraps == "recorded_file":

@@ -97,7 +97,8 @@ class Worlds:
         if isinstance(what, Scenario):
             law = law_of(what)
             controller = law if controller is None else controller
-            measuring, seen = what.sensors if sensors is None else measuring, what.parts(Terrain) if ground is None else seen
+            measuring = what.sensors if sensors is None else measuring
+            seen = what.parts(Terrain) if ground is None else seen
             commands, start = dict(what.commands), what.start if start is None else start
             step, method, what = what.step if step is None else step, method or what.integrator, what.plant
         elif isinstance(what, Plant) and start is None:
