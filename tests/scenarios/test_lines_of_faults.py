@@ -236,9 +236,9 @@ def test_an_engine_is_told_no_integrator():
     plant = hm.Simulation(hm.Model(name="m", bodies=[arm]), components=[servo]).plant
     q = plant.model.initial().q
     prepared, method = Hybrid(engine="mujoco").on(plant, plant.model.initial())
-    assert stiff_parts(prepared, q, method, 0.01)[0][1].endswith("below 0.003 s; take a shorter step, or soften it")
+    assert stiff_parts(prepared, q, method, 0.01)[0][1].endswith("below 0.003 s; use a shorter step, or soften it")
     ours = stiff_parts(plant, q, method_named("rk4"), 0.01)
-    assert ours[0][1].endswith("take a shorter step, soften it, or use the integrator linearly_implicit")
+    assert ours[0][1].endswith("use a shorter step, soften it, or use the integrator linearly_implicit")
     assert "linearly_implicit" not in method_named("linearly_implicit").remedy(0.01)
 
 

@@ -448,7 +448,7 @@ def test_contact_too_stiff_for_the_step_is_refused():
     sim = hm.Simulation(model, components=[hard], step=5e-3)
     with pytest.raises(ValueError, match="contact 'ball on rock' is too stiff for a step of 0.005 s with rk4") as caught:
         sim.run(0.05)
-    assert "needs a step below 0.0012 s; take a shorter step" in str(caught.value)
+    assert "needs a step below 0.0012 s; use a shorter step" in str(caught.value)
     start = model.initial()
     with pytest.raises(ValueError, match=re.escape(str(caught.value))):
         hm.rollout(sim.plant, start.q, start.v, {}, 5e-3, 2)

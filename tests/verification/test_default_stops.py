@@ -81,5 +81,5 @@ def test_a_step_that_is_too_long_for_default_stops_says_that_these_are_defaults(
     first = step_faults(own.plant, own.state.q, rk4, 0.01)[0]
     assert (
         first.startswith("stops of joint 'l2' is too stiff for a step of 0.01 s")
-        and "take a shorter step, soften it, or" in first
+        and "use a shorter step, soften it, or" in first
     )

@@ -124,7 +124,7 @@ def hung():
         ground=(bed,),
     )
     start = hm.State(q=np.array([1.0, -1.0, 40.0, 1.0, 0, 0, 0]), v=np.zeros(6))
-    return hm.Simulation(vehicle(), components=[line], step=5e-3, state=start, record=0.05)
+    return hm.Simulation(vehicle(), components=[line, bed], step=5e-3, state=start, record=0.05)
 
 
 def test_energy_audit_closes_while_it_sways_lies_and_is_hauled_in(hung):
