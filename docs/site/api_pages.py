@@ -52,8 +52,8 @@ class Name(NamedTuple):
 def _home(module: ModuleType, name: str) -> str:
     """Path of the assignment of a value: in the module itself or in one of its files, there perhaps by another name."""
     value = getattr(module, name)
-    parts = pkgutil.iter_modules(getattr(module, "__path__", []))
-    files = [importlib.import_module(f"{module.__name__}.{part.name}") for part in parts]
+    parts = pkgutil.walk_packages(getattr(module, "__path__", []), f"{module.__name__}.")
+    files = [importlib.import_module(part.name) for part in parts]
     for known_as in (lambda other: other == name, name.endswith):
         for file in (module, *files):
             for other, held in vars(file).items():

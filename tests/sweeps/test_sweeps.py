@@ -265,7 +265,7 @@ def test_without_a_gpu_the_study_says_so_and_runs_on_the_cpu(drops, calm, tmp_pa
     np.testing.assert_array_equal(dataset.x, plain.x)
     assert "on_gpu" not in plain
     event = hm.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
-    with pytest.raises(StudyError, match="target is cuda, but each run of this study is a simulation of its own"):
+    with pytest.raises(StudyError, match="target is cuda, but each run of this study is a separate simulation"):
         replace(drops, scenario=replace(drops.scenario, events=(event,)), target="cuda")
 
 

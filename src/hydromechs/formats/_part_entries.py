@@ -33,7 +33,7 @@ from ._numbers import numbers
 
 __all__ = ["ActuationEntry", "ComponentEntry", "NamePair", "Thrusters"]
 
-UNIT = "Unit of the commands, for people: N, throttle, us (pulse width in microseconds), or another text."
+UNIT = "Unit of the commands, shown to users: N, throttle, us (pulse width in microseconds) or any text."
 TYPE = "Class of the component, as 'package.module:Name', or 'file.py:Name' beside this file."
 
 # -- thrusters ----------------------------------------------------------------------------------------------------------
