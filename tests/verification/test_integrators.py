@@ -553,7 +553,7 @@ def test_overrun_hydraulic_drive_is_right_at_every_step(command, spool):
         force = drive.force(command, y[0], y[1], y[2:])
         return [y[1], force / inertia, *drive.rates(command, y[0], y[1], y[2:])]
 
-    start = [0.0, 20.0, *([0.0] * len(drive.states))]
+    start = [0.0, 20.0, *([0.0] * len(drive.state_names))]
     truth = solve_ivp(rate, (0.0, 1.0), start, method="Radau", rtol=1e-9, atol=1e-9).y[:, -1]
     for h in STEPS:
         sim = hm.Simulation(
