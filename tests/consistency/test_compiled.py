@@ -529,8 +529,8 @@ def stop(*_): raise Stop
 signal.signal(signal.SIGALRM, stop)
 count = 0
 for k in range(60):
-    signal.setitimer(signal.ITIMER_REAL, 0.0003 + 0.0001 * k)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0003 + 0.0001 * k)
         for _ in range(50):
             dyn.forward_dynamics(Q, V, V)
     except Stop:
