@@ -48,7 +48,7 @@ class SourceFunction(NamedTuple):
     program: Program
     """The program; the function is named after the file and the program."""
     purpose: str = ""
-    """What it computes."""
+    """The equation that it computes."""
     notes: Mapping[str, str] = {}
     """Meaning and unit of arguments and results by name."""
 

@@ -61,7 +61,7 @@ class BodyContact(Touching):
     bodies: tuple[str, str]
     """Names of the two bodies."""
     material: Material
-    """How they meet."""
+    """Contact law and friction of the pair."""
 
     def __post_init__(self) -> None:
         if (

@@ -41,7 +41,7 @@ class Note:
     value: str
     """What the file has there, as "mimic of 'knee'"; empty where it has nothing."""
     done: str
-    """What was done, as "the joint moves independently"."""
+    """The action taken, for example "the joint moves independently"."""
     line: int | None = None
     """Line of the file, from 1."""
     file: str = ""
@@ -60,7 +60,7 @@ class Imported:
     model: Model
     """The mechanism."""
     notes: tuple[Note, ...] = ()
-    """What was ignored, assumed or repaired, in the order of the file."""
+    """Everything that was ignored, assumed or repaired, in the order of the file."""
     components: tuple[Component, ...] = ()
     """Actuators that the file has."""
     format: str = ""

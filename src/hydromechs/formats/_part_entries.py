@@ -97,7 +97,7 @@ _CURVE = Swap(
 )
 _NAME = Swap(
     fields=("name",),
-    keys={"name": Key(str, "Name of the thruster; that of its frame if left out.", None)},
+    keys={"name": Key(str, "Name of the thruster; that of its frame if omitted.", None)},
     read=lambda given: given,
     write=lambda thruster: {"name": thruster.name} if thruster.name != thruster.frame else {},
 )
@@ -129,7 +129,7 @@ _BACK_EMF = Swap(
     fields=("back_emf",),
     keys={
         "back_emf": Key(
-            numbers(Bound(least=0.0)), "Voltage per speed of the rotor [V·s/rad]; the torque constant if left out.", None
+            numbers(Bound(least=0.0)), "Voltage per speed of the rotor [V·s/rad]; the torque constant if omitted.", None
         )
     },
     read=lambda given: given,
@@ -176,16 +176,16 @@ ActuationEntry = table(
     "ActuationEntry",
     "What acts in a joint.",
     {
-        "drive": Key(Drive, "What drives it; nothing if left out.", None),
-        "motion": Key(Motion, "Motion that is given as a function of time; none if left out. No drive, then.", None),
+        "drive": Key(Drive, "Drive of the joint; none if omitted.", None),
+        "motion": Key(Motion, "Motion that is given as a function of time; none if omitted. No drive, then.", None),
         "friction": Key(
             _or_none("joint friction", JointFrictionEntry),
-            "Friction, or none; as the model says if left out.",
+            "Friction, or none; as the model says if omitted.",
             None,
         ),
         "stops": Key(
             _or_none("stops", StopsEntry),
-            "Ends of its travel, or none; soft ones at the model's limits if left out.",
+            "Ends of its travel, or none; soft ones at the model's limits if omitted.",
             None,
         ),
     },

@@ -21,7 +21,7 @@ MODEL_KEY, MODEL_VERSION = "hydromechs_model", 2
 FIRST = f"{MODEL_KEY}: {MODEL_VERSION}"
 """First line of a model file."""
 OLD = f"this program reads version {MODEL_VERSION}; rewrite it as 'Changes from version 1' in docs/model_file.md describes"
-"""What to do with a file of an older version."""
+"""Advice for a file of an older version."""
 
 
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:

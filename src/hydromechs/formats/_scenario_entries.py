@@ -53,7 +53,7 @@ TEXTS: dict[Any, dict[str, str]] = {
     Scenario: {
         "components": "Other components by their type, or custom ones by the names of their classes.",
         "integrator": "Method of integration of our own engine.",
-        "engine": "Engine of others that takes the steps, by its name or with its options; our own if left out.",
+        "engine": "Physics engine that takes the steps, by name or with options; HydroMechs if omitted.",
     },
 }
 """Meanings of fields, by class, where the text under them speaks of Python."""
@@ -413,7 +413,7 @@ ScenarioFile = _entry(
             "Navigation filter. If omitted, controllers use the true state; joints with encoders use their readings.",
             None,
         ),
-        "controller": Key(ControllerEntry, "What gives commands; nothing if left out.", None),
+        "controller": Key(ControllerEntry, "Source of the commands; none if omitted.", None),
         "joints": Key(
             mapping_of(ActuationEntry),
             "Drives, given motions, friction and stops of joints, by the name of the body that the joint carries.",

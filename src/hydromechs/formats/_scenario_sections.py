@@ -196,7 +196,7 @@ class Sections:
         needed = {f.name for f in fields(inner.kind.cls) if f.default is MISSING}
         return (
             self.reader.make(path, inner.kind.cls, given) if given.keys() >= needed else None
-        )  # a part that is not good is told already
+        )  # an invalid part has been reported already
 
     def _heights(self, path: tuple, fields: dict[str, Any]) -> bool:
         """Put the heights of a file or a generator, and their grid, into the fields of a field; whether there are any."""

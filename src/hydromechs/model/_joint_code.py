@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs.errors import CodeNotAllowed, Fault, ModelError, UnsupportedFeature
-from hydromechs.registry import PREFIX, module_kept
+from hydromechs.registry import module_kept, reference_to
 from hydromechs.values import Array
 
 from . import joints
@@ -113,37 +112,18 @@ class JointSpec(joints.CustomJoint):
             raise CodeError(f"{self.type} {counted}; write neutral_q and velocities there as plain numbers")
         return out
 
-    @classmethod
-    def of(cls, joint: joints.Joint) -> JointSpec:
-        """The reference to a custom joint's class; raises `UnsupportedFeature` for a class that cannot be imported.
-
-        Args:
-            joint: The joint.
-        """
-        if isinstance(joint, JointSpec):
-            return joint
-        kind = type(joint)
-        module = sys.modules.get(kind.__module__)
-        if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__ or getattr(module, kind.__name__, None) is not kind:
-            raise UnsupportedFeature(f"{kind.__name__} cannot be imported by a name; put it into a module to save it")
-        source = kind.__module__
-        if source.startswith(PREFIX):
-            source = str(getattr(module, "__file__", source))
-        own = {f.name: getattr(joint, f.name) for f in fields(joint) if f.init and f.name not in COMMON}
-        common = {f.name: getattr(joint, f.name) for f in fields(joint) if f.name in COMMON}
-        return cls(type=f"{source}:{kind.__name__}", parameters=own, **common)
-
 
 def joint_type(joint: joints.Joint) -> str:
-    """What a model file calls the type of a joint, without the folder: "rail.py:Circle"; the class where no file names it.
+    """Return the type of a joint as a model file names it, without the folder, such as "rail.py:Circle"; or its class.
 
     Args:
         joint: The joint.
     """
     try:
-        source, _, name = JointSpec.of(joint).type.rpartition(":")
+        word = joint.type if isinstance(joint, JointSpec) else reference_to(type(joint), None)
     except UnsupportedFeature:
         return type(joint).__name__
+    source, _, name = word.rpartition(":")
     return f"{Path(source).name if source.endswith('.py') else source}:{name}"
 
 

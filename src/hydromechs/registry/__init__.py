@@ -5,7 +5,7 @@ fields; no class has an entry of its own. Marks in an annotation say what a type
 `Required`, `Hidden`.
 """
 
-from ._code import PREFIX, installed_parts, module_afresh, module_kept
+from ._code import installed_parts, module_afresh, module_kept, reference_to
 from ._family import Families, Family
 from ._marks import Degrees, Hidden, Inline, Pattern, Ref, Required
 from ._members import MISSING, Member, members
@@ -18,7 +18,6 @@ from ._writer import Writer
 __all__ = [
     "BROKEN",
     "MISSING",
-    "PREFIX",
     "Degrees",
     "Families",
     "Family",
@@ -37,6 +36,7 @@ __all__ = [
     "members",
     "module_afresh",
     "module_kept",
+    "reference_to",
     "show",
     "suggestion",
 ]
