@@ -195,7 +195,8 @@ def modules():
 def test_public_names_exist_and_are_documented(name):
     module = importlib.import_module(name)
     assert module.__doc__ or name.endswith("__main__")
-    for public in getattr(module, "__all__", []):
+    defined = {n for n, thing in vars(module).items() if not n.startswith("_") and getattr(thing, "__module__", "") == name}
+    for public in {*defined, *getattr(module, "__all__", [])}:
         thing = getattr(module, public)
         if inspect.isfunction(thing) or inspect.isclass(thing):
             assert thing.__doc__, f"{name}.{public} has no docstring"

@@ -13,8 +13,6 @@ from hydromechs.spatial import Path
 
 from ._thruster import Thruster
 
-__all__ = ["Allocation", "Allocator", "allocate", "allocation_matrix"]
-
 
 class Allocation(NamedTuple):
     """Forces of the thrusters, and what they leave undone."""

@@ -15,8 +15,6 @@ import numpy as np
 from hydromechs.spatial import clamp, floor, lookup
 from hydromechs.values import Array, Bound, Row, Scalar, number
 
-__all__ = ["ForceCurve", "ideal_curve", "linear_curve", "t200_curve"]
-
 STANDARD_GRAVITY = 9.80665
 """One kilogram-force [N]."""
 

@@ -22,8 +22,6 @@ from hydromechs.values import Limit, NotNegative, Scalar, check_fields
 
 from ._joints import ACTUATOR_OUTPUTS, IN_JOINT, axes, chart, checked_part, named, turned
 
-__all__ = ["Drive", "Servo", "Torque", "bounded", "outside"]
-
 FADE = 0.1
 """Part of a speed limit over which the torque fades below it."""
 

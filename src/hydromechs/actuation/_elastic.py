@@ -13,8 +13,6 @@ from hydromechs.model.component import InJoints, Law, Mobility, Mode, Order
 from hydromechs.spatial import cross, turn_between
 from hydromechs.values import Array
 
-__all__ = ["ElasticJoints"]
-
 SMALL = 1e-6
 """θ² below which c of `ElasticJoints` is 1/12 to rounding."""
 

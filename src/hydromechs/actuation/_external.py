@@ -10,8 +10,6 @@ import numpy as np
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Order, Slot, Values, Wrench
 
-__all__ = ["ExternalWrench"]
-
 SIX = ("X", "Y", "Z", "K", "M", "N")
 
 

@@ -15,8 +15,6 @@ from hydromechs.values import Array, NotNegative, Positive, Scalar, check_fields
 
 from ._joints import IN_JOINT, axes, checked_part, named
 
-__all__ = ["FrictionForce", "JointFriction"]
-
 
 class FrictionForce(NamedTuple):
     """Friction of a joint, with tau · q̇ = −loss − d(stored)/dt."""

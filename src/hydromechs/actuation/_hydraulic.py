@@ -13,8 +13,6 @@ from hydromechs.values import NotNegative, Positive, Scalar, check_fields
 
 from ._drive import Drive
 
-__all__ = ["Hydraulic"]
-
 LAMINAR = 1e-3
 """Part of the supply pressure below which the flow through a valve is linear in the pressure."""
 

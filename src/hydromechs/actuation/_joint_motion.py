@@ -15,8 +15,6 @@ from ._drive import Drive
 from ._joints import IN_JOINT
 from .motions import Motion
 
-__all__ = ["JointMotion"]
-
 FAR = 0.1
 """How far from its motion a joint may begin [rad or m]."""
 OTHER = 0.1

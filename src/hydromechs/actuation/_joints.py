@@ -10,8 +10,6 @@ from hydromechs.model import JointPart, Model, MovingStep, joints
 from hydromechs.model.component import Output
 from hydromechs.values import Array
 
-__all__ = ["ACTUATOR_OUTPUTS", "IN_JOINT", "TINY", "axes", "chart", "checked_part", "named", "turned"]
-
 AXES = ("x", "y", "z")
 IN_JOINT = MappingProxyType({"joint": "joint"})
 """Names that components in joints hold."""

@@ -15,8 +15,6 @@ from hydromechs.values import Bound, Limit, NotNegative, Positive, Scalar, check
 
 from ._drive import Drive, bounded
 
-__all__ = ["Motor"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Motor(Drive):

@@ -14,8 +14,6 @@ from hydromechs.values import Finite, Positive, check_fields
 
 from ._joints import IN_JOINT
 
-__all__ = ["JointRotor", "JointSpring"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointSpring(Component):

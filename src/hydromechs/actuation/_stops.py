@@ -16,8 +16,6 @@ from hydromechs.values import NotNegative, Number, Scalar, check_fields
 
 from ._joints import IN_JOINT, TINY, checked_part, turned
 
-__all__ = ["JointStops"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointStops(Component):

@@ -18,8 +18,6 @@ from ._curves import ForceCurve, ideal_curve
 from ._drive import outside
 from ._joints import ACTUATOR_OUTPUTS
 
-__all__ = ["Thruster"]
-
 BLEND = 1e-4
 """Part of the highest thrust below which the shaft speed is taken linear in the thrust, so that the loss has a slope."""
 WIDE = 100.0

@@ -21,8 +21,6 @@ from hydromechs.model import Model
 from hydromechs.spatial import quaternion_matrix, quaternion_product
 from hydromechs.values import Array
 
-__all__ = ["Coordinates", "FreeJoint"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeJoint:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-__all__ = ["import_extra"]
-
 
 def import_extra(module: str, extra: str, wanted: str) -> ModuleType:
     """A module of an extra, or an error that names the extra.

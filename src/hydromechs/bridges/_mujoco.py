@@ -15,8 +15,6 @@ from hydromechs.spatial import quaternion_from_matrix
 from ._coordinates import Coordinates, FreeJoint
 from ._import import import_extra
 
-__all__ = ["InMujoco", "to_mujoco"]
-
 
 class InMujoco(NamedTuple):
     """A model in MuJoCo."""

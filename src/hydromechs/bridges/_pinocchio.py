@@ -15,8 +15,6 @@ from hydromechs.spatial import tensor_matrix
 from ._coordinates import Coordinates
 from ._import import import_extra
 
-__all__ = ["InPinocchio", "to_pinocchio"]
-
 
 class InPinocchio(NamedTuple):
     """A model in Pinocchio."""

@@ -13,8 +13,6 @@ from hydromechs.model import Model
 
 from ._import import import_extra
 
-__all__ = ["to_state_space"]
-
 
 def to_state_space(
     model: Model | Dynamics,

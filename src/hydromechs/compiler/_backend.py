@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ._compiled import Compiled
     from ._march import March
 
-__all__ = ["Arrays", "Backend", "Case", "Executable", "Form", "Marcher", "SourceFile", "SourceFunction"]
-
 
 class Form(NamedTuple):
     """The form in which a program is compiled: a call, or a march of many steps."""

@@ -9,8 +9,6 @@ from ._c_backend import C
 from ._cuda_backend import Cuda
 from ._llvm_backend import Llvm
 
-__all__ = ["BACKENDS", "NATIVE", "TARGETS"]
-
 BACKENDS: Mapping[str, Backend] = {b.key: b for b in (Llvm(), C(), Cuda())}
 """Back ends by name."""
 NATIVE = BACKENDS["llvm"]

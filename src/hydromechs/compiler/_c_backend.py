@@ -10,8 +10,6 @@ from ._backend import Backend, Case, Form, SourceFile, SourceFunction
 from ._program import Program
 from ._rolled import Rolled
 
-__all__ = ["C"]
-
 
 class C(Backend):
     """Header, source and a check in C99."""

@@ -10,8 +10,6 @@ from ._fuse import fused_sums
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 from ._schedule import short_lives
 
-__all__ = ["CFunctions"]
-
 SMALL = 200
 """Operations up to which a program is written where it is called."""
 

@@ -21,8 +21,6 @@ from ._c_calls import CFunctions
 from ._operations import KINDS
 from ._program import Argument, Program
 
-__all__ = ["c_body", "c_header", "c_identifier", "c_literal", "c_source", "c_test"]
-
 KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
     restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof bool

@@ -20,8 +20,6 @@ from pathlib import Path
 
 from hydromechs import files
 
-__all__ = ["cache_folder", "cached", "fingerprint", "source_hash"]
-
 MAGIC = b"hydromechs object code 2\n"
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 """Write permissions of group and others."""

@@ -10,8 +10,6 @@ from ._derivative import expressions
 from ._program import Argument, Program
 from ._trace import identifiers
 
-__all__ = ["casadi_function"]
-
 
 def casadi_function(program: Program) -> casadi.Function:
     """The same as a CasADi function with named arguments and results, whose derivatives are finite at rest.

@@ -25,8 +25,6 @@ from ._progress import Progress
 from ._rolled import Rolled
 from ._workers import Workers
 
-__all__ = ["Compiled", "MachineCode", "Recipe"]
-
 SMALL = 2048
 """Worlds per thread below which waking a thread (about 0.1 ms) costs more than it gains."""
 

@@ -19,19 +19,6 @@ from ._program import Argument, Program
 from ._schedule import short_lives
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
-__all__ = [
-    "OPTIONS",
-    "OWN",
-    "REALS",
-    "CudaAttributes",
-    "CudaKernel",
-    "CupyArray",
-    "cuda_text",
-    "definitions",
-    "import_cupy",
-    "kernel_body",
-]
-
 CupyArray: TypeAlias = Any
 """An array of CuPy, which is imported only where there is a GPU."""
 

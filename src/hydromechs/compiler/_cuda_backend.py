@@ -15,8 +15,6 @@ if TYPE_CHECKING:  # others come when they are used: the table of back ends must
     from ._compiled import Compiled
     from ._march import March
 
-__all__ = ["Cuda"]
-
 BLOCK = 64
 """Threads per block."""
 

@@ -17,8 +17,6 @@ from ._c_text import c_literal
 from ._cuda import OPTIONS, REALS, CudaAttributes, CupyArray, definitions, import_cupy, kernel_body
 from ._program import Program
 
-__all__ = ["CudaMarch", "cuda_march_text"]
-
 MIN_BLOCKS = {"float32": (6, 1), "float64": (1,)}
 """Blocks of 64 threads on a multiprocessor: with 6 a thread has 168 registers. On an H200 the semi-implicit step of a vehicle
 with 6 joints runs at 1.50e10 per second with 5 or 6, 1.47e10 with 1 (253 registers), 1.38e10 with 8 (128, and it spills)."""

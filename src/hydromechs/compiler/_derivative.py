@@ -14,9 +14,6 @@ from ._program import Argument, Program
 from ._symbol import Site, Symbol, applied, column, symbols
 from ._trace import program_of, program_with_calls
 
-__all__ = ["expressions", "jacobian_program", "jvp_program", "linearized", "vjp_program", "with_jacobians"]
-
-
 TINY = 1e-300
 """Added under square roots before differentiating: √x has the slope 1/(2√(x + 1e-300)), so that slope times dx = 0 is 0 at
 x = 0 and not 0 · ∞. It vanishes beside any square of a number above 1e-142."""

@@ -6,8 +6,6 @@ from collections import Counter
 
 from ._program import Operation, Program
 
-__all__ = ["fused_sums"]
-
 SUMS = ("add", "sub", "neg")
 
 

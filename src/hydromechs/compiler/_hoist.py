@@ -12,8 +12,6 @@ from hydromechs.values import Array
 from ._operations import KINDS
 from ._program import Argument, Operation, Program
 
-__all__ = ["Hoisted", "evaluate_rows", "hoist", "merge"]
-
 
 class Hoisted(NamedTuple):
     """A program in two parts."""

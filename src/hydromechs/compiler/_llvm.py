@@ -17,8 +17,6 @@ from ._progress import longest_program
 if TYPE_CHECKING:
     import llvmlite.binding
 
-__all__ = ["LIBRARY", "LoadedCode", "native_lanes", "object_code", "target"]
-
 LARGE = 20_000
 """Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
 

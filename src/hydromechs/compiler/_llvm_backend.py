@@ -16,8 +16,6 @@ if TYPE_CHECKING:  # others come when they are used: the table of back ends must
     from ._llvm import LoadedCode
     from ._march import March
 
-__all__ = ["Llvm"]
-
 
 class Llvm(Backend):
     """LLVM's code for this machine."""

@@ -9,8 +9,6 @@ from ._llvm_rows import VECTORS
 if TYPE_CHECKING:
     from ._llvm_text import Emitter
 
-__all__ = ["loop_text"]
-
 FEW = 8192
 """Bytes of a block of worlds that the first cache, of 32 KiB and more, has room for."""
 

@@ -18,8 +18,6 @@ from ._llvm_text import Module
 from ._program import Program
 from ._rolled import Rolled
 
-__all__ = ["march_text"]
-
 ON_STACK = 8192
 """Numbers of an array above which it is on the heap: stacks of threads are small."""
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-__all__ = ["with_constants"]
-
 SYMBOLS, RELOCATIONS = 2, 4  # types of sections
 WRITE, ALLOCATED, CODE = 1, 2, 4  # flags of sections
 RELATIVE = (2, 4)  # types of relocations that hold a distance of 32 bits: R_X86_64_PC32 and R_X86_64_PLT32

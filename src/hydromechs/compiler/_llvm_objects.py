@@ -16,8 +16,6 @@ import numpy as np
 
 from ._program import Argument
 
-__all__ = ["built_in", "layout_is_known", "objects_text"]
-
 # offsets in NumPy's PyArrayObject on 64-bit machines, and two of its flags
 TYPE, DATA, NDIM, SHAPE, STRIDES, DTYPE, ARRAY_FLAGS = 8, 16, 24, 32, 40, 56, 64
 ALIGNED, WRITEABLE = 0x0100, 0x0400

@@ -17,9 +17,6 @@ from ._llvm_solve import Loops
 from ._program import Program
 from ._rolled import NUMBERS, ROW, Place, Rolled, Stage, Sweep
 
-__all__ = ["aligned", "rolled_module", "rolled_text"]
-
-
 AHEAD = 6
 """Rows ahead of which constants are asked for."""
 

@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 
 from ._llvm_solve import Loops
 
-__all__ = ["VECTORS", "exchange", "transposed"]
-
 VECTORS = 'nounwind "stackrealign"'
 """Attributes of a function of vectors. LLVM aligns the stack to lines of the cache only if it is told so before it gives out
 registers; else vectors that wait there lie across two lines, or not, as the stack happens to begin in a process."""

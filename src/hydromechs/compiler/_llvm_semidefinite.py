@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ._llvm_solve import WIDE, Loops
 
-__all__ = ["semidefinite_text"]
-
 
 def semidefinite_text(name: str, n: int, lanes: int, tolerance: float, least: float) -> str:
     """`name(A, b, x, rank, pivot)`: A x = b of packed arrays, lane by lane; unknowns beyond the rank are 0.

@@ -6,8 +6,6 @@ import struct
 
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
-__all__ = ["double", "sincos_text"]
-
 
 def double(value: float) -> str:
     """A constant as LLVM writes it, bit by bit."""

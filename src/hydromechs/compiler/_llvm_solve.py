@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["WIDE", "Loops", "solve_text"]
-
 WIDE = 8
 """Columns that are eliminated at once."""
 

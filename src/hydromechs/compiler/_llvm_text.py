@@ -30,8 +30,6 @@ from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 from ._rolled import Rolled
 from ._short_waits import ABREAST, OneLane, short_waits
 
-__all__ = ["Module", "llvm_text"]
-
 STRETCH = 32
 """Operations on one lane that LLVM may put into an order of its own."""
 

@@ -14,8 +14,6 @@ from ._compiled import MachineCode, Recipe
 from ._program import Program
 from ._rolled import Rolled
 
-__all__ = ["BoundMarch", "March", "MarchResult"]
-
 SMALL_MARCH = 16
 """Worlds per thread below which a march is not shared: a march is long, and waking a thread takes about 0.1 ms."""
 

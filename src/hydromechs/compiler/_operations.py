@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["FLAGS", "KINDS", "Intrinsic", "Kind", "Library", "Lines", "OfPair"]
-
 FLAGS = "contract nsz arcp"
 """Fast-math flags of LLVM; never nnan or ninf: divergence must stay visible."""
 

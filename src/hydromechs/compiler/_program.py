@@ -20,19 +20,6 @@ from ._operations import KINDS
 if TYPE_CHECKING:
     from ._rolled import Rolled  # made of programs
 
-__all__ = [
-    "Argument",
-    "Call",
-    "Callee",
-    "Operation",
-    "OperationCount",
-    "Packed",
-    "Program",
-    "Solve",
-    "SolveSemidefinite",
-    "Table",
-]
-
 
 class Argument(NamedTuple):
     """A named array that goes in or comes out."""

@@ -8,8 +8,6 @@ import threading
 import time
 from types import TracebackType
 
-__all__ = ["Progress", "longest_program"]
-
 LONGEST = "HYDROMECHS_LONGEST_PROGRAM"
 """Environment variable: maximum number of lines of LLVM IR of a program."""
 EVERY = 15.0

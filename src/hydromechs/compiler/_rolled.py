@@ -18,8 +18,6 @@ from hydromechs.values import Array
 
 from ._program import Argument, Program
 
-__all__ = ["NUMBERS", "ROW", "Place", "Rolled", "Stage", "Sweep"]
-
 ROW = "row"
 """The column that every table has without being told: the number of the row."""
 NUMBERS = "numbers"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ._program import Program
 
-__all__ = ["most_alive", "short_lives"]
-
 
 def short_lives(program: Program) -> list[int]:
     """An order of the operations in which few values are alive at once, for machines with registers and no stack.

@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 from ._program import Operation, Program
 
-__all__ = ["ABREAST", "OneLane", "on_time", "short_waits"]
-
 SUMS = ("add", "sub", "neg")
 LATENCY = {"add": 3, "sub": 3, "mul": 3, "neg": 1, "abs": 1, "div": 13, "sqrt": 20, "sin": 45, "cos": 45, "call": 100} | {
     "const": 0,

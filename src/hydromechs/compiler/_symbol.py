@@ -22,8 +22,6 @@ from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 from ._rolled import Rolled
 from ._whole import Whole, call_whole
 
-__all__ = ["TAPE", "Site", "Symbol", "applied", "call", "call_on_lanes", "column", "solve", "solve_semidefinite", "symbols"]
-
 NUMBERS = (int, float, np.integer, np.floating)
 
 

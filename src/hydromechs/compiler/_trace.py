@@ -15,8 +15,6 @@ from ._operations import KINDS
 from ._program import Argument, Call, Callee, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
-__all__ = ["identifiers", "program_between", "program_of", "program_with_calls", "read_by", "trace"]
-
 Rows: TypeAlias = Sequence[tuple[int, ...]]
 """Places of the entries of several arrays."""
 

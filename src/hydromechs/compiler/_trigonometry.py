@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["COSINE", "HALF_PI", "SINE", "TWO_OVER_PI"]
-
 TWO_OVER_PI = 0.6366197723675814
 """2/π."""
 # fdlibm's kernels on |r| ≤ π/4; π/2 as the sum of three doubles, for a reduction with fused multiply-add

@@ -16,8 +16,6 @@ import numpy as np
 from ._program import Argument, Program
 from ._rolled import ROW, Place, Rolled, Stage, Sweep
 
-__all__ = ["Whole", "call_whole", "scattered", "trace_whole"]
-
 OPEN: ContextVar[_Loops | None] = ContextVar("loops", default=None)
 """What is being traced."""
 

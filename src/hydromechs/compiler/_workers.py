@@ -13,8 +13,6 @@ import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
 
-__all__ = ["Workers"]
-
 
 class _Part:
     """A range of worlds for one thread."""

@@ -17,8 +17,6 @@ from hydromechs.values import Array, Scalar, positive
 
 from ._pose_control import POSE, pose_error, pose_waypoints
 
-__all__ = ["CarryLoad"]
-
 
 def carry_law(
     model: Model,

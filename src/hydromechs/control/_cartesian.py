@@ -17,8 +17,6 @@ from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
 from ._reference import Servos
 from ._tool_path import ToolPath
 
-__all__ = ["CartesianMotion", "Led", "ToolLoop"]
-
 
 def joint_limits(model: Model, names: Sequence[str]) -> np.ndarray:
     """Lowest and highest position of joints [rad or m], shape (n, 2)."""

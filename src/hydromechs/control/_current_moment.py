@@ -14,8 +14,6 @@ from hydromechs.spatial import matrix_from_rpy, quaternion_exp, quaternion_from_
 from ._reference import Waypoints
 from ._vehicle import WAYS, Vehicle
 
-__all__ = ["current_notes", "turning_rates"]
-
 TURN = 1e-4
 """Angle of the differences [rad]."""
 SLOW = 1e-6

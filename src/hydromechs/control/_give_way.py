@@ -11,8 +11,6 @@ from hydromechs.model import Model
 from hydromechs.simulation import Measured
 from hydromechs.values import Array, nearest, number, positive
 
-__all__ = ["GiveWay", "Given"]
-
 KEYS = ("sensor", "stiffness", "damping", "start", "touched")
 """Keys of what a scenario file says of it."""
 ZEROING = 0.5

@@ -14,8 +14,6 @@ from hydromechs.model import Model, State
 from hydromechs.spatial import quaternion_from_matrix, rotation_between
 from hydromechs.values import Array
 
-__all__ = ["DIRECTIONS", "Tool", "ToolPose", "damped_inverse", "pose_off", "reach_pose"]
-
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 """Directions of a tool in the world: along and about the world's axes."""
 

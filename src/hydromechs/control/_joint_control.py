@@ -16,8 +16,6 @@ from hydromechs.values import Array, positive
 
 from ._reference import JointMotion, Servos
 
-__all__ = ["ComputedTorque", "JointControl"]
-
 
 class TorqueControl(Controller):
     """Leads torque-driven joints along waypoints; what they share that compute the torques in one way or another.

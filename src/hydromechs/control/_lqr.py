@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["LoopMargins", "LqrDesign", "loop_margins", "servo_lqr"]
-
 SMALL = 1e-8
 """Smallest singular value, relative to the largest, of a mode that counts as controllable or observable."""
 

@@ -19,8 +19,6 @@ from ._current_moment import current_notes
 from ._reference import JointMotion, Waypoints, listed_waypoints
 from ._vehicle import Vehicle, pose_notes
 
-__all__ = ["FollowPath", "HoldPose"]
-
 WAYPOINT = {"t", "position", "heading_deg", "pitch_deg", "roll_deg"}
 """Keys of a waypoint."""
 POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}

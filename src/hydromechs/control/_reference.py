@@ -14,9 +14,6 @@ from hydromechs.model import State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.values import nearest, number, positive
 
-__all__ = ["JointMotion", "Waypoints", "listed_waypoints"]
-
-
 BEYOND = 1e-9
 """How far a target may be beyond the stops, for rounding [rad or m]."""
 

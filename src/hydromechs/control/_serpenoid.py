@@ -16,8 +16,6 @@ from hydromechs.values import Array, finite, not_negative, positive
 
 from ._reference import Servos
 
-__all__ = ["Serpenoid"]
-
 MOST_BEND = math.radians(15.0)
 """Largest offset of a joint with which it steers [rad]."""
 

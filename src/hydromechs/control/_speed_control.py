@@ -20,8 +20,6 @@ from ._lqr import LqrDesign, loop_margins, servo_lqr
 from ._reference import JointMotion, Waypoints
 from ._vehicle import Push, Vehicle
 
-__all__ = ["LqrSpeed", "SpeedLoop", "speed_design"]
-
 AXES = {"surge": "m/s", "sway": "m/s", "heave": "m/s", "roll": "rad", "pitch": "rad", "yaw_rate": "rad/s"}
 """What follows references, with units: speeds in body axes, roll and pitch, the rate of yaw."""
 STATES = ("roll", "pitch", "surge", "sway", "heave", "roll rate", "pitch rate", "yaw rate")

@@ -17,8 +17,6 @@ from ._reference import Waypoints
 from ._speed_control import LqrSpeed, named
 from ._vehicle import pose_notes
 
-__all__ = ["LqrFollowPath", "LqrHoldPose", "speeds_towards"]
-
 
 def speeds_towards(
     here: np.ndarray, wanted: np.ndarray, rate: np.ndarray, stiffness: float, speed: float

@@ -20,8 +20,6 @@ from ._reference import Servos
 from ._speed_control import AXES, SpeedLoop
 from ._tool_path import ToolPath
 
-__all__ = ["TaskPriority", "prioritised"]
-
 CONFLICT = 0.2
 """Part of a task that those before it leave free below which it is damped."""
 APPROACH = 2.0

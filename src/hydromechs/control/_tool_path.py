@@ -12,8 +12,6 @@ from hydromechs.values import floats, number, positive, whole
 from ._pose_control import pose_waypoints
 from ._reference import Sample
 
-__all__ = ["ToolPath"]
-
 SWING = {"t", "travel", "period", "cycles"}
 """Keys of a swing."""
 

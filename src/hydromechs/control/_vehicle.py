@@ -11,8 +11,6 @@ from hydromechs.actuation import Allocator, Thruster, allocation_matrix
 from hydromechs.model import Model, joints
 from hydromechs.simulation import Simulation, check_free_in_world
 
-__all__ = ["Push", "Vehicle", "pose_notes"]
-
 WAYS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """Names of the axes."""
 

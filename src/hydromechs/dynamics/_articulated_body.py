@@ -13,8 +13,6 @@ from hydromechs.values import Array
 from ._kinematics import Bias, Kinematics
 from ._sweeps import inward, outward, world_acceleration
 
-__all__ = ["articulated_body", "articulated_body_with_motions", "rigid_bias", "velocity_force"]
-
 
 def rigid_bias(rigid: RigidBody, V: Array) -> Array:
     """β_i = −(ω × (ω × h), ω × Ī ω), the velocity-dependent force of a rigid body for true accelerations (Table I), shape (6,).

@@ -14,8 +14,6 @@ import numpy as np
 from hydromechs.model import Model, MovingStep
 from hydromechs.values import Array
 
-__all__ = ["chart_rate", "difference", "moving_steps", "retract"]
-
 
 def moving_steps(model: Model) -> Iterator[MovingStep]:
     """The steps of all joints that move."""

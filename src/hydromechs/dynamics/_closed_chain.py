@@ -23,8 +23,6 @@ from ._inverse_dynamics import accelerations, inverse_dynamics
 from ._kinematics import Bias, Kinematics
 from ._sweeps import world_acceleration
 
-__all__ = ["ClosedChains", "Holding", "OpenChain", "closed_chain_dynamics", "held_trees", "open_chains", "tip_jacobian"]
-
 
 class Holding(NamedTuple):
     """One grip: where it is on the holder and on the load, and which of its six directions it holds."""

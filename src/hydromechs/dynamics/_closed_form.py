@@ -22,25 +22,6 @@ from hydromechs.values import Array
 
 from ._kinematics import Kinematics
 
-__all__ = [
-    "Blocks",
-    "BodyJacobian",
-    "ad_matrix",
-    "adjoint",
-    "adjoint_derivative",
-    "body_jacobians",
-    "coriolis_matrix",
-    "coriolis_matrix_lagrange",
-    "jacobian_derivatives",
-    "mass_matrix_derivatives",
-    "mass_matrix_from_jacobians",
-    "matrix_from_jacobians",
-    "momentum_matrix",
-    "structure_matrix",
-    "transposed_times",
-    "vehicle_blocks",
-]
-
 
 class BodyJacobian(NamedTuple):
     """J with V = J v for the origin of one body in its axes, without the columns that are zero."""

@@ -14,8 +14,6 @@ from hydromechs.values import Array
 from ._kinematics import Kinematics
 from ._pseudo_inertia import PseudoInertia, axis_part, moved_back, pseudo_inertia
 
-__all__ = ["mass_matrix"]
-
 BodyInertia: TypeAlias = PseudoInertia | Array | None
 """Moments of mass, or a 6×6 matrix, or none."""
 

@@ -18,8 +18,6 @@ from hydromechs.values import Array
 from ._kinematics import Bias, Kinematics
 from ._sweeps import arriving, inward, outward, world_acceleration
 
-__all__ = ["arm_dynamics", "base_bodies", "decoupled_dynamics"]
-
 
 def base_bodies(model: Model) -> tuple[int, ...]:
     """The base and the bodies that are fixed to it, by index; an error if there is not one base.

@@ -11,8 +11,6 @@ from hydromechs.values import Array, Scalar
 
 from ._kinematics import Kinematics
 
-__all__ = ["kinetic_energy", "momentum", "potential_energy"]
-
 
 def kinetic_energy(inertias: Sequence[Array | None], velocities: Sequence[Array]) -> Scalar:
     """½ Σ Vᵀ I V [J] over bodies; entries of `inertias` (6, 6) may be None, `velocities` are (6,)."""

@@ -11,8 +11,6 @@ from hydromechs.values import Array
 
 from ._kinematics import Kinematics
 
-__all__ = ["generalized_force"]
-
 
 def generalized_force(model: Model, kin: Kinematics, wrenches: Sequence[Array]) -> Array:
     """Σ J_iᵀ F_i, from the tips to the roots: what joint forces would do the same, shape (nv,).

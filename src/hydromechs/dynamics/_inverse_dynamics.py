@@ -18,8 +18,6 @@ from ._kinematics import Bias, Kinematics
 from ._pseudo_inertia import PseudoInertia, moment_of_spin, moved_back, pseudo_inertia, spin_matrix
 from ._sweeps import arriving, world_acceleration
 
-__all__ = ["accelerations", "inverse_dynamics", "rigid_inverse_dynamics"]
-
 NOTHING: Mapping[int, Array] = MappingProxyType({})
 
 

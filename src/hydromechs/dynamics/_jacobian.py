@@ -11,8 +11,6 @@ from hydromechs.values import Array
 from ._inverse_dynamics import accelerations
 from ._kinematics import Kinematics
 
-__all__ = ["jacobian", "jacobian_derivative_times_velocity"]
-
 
 def jacobian(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
     """J with V_P = J v: velocity of a point of a body, linear first, in the body's axes.

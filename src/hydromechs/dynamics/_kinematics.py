@@ -14,8 +14,6 @@ from hydromechs.model import Model, MovingStep, motion_subspace, transformation
 from hydromechs.spatial import Path, cross, motion_cross
 from hydromechs.values import Array, Scalar
 
-__all__ = ["Bias", "BodyKinematics", "Kinematics", "StepSubspace", "body_kinematics", "kinematics", "world_vector"]
-
 
 class Bias(NamedTuple):
     """Bias of an acceleration across a joint: a_i = ⁱX_p (a_p + (swing, 0)) + ϕ_i v̇_i + own."""

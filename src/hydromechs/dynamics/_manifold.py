@@ -9,8 +9,6 @@ from hydromechs.values import Array, Scalar
 
 from ._chart import moving_steps
 
-__all__ = ["displacement", "integrate"]
-
 
 def integrate(model: Model, q: Array, v: Array, dt: Scalar) -> Array:
     """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (nq,).

@@ -17,8 +17,6 @@ from hydromechs.model import RigidBody
 from hydromechs.spatial import Screw, cross
 from hydromechs.values import Array, Scalar
 
-__all__ = ["PseudoInertia", "axis_part", "moment_of_spin", "moved_back", "pseudo_inertia", "spin_matrix"]
-
 
 class PseudoInertia(NamedTuple):
     """Moments of a mass distribution about a frame."""

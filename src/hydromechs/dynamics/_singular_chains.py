@@ -22,16 +22,6 @@ from hydromechs.values import Array
 from ._closed_chain import ClosedChains, Holding, OpenChain, _alone, chain_vdot, inverse, load_vdot, open_chains
 from ._kinematics import Bias, Kinematics
 
-__all__ = [
-    "LoadSolution",
-    "condition_numbers",
-    "dual_arm",
-    "dual_arm_without_detection",
-    "load_solution",
-    "singular_chain_dynamics",
-]
-
-
 Solver: TypeAlias = Callable[[Array, Array], tuple[Any, Any, Any]]
 """(A, b) → (x, rank, smallest pivot over the largest) of a semidefinite system."""
 

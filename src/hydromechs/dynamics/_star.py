@@ -29,8 +29,6 @@ from ._inverse_dynamics import inverse_dynamics, rigid_inverse_dynamics
 from ._kinematics import Bias, Kinematics
 from ._sweeps import FREE, arriving, world_acceleration
 
-__all__ = ["Star", "rigid_star_dynamics", "star_dynamics", "star_of"]
-
 
 class Star(NamedTuple):
     """Degrees of freedom of a base and of the chains on it."""

@@ -24,8 +24,6 @@ from hydromechs.values import Array
 
 from ._kinematics import Bias, Kinematics
 
-__all__ = ["Articulated", "accelerated", "arriving", "inward", "joint_balance", "outward", "passed_on", "world_acceleration"]
-
 FREE = (0, 1, 2, 3, 4, 5)
 
 

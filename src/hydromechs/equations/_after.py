@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from hydromechs.hydro import Motion
 from hydromechs.values import Array
 
-__all__ = ["After", "BodyNow"]
-
 
 class BodyNow(NamedTuple):
     """A body at an instant, for what is computed of it when its acceleration is known."""

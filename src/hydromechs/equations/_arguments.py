@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
 from hydromechs.values import Array
 
-__all__ = ["array", "configuration", "dry", "fluid", "model_of", "point", "state", "torques", "wrenches"]
-
 
 def model_of(model: Any) -> Model:
     """`model` if it is a Model."""

@@ -17,8 +17,6 @@ from hydromechs.values import Array
 
 from . import _arguments as arguments
 
-__all__ = ["Balance", "balance", "dry_force", "force_in_water", "forces_on_bodies", "in_water", "total_inertias"]
-
 
 class Balance(NamedTuple):
     """What the recursions need of every body."""

@@ -24,8 +24,6 @@ from ._after import After, BodyNow
 from ._balance import dry_force, force_in_water
 from ._kinds import ActingOn, Alike, JointOf, Water
 
-__all__ = ["STAR", "Flow", "JointSteps", "Record", "after_program", "force_program", "full", "halved"]
-
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
 """Entries of a symmetric 6×6 matrix."""
 STAR = 27

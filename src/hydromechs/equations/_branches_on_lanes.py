@@ -29,8 +29,6 @@ from . import _arguments as arguments
 from ._balance import forces_on_bodies
 from ._kinds import acting_on, same
 
-__all__ = ["BranchesOnLanes"]
-
 PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
 """Entries of a symmetric 6×6 matrix."""
 TABLES = ("steps", "parent", "rigid", "free_rows", "v_slices", "nb", "nv", "nq")

@@ -17,8 +17,6 @@ from ._table import EQUATIONS, FLUID
 if TYPE_CHECKING:
     import casadi
 
-__all__ = ["to_casadi"]
-
 
 def to_casadi(
     model: Model, functions: Sequence[str] = DEFAULT, *, inputs: Sequence[str] = (), parameters: Sequence[str] = ()

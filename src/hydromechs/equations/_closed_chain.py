@@ -17,8 +17,6 @@ from hydromechs.values import Array
 from . import _arguments as arguments
 from ._balance import balance
 
-__all__ = ["Grip", "closed_chain_dynamics", "singular_chain_dynamics"]
-
 
 class Grip(Protocol):
     """What is asked of a grasp; a `Grasp` of the package for contact has it."""

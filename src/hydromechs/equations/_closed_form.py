@@ -20,16 +20,6 @@ from hydromechs.values import Array
 from . import _arguments as arguments
 from ._balance import total_inertias
 
-__all__ = [
-    "ClosedForm",
-    "closed_form",
-    "closed_form_dynamics",
-    "coriolis_matrix",
-    "coriolis_matrix_lagrange",
-    "damping_matrix",
-    "flow_force",
-]
-
 
 class ClosedForm(NamedTuple):
     """The terms of  M v̇ + C v + D + N + F = τ."""

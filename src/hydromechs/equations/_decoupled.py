@@ -11,8 +11,6 @@ from hydromechs.values import Array
 from . import _arguments as arguments
 from ._balance import Balance, balance
 
-__all__ = ["arm_dynamics", "decoupled_dynamics"]
-
 
 def arm_dynamics(
     model: Model,

@@ -19,8 +19,6 @@ from ._form import Form
 from ._machine import CompiledEquations, Parameters
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
 
-__all__ = ["Dynamics", "compile_model", "operation_count"]
-
 
 def compile_model(
     model: Model,

@@ -19,22 +19,6 @@ from hydromechs.values import Array, Scalar
 from . import _arguments as arguments
 from ._balance import balance, in_water, total_inertias
 
-__all__ = [
-    "BodyMotion",
-    "Energy",
-    "bias_acceleration",
-    "difference",
-    "energy",
-    "forward_dynamics",
-    "frame_pose",
-    "integrate",
-    "inverse_dynamics",
-    "jacobian",
-    "kinematics",
-    "mass_matrix",
-    "momentum",
-]
-
 
 class BodyMotion(NamedTuple):
     """Where the bodies are and how they move."""

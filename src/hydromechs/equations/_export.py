@@ -17,8 +17,6 @@ from hydromechs.values import Array
 from . import _equations as equations
 from ._table import EQUATIONS, Equation, shape_of
 
-__all__ = ["DEFAULT", "FORMATS", "FUNCTIONS", "export_source"]
-
 FORMATS = tuple(key for key, backend in BACKENDS.items() if backend.exports)
 """Back ends that write files."""
 DEFAULT = ("forward_dynamics", "inverse_dynamics", "mass_matrix", "kinematics")

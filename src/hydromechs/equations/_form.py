@@ -10,8 +10,6 @@ from hydromechs.model import Model
 
 from ._branches_on_lanes import BranchesOnLanes
 
-__all__ = ["LARGE", "LARGER", "ROLLED", "STRAIGHT", "Form", "form_of"]
-
 Form: TypeAlias = Literal["specialised", "rolled", "branches"]
 """How equations are compiled: straight-line code of all bodies; a loop over them; straight-line code in which forward dynamics
 of one state at a time has equal branches side by side on lanes."""

@@ -16,8 +16,6 @@ from . import _arguments as arguments
 from ._balance import in_water
 from ._equations import forward_dynamics
 
-__all__ = ["damping_force", "perturbed_dynamics", "restoring_force", "velocity_coupling"]
-
 
 def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
     """D(q, v): the water's damping as a generalised force on the left-hand side, so that D · v ≥ 0 in still water, shape (nv,).

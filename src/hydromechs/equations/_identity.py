@@ -7,8 +7,6 @@ from typing import Any
 from hydromechs.hydro import drag_matrix, drag_wrench
 from hydromechs.model import added_mass_matrix, definition
 
-__all__ = ["identity_of"]
-
 
 def identity_of(thing: Any) -> str | None:
     """A text with every number and class of a model, or of a dataclass that holds models: equal texts, equal equations.

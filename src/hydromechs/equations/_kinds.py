@@ -17,8 +17,6 @@ from hydromechs.model import Hydro, Model, MovingStep, RigidBody
 from hydromechs.spatial import Path, Turn
 from hydromechs.values import Array
 
-__all__ = ["ActingOn", "Alike", "JointOf", "Kinds", "Water", "acting_on", "joint_of", "kinds_of", "same"]
-
 MOST = 10
 """Kinds of joints above which their constant parts are brought to one form, which costs operations and saves code."""
 

@@ -23,9 +23,6 @@ from ._identity import identity_of
 from ._parameters import parameter_value, with_parameters
 from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
 
-__all__ = ["CompiledEquations", "Parameters"]
-
-
 Parameters: TypeAlias = Mapping[str, ArrayLike]
 """Values of open parameters by name."""
 

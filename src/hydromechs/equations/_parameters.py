@@ -12,8 +12,6 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Model
 from hydromechs.values import Array
 
-__all__ = ["parameter_value", "with_parameters"]
-
 OF_COMPONENTS = ("limits", "limit", "damping", "friction", "position", "velocity", "orientation")
 """Numbers of joints from which drives, stops and the start are made; no equation has them."""
 

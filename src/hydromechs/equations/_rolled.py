@@ -20,8 +20,6 @@ from ._body_steps import STAR, Flow, JointSteps, Record, after_program, force_pr
 from ._kinds import Kinds, acting_on, joint_of, kinds_of
 from ._table import shape_of
 
-__all__ = ["RolledTree", "rolled_equation"]
-
 
 class _Table:
     """The table of a loop over bodies, and the numbers that its programs read.

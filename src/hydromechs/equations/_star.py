@@ -11,8 +11,6 @@ from hydromechs.values import Array
 from . import _arguments as arguments
 from ._balance import balance
 
-__all__ = ["star_dynamics"]
-
 
 def star_dynamics(
     model: Model,

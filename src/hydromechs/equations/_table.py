@@ -14,8 +14,6 @@ from . import _fossen as fossen
 from ._decoupled import arm_dynamics, decoupled_dynamics
 from ._star import star_dynamics
 
-__all__ = ["EQUATIONS", "FLUID", "FORMULATIONS", "Equation", "shape_of"]
-
 FLUID = ("fluid_velocity", "fluid_acceleration")
 """Inputs that say how the water moves."""
 

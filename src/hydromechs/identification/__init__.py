@@ -3,7 +3,8 @@
 from ._identify import Direction, Found, Identification, States, Whiteness, identify
 from ._instruments import CHANNELS, Channel, Instrument
 from ._pieces import Nodes
-from ._problem import Evaluated, Problem, Samples, Trial
+from ._problem import Evaluated, Problem
+from ._samples import Samples, Trial
 from ._sensitivity import SensitiveState, Sensitivities
 from ._solve import Solution, solve
 from ._unknowns import (

@@ -10,8 +10,6 @@ from ._pieces import Nodes
 from ._problem import Evaluated, Problem
 from ._sensitivity import SensitiveState
 
-__all__ = ["first_nodes"]
-
 TIMES = 8
 """Corrections of a piece."""
 DAMPING = 1e-2

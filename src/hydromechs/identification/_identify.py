@@ -16,12 +16,10 @@ from hydromechs.simulation import Plant
 
 from ._first_nodes import first_nodes
 from ._instruments import Instrument
-from ._problem import Problem, Trial
-from ._samples import outside
+from ._problem import Problem
+from ._samples import Trial, outside
 from ._solve import Solution, solve
 from ._unknowns import Unknown, derived
-
-__all__ = ["Direction", "Found", "Identification", "States", "Whiteness", "identify"]
 
 WEAK = 1.0
 """Information of the data along a direction, relative to that before them, below which they cannot tell."""

@@ -18,8 +18,6 @@ from hydromechs.values import Array
 
 from ._sensitivity import on_lanes
 
-__all__ = ["CHANNELS", "Channel", "Instrument", "Outputs"]
-
 CHANNELS = ("roll", "pitch", "yaw", "x", "y", "z", "u", "v", "w", "p", "q", "r")
 """What an instrument can measure: angles [rad], position in the world [m], velocity of its place in its axes [m/s, rad/s]."""
 OWN = 4

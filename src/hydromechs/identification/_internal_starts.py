@@ -12,8 +12,6 @@ from ._samples import Trial
 from ._sensitivity import Sensitivities
 from ._timeline import motion_names
 
-__all__ = ["InternalStarts"]
-
 DIFFERENCE = 1e-6
 """Of the central differences of states that are functions of the start, along a change of size 1 or more."""
 

@@ -12,8 +12,6 @@ from scipy.sparse.linalg import splu
 from ._pieces import Gaps, Nodes
 from ._problem import Evaluated, Problem
 
-__all__ = ["Normal", "Point", "Step", "normal"]
-
 RIDGE = 1e-14
 """Added to squares that are scaled to 1, so that unknowns of which nothing is known at all stay where they are."""
 PASSES = 4

@@ -12,8 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Gaps", "Nodes", "Piece", "cut"]
-
 
 class Piece(NamedTuple):
     """A part of a trial that is simulated at once."""

@@ -14,13 +14,10 @@ from hydromechs.values import floats
 from ._instruments import OWN, Instrument, Outputs
 from ._internal_starts import InternalStarts
 from ._pieces import Gaps, Nodes, cut
-from ._samples import Samples, Trial, check_trial
+from ._samples import Trial, check_trial
 from ._sensitivity import SensitiveState, Sensitivities
 from ._timeline import timeline
 from ._unknowns import JointOffset, Unknown, opened
-
-__all__ = ["Problem", "Samples", "Trial"]
-
 
 BLOCK = 32
 """Steps whose channels are found at once."""

@@ -11,8 +11,6 @@ import numpy as np
 from hydromechs.actuation import motions
 from hydromechs.values import nearest
 
-__all__ = ["Samples", "Trial", "check_trial", "outside"]
-
 STEEPEST = 1.7
 """Largest pitch that is believed [rad]."""
 MOST = 0.5

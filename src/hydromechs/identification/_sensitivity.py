@@ -19,8 +19,6 @@ from hydromechs.compiler import Argument, Compiled, Program, Recipe
 from hydromechs.simulation import Plant, check_derivable, derivative
 from hydromechs.values import Array, Scalar
 
-__all__ = ["SensitiveState", "Sensitivities", "on_lanes"]
-
 
 def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
     """Machine code on lanes, one trial alone too: it is compiled once, and a trial's bits do not depend on others.

@@ -11,9 +11,6 @@ from ._normal import Normal, Point, normal
 from ._pieces import Gaps, Nodes
 from ._problem import Evaluated, Problem
 
-__all__ = ["Solution", "solve"]
-
-
 SLOW = 3
 """Steps in a row that gain next to nothing after which a search ends."""
 JOINED = 1e-7

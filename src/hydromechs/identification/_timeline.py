@@ -14,8 +14,6 @@ from hydromechs.values import nearest
 
 from ._samples import Trial
 
-__all__ = ["Timeline", "motion_names", "timeline"]
-
 
 class Timeline(NamedTuple):
     """Parts of the steps of all trials, one after the other; most steps are one part."""

@@ -18,20 +18,6 @@ from hydromechs.equations import parameter_value
 from hydromechs.simulation import Plant
 from hydromechs.values import nearest
 
-__all__ = [
-    "AddedMass",
-    "CurrentOf",
-    "Factor",
-    "InertiaOf",
-    "JointOffset",
-    "Number",
-    "Positive",
-    "SurfaceHeight",
-    "Unknown",
-    "derived",
-    "opened",
-]
-
 STEP = 1e-30
 """Of the complex differences by which values are derived: exact to rounding."""
 

@@ -9,8 +9,6 @@ from ._methods import EQUAL_STEPS, DormandPrince, dense_output
 from ._stepper import Stepper
 from ._times import rounding
 
-__all__ = ["AdaptiveSteps"]
-
 SMALLEST = 1e-10
 """Step below which it gives up [s]."""
 

@@ -35,8 +35,6 @@ from ._integrator import Integrator, Propagator
 if TYPE_CHECKING:
     from ._stepper import Stepper
 
-__all__ = ["BlockSystem", "SlidingBlock", "block_named", "block_step", "corrector_weights", "predictor_weights"]
-
 LARGEST_ORDER = 10
 """Beyond, the region of stability of Adams methods is next to nothing."""
 

@@ -19,8 +19,6 @@ from ._methods import embedded_step
 from ._stepper import Stepper
 from ._times import is_multiple, next_multiple, reached, rounding, slack
 
-__all__ = ["BlockSteps"]
-
 CHUNK = 4096
 """Blocks that are recorded at once."""
 

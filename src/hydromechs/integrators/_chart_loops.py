@@ -10,8 +10,6 @@ from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument, Place, Rolled, Stage, Sweep
 from hydromechs.model import Model
 
-__all__ = ["chart_rate_loop", "retract_loop"]
-
 
 def retract_loop(model: Model) -> Rolled:
     """q ⊕ u of (q, u).

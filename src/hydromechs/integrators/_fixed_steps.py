@@ -12,8 +12,6 @@ from ._integrator import NotFinite, Paths, Point, Propagator, Samples
 from ._stepper import Stepper
 from ._times import is_multiple, next_multiple, reached, rounding, slack
 
-__all__ = ["ROWS", "Bound", "FixedSteps", "numbers"]
-
 ROWS = 1024
 """Samples that one call of compiled code can keep."""
 

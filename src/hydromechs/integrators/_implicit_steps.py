@@ -11,8 +11,6 @@ from hydromechs.compiler import March
 from ._fixed_steps import ROWS, Bound, FixedSteps, numbers
 from ._integrator import Paths
 
-__all__ = ["ImplicitSteps"]
-
 PATIENCE = 200_000
 """Attempts at one step after which it is given up."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ._methods import System
     from ._stepper import Stepper
 
-__all__ = ["FixedStep", "Integrator", "NotFinite", "OneStep", "Paths", "Point", "Propagator", "Samples"]
-
 
 class Point(NamedTuple):
     """Where a trajectory is."""

@@ -23,22 +23,6 @@ from ._integrator import FixedStep, Integrator, OneStep, Propagator
 if TYPE_CHECKING:
     from ._stepper import Stepper
 
-__all__ = [
-    "EQUAL_STEPS",
-    "METHODS",
-    "DormandPrince",
-    "Euler",
-    "LinearlyImplicit",
-    "RungeKutta4",
-    "SemiImplicitEuler",
-    "System",
-    "dense_output",
-    "embedded_step",
-    "implicit_part",
-    "implicit_step",
-    "method_named",
-]
-
 
 class System(NamedTuple):
     """What is integrated, as functions of floats or symbols."""

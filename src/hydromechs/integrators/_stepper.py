@@ -17,8 +17,6 @@ from ._chart_loops import chart_rate_loop, retract_loop
 from ._integrator import Integrator, OneStep, Propagator
 from ._methods import System, embedded_step, implicit_part
 
-__all__ = ["Stepper"]
-
 
 class Stepper:
     """One method on one system, compiled: a march of many steps, or single steps with an error estimate.

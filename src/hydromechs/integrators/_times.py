@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["MOST_STEPS", "is_multiple", "next_multiple", "reached", "rounding", "slack", "whole_steps"]
-
 EPS = 2.0**-52
 MOST_STEPS = 1e12
 """Steps that a run can have."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from hydromechs.values import NotNegative, Positive, check_fields
 
-__all__ = ["Cable"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cable:

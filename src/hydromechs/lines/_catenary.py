@@ -24,8 +24,6 @@ import numpy as np
 from hydromechs.spatial import clamp, maximum, minimum, where
 from hydromechs.values import Array, Scalar
 
-__all__ = ["CatenaryPull", "catenary_pull", "catenary_shape", "hanging_chain"]
-
 STEPS = 6
 """Newton steps; five reach rounding, see docs/tethers.md."""
 NEAREST = 1e-9

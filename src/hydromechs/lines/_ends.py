@@ -14,8 +14,6 @@ from hydromechs.model.component import FrameNow, Mobility, Now
 from hydromechs.spatial import clamp
 from hydromechs.values import Array, NotNegative, Positive, Scalar, Vector3, check_fields
 
-__all__ = ["FramePoint", "RidingPoint", "SwayingPoint", "TopNow", "TopPoint", "point_mobility", "too_short"]
-
 
 class TopNow(NamedTuple):
     """The upper end at the present instant."""

@@ -21,8 +21,6 @@ from ._cable import Cable
 from ._catenary import catenary_pull
 from ._ends import TopPoint, point_mobility, too_short
 
-__all__ = ["HangingLine"]
-
 LEAST_WEIGHT = 1e-3
 """Weight in water over the dry weight below which a line does not hang [-]."""
 

@@ -12,8 +12,6 @@ from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Output, Slot, Values, Wrench
 from hydromechs.values import Finite, NotNegative, Vector3, check_fields
 
-__all__ = ["LiftedLine"]
-
 NUMBERS = ("weight", "x", "y", "z", "height")
 
 

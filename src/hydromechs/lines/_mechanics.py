@@ -19,16 +19,6 @@ from hydromechs.values import Array, Scalar
 
 from ._cable import Cable
 
-__all__ = [
-    "GroundForce",
-    "Segment",
-    "bending_forces",
-    "damped",
-    "ground_force",
-    "pieces",
-    "segments_of",
-]
-
 CREEP = 0.02
 """Speed at which friction on the ground has 0.7 of its full size [m/s]."""
 

@@ -33,8 +33,6 @@ from ._ends import TopPoint, point_mobility, too_short
 from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of
 from ._water import water_force
 
-__all__ = ["Tether", "Winch"]
-
 POWERS = ("drag", "added_mass", "damping", "ground", "surface", "top", "winch")
 """What changes the energy of a line, besides the body at its lower end."""
 NOMINAL_SPEED = 2.0

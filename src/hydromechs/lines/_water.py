@@ -25,8 +25,6 @@ from hydromechs.values import Array, Scalar
 
 from ._cable import Cable
 
-__all__ = ["WaterForce", "water_force"]
-
 TINY = 1e-12
 """Keeps the slope of √ finite at rest [m²/s²]."""
 

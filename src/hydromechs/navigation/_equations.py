@@ -9,8 +9,6 @@ import numpy as np
 from hydromechs.spatial import cross, norm, quaternion_exp, quaternion_matrix, quaternion_product
 from hydromechs.values import Array, Scalar
 
-__all__ = ["ERRORS", "STATES", "Believed", "difference", "moved", "of_body", "plus"]
-
 STATES = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 10), "bg": slice(10, 13), "ba": slice(13, 16), "c": slice(16, 19)}
 """Place of position, velocity (world axes), quaternion, biases of gyroscopes and accelerometers, current in x, shape (19,)."""
 ERRORS = {"p": slice(0, 3), "v": slice(3, 6), "q": slice(6, 9), "bg": slice(9, 12), "ba": slice(12, 15), "c": slice(15, 18)}

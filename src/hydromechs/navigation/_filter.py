@@ -14,8 +14,6 @@ from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 from ._log import Track, run_on
 from ._navigator import Navigator
 
-__all__ = ["ErrorStateFilter", "Navigation"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorStateFilter:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from ._navigator import Navigator
 
-__all__ = ["Track", "log_of", "run_on"]
-
 
 class Track(NamedTuple):
     """What a filter believed over time."""

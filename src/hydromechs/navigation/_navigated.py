@@ -30,8 +30,6 @@ from hydromechs.values import Array
 from ._filter import Navigation
 from ._navigator import Estimate, Navigator
 
-__all__ = ["Navigated"]
-
 AXES, TURNS, RATES = ("x", "y", "z"), ("roll", "pitch", "yaw"), ("u", "v", "w", "p", "q", "r")
 ESTIMATED = {
     **dict.fromkeys(AXES, "m"),

@@ -20,8 +20,6 @@ from ._equations import ERRORS, STATES, Believed, difference, moved, of_body, pl
 if TYPE_CHECKING:
     from ._filter import ErrorStateFilter
 
-__all__ = ["Estimate", "Navigator", "vehicle_of"]
-
 Memory: TypeAlias = Mapping[str, Array]
 """What a filter remembers, by the names of its `pack`: views into the caller's array."""
 NX, NE = 19, 18

@@ -15,8 +15,6 @@ from hydromechs.values import Array
 from ._instruments import BLOCK, Instruments, common_period
 from ._sensor import Sensor
 
-__all__ = ["InstrumentArray"]
-
 
 class InstrumentArray:
     """Sensors of worlds, which measure what those of a simulation with the same seed do. What they remember is here.

@@ -13,8 +13,6 @@ from hydromechs.values import Array
 from ._noise import PERFECT, Noise
 from ._sensor import Aid, Channel, Place
 
-__all__ = ["Compass"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compass(Aid):

@@ -15,8 +15,6 @@ from ._instant import Instant
 from ._noise import PERFECT
 from ._sensor import Channel, Mounted
 
-__all__ = ["ContactSwitch"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactSwitch(Mounted):

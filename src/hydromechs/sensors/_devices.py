@@ -18,8 +18,6 @@ from ._noise import Noise
 from ._sensor import Mounted
 from ._usbl import Usbl
 
-__all__ = ["DEVICES", "Device", "device"]
-
 MG = 9.80665e-3
 """A thousandth of standard gravity [m/s²]."""
 DEG = math.pi / 180.0

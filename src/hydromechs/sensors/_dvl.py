@@ -18,8 +18,6 @@ from ._instant import Instant
 from ._noise import PERFECT, Noise
 from ._sensor import Aid, Channel, Place
 
-__all__ = ["Dvl"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dvl(Aid):

@@ -15,8 +15,6 @@ from ._instant import Instant
 from ._noise import PERFECT, Noise
 from ._sensor import Channel, Mounted
 
-__all__ = ["Imu"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imu(Mounted):

@@ -17,8 +17,6 @@ from hydromechs.simulation import Evaluation, Plant, evaluate
 from hydromechs.spatial import cross, quaternion_exp, quaternion_matrix
 from hydromechs.values import Array, Scalar
 
-__all__ = ["NOTHING_BEFORE", "Before", "Instant", "MountedFrame", "terrain_of"]
-
 
 class Before(NamedTuple):
     """What a sensor kept at its last measurement."""

@@ -24,8 +24,6 @@ from ._instant import Before, Instant, terrain_of
 from ._noise import PERFECT, Noise
 from ._sensor import Mounted, Sensor
 
-__all__ = ["Instruments", "Reading", "common_period", "normals", "whole_periods"]
-
 NONE: Mapping[str, Array] = MappingProxyType({})
 BLOCK = 64
 """Samples whose random numbers are drawn at once; the numbers depend on it."""

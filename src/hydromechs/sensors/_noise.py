@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from hydromechs.values import Limit, NotNegative, check_fields
 
-__all__ = ["PERFECT", "Noise"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:

@@ -18,8 +18,6 @@ from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 from ._instant import Instant
 from ._noise import Noise
 
-__all__ = ["Aid", "Channel", "Errors", "Mounted", "Place", "Sensor"]
-
 Outages = Annotated[tuple[tuple[float, ...], ...], Bound(size=2, rows=0)]
 """Pairs of times."""
 

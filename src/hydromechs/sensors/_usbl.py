@@ -13,8 +13,6 @@ from hydromechs.values import Array, NotNegative, Vector3
 from ._noise import PERFECT
 from ._sensor import Aid, Channel, Errors, Place
 
-__all__ = ["Usbl"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usbl(Aid):

@@ -11,8 +11,6 @@ from hydromechs.errors import noted
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Constraint, JointForce, MovedJoint, Now, Values, Wrench
 
-__all__ = ["acting", "check_action"]
-
 
 def acting(component: Component, now: Now, z: Values, u: Values) -> Action:
     """What a component does in one instant; errors in it get a note that names it.

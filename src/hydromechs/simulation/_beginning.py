@@ -17,8 +17,6 @@ from hydromechs.values import Array
 from ._plant import Plant
 from ._water import Water, fluid_at
 
-__all__ = ["Beginning"]
-
 
 class Beginning(Now):
     """The instant at which a run begins.

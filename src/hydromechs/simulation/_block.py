@@ -14,8 +14,6 @@ from hydromechs.values import Finite, Number, check_fields
 
 from ._controller import Commands, Controller, as_controller
 
-__all__ = ["Block", "Phase", "PythonBlock"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phase:

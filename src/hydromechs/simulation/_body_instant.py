@@ -14,8 +14,6 @@ from hydromechs.values import Array, Scalar
 if TYPE_CHECKING:
     from ._plant import Plant
 
-__all__ = ["BodyWater", "energies_of", "water_on_body", "weight_of"]
-
 
 class BodyWater(NamedTuple):
     """Forces of the water on one body in its axes about its origin [N, N·m], shape (6,) each, and their powers."""

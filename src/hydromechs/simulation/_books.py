@@ -10,8 +10,6 @@ from hydromechs.recording import STORED_ENERGIES
 
 from ._layout import Layout
 
-__all__ = ["audited", "begun", "booked", "size", "unknown"]
-
 
 def size(layout: Layout) -> int:
     """Number of numbers in `State.books`.

@@ -18,8 +18,6 @@ from hydromechs.values import Array, instances
 
 from ._plant import COMPONENTS
 
-__all__ = ["components_of"]
-
 STOP_FREQUENCY = 2.0 * math.pi * 5.0
 """Natural frequency, with all other joints locked, of stops that the model gives limits for but no stiffness [rad/s]."""
 STOP_HIGHEST = 2.0 * math.pi * 72.0

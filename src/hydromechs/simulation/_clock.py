@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable
 from hydromechs.integrators import MOST_STEPS, next_multiple
 from hydromechs.values import positive
 
-__all__ = ["Clock", "size_faults"]
-
 PACE = 0.01
 """Time between two looks at the wall clock of a run in real time [s]."""
 PROGRESS = 0.1

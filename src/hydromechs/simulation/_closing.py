@@ -14,8 +14,6 @@ from ._evaluate import evaluate, inertia_matrix
 from ._plant import Plant
 from ._water import Water, fluid_at
 
-__all__ = ["active_rows", "closed", "switched_off", "unmet"]
-
 
 def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tuple[Point, float]:
     """The state after a change of inputs that may close constraints, and the energy lost [J].

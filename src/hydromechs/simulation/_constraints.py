@@ -13,8 +13,6 @@ from hydromechs.model.component import Constraint
 from hydromechs.spatial import ldl
 from hydromechs.values import Array, Scalar
 
-__all__ = ["Response", "constrained", "constraint_groups", "response"]
-
 DEPENDENT = 1e-12
 """Part of a row's mobility that other rows must leave over: the square of the sine of an angle."""
 ROUNDING = 1e-6

@@ -19,17 +19,6 @@ from ._plant import Plant
 if TYPE_CHECKING:
     from ._simulation import Simulation
 
-__all__ = [
-    "Commands",
-    "Controller",
-    "FunctionController",
-    "Measured",
-    "TracedController",
-    "as_controller",
-    "own_controller",
-    "signals_of",
-]
-
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
 """Commands by actuator name, held inputs too (those not named stay), or all commands in order, or None for no change."""
 

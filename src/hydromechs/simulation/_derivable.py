@@ -11,8 +11,6 @@ from hydromechs.values import Array, Scalar
 from ._evaluate import derivative
 from ._plant import Plant
 
-__all__ = ["check_derivable"]
-
 
 def check_derivable(who: str, plant: Plant, rates: compiler.Program) -> None:
     """Refuse a plant whose equations have parts without derivatives, with the names of the components that bring them.

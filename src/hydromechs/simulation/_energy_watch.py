@@ -8,8 +8,6 @@ import numpy as np
 
 from hydromechs.recording import STORED_ENERGIES
 
-__all__ = ["EnergyWatch"]
-
 SHARE = 0.02
 """Unexplained energy above which it is reported, as a fraction of the energy exchanged."""
 ROUNDING = 1e-8

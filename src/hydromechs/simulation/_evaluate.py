@@ -22,8 +22,6 @@ from ._plant import Plant
 from ._rolled_plant import WATER_FORCES
 from ._water import MotionAt, Water, fluid_at
 
-__all__ = ["WATER_FORCES", "Acted", "Evaluation", "acted", "derivative", "evaluate", "inertia_matrix"]
-
 
 class Evaluation(NamedTuple):
     """What holds in one instant."""

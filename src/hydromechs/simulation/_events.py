@@ -18,8 +18,6 @@ from ._held import switch_places, wrench_places
 from ._observe import coordinates, quantities
 from ._plant import Plant
 
-__all__ = ["Crossing", "Event", "Watched", "check_events", "first_crossings", "watchable"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Event:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["FreeForces"]
-
 
 class FreeForces:
     """Samples of `constraint_free`, boiled down to intervals.

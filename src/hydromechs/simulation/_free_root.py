@@ -7,8 +7,6 @@ import numpy as np
 from hydromechs.dynamics import kinematics
 from hydromechs.model import Model
 
-__all__ = ["check_free_in_world"]
-
 
 def check_free_in_world(model: Model, body: int) -> None:
     """Raise `ValueError` unless position and orientation of a body's free joint are those of the body in the world.

@@ -9,8 +9,6 @@ import numpy as np
 from ._layout import Layout
 from ._plant import Plant
 
-__all__ = ["SWITCH", "settled_targets", "switch_places", "wrench_places"]
-
 SWITCH = "closed"
 """Held input of components that open and close."""
 

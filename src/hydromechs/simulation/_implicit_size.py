@@ -9,8 +9,6 @@ from hydromechs.integrators import Integrator, LinearlyImplicit
 
 from ._plant import Plant
 
-__all__ = ["advice", "check_length", "implicit_length", "other_method"]
-
 LIMIT = 500_000
 """Default maximum number of lines of LLVM IR of a linearly implicit step. LLVM's memory and time grow with the square of the
 number of lines; tracing adds to that."""

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["Interrupt", "sigterm_interrupts"]
-
 
 class Interrupt:
     """Defers the first Ctrl-C until the run checks for it. A second one interrupts at once.

@@ -12,8 +12,6 @@ from hydromechs.model import Model
 from hydromechs.model.component import Component, Now, Slot
 from hydromechs.values import Array, Scalar
 
-__all__ = ["Data", "Layout", "layout_of"]
-
 
 class Data(NamedTuple):
     """An array of numbers of a run that programs take as input: the current, waves, open parameters."""

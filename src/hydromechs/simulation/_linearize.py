@@ -20,8 +20,6 @@ from ._evaluate import evaluate
 from ._plant import Plant
 from ._simulation import Simulation
 
-__all__ = ["Linearization", "linearize"]
-
 APART = 6e-6
 """Relative step of central differences, the third root of the rounding error."""
 NEAR = 1e-7

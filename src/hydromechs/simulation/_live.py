@@ -25,8 +25,6 @@ from ._soft_stops import SoftStops
 if TYPE_CHECKING:
     from ._simulation import Simulation
 
-__all__ = ["LiveRun"]
-
 
 class LiveRun:
     """A run under way, as `Simulation.begin` gives it. What it does up to a time does not depend on the stops before.

@@ -26,8 +26,6 @@ from ._plant import Plant
 from ._rolled_plant import WATER_FORCES, RolledPlant
 from ._water import MotionAt, Water
 
-__all__ = ["LoopedPlant"]
-
 _Acting: TypeAlias = tuple[Program, dict[str, list[int]]]
 """A program of what components do, and the places of the forces among its results."""
 POSES = ("R_WB", "p_WB", "V")

@@ -15,8 +15,6 @@ from ._linearize import Linearization, linearize
 from ._plant import Plant
 from ._simulation import Simulation
 
-__all__ = ["Mode", "Modes", "modes"]
-
 NEUTRAL = 1e-7
 """Eigenvalue over the largest below which it is rounding of 0: a double one is as uncertain as the root of the rounding."""
 UNDAMPED = 1e-6

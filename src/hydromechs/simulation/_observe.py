@@ -12,11 +12,10 @@ from hydromechs.model.component import Output
 from hydromechs.recording import ATTITUDE, STORED_ENERGIES, Variable
 from hydromechs.values import Array, Scalar
 
-from ._evaluate import WATER_FORCES, evaluate
+from ._evaluate import evaluate
 from ._plant import DIMENSIONS, Plant
+from ._rolled_plant import WATER_FORCES
 from ._water import MotionAt, fluid_at
-
-__all__ = ["component_outputs", "coordinates", "observed", "observer", "quantities", "schema"]
 
 AXES: dict[str, tuple[str, ...]] = {
     "xyz": ("x", "y", "z"),

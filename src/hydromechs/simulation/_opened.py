@@ -17,8 +17,6 @@ from ._beginning import Beginning
 from ._evaluate import Evaluation, evaluate
 from ._plant import Plant
 
-__all__ = ["opened_faults"]
-
 NEEDED = (TypeError, UnsupportedFeature)
 """Errors of equations that want the value of a symbol."""
 TIME = 0.37

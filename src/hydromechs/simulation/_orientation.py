@@ -9,8 +9,6 @@ from hydromechs.model import Model, MovingStep
 from hydromechs.spatial import Path, quaternion_from_matrix, quaternion_product
 from hydromechs.values import Array
 
-__all__ = ["Orientations"]
-
 ONE = np.array([1.0, 0.0, 0.0, 0.0])
 
 

@@ -16,8 +16,6 @@ from ._plant import Plant
 from ._programs import PlantPrograms
 from ._water import MotionAt, fluid_at
 
-__all__ = ["Outside", "outside", "outside_program"]
-
 
 class Outside(NamedTuple):
     """The rest of the equations of motion M_RB v̇ + c_RB = τ' − M_A v̇, in which an engine knows the left side alone."""

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from hydromechs.values import Array
 
-__all__ = ["Pack"]
-
 
 class Pack:
     """Where named arrays are in a flat one.

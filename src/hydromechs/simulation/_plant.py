@@ -33,8 +33,6 @@ from ._layout import Data, Layout, layout_of
 from ._orientation import Orientations
 from ._rolled_plant import RolledPlant, rolled_plant
 
-__all__ = ["COMPONENTS", "Plant", "Waves"]
-
 Waves: TypeAlias = tuple[WaveComponents, Array]
 """Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
 

@@ -20,8 +20,6 @@ from ._plant import Plant
 from ._stiffness import StepChecks
 from ._water import PointMotion, point_motion
 
-__all__ = ["PlantPrograms"]
-
 
 class PlantPrograms:
     """What of a plant is compiled.

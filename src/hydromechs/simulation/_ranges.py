@@ -15,8 +15,6 @@ from ._controller import Commands
 from ._layout import Layout
 from ._plant import Plant
 
-__all__ = ["CommandRanges", "HeldRanges", "by_name", "input_values"]
-
 ROUNDING = 1e-9
 """Part of a limit by which a command may exceed it."""
 

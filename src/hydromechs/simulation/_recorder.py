@@ -20,8 +20,6 @@ from ._free_forces import FreeForces
 from ._observe import coordinates, schema
 from ._plant import Plant
 
-__all__ = ["Recorder"]
-
 BLOCK = 1024
 """Samples that are completed at once."""
 LARGE = 1e9

@@ -12,8 +12,6 @@ from hydromechs.recording import MemoryRecorder, RecordingWriter
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Log", "Run"]
-
 
 class Log:
     """What a run has to say."""

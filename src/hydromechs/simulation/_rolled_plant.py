@@ -19,8 +19,6 @@ from ._body_instant import energies_of, water_on_body, weight_of
 if TYPE_CHECKING:
     from ._plant import Plant
 
-__all__ = ["WATER_FORCES", "RolledPlant", "rolled_plant"]
-
 WATER_FORCES = ("drag", "added_mass", "buoyancy", "fluid_acceleration", "weight")
 """Labels of forces that do not come from components."""
 OF_WATER = ("drag", "water")

@@ -23,8 +23,6 @@ from ._plant import Plant
 from ._programs import PlantPrograms
 from ._simulation import Simulation
 
-__all__ = ["CostGradient", "RolloutCost"]
-
 
 class CostGradient(NamedTuple):
     """A cost and its derivatives."""

@@ -22,8 +22,6 @@ from ._plant import Plant
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["run_warnings"]
-
 CAPSIZED = 90.0
 """Tilt above which a vehicle counts as capsized [°]."""
 LONG = 2.0

@@ -49,8 +49,6 @@ from ._stiffness import runaway
 from ._water import below_the_bed
 from ._whole_step import unstable_together
 
-__all__ = ["Simulation"]
-
 KEPT = 1e-9
 """Error of a quaternion's length below which a state is taken as it is."""
 

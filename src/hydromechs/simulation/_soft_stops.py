@@ -9,8 +9,6 @@ import numpy as np
 
 from ._plant import Plant
 
-__all__ = ["SoftStops"]
-
 FAR = 0.05
 """Share of its travel by which a joint goes beyond a limit before that is said."""
 

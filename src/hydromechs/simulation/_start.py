@@ -11,8 +11,6 @@ from hydromechs.errors import FieldError
 from hydromechs.integrators import rounding
 from hydromechs.model import State
 
-__all__ = ["check_is_state", "check_start", "check_time"]
-
 LATEST = 1e-3
 """Rounding of a time, in steps, up to which a run can start there."""
 CONTROLLER = ("memory", "signal")

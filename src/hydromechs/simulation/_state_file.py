@@ -13,8 +13,6 @@ import numpy as np
 from hydromechs import files
 from hydromechs.model import State
 
-__all__ = ["load_state", "save_state"]
-
 VERSION = 1
 """Of the files that are written, and that can be read."""
 

@@ -19,9 +19,6 @@ from hydromechs.values import Array
 from ._implicit_size import advice, other_method
 from ._plant import Plant
 
-__all__ = ["StepChecks", "runaway", "step_faults", "step_limit", "stiff_modes", "stiff_parts"]
-
-
 DENSE = 600
 """Degrees of freedom up to which the inertia matrix is inverted."""
 POWERS = 60

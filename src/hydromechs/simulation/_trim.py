@@ -24,8 +24,6 @@ from ._plant import Plant
 from ._ranges import CommandRanges, by_name
 from ._start import check_is_state, check_start
 
-__all__ = ["Trim", "trim"]
-
 TOLERANCE = 1e-8
 """Largest acceleration of an equilibrium, and rate of an internal state relative to its size [m/s², rad/s², 1/s]."""
 WEAK = 1e-5

@@ -15,8 +15,6 @@ from hydromechs.values import Array, Scalar
 
 from ._plant import Plant, Waves
 
-__all__ = ["MotionAt", "PointMotion", "Water", "below_the_bed", "fluid_at", "in_body_axes", "point_motion"]
-
 
 class Moving(Protocol):
     """Poses and velocities of the bodies, as kinematics provide them."""

@@ -12,8 +12,6 @@ from ._implicit_size import other_method
 from ._plant import Plant
 from ._stiffness import step_limit, stiff_modes
 
-__all__ = ["unstable_together"]
-
 NEAR = 10.0
 """Longest stable step of a part by itself, in steps, up to which parts are looked at together."""
 MOST = 150

@@ -19,8 +19,6 @@ from ._course import Course
 from ._drives import JointServos
 from ._ground import Ground
 
-__all__ = ["ArticulatedDrive"]
-
 GRID = 0.02
 """Distance of the places at which the ground is looked at [m]."""
 

@@ -11,8 +11,6 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.values import Array, number, positive
 
-__all__ = ["Course", "CoursePoint"]
-
 
 class CoursePoint(NamedTuple):
     """Where the body should be over the ground."""

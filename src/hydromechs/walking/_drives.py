@@ -10,8 +10,6 @@ from hydromechs.actuation import drives
 from hydromechs.simulation import Simulation
 from hydromechs.values import Array, nearest
 
-__all__ = ["JointServos"]
-
 
 class JointServos:
     """Makes joints follow positions and rates, whatever drives them.

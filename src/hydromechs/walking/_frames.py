@@ -12,8 +12,6 @@ from hydromechs.dynamics import Kinematics, kinematics
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.values import Array
 
-__all__ = ["FlatPose", "FrameWalker"]
-
 STRAIGHT = 1e-6
 """Sine of the angle by which an axis may be off."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.values import Array, number, positive
 
-__all__ = ["GAITS", "Gait", "Tripod", "Wave"]
-
 
 class Gait(abc.ABC):
     """When which leg swings, again and again. Derive a class from it, with `offsets`, for a gait of your own.

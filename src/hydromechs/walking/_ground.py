@@ -10,8 +10,6 @@ from hydromechs.contact import Pair, ground_height, terrain
 from hydromechs.simulation import Simulation
 from hydromechs.values import Array
 
-__all__ = ["RING", "Ground"]
-
 RING = np.array([[np.cos(a), np.sin(a)] for a in np.arange(6) * np.pi / 3.0])
 """Six directions, shape (6, 2)."""
 

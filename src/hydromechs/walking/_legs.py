@@ -10,8 +10,6 @@ from hydromechs.dynamics import kinematics
 from hydromechs.model import Model, joints
 from hydromechs.values import Array
 
-__all__ = ["Legs"]
-
 TOLERANCE = 1e-7
 """Error of a foot at which the search for angles ends [m]."""
 

@@ -19,8 +19,6 @@ from ._frames import FlatPose, FrameWalker
 from ._ground import Ground
 from ._support_gait import SupportGait
 
-__all__ = ["AlternatingSupport"]
-
 LOST = 0.01
 """How far beyond its limits a joint may be asked to go before the walk ends [m, rad]."""
 TRIED = np.linspace(0.0, -0.9, 10)

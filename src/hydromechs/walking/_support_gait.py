@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from hydromechs.values import not_negative, number, positive
 
-__all__ = ["Step", "SupportGait"]
-
 
 class Step(NamedTuple):
     """One step of one half."""

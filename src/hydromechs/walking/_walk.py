@@ -20,8 +20,6 @@ from ._gait import GAITS, Gait
 from ._ground import RING, Ground
 from ._legs import Legs
 
-__all__ = ["Walk"]
-
 REACHED = 2e-3
 """Error of a foot that counts as reached when a foothold is chosen [m]."""
 LOST = 0.03

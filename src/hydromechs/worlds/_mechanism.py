@@ -15,8 +15,6 @@ from hydromechs.values import Array, Scalar, nearest
 
 from ._source import Place, Source
 
-__all__ = ["OPTIONAL", "Mechanism", "model_stepper"]
-
 OPTIONAL = (*FLUID, "wrench")
 """Inputs besides the generalised force."""
 

@@ -32,8 +32,6 @@ from hydromechs.values import nearest, whole
 from ._source import Place, Run, Source
 from ._target import Target
 
-__all__ = ["PlantRun", "PlantSource"]
-
 SOME = 16
 """Worlds whose arrays of an open parameter are looked at before they begin."""
 

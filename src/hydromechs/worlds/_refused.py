@@ -11,8 +11,6 @@ from hydromechs.simulation import FunctionController, TracedController
 
 from ._source import Source
 
-__all__ = ["check_target", "law_of"]
-
 
 def check_target(source: Source, backend: Backend) -> None:
     """Reject what a back end cannot run, by name.

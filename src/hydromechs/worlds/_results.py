@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Rollout"]
-
 
 class Rollout(NamedTuple):
     """Trajectories of worlds; the batch's dimensions come first."""

@@ -20,8 +20,6 @@ from ._results import Rollout
 from ._shapes import as_array, batch_of, check_quaternions, each_world, flat, leading, rows_of, shape_text
 from ._worlds import Worlds, check_record
 
-__all__ = ["rollout"]
-
 
 def rollout(
     what: Dynamics | Plant,

@@ -7,8 +7,6 @@ import numpy as np
 from ._plant import PlantRun
 from ._source import Run
 
-__all__ = ["Seen"]
-
 
 class Seen:
     """What sensors have measured at the recorded times of a rollout.

@@ -10,8 +10,6 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.model import UNIT_TOLERANCE, Model, MovingStep
 
-__all__ = ["as_array", "batch_of", "check_quaternions", "each_world", "flat", "leading", "rows_of", "shape_text"]
-
 
 def as_array(x: Any, name: str) -> np.ndarray:
     """Numbers that a caller gave."""

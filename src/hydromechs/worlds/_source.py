@@ -13,8 +13,6 @@ from hydromechs.model import Model
 
 from ._target import Target
 
-__all__ = ["Place", "Run", "Source"]
-
 
 class Place(NamedTuple):
     """Where an input is."""

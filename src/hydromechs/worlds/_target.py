@@ -10,8 +10,6 @@ import numpy as np
 from hydromechs.compiler import Backend, Compiled
 from hydromechs.integrators import FixedStep, Stepper
 
-__all__ = ["Marched", "Target"]
-
 
 class Marched(NamedTuple):
     """Result of a march."""

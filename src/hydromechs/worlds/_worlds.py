@@ -39,8 +39,6 @@ from ._shapes import as_array, check_quaternions, leading, shape_text
 from ._source import Place, Source
 from ._target import Marched, Target
 
-__all__ = ["Worlds"]
-
 
 class Worlds:
     """Copies of a mechanism that move together, each with its own state, inputs, parameters and seed.

@@ -18,8 +18,6 @@ from hydromechs.model import Model
 
 from ._campaign import Campaign, Recorded
 
-__all__ = ["StaticBalance"]
-
 
 class StaticBalance:
     """The quasi-static balance of a campaign's vehicle.

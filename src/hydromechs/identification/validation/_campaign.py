@@ -25,8 +25,6 @@ from ._signals import aligned, check_units, far_off, hanging, resampled
 from ._study import Study
 from ._variants import varied
 
-__all__ = ["Campaign", "Recorded", "read_campaign"]
-
 REPEATED = 0.2
 """Longest time for which a joint may repeat its last position before that counts as a sample [s]."""
 MEDIAN = 2.0

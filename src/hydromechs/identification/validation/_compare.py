@@ -21,8 +21,6 @@ from ._shared_work import Iteration, Telling, in_processes
 from ._study import Study
 from ._validate import fit, predictions
 
-__all__ = ["compare_variants"]
-
 BASE = "the model of the study"
 
 

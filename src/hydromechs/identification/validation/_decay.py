@@ -12,8 +12,6 @@ from hydromechs.actuation import motions
 
 from .. import Samples
 
-__all__ = ["Decay", "decay_of", "still_from"]
-
 STILL = 0.02
 """Largest distance of a joint from where it stays [rad]."""
 PERIODS, CLEAR, LARGE = 1.5, 5.0, math.radians(0.1)

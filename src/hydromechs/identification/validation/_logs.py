@@ -16,8 +16,6 @@ from hydromechs.values import nearest
 
 from ._messages import is_messages, read_messages
 
-__all__ = ["UNITS", "Log", "euler_angles", "read_log"]
-
 MAX_LOG = 2**31
 """Maximum size of a log [bytes]."""
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from hydromechs.values import nearest
 
-__all__ = ["is_messages", "read_messages"]
-
 NANO = 1e-9
 
 

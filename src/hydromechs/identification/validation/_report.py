@@ -14,8 +14,6 @@ import numpy as np
 
 from ._validate import Predicted, Validation
 
-__all__ = ["decays_of", "report_of", "write_validation"]
-
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 20px;color:#1d2b33}"
     "table{border-collapse:collapse;margin:1em 0}th,td{padding:4px 10px;border-bottom:1px solid #dde4e8;text-align:right}"

@@ -8,8 +8,6 @@ from multiprocessing import get_context
 from queue import Empty
 from typing import Any, NamedTuple, TypeVar
 
-__all__ = ["Iteration", "Telling", "in_processes"]
-
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 

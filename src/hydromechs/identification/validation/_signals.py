@@ -10,8 +10,6 @@ import numpy as np
 
 from ._logs import Log
 
-__all__ = ["aligned", "check_units", "far_off", "hanging", "resampled"]
-
 TURNS = {"roll": 3.3, "pitch": 1.7}
 """Largest angles that are believed [rad], of nine of ten samples; others may turn twice."""
 QUICK, BEYOND = 4.0, 0.3

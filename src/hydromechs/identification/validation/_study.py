@@ -32,8 +32,6 @@ from .. import (
 from .._instruments import CHANNELS
 from ._variants import Variant
 
-__all__ = ["Study", "load_study"]
-
 ANGLES = ("roll", "pitch", "yaw", "p", "q", "r")
 
 

@@ -20,8 +20,6 @@ from ._campaign import Campaign, Recorded, read_campaign
 from ._study import Study
 from ._validate import blinded, channels_of, errors_of, fit
 
-__all__ = ["SurfaceRow", "predicted_over_heights", "scan_surface"]
-
 
 class SurfaceRow(NamedTuple):
     """Errors of a trial at one height of the surface."""

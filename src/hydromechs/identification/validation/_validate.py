@@ -23,8 +23,6 @@ from ._decay import Decay, decay_of, still_from
 from ._shared_work import Iteration, Telling, in_processes
 from ._study import Study
 
-__all__ = ["Fitted", "Predicted", "Validation", "validate"]
-
 ITERATIONS, GAIN = 30, 1e-3
 """Most iterations of a fit, and the part of the cost that another step must promise."""
 

@@ -12,8 +12,6 @@ from hydromechs.model import Body, Hydro, Inertia, Model, added_mass, added_mass
 from hydromechs.spatial import cross, skew
 from hydromechs.values import nearest
 
-__all__ = ["Strip", "Variant", "averaged", "varied"]
-
 NEXT_TO_NOTHING = 1e-9
 """Mass [kg] and moment of inertia [kg·m²] of a body of which only weight and buoyancy are felt."""
 

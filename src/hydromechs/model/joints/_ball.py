@@ -15,8 +15,6 @@ from hydromechs.values import Array, Bound, NotNegative, Vector3, Vector4
 from ._joint import Coordinates, Problem, SteppedJoint, unit_problems
 from ._moving import MovingStep
 
-__all__ = ["Ball"]
-
 Stiffness = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
 """Stiffness about three axes."""
 Angle = Annotated[float, Bound(above=0.0, below=math.pi)]

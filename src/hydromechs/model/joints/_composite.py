@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from ._joint import Joint
 
-__all__ = ["Composite"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite:

@@ -13,8 +13,6 @@ from hydromechs.values import Array, is_finite, plain
 if TYPE_CHECKING:
     from ._joint import Joint
 
-__all__ = ["disagreements"]
-
 STEP = 1e-5
 """Half of the length over which differences are taken: rounding adds 1e-11, the curvature of a function 1e-10 of its size."""
 AGREE = 1e-5

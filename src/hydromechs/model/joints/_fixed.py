@@ -10,8 +10,6 @@ from hydromechs.values import Array
 
 from ._joint import Coordinates, SteppedJoint
 
-__all__ = ["Fixed"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed(SteppedJoint):

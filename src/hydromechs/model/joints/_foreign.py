@@ -9,8 +9,6 @@ from hydromechs.errors import UnsupportedFeature
 
 from ._joint import Joint
 
-__all__ = ["foreign", "missing"]
-
 T = TypeVar("T")
 
 

@@ -25,8 +25,6 @@ from hydromechs.values import Array, Scalar, Vector3, Vector4, Vector6
 from ._joint import Coordinates, Problem, SteppedJoint, unit_problems
 from ._moving import MovingStep
 
-__all__ = ["Free"]
-
 SMALL = 0.0625
 """θ² below which the series of `TURN_SERIES` is exact to rounding."""
 UNIT = np.eye(6)

@@ -17,8 +17,6 @@ from ._moving import MovingStep
 if TYPE_CHECKING:
     from ._joint import Joint
 
-__all__ = ["GeneralStep", "OpenStep"]
-
 
 def _plain(given: Any) -> Array:
     """Result of a joint's method as an array, of floats if all entries are numbers."""

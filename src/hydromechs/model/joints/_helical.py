@@ -14,8 +14,6 @@ from hydromechs.values import Array, Finite
 from ._moving import MovingStep
 from ._one_axis import OneAxis, about_axis, axis_turn
 
-__all__ = ["Helical"]
-
 UNIT = np.eye(6)
 
 

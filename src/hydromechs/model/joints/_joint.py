@@ -18,17 +18,6 @@ from ._general import GeneralStep
 from ._moving import MovingStep
 from ._steps import motion_subspace, transformation
 
-__all__ = [
-    "UNIT_TOLERANCE",
-    "Coordinates",
-    "CustomJoint",
-    "Joint",
-    "Problem",
-    "SteppedJoint",
-    "limit_problems",
-    "unit_problems",
-]
-
 UNIT_TOLERANCE = 1e-6
 """Largest deviation of the length of a quaternion from 1; a smaller one is rounding, and is removed."""
 

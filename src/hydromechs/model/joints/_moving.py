@@ -7,8 +7,6 @@ from typing import Any
 
 from hydromechs.values import Array, Scalar
 
-__all__ = ["MovingStep"]
-
 
 class MovingStep(abc.ABC):
     """A step of a joint that moves: the equations know joints through this interface only.

@@ -14,8 +14,6 @@ from hydromechs.values import Array, Finite, NotNegative, Pair, Vector3, is_fini
 from .._placement import Mdh, rotation_steps
 from ._joint import Coordinates, Problem, SteppedJoint, limit_problems
 
-__all__ = ["OneAxis", "about_axis", "axis_turn", "coordinate_axis", "split_last"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneAxis(SteppedJoint):

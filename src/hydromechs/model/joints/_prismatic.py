@@ -13,8 +13,6 @@ from hydromechs.values import Array
 from ._moving import MovingStep
 from ._one_axis import OneAxis, axis_turn, coordinate_axis, split_last
 
-__all__ = ["Prismatic"]
-
 UNIT = np.eye(6)
 
 

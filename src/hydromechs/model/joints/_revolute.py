@@ -14,8 +14,6 @@ from hydromechs.values import Array
 from ._moving import MovingStep
 from ._one_axis import OneAxis, about_axis, axis_turn
 
-__all__ = ["Revolute"]
-
 UNIT = np.eye(6)
 
 

@@ -12,8 +12,6 @@ from hydromechs.values import Array, Scalar
 
 from ._moving import MovingStep
 
-__all__ = ["free_rows", "motion_subspace", "transformation"]
-
 
 def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
     """The transformation that a step is at configuration `q` (nq,), floats or symbols."""
