@@ -39,13 +39,7 @@ def arms() -> hm.Model:
 
 
 class Runner:
-    """One method on one model, in compiled code.
-
-    Args:
-        model: The mechanism.
-        method: The integrator; Dormand-Prince with steps of one length.
-        acceleration: v̇ of (q, v, tau).
-    """
+    """One method, Dormand-Prince with constant steps, on one model in compiled code; `acceleration` is v̇ of (q, v, tau)."""
 
     def __init__(self, model: hm.Model, method: Any, acceleration: Callable[..., np.ndarray]) -> None:
         nv = model.nv
@@ -170,13 +164,7 @@ def plot_blocks(results: dict[str, np.ndarray], path: Path) -> None:
 
 
 def lane_ratio(model: hm.Model, points: int = 4, repeat: int = 2000) -> float:
-    """Time of forward dynamics at several points on the lanes of one core, over that at one point.
-
-    Args:
-        model: The mechanism.
-        points: Number of points: 4 or 8.
-        repeat: Calls of which the shortest counts.
-    """
+    """Time of forward dynamics at 4 or 8 points on the lanes of one core, over that at one point; the shortest of several."""
     shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
     program = compiler.trace(lambda q, v, tau: hm.forward_dynamics(model, q, v, tau), shapes, name="fd", outputs=("vdot",))
     rng = np.random.default_rng(0)

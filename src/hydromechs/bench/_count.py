@@ -180,12 +180,7 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
 
 
 def arms_on_load(m: int, n: int) -> tuple[Model, int, list[dynamics.Holding]]:
-    """General arms of `n` revolute joints on fixed bases, a load with principal axes, which every arm holds rigidly.
-
-    Args:
-        m: Number of arms.
-        n: Joints of each.
-    """
+    """General arms of `n` revolute joints on fixed bases, a load with principal axes, which every arm holds rigidly."""
     bodies = []
     for k in range(m):
         for body in serial_chain(n, base="fixed", wet=False, seed=k + 1).bodies:

@@ -64,10 +64,7 @@ class Row:
 def measure(rows: Sequence[Row], rounds: int, clock: Callable[[], float] = time.perf_counter) -> dict[str, dict[str, Any]]:
     """Nanoseconds per evaluation of each row, minimum and median over rounds in which all take turns.
 
-    Args:
-        rows: What to time.
-        rounds: How often.
-        clock: Seconds; those of the processor for long runs of one thread on a machine that others use too.
+    The clock [s] is that of the processor for long runs of one thread on a machine that others use too.
     """
     times: dict[str, list[float]] = {row.key: [] for row in rows}
     for row in rows:  # compile, touch the memory, start threads
@@ -405,12 +402,7 @@ def threads_here() -> int:
 
 
 def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
-    """Times of all rows in this process.
-
-    Args:
-        model: The mechanism.
-        quick: Few repeats and short chains.
-    """
+    """Times of all rows in this process."""
     rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (20, 16384, 262144, 2048, 4096, 512)
     threads, lanes = threads_here(), compiler.native_lanes()
     dry = dry_model(model)

@@ -107,11 +107,7 @@ def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
 
 
 def gpu_device(cupy: Any) -> dict[str, Any]:
-    """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s].
-
-    Args:
-        cupy: The cupy module.
-    """
+    """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s]."""
     attributes = cupy.cuda.Device().attributes
     properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
     capability = int(cupy.cuda.Device().compute_capability)

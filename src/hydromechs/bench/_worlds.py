@@ -68,12 +68,7 @@ def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> 
 
 
 class HoldPose(hm.TracedController):
-    """Thrusters hold a vehicle in a place, by a spring and a damper; arms stay as they are told.
-
-    Args:
-        plant: What it controls.
-        place: Where to [m], shape (3,).
-    """
+    """Thrusters hold a vehicle at a place [m], shape (3,), by a spring and a damper; arms stay at their setpoints."""
 
     period = 20 * STEP
 

@@ -17,12 +17,9 @@ __all__ = ["check_file"]
 
 
 def check_file(file: str, console: Console, **options: Any) -> bool:
-    """Print the errors and warnings of a file, or that it has none. Return True if it can be run.
+    """Print the errors and warnings of a file or library name, or that it has none. Return True if it can be run.
 
-    Args:
-        file: A model, scenario or study file, or a library name.
-        console: Output for files without errors; errors and warnings go to stderr.
-        options: Options of `import_file` for robot descriptions.
+    Errors and warnings go to stderr.
     """
     from hydromechs.formats import is_robot_file
 

@@ -54,12 +54,7 @@ def convert(
 
 
 def print_notes(imported: Imported, console: Console) -> None:
-    """Print the notes of an import.
-
-    Args:
-        imported: Result of the import.
-        console: Where to print.
-    """
+    """Print the notes of an import."""
     if not imported.notes:
         console.print(Text("nothing was ignored, assumed or repaired"))
         return

@@ -26,16 +26,7 @@ __all__ = ["info", "print_commands", "print_info", "print_models", "print_scenar
 def info(
     source: str, console: Console, *, sources: bool = False, water: bool = False, code: bool = False, **options: Any
 ) -> None:
-    """Print a description of a model or scenario.
-
-    Args:
-        source: A library name, or the path of a file.
-        console: Where to print.
-        sources: True to list the sources of the numbers.
-        water: True to apply `add_water` to the dry bodies of a model first, and to list the estimates.
-        code: True to allow the Python code that the file names.
-        options: Options of `import_file` for a robot description.
-    """
+    """Print a description of a model or scenario; with `water`, of a model after `add_water`."""
     from hydromechs.formats import import_file, is_robot_file, is_scenario_file
     from hydromechs.library import load, load_scenario, names, scenario_names
 
@@ -64,12 +55,6 @@ def print_info(model: Model, console: Console, *, sources: bool = False, headlin
     """Print the warnings about a model, its tree as a table, totals and, if asked for, the sources of its numbers.
 
     User text is printed as `Text`, which does not interpret `[m]` or `:x:` as markup.
-
-    Args:
-        model: The model.
-        console: Where to print.
-        sources: True to list the sources of the numbers.
-        headlines: Further warnings, printed first.
     """
     floats = hydrostatics(model)
     _print_title(model, console)
@@ -84,12 +69,7 @@ def print_info(model: Model, console: Console, *, sources: bool = False, headlin
 
 
 def print_water(report: WaterReport, console: Console) -> None:
-    """Print what was guessed when a model was put into water, as a table.
-
-    Args:
-        report: What `add_water` guessed.
-        console: Where to print.
-    """
+    """Print the estimates of `add_water` as a table."""
     table = table_of("body", "guessed", "value", "how")
     for guess in report.guesses:
         table.add_row(*map(Text, (guess.body, guess.quantity, guess.numbers, guess.how)))
@@ -103,13 +83,7 @@ def print_water(report: WaterReport, console: Console) -> None:
 
 
 def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool = False) -> None:
-    """Print the models of a scenario as one tree, then the totals of each where it starts, and the sources if asked for.
-
-    Args:
-        scenario: The scenario.
-        console: Where to print.
-        sources: Whether to list where the numbers of each model come from.
-    """
+    """Print the models of a scenario as one tree, then the totals of each where it starts, and the sources if asked for."""
     model, names = scenario.model, start_names(scenario.models)
     q = (scenario.known_start if model is scenario.known_model else scenario.start).q
     summary = _summary(model)
@@ -197,13 +171,7 @@ def _print_sources(model: Model, console: Console) -> None:
 
 
 def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
-    """Print the commands of a plant: unit, range, and what each is at rest.
-
-    Args:
-        plant: What is simulated.
-        q: Configuration at the start, shape (nq,).
-        console: Where to print.
-    """
+    """Print the commands of a plant: unit, range, and what each is at rest in a configuration, shape (nq,)."""
     layout = plant.layout
     slots = layout.input_slots[: len(layout.commands)]
     table = table_of("command of", "unit", ">lowest", ">at rest", ">highest")
@@ -234,11 +202,7 @@ def _vector(a: np.ndarray) -> str:
 
 
 def print_models(console: Console) -> None:
-    """List the models of the library.
-
-    Args:
-        console: Where to print.
-    """
+    """List the models of the library."""
     from hydromechs.library import load, names
 
     table = Table(box=None)

@@ -39,9 +39,6 @@ def kinds_of(source: str) -> set[str]:
     """Return the kinds that a name or path can have: "model", "vehicle", "scenario", "sweep", "validation study", "run".
 
     Nothing is loaded. Names are looked up in the library; files are recognised by their first bytes.
-
-    Args:
-        source: The argument of a command.
     """
     from hydromechs.library import names, plant_names, scenario_names, study_names
 
@@ -76,11 +73,6 @@ def expect(source: str, command: str, *wanted: str) -> None:
     """Reject an argument of the wrong kind, and name the command to use for it.
 
     Unrecognised arguments pass; the code that loads them reports the problem.
-
-    Args:
-        source: The argument.
-        command: Name of the command.
-        wanted: Kinds that the command accepts.
     """
     found = kinds_of(source)
     if found and found.isdisjoint(wanted):
@@ -97,12 +89,7 @@ class SuggestingCommand(TyperCommand):
     """A command that reports an unknown option with the closest match and the list of all options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments.
-
-        Args:
-            ctx: Context of the command.
-            args: The words on the command line.
-        """
+        """Parse the arguments."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:

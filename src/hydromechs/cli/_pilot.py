@@ -29,12 +29,7 @@ __all__ = ["catalog", "fly", "fly_again", "link_of", "vehicle_file"]
 
 
 def catalog(*more: str, code: bool = False) -> Catalog:
-    """Return the scenarios of the library and of files.
-
-    Args:
-        more: Paths of scenario files.
-        code: True to allow the Python code that these files and their models name.
-    """
+    """Return the scenarios of the library and of files."""
     from hydromechs.formats import drawing_attrs, dumps_scenario, loads_scenario, scenario_text
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
 
@@ -60,11 +55,9 @@ def _has_thrusters(file: Path) -> bool:
 
 
 def vehicle_file(name: str, folder: str) -> str:
-    """Write a scenario with a vehicle of the library in still water, 10 m deep; the path of the file.
+    """Write a scenario with a vehicle of the library in still water, 10 m deep; return the path of the file.
 
-    Args:
-        name: Name of the vehicle.
-        folder: Where to; a file of the same contents that is there already is used.
+    A file of the same contents that is there already is used.
     """
     from hydromechs.library import load
 
@@ -83,14 +76,7 @@ def vehicle_file(name: str, folder: str) -> str:
 
 
 def link_of(delay: float | None, distance: float | None, message_time: float, loss: float) -> AcousticLink | None:
-    """The link that options of the command describe; None where there is none.
-
-    Args:
-        delay: Time on each way [s], or None.
-        distance: Length of the way [m], in place of the delay, or None.
-        message_time: Time that a message takes [s].
-        loss: Share of the messages that are lost.
-    """
+    """Return the link that options describe: a delay [s], or a distance [m] in place of it; None without either."""
     if delay is not None and distance is not None:
         raise ValueError(f"--delay {delay:g} and --distance {distance:g} are both given; leave one out")
     if delay is None and distance is None:
@@ -113,19 +99,7 @@ def fly(
     link: AcousticLink | None = None,
     code: bool = False,
 ) -> None:
-    """Serve the station until Ctrl-C.
-
-    Args:
-        source: Name of a library scenario or vehicle, or path of a file.
-        console: Where to print.
-        share: True to accept connections from other machines.
-        out: Folder in which the folders of the runs are created.
-        lost_after: Time without the pilot after which the vehicle holds station [s].
-        port: Port to listen on.
-        browser: True to open a browser if there is a display.
-        link: Initial communication link. Defaults to none.
-        code: True to allow the Python code that the file names.
-    """
+    """Serve the station until Ctrl-C."""
     from hydromechs.library import plant_names, scenario_file, scenario_names
     from hydromechs.values import is_path
 
@@ -160,14 +134,7 @@ def fly(
 
 
 def fly_again(run: str, out: str, console: Console, *, code: bool = False) -> None:
-    """Repeat a piloted run and report whether the result is the same.
-
-    Args:
-        run: Folder of the piloted run.
-        out: Folder for the folder of the new run.
-        console: Where to print.
-        code: True to allow the Python code that the recorded scenario names.
-    """
+    """Repeat a piloted run and report whether the result is the same."""
     old = RunFolder(run)
     with RunFolder.numbered(Path(out) / f"{Path(run).name}-again") as folder, console.status("simulating"):
         result = simulate_again(catalog(code=code), run, folder)

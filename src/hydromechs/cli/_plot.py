@@ -20,16 +20,7 @@ PLOTS = (".png", ".svg", ".pdf", ".jpg")
 
 
 def plot(recording: str, variable: str, out: str, select: list[str], console: Console, *, force: bool = False) -> None:
-    """Plots of a recording: one variable, or all that a report has.
-
-    Args:
-        recording: Path of a recording or of the folder of a run.
-        variable: Name of a variable; all plots if empty.
-        out: File for one variable, folder for all.
-        select: Entries to show, as body=vehicle or xyz=x,z.
-        console: Where to print.
-        force: Whether to replace what is there.
-    """
+    """Draw one variable of a recording into a file, or all plots of a report into a folder."""
     from hydromechs.viewer import plot_recording, plot_variable
 
     target = Path(out or (f"{variable}.png" if variable else "plots"))
@@ -56,16 +47,7 @@ def compare(
     quantities: list[str] | None = None,
     tolerance: float | None = None,
 ) -> bool:
-    """Compare two recordings: print the largest difference of each variable, draw both; whether they are within tolerance.
-
-    Args:
-        first: Path of a recording or of the folder of a run.
-        second: Path of another one.
-        console: Where to print.
-        out: File for the picture; none if empty.
-        quantities: What to draw, as position.vehicle.x; what differs most unless given.
-        tolerance: Largest relative difference that is accepted; any if None.
-    """
+    """Compare two recordings: print the largest difference of each variable, draw both. True if within tolerance."""
     if tolerance is not None and not tolerance >= 0.0:
         raise ValueError(f"--tolerance {tolerance:g}: must not be below 0")
     if quantities and not out:

@@ -13,12 +13,7 @@ __all__ = ["print_crosscheck"]
 
 
 def print_crosscheck(result: Crosscheck, console: Console) -> None:
-    """Print the largest differences from other codes.
-
-    Args:
-        result: What `bench.crosscheck` returns.
-        console: Where to print.
-    """
+    """Print the largest differences from other codes."""
     table = Table(title=f"{result.trees} random trees of up to 12 bodies, all joint types", box=None)
     tolerance = f"within {CROSSCHECK_TOLERANCE:g}"
     for column in ("code", "quantity", "largest difference", "median", "condition at the largest", tolerance):

@@ -18,12 +18,7 @@ __all__ = ["pair_text", "print_counts", "print_papers", "print_papers_tables"]
 
 
 def print_counts(model: Model, console: Console) -> None:
-    """Print the operation counts of a model: a column for each algorithm, a row for each kind of operation.
-
-    Args:
-        model: The mechanism.
-        console: Where to print.
-    """
+    """Print the operation counts of a model: a column for each algorithm, a row for each kind of operation."""
     counts = model_counts(model)
     table = table_of("", *(f">{name}\n{ALGORITHMS[name].replace('poses and ', '')}" for name in counts))
     for kind in KINDS:
@@ -66,12 +61,7 @@ def pair_text(count: tuple[int, int] | list[int]) -> str:
 
 
 def print_papers_tables(report: dict[str, Any], console: Console) -> None:
-    """Print a report of `measure_papers`.
-
-    Args:
-        report: The report.
-        console: Where to print.
-    """
+    """Print a report of `measure_papers`."""
     counts = [
         Comparison(*(tuple(c[k]) if isinstance(c[k], list) else c[k] for k in Comparison._fields)) for c in report["counts"]
     ]

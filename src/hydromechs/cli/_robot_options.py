@@ -13,11 +13,7 @@ __all__ = ["robot_command"]
 
 
 def robot_command(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of robot descriptions to a command. It receives them as `**options`, in the form of `import_file`.
-
-    Args:
-        command: Function of the command.
-    """
+    """Add the options of robot descriptions to a command. It receives them as `**options`, in the form of `import_file`."""
     added = inspect.signature(_robot_options, eval_str=True).parameters
     own = inspect.signature(command, eval_str=True).parameters.values()
 

@@ -55,19 +55,8 @@ def run(
 ) -> bool:
     """Run a scenario, write its folder and print the result. Return True if it finished and all checks passed.
 
-    Args:
-        source: Name of a library scenario or path of a file.
-        console: Where to print.
-        out: Folder. Defaults to the first unused one of runs/NAME, runs/NAME-2, ...
-        duration: Duration instead of the scenario's [s].
-        seed: Seed instead of the scenario's.
-        engine: Engine instead of the scenario's, with the exact scheme; "hydromechs" for our own.
-        resume: A state.json, or the folder of a run, to resume from.
-        real_time: Simulated time per real time. Defaults to as fast as possible.
-        pictures: True to draw plots and write the report.
-        show: True to write the replay as one file and open it if there is a display.
-        force: Replace an earlier run in the folder.
-        code: True to allow the Python code that the scenario and its models name.
+    The folder is by default the first unused one of runs/NAME, runs/NAME-2, ... Given values replace those of the scenario;
+    the engine "hydromechs" is our own, others take the exact scheme.
     """
     from hydromechs.formats import drawing_attrs, with_lines
     from hydromechs.library import load, load_scenario, load_vehicle, scenario_file
@@ -131,11 +120,7 @@ def run(
 
 
 def own_lines(error: Exception) -> str:
-    """An error in a user's own code, with the lines of that code and without ours.
-
-    Args:
-        error: The error; its notes say what called the code.
-    """
+    """Return an error in a user's own code as text, with the lines of that code and without ours."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
     lines = traceback.format_list(frames) + traceback.format_exception_only(error)
     return "".join(lines) + "run it with --traceback to see all lines"
@@ -158,14 +143,9 @@ def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManage
 
 
 def draw(result: RunResult, scenario: Scenario) -> list[str]:
-    """Draw the plots of a run and write its report. A plot that cannot be drawn is skipped with a note.
+    """Draw the plots of a run and write its report. A plot that cannot be drawn is skipped.
 
-    Args:
-        result: Result of `run_scenario`.
-        scenario: The scenario that was simulated.
-
-    Returns:
-        Notes on what is missing or drawn differently; the report also lists them.
+    Returns notes on what is missing or drawn differently; the report also lists them.
     """
     from hydromechs.viewer import plot_moments, plot_recording, write_report
 
@@ -293,12 +273,7 @@ def _print_result(result: RunResult, console: Console) -> None:
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """Print the summary of a run as a table; not why it diverged.
-
-    Args:
-        summary: The summary.
-        console: Where to print.
-    """
+    """Print the summary of a run as a table, without the reason for a divergence."""
     table = Table(box=None, show_header=False)
     if summary.duration is not None and summary.wall_time is not None:
         table.add_row("simulated", f"{summary.duration:g} s in {summary.wall_time:.3g} s")
@@ -328,11 +303,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 
 def print_scenarios(console: Console) -> None:
-    """List the scenarios of the library.
-
-    Args:
-        console: Where to print.
-    """
+    """List the scenarios of the library."""
     import yaml
 
     from hydromechs.library import scenario_names, scenario_path

@@ -24,18 +24,7 @@ REASONS = 5
 def sweep(
     source: str, console: Console, *, out: str, engine: str, workers: int | None, address: str, force: bool, code: bool
 ) -> bool:
-    """Run a study and print its results. Return True if no run failed.
-
-    Args:
-        source: A study of the library, or the path of a study file.
-        console: Where to print.
-        out: Folder of the sweep; sweeps/NAME if empty.
-        engine: One of `ENGINES`.
-        workers: Number of workers; one per core if None.
-        address: Address of a Dask scheduler.
-        force: Replace an earlier sweep of another study in the folder.
-        code: True to allow the Python code that the scenario and its models name.
-    """
+    """Run a study and print its results. Return True if no run failed."""
     chosen = _engine(engine, workers, address)
     study = load_study(source, code=code)
     folder = Path(out or Path("sweeps") / study.name)

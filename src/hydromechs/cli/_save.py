@@ -63,11 +63,7 @@ def save(
 
 
 def parse_entries(texts: list[str]) -> dict[str, list[str]]:
-    """Return the entries that options such as body=vehicle or xyz=x,z name, by dimension.
-
-    Args:
-        texts: The values of the option --select.
-    """
+    """Return the entries that options such as body=vehicle or xyz=x,z name, by dimension."""
     entries: dict[str, list[str]] = {}
     for text in texts:
         dim, equals, names = text.partition("=")

@@ -45,16 +45,7 @@ def own_command() -> str:
 
 
 def view(model: str, console: Console, *, port: int, browser: bool, code: bool = False, **options: Any) -> None:
-    """Show a model in a browser until Ctrl-C.
-
-    Args:
-        model: Name of a library model or path of a file.
-        console: Where to print.
-        port: Port to listen on.
-        browser: Whether to open a browser where there is a display.
-        code: True to allow the Python code that the file names.
-        options: Options of `import_file` for a robot description.
-    """
+    """Show a model in a browser until Ctrl-C."""
     from hydromechs.library import load
     from hydromechs.viewer import view as view_model
 
@@ -62,15 +53,7 @@ def view(model: str, console: Console, *, port: int, browser: bool, code: bool =
 
 
 def replay(run: str, console: Console, *, model: str, port: int, browser: bool) -> None:
-    """Replay a recording in a browser until Ctrl-C.
-
-    Args:
-        run: Folder of a run, or a recording.
-        console: Where to print.
-        model: The model, if the recording does not name one.
-        port: Port to listen on.
-        browser: Whether to open a browser where there is a display.
-    """
+    """Replay a recording in a browser until Ctrl-C."""
     from hydromechs.viewer import replay as replay_run
 
     scene, ds = run_scene(run, model)
@@ -84,14 +67,7 @@ def replay(run: str, console: Console, *, model: str, port: int, browser: bool) 
 
 
 def replay_file(run: str, html: str, console: Console, *, model: str) -> None:
-    """Write the replay of a recording as one HTML file.
-
-    Args:
-        run: Folder of a run, or a recording.
-        html: The file.
-        console: Where to print.
-        model: The model, if the recording does not name one.
-    """
+    """Write the replay of a recording as one HTML file."""
     from hydromechs.viewer import MOST_HTML, replay_html
 
     path = _new_file(html, "--html")
@@ -116,22 +92,7 @@ def video(
     end: float | None,
     layers: str,
 ) -> None:
-    """Write the replay of a recording as a video.
-
-    Args:
-        run: Folder of a run, or a recording.
-        out: The file, .gif or .mp4.
-        console: Where to print.
-        model: The model, if the recording does not name one.
-        speed: Simulated over shown time.
-        rate: Frames per second [1/s].
-        size: Width and height in pixels, as 640x360.
-        camera: still, or the name of a body to move along with.
-        azimuth: Direction that it is seen from [deg].
-        begin: First time to show [s].
-        end: Last time to show [s].
-        layers: Names of layers with commas; the usual ones if empty.
-    """
+    """Write the replay of a recording as a video."""
     from rich.progress import Progress
 
     from hydromechs.viewer import follow, write_video
@@ -213,19 +174,9 @@ def picture(
     code: bool = False,
     **options: Any,
 ) -> None:
-    """Draw a model or a run into a PNG file.
+    """Draw a model or a run, at times [s] or at its end, into a PNG file.
 
-    Args:
-        source: Name of a library model, path of a model file, folder of a run, or a recording.
-        out: The file.
-        console: Where to print.
-        model: Model of a recording that does not name one.
-        at: Times of a run to show, all in one picture [s]; its end if empty.
-        azimuth: Viewing direction [deg].
-        layers: Comma-separated names of layers; the default ones if empty.
-        browser: True to draw with a headless browser.
-        code: True to allow the Python code that a model file names; a recording never runs any.
-        options: Options of `import_file` for a robot description.
+    Code that a model file names may be allowed; a recording never runs any.
     """
     from hydromechs.viewer import browser_picture, model_scene, write_picture
 
@@ -265,12 +216,6 @@ def run_scene(
 
     The scene is built from data in the recording. Older recordings lack this data: their scene is built from the scenario that
     they name or, if that cannot be read, from plain boxes.
-
-    Args:
-        run: Folder of a run, or a recording.
-        model: The model, if the recording does not name one.
-        rate: Samples per second to show [1/s].
-        most: Maximum number of samples to show.
     """
     from hydromechs.formats import drawn_scenario, load_file
     from hydromechs.library import load
@@ -322,14 +267,7 @@ def _plain_model(ds: xarray.Dataset) -> Model:
 
 
 def scenario_scene(scenario: Scenario, ds: xarray.Dataset, *, rate: float = 25.0, most: int = 3000) -> Scene:
-    """The scene of a recording of a scenario.
-
-    Args:
-        scenario: What was simulated.
-        ds: The recording.
-        rate: Samples per second to show [1/s].
-        most: Maximum number of samples to show.
-    """
+    """The scene of a recording of a scenario."""
     from hydromechs.actuation import Thruster
     from hydromechs.contact import Terrain
     from hydromechs.viewer import recording_scene

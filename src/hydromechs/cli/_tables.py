@@ -22,13 +22,7 @@ def print_heading(report: dict[str, Any], console: Console) -> None:
 
 
 def print_report(report: dict[str, Any], show: Callable[[dict[str, Any], Console], None], as_json: bool) -> None:
-    """Print a report as JSON or as tables.
-
-    Args:
-        report: The report.
-        show: Prints it as tables.
-        as_json: Whether to print JSON.
-    """
+    """Print a report as JSON, or as tables by a function."""
     if as_json:
         print(json.dumps(report, indent=2, ensure_ascii=False))
     else:

@@ -94,12 +94,7 @@ SHOWN = 2
 
 
 def print_variants(report: dict[str, Any], console: Console) -> None:
-    """Print what other models cost.
-
-    Args:
-        report: What `compare_variants` returns.
-        console: Where to print.
-    """
+    """Print what other models cost."""
     console.print(
         Text(f"{report['title'] or report['study']}: {report['trials']} trials, {report['folds']} fits of each model", "bold")
     )
@@ -116,12 +111,7 @@ def print_variants(report: dict[str, Any], console: Console) -> None:
 
 
 def print_validation(report: dict[str, Any], console: Console) -> None:
-    """Print what a validation has found.
-
-    Args:
-        report: What `report_of` returns.
-        console: Where to print.
-    """
+    """Print what a validation has found."""
     from hydromechs.identification.validation import found_cells
 
     console.print(

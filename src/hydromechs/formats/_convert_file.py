@@ -86,12 +86,7 @@ def _one_line(text: str) -> str:
 
 
 def with_relative_meshes(model: Model, folder: Path) -> Model:
-    """The model with paths of meshes that start at a folder.
-
-    Args:
-        model: A model with absolute paths of meshes, as an import gives them.
-        folder: The folder of the file that will name them.
-    """
+    """The model with the paths of its meshes, absolute after an import, relative to a folder."""
 
     def relative(thing: Any) -> Any:
         if not isinstance(thing, shapes.Mesh | visual.Mesh) or not os.path.isabs(thing.file):

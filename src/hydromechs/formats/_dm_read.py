@@ -61,13 +61,7 @@ ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]
 
 
 def read_dm(root: Element, findings: Findings, files: RobotFiles) -> Imported:
-    """The robot of a `.dm` file.
-
-    Args:
-        root: Its `System`.
-        findings: Where faults and notes go.
-        files: Not needed: what is read names no files.
-    """
+    """Return the robot of a `.dm` file, whose block `System` is the root. It names no files."""
     return _Dm(root, findings).imported()
 
 

@@ -36,24 +36,14 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.
 
 
 def words_match(a: str, b: str) -> bool:
-    """Whether two words are the same: the papers write `cgPos` and `cg_pos` for one thing.
-
-    Args:
-        a: A word.
-        b: Another one.
-    """
+    """Whether two words are the same: the papers write `cgPos` and `cg_pos` for one thing."""
     return a.replace("_", "").lower() == b.replace("_", "").lower()
 
 
 def parse_dm(raw: str | bytes, source: str) -> Element:
-    """The one block of a text, with all within it; the values of an entry are the `text` of its element.
+    """Return the outer block of a text in UTF-8; the values of an entry are the `text` of its element.
 
-    Args:
-        raw: The text, or its bytes in UTF-8.
-        source: Name of the text in messages.
-
-    Returns:
-        The outer block; `ModelError` with the line where the text cannot be read.
+    A text that cannot be read raises `ModelError` with the line.
     """
     return _Parser(source).parsed(_decoded(raw, source))
 

@@ -18,10 +18,9 @@ MARKED = re.compile(r"<!-- keys: ([\w., ]+) -->\n.*?<!-- end -->", re.DOTALL)
 
 
 def renewed(text: str) -> str:
-    """Return a Markdown text with its marked tables written again.
+    """Return a Markdown text with its tables written again.
 
-    Args:
-        text: Tables are between `<!-- keys: Thruster -->` and `<!-- end -->`; several names make one table.
+    They are between `<!-- keys: Thruster -->` and `<!-- end -->`; several names make one table.
     """
     return MARKED.sub(lambda m: f"<!-- keys: {m[1]} -->\n{documentation_table(*m[1].split(', '))}<!-- end -->", text)
 

@@ -95,13 +95,9 @@ def from_fossen(
 
 
 def _rigid_body(faults: list[Fault], M: np.ndarray, given: np.ndarray | None, weight: float) -> Inertia | None:
-    """Mass, centre and tensor of M_RB = [[m 1, −m S(r_g)], [m S(r_g), I_CO]], with what is not of that form among the faults.
+    """Mass, centre and tensor of M_RB = [[m 1, −m S(r_g)], [m S(r_g), I_CO]]; what is not of that form is added to the faults.
 
-    Args:
-        faults: Gets what is wrong.
-        M: M_RB, shape (6, 6).
-        given: r_g where it is given too [m], shape (3,).
-        weight: W [N].
+    If r_g [m] is given too, shape (3,), it must agree, as must the weight [N].
     """
     before = len(faults)
     _symmetric(faults, "M_RB", M)

@@ -106,29 +106,14 @@ class Findings:
         self.headlines: list[str] = []
 
     def fault(self, at: Element | None, text: str, value: object = None, remedy: str = "") -> None:
-        """Add a fault: what is wrong in one sentence, and what to do.
-
-        Args:
-            at: The element that is wrong, for its line.
-            text: What is wrong there, with the names and the value.
-            value: What was given.
-            remedy: What to do.
-        """
+        """Add an error at an element: what is wrong in one sentence with the names and the value, and what to do."""
         words = f"{text}; {remedy}" if remedy else text
         if at is not None and at.file and at.file != self.source:
             words = f"{at.file}: {words}"
         self.faults.append(Fault((), words, value, remedy=remedy, line=None if at is None else at.line))
 
     def note(self, kind: Kind, at: Element | None, element: str, value: str, done: str) -> None:
-        """Add a note; see `Note`.
-
-        Args:
-            kind: What it is about.
-            at: The element, for its line.
-            element: Its name, as "joint 'elbow'".
-            value: What the file has there.
-            done: What was done.
-        """
+        """Add a note on an element, named as "joint 'elbow'", with the value of the file and what was done; see `Note`."""
         file = "" if at is None or at.file == self.source else at.file
         self.notes.append(Note(kind, element, value, done, None if at is None else at.line, file))
 
@@ -137,13 +122,7 @@ class Findings:
         self.note("ignored", at, element, value, done)
 
     def unknown(self, parent: Element, known: Iterable[str], owner: str) -> None:
-        """Note the children of an element that a reader does not know, and a second one of those of which it reads one.
-
-        Args:
-            parent: The element.
-            known: Names of the children that it knows.
-            owner: What the element is, as "link 'arm'".
-        """
+        """Note the children of an element that a reader does not know, and a second one of those of which it reads one."""
         known, seen = set(known), set()
         for child in parent.children:
             if child.tag not in known:
@@ -153,25 +132,14 @@ class Findings:
             seen.add(child.tag)
 
     def unknown_attributes(self, element: Element, known: Iterable[str], owner: str) -> None:
-        """Note the attributes of an element that a reader does not know.
-
-        Args:
-            element: The element.
-            known: Names of the attributes that it knows.
-            owner: What the element is, as "link 'arm'".
-        """
+        """Note the attributes of an element that a reader does not know."""
         for name in element.attributes.keys() - set(known):
             self.left_out(element, owner, f"{name}={element.attributes[name]!r} of <{element.tag}>")
 
     def numbers(self, text: str | None, n: int, at: Element, label: str, default: tuple[float, ...]) -> tuple[float, ...]:
-        """A row of finite numbers in a text; the default where there is none, with a fault where it is no such row.
+        """Return a row of n finite numbers in a text, or the default if it is None; an error if it is no such row.
 
-        Args:
-            text: What the file has, None for nothing.
-            n: How many numbers there must be.
-            at: The element, for its line.
-            label: What they are, as "joint 'elbow': origin xyz".
-            default: What to take where there is nothing.
+        The label in messages is, for example, "joint 'elbow': origin xyz".
         """
         if text is None:
             return default
@@ -198,12 +166,7 @@ class Findings:
             raise ModelError(self.source, {str(fault): fault for fault in ordered}.values())
 
     def finish(self, model: Model, **fields: Any) -> Imported:
-        """What was imported: a model and the notes, in the order of the file.
-
-        Args:
-            model: The model.
-            fields: The others of `Imported`.
-        """
+        """What was imported: a model and the notes, in the order of the file."""
         notes = sorted(self.notes, key=lambda note: note.line or 0)
         lines = [*self.headlines, *_still(model)]
         return Imported(model=model, notes=tuple(dict.fromkeys(notes)), source=self.source, headlines=tuple(lines), **fields)

@@ -40,14 +40,9 @@ class Frames(Protocol):
 def read_actuators(
     document: Document, settings: Settings, names: Mapping[str, str], kinds: Mapping[str, joints.Joint], frames: Frames
 ) -> list[Component]:
-    """Drives of the joints that actuators act in; the others are listed.
+    """Return the drives of the joints that actuators act in; the others are noted.
 
-    Args:
-        document: The document.
-        settings: What the compiler says.
-        names: Joints of the file, and the name of each here.
-        kinds: Joints here, by name.
-        frames: Makes frames at sites.
+    `names` has the name of each joint of the file here, `kinds` the joints by that name; `frames` makes frames at sites.
     """
     out: dict[str, Component] = {}
     for section in document.section("actuator"):

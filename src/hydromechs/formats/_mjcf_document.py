@@ -156,13 +156,7 @@ class Document:
         return found
 
     def item(self, element: Element, childclass: str = "main", *, plain: bool = False) -> Item:
-        """An element with its defaults.
-
-        Args:
-            element: The element.
-            childclass: Class of the bodies around it.
-            plain: Whether it is of a kind without defaults.
-        """
+        """Return an element with its defaults, in bodies of a class; `plain` elements are of a kind without defaults."""
         own = {name: _Given(value, element) for name, value in element.attributes.items()}
         self.use(element, "name")
         if plain:

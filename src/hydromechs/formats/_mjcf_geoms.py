@@ -79,14 +79,7 @@ class Geom:
 
 
 def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Mesh]) -> Geom | None:
-    """A geom, or None where it is faulty or cannot be represented.
-
-    Args:
-        item: The element with its defaults.
-        within: The frame that it stands in, on the body.
-        settings: What the compiler says.
-        meshes: Meshes of the document, by name.
-    """
+    """Return a geom that is given within a frame on the body, or None if it is faulty or cannot be represented."""
     document = item.document
     kind = item.word("type", KINDS, "sphere")
     name = item.text("mesh")
@@ -189,13 +182,7 @@ def _solid(kind: str, size: tuple[float, ...]) -> tuple[float, np.ndarray]:
 
 
 def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float, ...]]) -> tuple[tuple, tuple]:
-    """Shapes that touch, and what is seen, of the geoms of a body.
-
-    Args:
-        geoms: The geoms.
-        by: The body's origin here, from that in the file [m], shape (3,).
-        colors: Colours of materials by name, red, green, blue and opacity.
-    """
+    """Shapes that touch, and visuals, of the geoms of a body, whose origin is `by` from that in the file [m], shape (3,)."""
     touching, seen = [], []
     for geom in geoms:
         item = geom.item
@@ -244,15 +231,11 @@ def _as(module: object, geom: Geom, look: dict) -> object:
 
 
 def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
-    """Added mass and drag of the geoms with fluidshape="ellipsoid"; None where there are none.
+    """Added mass and drag of the geoms with fluidshape="ellipsoid", shifted as in `geom_shapes`; None if there are none.
 
     Each is the ellipsoid that MuJoCo takes for it. Along its axes the drag is MuJoCo's, ρ (C_b A_i + C_s (A_max − A_i)) v²,
     without the usual half; in between it differs. MuJoCo's fluid has no buoyancy, and takes the added mass for forces of
     velocity only.
-
-    Args:
-        geoms: The geoms of a body.
-        by: The body's origin here, from that in the file [m], shape (3,).
     """
     masses, drags = [], []
     for geom in geoms:

@@ -48,14 +48,7 @@ class BodyJoint:
 
 
 def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) -> BodyJoint:
-    """The joint of a body.
-
-    Args:
-        items: Its joints, in the order of the file.
-        body: Its name.
-        pose: Its pose on the parent, from the parent's origin here.
-        settings: What the compiler says.
-    """
+    """Return the joint of a body from its joints in the order of the file; the pose is on the parent, from its origin here."""
     if not items:
         return BodyJoint(joint=joints.Fixed(placement=pose.origin), anchor=np.zeros(3))
     kinds = ["free" if item.tag == "freejoint" else item.word("type", KINDS, "hinge") for item in items]

@@ -47,12 +47,7 @@ def stand_in() -> Mesh:
 
 
 def read_meshes(document: Document, settings: Settings) -> dict[str, Mesh]:
-    """The meshes of a document, by name; those that cannot be read are among its faults.
-
-    Args:
-        document: The document.
-        settings: What the compiler says.
-    """
+    """The meshes of a document, by name; those that cannot be read are among its faults."""
     out = {}
     for section in document.section("asset"):
         for element in section.all("mesh"):
@@ -170,11 +165,6 @@ def _moments(vertices: np.ndarray, faces: np.ndarray, *, positive: bool) -> tupl
     The volume is cut into pyramids from a point to the triangles; with `positive`, as MuJoCo does by default, those that
     should be taken away are added, which changes nothing where the point sees all triangles from behind. The point is first
     the centre of the triangles, which gives the centre of the volume; then that, which gives the rest.
-
-    Args:
-        vertices: Shape (n, 3).
-        faces: Shape (m, 3).
-        positive: Whether all pyramids count as positive.
     """
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)

@@ -27,13 +27,7 @@ WORLD = "worldbody"
 
 
 def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
-    """Read an MJCF document.
-
-    Args:
-        root: Its first element.
-        findings: Where faults and notes go.
-        files: Where included files and meshes are.
-    """
+    """Read an MJCF document."""
     document = Document(root, findings, files)
     settings = read_settings(document)
     reader = _Reader(document, settings, read_meshes(document, settings), _colors(document))
@@ -130,15 +124,7 @@ class _Reader:
         self.frames: dict[str, tuple[_Read, Frame]] = {}
 
     def body(self, element: Element, name: str, parent: _Read | None, pose: Pose, childclass: str) -> None:
-        """Read a body and all that it carries.
-
-        Args:
-            element: The element, <body> or <worldbody>.
-            name: Its name.
-            parent: The body that carries it.
-            pose: Its pose on the parent, from the parent's origin here.
-            childclass: Class of defaults of what stands in it.
-        """
+        """Read a body and all that it carries, from its pose on the parent and the class of defaults around it."""
         inside = _Inside()
         self._collect(element, HERE, childclass, inside)
         is_world = element.tag == "worldbody"
@@ -268,12 +254,7 @@ class _Reader:
         return Frame(name, place.origin)
 
     def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
-        """Name of a frame at a site whose x axis lies along a direction; None where there is no such site.
-
-        Args:
-            site: Name of the site in the file.
-            direction: Unit vector in the site's axes, shape (3,).
-        """
+        """Name of a frame at a site with its x axis along a unit vector in the site's axes; None if there is no such site."""
         if site not in self.frames:
             return None
         read, frame = self.frames[site]

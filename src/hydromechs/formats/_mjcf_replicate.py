@@ -14,12 +14,7 @@ REFERENCES = ("joint", "jointinparent", "site", "refsite", "body", "cranksite", 
 
 
 def replicate(root: Element, findings: Findings) -> None:
-    """Put copies into every `<replicate>` of a document: elements `<replica>`, in their order; actuators of copies are copied.
-
-    Args:
-        root: The document, which is changed.
-        findings: Where faults go.
-    """
+    """Put copies into every `<replicate>` of a document: elements `<replica>`, in order; actuators of copies are copied."""
     _Copies(findings).expand(root)
 
 

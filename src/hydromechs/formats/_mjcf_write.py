@@ -39,12 +39,7 @@ CLOSE = 1e-9
 
 
 def write_mjcf(model: Model, notes: Iterable[str] = ()) -> RobotText:
-    """The text of an MJCF.
-
-    Args:
-        model: The model, with joints of `JOINTS`; free ones on the world only.
-        notes: Further lines of its first comment.
-    """
+    """Return the text of an MJCF of a model with joints of `JOINTS`, free ones on the world only."""
     return _Writer(model).text(notes)
 
 

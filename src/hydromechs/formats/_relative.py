@@ -13,9 +13,7 @@ __all__ = ["relative"]
 def relative(path: str, folder: str | Path | None) -> str:
     """Return a path from the folder of a file, with a dot or a slash in it so that it is not taken for a library name.
 
-    Args:
-        path: The path.
-        folder: The folder; None leaves the path as it is.
+    None leaves the path as it is.
     """
     if folder is not None:
         try:

@@ -52,11 +52,7 @@ class RobotFiles:
         self.packages = {name: Path(os.path.realpath(f)) for name, f in options.packages.items()}
 
     def find(self, written: str) -> Lookup:
-        """The file that a description names, or `Missing`.
-
-        Args:
-            written: The path or address, as the description has it.
-        """
+        """Return the file that a description names by a path or an address, or raise `Missing`."""
         scheme, separator, rest = written.partition("://")
         if "\0" in written or not written.strip():
             raise Missing(f"the file name is {written!r}; give a path")
@@ -74,11 +70,7 @@ class RobotFiles:
         raise Missing(f"the file {written!r} is on the network, which is not read; put it next to the description")
 
     def package(self, name: str) -> Path:
-        """Return the folder of a package, or raise `Missing`. Its files may be read from then on.
-
-        Args:
-            name: Name of the package.
-        """
+        """Return the folder of a package, or raise `Missing`. Its files may be read from then on."""
         root = next(self._package_roots(name), None)
         if root is None:
             where = f"set its folder with packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
@@ -87,11 +79,7 @@ class RobotFiles:
         return root
 
     def allowed_file(self, path: str) -> Path:
-        """Return a file by its path; raise `Missing` if it is outside the description's folder, packages and allowed folders.
-
-        Args:
-            path: Path of the file.
-        """
+        """Return a file by its path; raise `Missing` if it is outside the folder of the description and the allowed ones."""
         found = Path(os.path.realpath(self.folder / path))
         if not _is_file(found):
             raise Missing(f"there is no file {str(found)!r}")

@@ -74,14 +74,7 @@ def origin_of(p: np.ndarray, R: np.ndarray) -> Origin:
 
 
 def locked_joint(placement: Origin, axis: Sequence[float], *, angle: float = 0.0, slide: float = 0.0) -> joints.Fixed:
-    """Return the fixed joint that holds a body where a joint with one coordinate, locked by equal limits, has it.
-
-    Args:
-        placement: Placement of the joint.
-        axis: Its axis, shape (3,), of any length but 0.
-        angle: Rotation about the axis [rad].
-        slide: Translation along the axis [m].
-    """
+    """Return the fixed joint of a body whose joint with one coordinate is locked, at an angle [rad] or a slide [m]."""
     if not angle and not slide:
         return joints.Fixed(placement=placement)
     a = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
@@ -100,14 +93,8 @@ def inertia_of(
 ) -> Inertia:
     """Return the inertia of a body; impossible values are repaired, with a note.
 
-    Args:
-        findings: Where faults and notes go.
-        at: The element, for its line.
-        owner: Whose it is, as "link 'arm'".
-        mass: Mass [kg].
-        com: Centre of mass in the body's axes [m], shape (3,).
-        tensor: Moment of inertia about it: xx yy zz xy xz yz [kg·m²], shape (6,).
-        rpy: Axes of the tensor in the body's [rad], shape (3,).
+    The mass is in kg, the centre in the body's axes [m]. The tensor about it is xx yy zz xy xz yz [kg·m²], in axes turned by
+    rpy [rad] from the body's.
     """
     if mass < 0.0:
         findings.fault(at, f"{owner}: mass is {plain(mass)} kg, must be at least 0", mass, "give its mass")
@@ -145,17 +132,9 @@ def mesh_visual(
     look: dict[str, Any],
     solids: Sequence[shapes.Shape],
 ) -> visual.Visual | None:
-    """Return a visual mesh; a grey box with a note if its file is missing, None with a note if it has no volume.
+    """Return a visual mesh, scaled along x, y, z, with the other fields of `visual.Mesh` in `look`.
 
-    Args:
-        findings: Where faults and notes go.
-        files: Finds the file.
-        at: The element, for its line.
-        owner: Whose it is, as "link 'arm'".
-        file: What the description calls it.
-        scale: Scale along x, y, z [-], shape (3,).
-        look: The other fields of `visual.Mesh`.
-        solids: Shapes of the same link; the largest sets the size of the box.
+    With a note: a grey box, as large as the largest of `solids`, if the file is missing; None if the mesh has no volume.
     """
     if _flat(findings, at, owner, file, scale):
         return None
@@ -206,11 +185,7 @@ def _flat(findings: Findings, at: Element, owner: str, file: str, scale: tuple[f
 def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str, Element], names: dict[str, str]) -> list[Link]:
     """The links with every moving joint that carries no mass made fixed, noted: its acceleration would be undefined.
 
-    Args:
-        findings: Where the notes go.
-        links: All links; parents may come after their children.
-        elements: Element of the joint that carries each link, for its line.
-        names: Name of that joint.
+    Parents may come after their children. `elements` and `names` are those of the joint that carries each link.
     """
     children: dict[str | None, list[Link]] = {}
     for link in links:
@@ -237,17 +212,9 @@ def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str,
 
 
 def assembled(findings: Findings, links: list[Link], *, at: Element, name: str, world: World, description: str = "") -> Model:
-    """The model of some links; faults of a body have the line of its link.
+    """Return the model of some links; errors in a body have the line of its link. Earlier errors are raised first.
 
-    Where a joint would move no inertia, point masses and thin rods that it carries get that of a sphere of water, noted.
-
-    Args:
-        findings: Where faults and notes go; those that are there already are raised first.
-        links: The links.
-        at: The whole robot, for the line of faults that are not those of a body.
-        name: Name of the model.
-        world: Axes, gravity, water.
-        description: What it is, for people.
+    If a joint would move no inertia, point masses and thin rods that it carries get that of a sphere of water, noted.
     """
     findings.raise_faults()
     links = list(links)
@@ -292,13 +259,7 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
 
 
 def units_note(findings: Findings, model: Model, at: Element) -> None:
-    """Note a mass and a size that do not fit together: 3 t within 3 cm, 1 g within 10 m.
-
-    Args:
-        findings: Where the note goes.
-        model: The model.
-        at: The element of the whole robot.
-    """
+    """Note a mass and a size that do not fit together: 3 t within 3 cm, 1 g within 10 m."""
     mass = sum(body.inertia.mass for body in model.bodies)
     size = max(_reach(model), max((_size(body) for body in model.bodies), default=0.0))
     density = mass / size / size / size if size else 0.0
@@ -311,15 +272,7 @@ def units_note(findings: Findings, model: Model, at: Element) -> None:
 
 
 def world_note(findings: Findings, at: Element, world: World, *, gravity: bool, water: bool) -> None:
-    """Note properties of the world that a file does not specify, with the assumed values.
-
-    Args:
-        findings: Where the note goes.
-        at: The element that would say it.
-        world: What was taken.
-        gravity: Whether the file says gravity.
-        water: Whether it says the density of the water.
-    """
+    """Note properties of the world that a file does not specify, with the assumed values."""
     taken = {} if gravity else {"gravity": f"{plain(world.gravity)} m/s²"}
     taken |= {} if water else {"the density of the water": f"{plain(world.water_density)} kg/m³"}
     if taken:

@@ -27,21 +27,12 @@ def robot_plant(model: Model, components: Iterable[Component], source: str | Non
 
 
 def plant_path(out: Path) -> Path:
-    """Return the path of the file with the actuators of a model file: "rov_plant.yaml" for "rov.yaml".
-
-    Args:
-        out: Path of the model file.
-    """
+    """Return the path of the file with the actuators of a model file: "rov_plant.yaml" for "rov.yaml"."""
     return out.with_name(f"{out.stem}_plant{out.suffix}")
 
 
 def save_plant(model: Model, components: Iterable[Component], out: Path) -> Path:
     """Write thrusters and drives beside a model file, for `plant:` in scenario files and for `load_plant`.
-
-    Args:
-        model: The model.
-        components: Its thrusters and drives.
-        out: Path of the model file.
 
     Returns:
         The path of the new file.

@@ -68,14 +68,7 @@ class Scope:
 
 
 def scope_of(element: Element, name: str, parent: Scope | None, findings: Findings) -> Scope:
-    """The names in a world or a model; a name that is there twice is a fault.
-
-    Args:
-        element: Its element, whose `<include>`s are replaced already.
-        name: Its full name.
-        parent: What is around it.
-        findings: Where faults go.
-    """
+    """The names in a world or a model whose `<include>`s are replaced already; a name that is there twice is an error."""
     scope = Scope(element, name, parent)
     seen: dict[str, int] = {}
     for child in element.all("link", "joint", "frame", "model"):
@@ -96,13 +89,7 @@ def scope_of(element: Element, name: str, parent: Scope | None, findings: Findin
 
 
 def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
-    """The numbers of a `<pose>`; the identity where there is none.
-
-    Args:
-        element: The element that has it.
-        findings: Where faults go.
-        owner: Whose it is.
-    """
+    """The numbers of the `<pose>` of an element; the identity if there is none."""
     pose = None if element is None else element.first("pose")
     if pose is None or not pose.text:
         return IDENTITY
@@ -191,13 +178,7 @@ class Frames:
         return self.pose(default_scope, default, element)
 
     def pose(self, scope: Scope, name: str, at: Element) -> Pose:
-        """A link, joint, frame or model in the world.
-
-        Args:
-            scope: Where the name is used.
-            name: The name.
-            at: The element that uses it, for its line.
-        """
+        """Pose in the world of a link, joint, frame or model by its name in a scope; errors have the line of `at`."""
         found = self.inside(scope, name)
         if name in ("world", "__root__"):
             return IDENTITY
@@ -226,13 +207,9 @@ class Frames:
         return IDENTITY
 
     def link(self, scope: Scope, name: str, at: Element, depth: int = 0) -> str | None:
-        """Full name of the link that a link, frame or model stands for; "world" for the world, None with a fault for nothing.
+        """Full name of the link that a link, frame or model stands for; "world" for the world, None with an error for nothing.
 
-        Args:
-            scope: Where the name is used.
-            name: The name.
-            at: The element that uses it, for its line.
-            depth: How many frames were followed already.
+        `depth` is the number of frames that were followed already.
         """
         if name in ("world", "__root__"):
             return "world"

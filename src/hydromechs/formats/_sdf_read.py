@@ -79,13 +79,7 @@ class Edge:
 
 
 def read_sdf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
-    """The robots of an SDF.
-
-    Args:
-        root: Its `<sdf>`.
-        findings: Where faults and notes go.
-        files: Finds its meshes and the models that it includes.
-    """
+    """Return the robots of an SDF."""
     return _Sdf(root, findings, files).imported()
 
 

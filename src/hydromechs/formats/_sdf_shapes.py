@@ -28,15 +28,9 @@ SIZES = {
 def visuals_of(
     link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose, solids: tuple[shapes.Shape, ...]
 ) -> tuple[visual.Visual, ...]:
-    """Return the visuals of a link.
+    """Return the visuals of a link whose frame is `shift` in the body's.
 
-    Args:
-        link: The link.
-        findings: Receives errors and notes.
-        files: Finds meshes.
-        owner: Name of the link in messages.
-        shift: The link's frame in the body's.
-        solids: Its shapes; they set the size of a box that replaces a missing mesh.
+    Its shapes set the size of a box that replaces a missing mesh.
     """
     out = []
     for element in link.all("visual"):

@@ -57,12 +57,7 @@ class Water:
         """Name and plugin of each thruster."""
 
     def read(self, top: Scope, scopes: list[Scope]) -> None:
-        """Enter the plugins of a world and its models.
-
-        Args:
-            top: The world.
-            scopes: The world and all models.
-        """
+        """Enter the plugins of a world and its models."""
         f = self.findings
         for scope in scopes:
             for plugin in scope.element.all("plugin"):
@@ -130,11 +125,7 @@ class Water:
         f.unknown(plugin, known_keys, owner)
 
     def thrusters(self, model: Model) -> list[Thruster]:
-        """The thrusters, commanded in newtons.
-
-        Args:
-            model: The model, which has their frames.
-        """
+        """The thrusters, commanded in newtons."""
         f, out = self.findings, []
         for joint, plugin in self.made:
             frame = self.propellers[joint]
@@ -159,13 +150,9 @@ class Water:
         return default if child is None else self.findings.number(child.text, child, f"{owner}: {key}", default)
 
     def hydro(self, name: str, link: Element, solids: tuple[shapes.Shape, ...], shift: Pose) -> Hydro | None:
-        """What the water does to a link; None for a dry one.
+        """Return what the water does to a link with collision shapes on the body; None for a dry one.
 
-        Args:
-            name: Full name of the link.
-            link: Its element.
-            solids: Its collision shapes, on the body.
-            shift: The link's frame in the body's; their axes are the same.
+        `shift` is the link's frame in the body's; their axes are the same.
         """
         owner = f"link {name!r}"
         volume, center = self._volume(name, link, solids, owner)

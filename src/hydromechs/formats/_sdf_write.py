@@ -36,12 +36,9 @@ JOINTS: Mapping[type[joints.Joint], str] = {
 
 
 def write_sdf(model: Model, notes: Iterable[str] = ()) -> RobotText:
-    """The text of an SDF.
+    """Return the text of an SDF.
 
-    Args:
-        model: The model; joints of several parts, other than two turns about one point, and those of a user's own class cannot
-            be written.
-        notes: Further lines of its first comment.
+    Joints of several parts, other than two turns about one point, and those of a custom class cannot be written.
     """
     return _Writer(model).text(notes)
 

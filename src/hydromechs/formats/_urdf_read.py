@@ -46,13 +46,7 @@ ZERO = (0.0, 0.0, 0.0)
 
 
 def read_urdf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
-    """The robot of a URDF.
-
-    Args:
-        root: Its `<robot>`.
-        findings: Where faults and notes go.
-        files: Finds its meshes.
-    """
+    """Return the robot of a URDF."""
     return _Urdf(root, findings, files).imported()
 
 

@@ -33,12 +33,7 @@ YAML = "write the model as .yaml"
 
 
 def write_urdf(model: Model, notes: Iterable[str] = ()) -> RobotText:
-    """The text of a URDF.
-
-    Args:
-        model: The model, with joints of `JOINTS`.
-        notes: Further lines of its first comment.
-    """
+    """The text of a URDF."""
     return _Writer(model).text(notes)
 
 

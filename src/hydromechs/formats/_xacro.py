@@ -81,25 +81,13 @@ _LOCK = threading.Lock()  # xacro keeps its state in its module
 
 
 def is_xacro(raw: str | bytes, source: str) -> bool:
-    """True for a file with the suffix .xacro or with xacro elements.
-
-    Args:
-        raw: The content of the file.
-        source: Its name.
-    """
+    """True for a file with the suffix .xacro or with xacro elements."""
     mark: Any = b"<xacro:" if isinstance(raw, bytes) else "<xacro:"
     return source.lower().endswith(".xacro") or mark in raw
 
 
 def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mapping[str, str]) -> str:
-    """Return a xacro file as plain XML, or raise `ModelError`.
-
-    Args:
-        raw: The content of the file.
-        source: Its name, for messages and for relative paths.
-        files: Finds the files that it includes.
-        arguments: Values of its `<xacro:arg>` elements.
-    """
+    """Return a xacro file as plain XML, or raise `ModelError`. Relative paths start at its source."""
     try:
         import xacro
     except ModuleNotFoundError:

@@ -56,11 +56,7 @@ class Element:
 
 
 def read_bytes(path: str | os.PathLike) -> bytes:
-    """The bytes of a robot description, within the limit of size.
-
-    Args:
-        path: The file.
-    """
+    """The bytes of a robot description, within the limit of size."""
     try:
         return files.read_bytes(path)
     except FileNotFoundError:
@@ -70,14 +66,9 @@ def read_bytes(path: str | os.PathLike) -> bytes:
 
 
 def parse_xml(raw: str | bytes, source: str) -> Element:
-    """The first element of an XML text, with all within it.
+    """Return the first element of an XML text, or of its bytes in the encoding that it states.
 
-    Args:
-        raw: The text, or its bytes in the encoding that it says.
-        source: Name of the text in messages.
-
-    Returns:
-        The root; `ModelError` with the line where the text is not XML or is not safe to read.
+    A text that is not XML or is not safe to read raises `ModelError` with the line.
     """
     return _Parser(source).parsed(raw)
 

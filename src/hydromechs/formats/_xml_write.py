@@ -30,13 +30,7 @@ class Tag:
     """Its text, where it has no children."""
 
     def add(self, tag: str, text: str = "", /, **attributes: str) -> Tag:
-        """Add an element within it, and return that.
-
-        Args:
-            tag: Its name.
-            text: Its text.
-            attributes: Its attributes; a trailing underscore is dropped from their names.
-        """
+        """Add an element within it, and return that; a trailing underscore is dropped from the names of attributes."""
         child = Tag(tag, {k.rstrip("_"): v for k, v in attributes.items()}, text=text)
         self.children.append(child)
         return child
@@ -57,14 +51,9 @@ class RobotText(NamedTuple):
 
 
 def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: Iterable[str]) -> RobotText:
-    """The text of a file, with what it does not carry in its first comment.
+    """Return the text of a file; the first comment lists what is lost of the model, and further notes.
 
-    Args:
-        model: The model.
-        root: The first element of the file.
-        form: The format with its article, as "a URDF".
-        lost: What the file does not carry of the model.
-        notes: Further lines of the first comment.
+    `form` is the format with its article, as "a URDF".
     """
     lost = tuple(dict.fromkeys(lost))
     comment = [
@@ -96,12 +85,7 @@ def _write(tag: Tag, level: int, lines: list[str]) -> None:
 
 
 def lost_details(model: Model, *, shape_colors: bool) -> list[str]:
-    """What none of the XML formats carries of a model: where its numbers come from, and details of its looks.
-
-    Args:
-        model: The model.
-        shape_colors: Whether the format has colours of shapes that touch.
-    """
+    """List what none of the XML formats carries of a model: where its numbers come from, and details of its visuals."""
     out = ["where its numbers come from (sources)"] if model.sources else []
     for body in model.bodies:
         roles = sorted({look.role for look in body.visual if look.role != "hull"})

@@ -300,11 +300,7 @@ OTHER_FILES = {
 
 
 def foreign_format(text: str) -> str:
-    """What a text is that is not YAML, as far as one can see: "a URDF file"; empty where it may be YAML.
-
-    Args:
-        text: The text of a file.
-    """
+    """What a text is that is not YAML, as far as one can see: "a URDF file"; empty where it may be YAML."""
     if not text.lstrip().startswith("<"):
         if text.startswith("solid "):
             return "a mesh (STL)"
@@ -332,13 +328,7 @@ def is_scenario_file(path: str | Path) -> bool:
 
 
 def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception]) -> str:
-    """The text of a file in UTF-8.
-
-    Args:
-        path: The file.
-        kind: What it should be, "model" or "scenario".
-        fault: Makes the error of a file that is there but cannot be read, from its name and a list of faults.
-    """
+    """The text of a file in UTF-8; `fault` makes the error of an unreadable one from its name and a list of faults."""
     try:
         raw = files.read_bytes(path)
     except FileNotFoundError:

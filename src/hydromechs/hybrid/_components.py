@@ -98,9 +98,7 @@ class EngineContact(Component):
     def values(self, touches: Sequence[Touch], X_WB: Array) -> tuple[Array, Array]:
         """Values of its states for contacts of an engine, shape (n,), and the wrench on each of its bodies, shape (n, 6).
 
-        Args:
-            touches: The contacts.
-            X_WB: Pose of each body in the world, shape (nb, 4, 4).
+        X_WB are the poses of all bodies in the world, shape (nb, 4, 4).
         """
         R_WB, p_WB = X_WB[:, :3, :3], X_WB[:, :3, 3]
         normal, wrench = np.zeros(len(self.pairs)), np.zeros((len(self.bodies), 6))

@@ -95,22 +95,14 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def carries(self, model: Model, added: Array) -> Array:
-        """The part of added masses that its bodies' own inertia can carry.
-
-        Args:
-            model: The mechanism.
-            added: M_A of each body about its origin in its axes, shape (nb, 6, 6).
-        """
+        """Return the part of added masses that its bodies can carry, about their origins in their axes, shape (nb, 6, 6)."""
 
     @abc.abstractmethod
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
         """Build the mechanism and what it can touch.
 
-        Args:
-            model: The mechanism.
-            scene: What can touch.
-            carried: Inertia of each body besides the rigid body's, of what `carries` said, shape (nb, 6, 6).
-            armature: Inertia of rotors that each degree of freedom feels; zero unless it takes rotors, shape (nv,).
+        `carried` is the inertia of each body in addition to the rigid body's, as `carries` returned it, shape (nb, 6, 6).
+        `armature` is the inertia of rotors that each degree of freedom feels, zero unless the engine takes rotors, shape (nv,).
         """
 
     @abc.abstractmethod
@@ -123,11 +115,9 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def apply(self, force: Array, inertia: Array | None = None) -> None:
-        """Set what acts in the next step.
+        """Set the generalised force of the next step, dual to our velocities, shape (nv,).
 
-        Args:
-            force: Generalised force, dual to our velocities, shape (nv,).
-            inertia: Joint-space inertia M_A with −M_A v̇ besides, shape (nv, nv); only where it `takes_inertia`.
+        `inertia` is a joint-space inertia M_A that adds −M_A v̇, shape (nv, nv); only if the engine `takes_inertia`.
         """
 
     @abc.abstractmethod

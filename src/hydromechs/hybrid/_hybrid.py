@@ -192,11 +192,7 @@ class EngineMethod(Integrator):
         return f"take a step below {step:g} s" if verdict.stable else verdict.words
 
     def propagator(self, stepper: Stepper) -> EngineSteps:
-        """The engine, loaded with the plant.
-
-        Args:
-            stepper: Of the same plant.
-        """
+        """The engine, loaded with the plant."""
         plant, scheme, engine = self._plant, self.hybrid.scheme, ENGINES[self.hybrid.engine]()
         added = added_masses(plant.model)
         carried = scheme.carried(engine, plant.model, added)

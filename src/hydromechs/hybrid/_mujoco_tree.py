@@ -77,15 +77,7 @@ class MujocoTree:
         return model
 
     def add(self, handle: Any, part: joints.Joint, R: np.ndarray, p: np.ndarray, name: str) -> None:
-        """Give a body an elementary joint.
-
-        Args:
-            handle: MuJoCo's body.
-            part: The joint.
-            R: Axes of the joint frame on the body at zero, shape (3, 3).
-            p: Its origin there [m], shape (3,).
-            name: Its name.
-        """
+        """Give MuJoCo's body an elementary joint with its frame at R, shape (3, 3), and p [m], shape (3,), on the body."""
         kind = self.mujoco.mjtJoint
         for k, (type_, axis) in enumerate(JOINTS[type(part)](kind, part, R)):
             handle.add_joint(name=f"{name}/{k}", type=type_, axis=axis, pos=p)

@@ -45,12 +45,7 @@ class Scene(NamedTuple):
 
 
 def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
-    """The scene in which these pairs can touch; shapes are whole there, not points on them.
-
-    Args:
-        model: The mechanism.
-        pairs: The contacts of a plant.
-    """
+    """The scene in which these pairs can touch; shapes are whole there, not points on them."""
     pairs = tuple(pairs)
     solids: dict[str, terrain.Terrain] = {}
     grounded, meeting, points = set(), {}, {}

@@ -71,14 +71,7 @@ class Scheme(abc.ABC):
 
     @abc.abstractmethod
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
-        """Take one step; the acceleration to remember, shape (nv,).
-
-        Args:
-            engine: At the present state.
-            now: The instant.
-            a: What was remembered of the step before, shape (nv,).
-            h: Step [s].
-        """
+        """Take one step of length h [s]; return the acceleration to remember, shape (nv,). `a` is that of the step before."""
 
     @property
     def words(self) -> str:
@@ -177,18 +170,11 @@ class Exact(Scheme):
 
 
 def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Array:
-    """Take a step with τ' − rest a for which the acceleration a comes out; returns a.
+    """Take a step with τ' − rest a for which the acceleration a comes out; return a, of which the argument is a first guess.
 
     What comes out of a try with a is v̇ = K⁻¹ (τ' − rest a), K the engine's inertia. Plain repetition a ← v̇ diverges as the
     causal scheme does; a ← a + W (v̇ − a), W = (K + rest)⁻¹ K, is there at once without contact. With contact v̇ depends less
     on a, and W learns how much from the tries (Broyden 1965).
-
-    Args:
-        engine: At the present state.
-        now: The instant.
-        rest: Added inertia that the engine does not carry, shape (nv, nv).
-        a: First guess, shape (nv,).
-        h: Step [s].
     """
     force = now.force + now.carried_bias
     if np.abs(rest).max(initial=0.0) <= 1e-14 * np.abs(now.added).max(initial=0.0):

@@ -28,14 +28,8 @@ FAST = 1e6
 class EngineRun:
     """One world in an engine, with the interface of compiled steps (`integrators.Bound`).
 
-    Args:
-        plant: What is simulated, prepared for the engine.
-        engine: The engine, loaded.
-        scheme: How added mass acts in it.
-        program: `Outside`, compiled.
-        carried: Inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6).
-        rotors: Inertia of rotors that the engine does not know, shape (nv,).
-        known_rotors: Inertia of rotors that it knows, shape (nv,).
+    `carried` is the inertia of each body that the engine has in addition to the rigid body's, shape (nb, 6, 6), `rotors` that
+    of rotors that it does not know and `known_rotors` that of rotors that it knows, shape (nv,).
     """
 
     def __init__(
@@ -73,12 +67,7 @@ class EngineRun:
         return Outside(*self.program.single_results(np.array(t), q, x, inputs, self.carried))
 
     def run(self, steps: int, stride: int) -> float:
-        """Take steps; how many, fewer where one is not finite.
-
-        Args:
-            steps: How many.
-            stride: Steps from one record to the next.
-        """
+        """Take steps; how many, fewer where one is not finite."""
         n, q, x = self.state
         h, offset, inputs = self.inputs[0][0], self.inputs[1][0], self.inputs[2][0]
         row = 0
@@ -129,13 +118,7 @@ class EngineRun:
 
 
 def same_signs(model: Model, q: Array, before: Array) -> Array:
-    """A configuration whose quaternions have the sign that is near those before: engines give either, and it would jump.
-
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        before: The one before, shape (nq,).
-    """
+    """A configuration, shape (nq,), whose quaternions have the signs of those before: engines return either sign."""
     out = np.array(q)
     for at, body in zip(model.q_slices, model.bodies, strict=True):
         if (k := getattr(body.joint, "quaternion", None)) is not None:
@@ -145,12 +128,7 @@ def same_signs(model: Model, q: Array, before: Array) -> Array:
 
 
 class EngineSteps(FixedSteps):
-    """Steps on the grid of multiples of the step, by an engine.
-
-    Args:
-        stepper: Of the plant.
-        world: The engine with the plant around it.
-    """
+    """Steps on the grid of multiples of the step, by an engine."""
 
     def __init__(self, stepper: Stepper, world: EngineRun) -> None:
         super().__init__(stepper)

@@ -19,35 +19,21 @@ RATES = {"rad": 0.5, "m": 0.2}
 
 
 def thrusters(plant: Plant) -> tuple[str, ...]:
-    """Names of the commands of thrusters.
-
-    Args:
-        plant: What is simulated.
-    """
+    """Names of the commands of thrusters."""
     names = {c.name for c in plant.components if isinstance(c, Thruster)}
     return tuple(name for name in plant.layout.commands if name in names)
 
 
 def driven_joints(plant: Plant) -> tuple[str, ...]:
-    """Names of the commands of joint drives.
-
-    Args:
-        plant: What is simulated.
-    """
+    """Names of the commands of joint drives."""
     return tuple(name for name in plant.layout.commands if name in plant.model.joint_parts)
 
 
 class Actions:
-    """Commands that actions drive, one number from -1 to 1 each.
+    """Commands that actions drive, one number from -1 to 1 each, for a period [s].
 
-    A command with a range goes from its lowest through its rest to its highest. A target of a joint, which has no range, moves
-    with its rate, between the limits of the joint.
-
-    Args:
-        plant: What is simulated.
-        names: Names of the commands.
-        ranges: Lowest and highest of commands by name, where they are not to be the plant's.
-        period: Time of one action [s].
+    A command with a range goes from its lowest through its rest to its highest; `ranges` replace those of the plant. A target
+    of a joint, which has no range, moves with its rate, between the limits of the joint.
     """
 
     def __init__(self, plant: Plant, names: Iterable[str], ranges: Mapping[str, tuple[float, float]], period: float) -> None:
@@ -78,12 +64,7 @@ class Actions:
         return len(self.names)
 
     def commands(self, actions: Array, before: Array) -> Array:
-        """Commands of actions, shape (n, na) of all commands.
-
-        Args:
-            actions: From -1 to 1, shape (n, len(self)).
-            before: Commands until now, shape (n, na).
-        """
+        """Return all commands, shape (n, na), for actions, shape (n, len(self)), after other commands, shape (n, na)."""
         out = np.array(before)
         now = out[:, self.columns]
         up, down = self.high - self.rest, self.rest - self.low

@@ -176,11 +176,7 @@ class Arena:
         return equations.compile(self.plant.model)
 
     def place(self, name: str) -> Array:
-        """Places of a frame or body in world axes [m], shape (n, 3).
-
-        Args:
-            name: Its name.
-        """
+        """Places of a frame or body in world axes [m], shape (n, 3)."""
         where = self.plant.model.locate(name)
         X = self.poses()[:, where.body]
         return X[:, :3, 3] + X[:, :3, :3] @ where.p
@@ -215,11 +211,7 @@ class Arena:
         return self.seen(np.arange(self.n))
 
     def seen(self, which: Array) -> Array:
-        """Observations of all worlds, with noise drawn for some, shape (n, no), float32.
-
-        Args:
-            which: Numbers of the worlds that draw noise.
-        """
+        """Observations of all worlds, with noise drawn for some, shape (n, no), float32."""
         x = np.concatenate([part for _, part in self._parts()], axis=1)
         if self._sigma.any():
             for k in which:
@@ -229,11 +221,7 @@ class Arena:
     # -- episodes -------------------------------------------------------------------------------------------------------------
 
     def reset(self, which: Array) -> None:
-        """Begin new episodes.
-
-        Args:
-            which: Numbers of the worlds, shape (k,).
-        """
+        """Start new episodes of the worlds with some numbers, shape (k,)."""
         if not len(which):
             return
         worlds, random = self.worlds, [self.random[k] for k in which]
@@ -257,11 +245,7 @@ class Arena:
         self.task.begin(which)
 
     def act(self, actions: Array) -> None:
-        """Go on by one period.
-
-        Args:
-            actions: From -1 to 1, shape (n, na); what is beyond is cut off.
-        """
+        """Advance by one period with actions from -1 to 1, shape (n, na); what is beyond is cut off."""
         actions = np.clip(np.asarray(actions, dtype=float), -1.0, 1.0)
         na = len(self.actions)
         before = self._history[:, 0]
@@ -279,11 +263,7 @@ class Arena:
         self.count += 1
 
     def direction(self, x: Array) -> Array:
-        """Vectors of the world in axes of the vehicle, shape (n, 3).
-
-        Args:
-            x: In world axes, shape (n, 3).
-        """
+        """Vectors in axes of the vehicle from those in world axes, shape (n, 3)."""
         return rotate_back(self.wxyz, x)
 
 
@@ -318,9 +298,5 @@ def _base(plant: Plant) -> tuple[slice, slice]:
 
 
 def generators(seeds: Sequence[int | None]) -> list[np.random.Generator]:
-    """A generator for each seed, as Gymnasium makes them; None draws one.
-
-    Args:
-        seeds: Whole numbers, or None.
-    """
+    """A generator for each seed, as Gymnasium makes them; None draws one."""
     return [np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed))) for seed in seeds]

@@ -10,13 +10,9 @@ __all__ = ["closeness", "rotate", "rotate_back", "turned_by", "turning"]
 
 
 def rotate(wxyz: Array, x: Array) -> Array:
-    """Vectors in world axes from those in body axes.
+    """Vectors in world axes, shape (n, 3), from those in body axes; unit quaternions body to world, shape (n, 4).
 
     x' = x + 2 w (u × x) + 2 u × (u × x)
-
-    Args:
-        wxyz: Unit quaternions, body to world, shape (n, 4).
-        x: Vectors in body axes, shape (n, 3).
     """
     w, u = wxyz[:, :1], wxyz[:, 1:]
     t = 2.0 * _cross(u, x)
@@ -24,34 +20,19 @@ def rotate(wxyz: Array, x: Array) -> Array:
 
 
 def rotate_back(wxyz: Array, x: Array) -> Array:
-    """Vectors in body axes from those in world axes; see `rotate`.
-
-    Args:
-        wxyz: Unit quaternions, body to world, shape (n, 4).
-        x: Vectors in world axes, shape (n, 3).
-    """
+    """Vectors in body axes from those in world axes; see `rotate`."""
     return rotate(wxyz * np.array([1.0, -1.0, -1.0, -1.0]), x)
 
 
 def turned_by(wxyz: Array, angle: Array) -> Array:
-    """Orientations turned about the world's z axis.
-
-    Args:
-        wxyz: Unit quaternions, shape (n, 4).
-        angle: Angles [rad], shape (n,).
-    """
+    """Orientations, shape (n, 4), turned about the world's z axis by angles [rad], shape (n,)."""
     c, s = np.cos(0.5 * angle), np.sin(0.5 * angle)
     w, x, y, z = wxyz.T
     return np.stack([c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w], axis=1)
 
 
 def turning(wxyz: Array, goal: Array) -> Array:
-    """Rotation vector, in body axes, that turns the body to its goal [rad], shape (n, 3).
-
-    Args:
-        wxyz: Unit quaternions, body to world, shape (n, 4).
-        goal: Those of the goal, shape (n, 4).
-    """
+    """Rotation vector, in body axes, from orientations to a goal, shapes (n, 4) [rad], shape (n, 3)."""
     w, u = wxyz[:, :1], wxyz[:, 1:]
     W, U = goal[:, :1], goal[:, 1:]
     part = w * U - W * u - _cross(u, U)
@@ -69,10 +50,5 @@ def _cross(a: Array, b: Array) -> Array:
 
 
 def closeness(distance: Array, scale: float) -> Array:
-    """1 at the goal, ½ at the distance `scale`, falling to 0 far away: 1/(1 + (d/s)²).
-
-    Args:
-        distance: Distances, any shape.
-        scale: Distance with the value ½.
-    """
+    """1 at the goal, ½ at the distance `scale`, falling to 0 far away: 1/(1 + (d/s)²)."""
     return 1.0 / (1.0 + (distance / scale) ** 2)

@@ -200,11 +200,7 @@ class WorldsVectorEnv(VectorEnv):
             self._pictures.show(0)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the page in the browser.
-
-        Args:
-            kwargs: What Gymnasium passes on.
-        """
+        """Close the page in the browser."""
         self._pictures.close()
 
 

@@ -22,11 +22,7 @@ GOAL = (0.95, 0.35, 0.15)
 
 
 class Picture:
-    """Draws worlds of an arena, with their goals.
-
-    Args:
-        arena: The worlds.
-    """
+    """Draws worlds of an arena, with their goals."""
 
     def __init__(self, arena: Arena) -> None:
         self.arena = arena
@@ -50,11 +46,7 @@ class Picture:
         return replace(scene, frames=(*scene.frames, goal), solids=(*scene.solids, mark), arrows=())
 
     def rgb(self, world: int) -> Array:
-        """A picture of a world, shape (height, width, 3), whole numbers from 0 to 255.
-
-        Args:
-            world: Its number.
-        """
+        """A picture of a world, shape (height, width, 3), whole numbers from 0 to 255."""
         scene = self._scene(world)
         names = [f.name for f in scene.frames]
         low, high = scene.bounds(0, frames=names)
@@ -63,11 +55,7 @@ class Picture:
         return picture if picture.dtype == np.uint8 else (255.0 * np.clip(picture, 0.0, 1.0)).round().astype(np.uint8)
 
     def show(self, world: int) -> None:
-        """Show a world in a browser; the first call starts the page and prints its address.
-
-        Args:
-            world: Its number.
-        """
+        """Show a world in a browser; the first call starts the page and prints its address."""
         arena, model = self.arena, self.arena.plant.model
         if self._page is None:
             self._page = LivePage(

@@ -20,12 +20,7 @@ DRAG = ("coefficient", "coefficients", "end_coefficient", "linear", "quadratic",
 
 
 def with_matrices(model: Model, given: Randomisation) -> Model:
-    """The same mechanism with added mass that follows from shapes written as matrices, which a factor can scale.
-
-    Args:
-        model: The mechanism.
-        given: What varies.
-    """
+    """The same mechanism with added mass that follows from shapes written as matrices, which a factor can scale."""
     if not given.added_mass:
         return model
     density, bodies = model.world.water_density, []
@@ -45,12 +40,7 @@ def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
 
 
 def opened(model: Model, given: Randomisation) -> dict[str, tuple[str, float, float]]:
-    """Parameters that stay open, each with the name of the factor that it shares and the range of that factor.
-
-    Args:
-        model: The mechanism.
-        given: What varies.
-    """
+    """Parameters that stay open, each with the name of the factor that it shares and the range of that factor."""
     for name in given.bodies:
         model.body_index(name)
     out: dict[str, tuple[str, float, float]] = {}
@@ -87,13 +77,7 @@ def opened(model: Model, given: Randomisation) -> dict[str, tuple[str, float, fl
 def drawn_parameters(
     names: Mapping[str, tuple[str, float, float]], own: Mapping[str, Array], random: Sequence[np.random.Generator]
 ) -> dict[str, Array]:
-    """Values of open parameters, shape (len(random), ...) each; one factor for all that share its name.
-
-    Args:
-        names: See `opened`.
-        own: The model's values by name.
-        random: The generator of each world.
-    """
+    """Values of open parameters, shape (len(random), ...) each; one factor for all that share its name."""
     ranges = {factor: (low, high) for factor, low, high in names.values()}
     low, high = (np.array([r[k] for r in ranges.values()]) for k in (0, 1))
     drawn = np.stack([low + (high - low) * g.random(len(ranges)) for g in random]) if ranges else np.zeros((len(random), 0))

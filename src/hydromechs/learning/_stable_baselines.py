@@ -20,11 +20,7 @@ __all__ = ["StableBaselinesEnv"]
 
 
 class StableBaselinesEnv(VecEnv):
-    """A `WorldsVectorEnv` for Stable-Baselines3; put a `VecMonitor` around it for returns of episodes.
-
-    Args:
-        environment: The worlds.
-    """
+    """A `WorldsVectorEnv` for Stable-Baselines3; put a `VecMonitor` around it for returns of episodes."""
 
     def __init__(self, environment: WorldsVectorEnv) -> None:
         if VecEnv is object:
@@ -42,20 +38,12 @@ class StableBaselinesEnv(VecEnv):
         return seen
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Set the seed that the next `reset` draws from.
-
-        Args:
-            seed: A whole number; none if None.
-        """
+        """Set the seed that the next `reset` draws from."""
         self._seed = seed
         return [None if seed is None else seed + k for k in range(self.num_envs)]
 
     def step_async(self, actions: Array) -> None:
-        """Keep actions for `step_wait`.
-
-        Args:
-            actions: From -1 to 1, shape (num_envs, na).
-        """
+        """Keep actions from -1 to 1, shape (num_envs, na), for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
@@ -73,41 +61,18 @@ class StableBaselinesEnv(VecEnv):
         self.environment.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the environment, once for each world.
-
-        Args:
-            attr_name: Its name.
-            indices: Numbers of worlds; all if None.
-        """
+        """An attribute of the environment, once for each world."""
         return [getattr(self.environment, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-        """Set an attribute of the environment.
-
-        Args:
-            attr_name: Its name.
-            value: Its value.
-            indices: Not used: all worlds are in one environment.
-        """
+        """Set an attribute of the environment."""
         setattr(self.environment, attr_name, value)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        """Call a method of the environment once; its result for each world.
-
-        Args:
-            method_name: Its name.
-            method_args: Its arguments.
-            indices: Numbers of worlds; all if None.
-            method_kwargs: Its arguments by name.
-        """
+        """Call a method of the environment once; its result for each world."""
         result = getattr(self.environment, method_name)(*method_args, **method_kwargs)
         return [result for _ in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Whether worlds are wrapped: never.
-
-        Args:
-            wrapper_class: Not used.
-            indices: Numbers of worlds; all if None.
-        """
+        """Whether worlds are wrapped: never."""
         return [False for _ in self._get_indices(indices)]

@@ -52,43 +52,25 @@ class Task(abc.ABC):
 
     @abc.abstractmethod
     def commands(self, plant: Plant) -> Sequence[str]:
-        """Names of the commands that actions drive; raises `ValueError` for a plant that the task is not for.
-
-        Args:
-            plant: What is simulated.
-        """
+        """Names of the commands that actions drive; raises `ValueError` for a plant that the task is not for."""
 
     @abc.abstractmethod
     def join(self, arena: Arena) -> None:
-        """Make what is needed in an arena.
-
-        Args:
-            arena: The worlds; `arena.home_q` is where they start.
-        """
+        """Make what is needed in an arena, whose worlds start at `arena.home_q`."""
 
     @abc.abstractmethod
     def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
-        """Draw goals and starts of new episodes; `arena.worlds.start_q[which]` may be changed.
+        """Draw goals and starts of new episodes of worlds, shape (k,), from their generators.
 
-        Args:
-            which: Numbers of the worlds, shape (k,).
-            random: Their generators.
+        `arena.worlds.start_q[which]` may be changed.
         """
 
     def begin(self, which: Array) -> None:
-        """Look at worlds that have been put to their start.
-
-        Args:
-            which: Their numbers, shape (k,).
-        """
+        """Look at worlds, numbers of shape (k,), that have been put to their start."""
         return
 
     def act(self, actions: Array) -> None:
-        """Do what is not a command.
-
-        Args:
-            actions: From -1 to 1, shape (n, extra).
-        """
+        """Do what is not a command, with actions from -1 to 1, shape (n, extra)."""
         return
 
     @abc.abstractmethod
@@ -105,13 +87,6 @@ class Task(abc.ABC):
 
 
 def drawn(random: Sequence[np.random.Generator], low: Any, high: Any, size: int) -> Array:
-    """Even numbers, a row from the generator of each world, shape (len(random), size).
-
-    Args:
-        random: The generators.
-        low: The lowest, a number or shape (size,).
-        high: The highest.
-        size: Numbers of each world.
-    """
+    """Uniform numbers between `low` and `high`, a row from the generator of each world, shape (len(random), size)."""
     unit = np.array([g.random(size) for g in random]).reshape(len(random), size)
     return np.asarray(low) + (np.asarray(high) - np.asarray(low)) * unit

@@ -26,11 +26,7 @@ def structured(ds: xarray.Dataset, name: str) -> Any:
 
 
 def plain_attributes(attrs: Mapping[str, Any]) -> dict[str, str | int | float]:
-    """Return attributes as texts and numbers; lists and tables become JSON text, which `structured` reads.
-
-    Args:
-        attrs: Attributes of any type that JSON, NumPy or `str` can express.
-    """
+    """Return attributes as texts and numbers; lists and tables become JSON text, which `structured` reads."""
     text = json.dumps(dict(attrs), default=lambda x: x.tolist() if isinstance(x, np.generic | np.ndarray) else str(x))
     return {
         key: value if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)

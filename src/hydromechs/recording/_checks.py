@@ -127,20 +127,11 @@ class Check:
             raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before, {self.before:g} s")
 
     def judge(self, dataset: xarray.Dataset) -> CheckResult:
-        """Whether a recording is as it should be.
-
-        Args:
-            dataset: The recording.
-        """
+        """Whether a recording is as it should be."""
         return self.judge_samples(dataset["time"].values, samples_of(dataset, self.quantity))
 
     def judge_samples(self, time: np.ndarray, samples: np.ndarray) -> CheckResult:
-        """Whether samples of its quantity are as they should be.
-
-        Args:
-            time: Times [s], shape (n,).
-            samples: Samples, shape (n,).
-        """
+        """Judge samples of its quantity, shape (n,), at times [s], shape (n,)."""
         words, how = STATISTICS[self.statistic][0], {key: getattr(self, key) for key in HOW}
         value, x = statistic_of(time, samples, self.statistic, period=period_of(self.quantity), **how)
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
@@ -152,11 +143,7 @@ class Check:
         return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text, self.quantity)
 
     def over(self, start: float) -> bool:
-        """Whether its time was over when a run began, as one that is resumed.
-
-        Args:
-            start: Time at the start of the run [s].
-        """
+        """True if its time was over at the start of a run [s], as one that is resumed."""
         return self.before is not None and self.before <= start
 
     def _why_nothing(self, time: np.ndarray, x: np.ndarray) -> str:

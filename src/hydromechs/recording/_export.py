@@ -73,22 +73,12 @@ def select_recording(
 
 
 def save_csv(ds: xarray.Dataset, path: Path) -> None:
-    """Write one row per sample and one column per entry; numbers in full precision.
-
-    Args:
-        ds: The recording.
-        path: The file.
-    """
+    """Write one row per sample and one column per entry; numbers in full precision."""
     to_pandas(ds).reset_index().to_csv(path, index=False)
 
 
 def save_parquet(ds: xarray.Dataset, path: Path) -> None:
-    """Write the table of `save_csv` as Parquet, with the unit of each column and the attributes as metadata.
-
-    Args:
-        ds: The recording.
-        path: The file.
-    """
+    """Write the table of `save_csv` as Parquet, with the unit of each column and the attributes as metadata."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -115,10 +105,6 @@ def save_mat(ds: xarray.Dataset, path: Path) -> None:
 
     The structs `dims`, `units` and `long_name` describe the variables, `entries` holds the names along each dimension as a
     cell array, and `attributes` the attributes of the recording. Characters that are invalid in MATLAB names become "_".
-
-    Args:
-        ds: The recording.
-        path: The file.
     """
     from scipy.io import savemat
 

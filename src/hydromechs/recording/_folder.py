@@ -66,10 +66,8 @@ class RunFolder:
     def claimed(self, *, replace: bool = False) -> Iterator[RunFolder]:
         """Hold the folder while a run writes into it; it is created, and removed again if it stays empty.
 
-        Raises `FolderInUse` where another process holds it, or where it holds an earlier run that is not to be replaced.
-
-        Args:
-            replace: Whether the run may replace an earlier one; what is in the folder stays until `clear`.
+        Raises `FolderInUse` if another process holds it, or if it holds an earlier run and `replace` is False. What is in the
+        folder stays until `clear`.
         """
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"{self.path} is a file; a run needs a folder")
@@ -96,11 +94,7 @@ class RunFolder:
     @staticmethod
     @contextlib.contextmanager
     def numbered(base: str | os.PathLike[str]) -> Iterator[RunFolder]:
-        """Claim the first of BASE, BASE-2, BASE-3, ... that holds no earlier run and that no other process uses.
-
-        Args:
-            base: Path of the folder, without a number.
-        """
+        """Claim the first of BASE, BASE-2, BASE-3, ... that holds no earlier run and that no other process uses."""
         with contextlib.ExitStack() as stack:
             for k in count(1):
                 folder = RunFolder(base if k == 1 else f"{os.fspath(base)}-{k}")

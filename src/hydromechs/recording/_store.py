@@ -155,11 +155,7 @@ class RecordingWriter:
                 self._write_length(name, dtype, 0)
 
     def append(self, block: Mapping[str, np.ndarray]) -> None:
-        """Write samples that follow those written so far.
-
-        Args:
-            block: All variables and `time`, each with time along the first axis.
-        """
+        """Write samples that follow those written so far: all variables and `time`, each with time along the first axis."""
         n, arrays = _checked(block, self._schema, self._shapes)
         if n == 0:
             return
@@ -179,9 +175,6 @@ class RecordingWriter:
         """Finish the recording: write the attributes once more, with `finished` = 1 unless `attrs` says otherwise.
 
         What ends before its first sample is removed again.
-
-        Args:
-            attrs: Attributes to add or to replace.
         """
         self.attrs = {**self.attrs, "finished": 1, **plain_attributes(attrs or {})}
         with self._clear_errors("cannot be finished"):
@@ -271,13 +264,7 @@ class MemoryRecorder:
     """Keeps a recording in memory; same interface as `RecordingWriter`."""
 
     def __init__(self, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping[str, Any]) -> None:
-        """Start with no samples.
-
-        Args:
-            schema: The variables, without `time`.
-            coords: Names of the entries along each dimension other than time.
-            attrs: Attributes of the dataset.
-        """
+        """Start with no samples."""
         self.samples = 0
         """Number of samples."""
         self._schema = tuple(schema)
@@ -288,21 +275,13 @@ class MemoryRecorder:
         self._blocks: list[dict[str, np.ndarray]] = []
 
     def append(self, block: Mapping[str, np.ndarray]) -> None:
-        """Keep a copy of samples that follow those kept so far.
-
-        Args:
-            block: All variables and `time`, each with time along the first axis.
-        """
+        """Keep a copy of samples that follow those kept so far: all variables and `time`, time along the first axis."""
         n, arrays = _checked(block, self._schema, self._shapes)
         self._blocks.append({name: values.copy() for name, values in arrays.items()})
         self.samples += n
 
     def close(self, attrs: Mapping[str, Any] | None = None) -> None:
-        """Finish the recording, with attribute `finished` = 1 unless `attrs` says otherwise.
-
-        Args:
-            attrs: Attributes to add or to replace.
-        """
+        """Finish the recording, with attribute `finished` = 1 unless `attrs` says otherwise."""
         self.attrs = {**self.attrs, "finished": 1, **plain_attributes(attrs or {})}
 
     def dataset(self) -> xarray.Dataset:

@@ -38,25 +38,13 @@ class ArmSpeeds(NamedTuple):
 
 
 def tool_frames(model: Model, holdings: Sequence[contact.Holding]) -> list[str]:
-    """Names of the frames that are tools: those that hold something, and those whose name ends with "tool".
-
-    Args:
-        model: The mechanism.
-        holdings: What can be held.
-    """
+    """Names of the frames that are tools: those that hold something, and those whose name ends with "tool"."""
     named = [name for name in model.frames if name.rpartition(".")[2].endswith("tool")]
     return list(dict.fromkeys([*(g.holder for g in holdings), *named]))
 
 
 def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float) -> list[Arm]:
-    """The arms on a vehicle whose joints are driven by servos.
-
-    Args:
-        simulation: The simulation that they are in.
-        body: Index of the vehicle's body.
-        speeds: What a full deflection means.
-        period: Time between two commands [s].
-    """
+    """Return the arms of a vehicle whose joints are driven by servos, with a command every `period` [s]."""
     model, parts = simulation.model, simulation.plant.components
     holdings = [c for c in parts if isinstance(c, contact.Holding)]
     servos = {c.joint for c in parts if isinstance(c, drives.Servo)}
@@ -74,16 +62,7 @@ def arms_of(simulation: Simulation, body: int, speeds: ArmSpeeds, period: float)
 
 
 class Arm:
-    """A chain of servo-driven joints with a tool at its end.
-
-    Args:
-        simulation: The simulation that it is in.
-        frame: Name of the tool's frame.
-        joints: Names of its joints, base first.
-        holdings: What its gripper can hold.
-        speeds: What a full deflection means.
-        period: Time between two commands [s].
-    """
+    """A chain of servo-driven joints, base first, with a tool at its end and what its gripper can hold."""
 
     def __init__(
         self,
@@ -112,26 +91,17 @@ class Arm:
         return self._loop.tool(q).p
 
     def still(self, state: State, m: Mapping[str, np.ndarray]) -> None:
-        """Remember where the servos are told to be, at the first call.
-
-        Args:
-            state: The state.
-            m: Its memory, arrays by name.
-        """
+        """Remember where the servos are told to be, at the first call."""
         if np.isnan(m["targets"]).any():
             m["targets"][:] = self._loop.servos.targets(state)
 
     def commands(
         self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, base: str
     ) -> dict[str, float]:
-        """Commands of its servos.
+        """Return the commands of its servos, and change its memory `m`. The state may be an estimate.
 
-        Args:
-            state: The state, or an estimate of it.
-            m: Its memory, arrays by name; changed.
-            asked: What the operator asks for of this arm.
-            forward: Axes forward, to starboard and down of the vehicle in the world, as columns, shape (3, 3).
-            base: What the vehicle does, one of `BASE`.
+        The columns of `forward` are the vehicle's axes forward, to starboard and down in the world, shape (3, 3). The vehicle
+        does what `base` names, one of `BASE`.
         """
         self.still(state, m)
         if asked.arm_mode == "joints":
@@ -192,11 +162,9 @@ class Arm:
         return sample.position[:3], sample.rate[:3]
 
     def gripped(self, asked: str, q: np.ndarray) -> tuple[dict[str, float], str]:
-        """Switches of what its gripper holds or lets go, and what to say.
+        """Return the switches for "close" or "open", and a message.
 
-        Args:
-            asked: "close" or "open".
-            q: The true configuration, shape (nq,): jaws meet things, not estimates.
+        The configuration is the true one, shape (nq,): jaws meet objects, not estimates.
         """
         if not self.holdings:
             return {}, f"{self.frame} has no gripper"

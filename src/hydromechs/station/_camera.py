@@ -24,11 +24,6 @@ def camera_place(model: Model, scene: Scene, vehicle: int) -> tuple[int, Array, 
 
     The camera is the frame of the vehicle whose name ends with `camera`, moved out of the vehicle's own hull. If there is none,
     or if an arm blocks its view at the start, the camera is on top of the bow and looks slightly down.
-
-    Args:
-        model: The mechanism.
-        scene: Its initial scene.
-        vehicle: Index of the vehicle's body.
     """
     own = model.body_names[vehicle]
     hull = _triangles(scene, own, np.eye(3), np.zeros(3))

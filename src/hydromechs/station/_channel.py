@@ -45,17 +45,9 @@ class AcousticLink:
         loss: float = 0.0,
         seed: int = 0,
     ) -> AcousticLink:
-        """The link over a distance.
+        """The link over a distance [m]; the bit rate is in bits per second.
 
-            delay = distance / speed of sound,    message time = bits / bit rate
-
-        Args:
-            distance: Length of the way [m].
-            speed_of_sound: In the water [m/s].
-            message_bits: Bits of one message.
-            bit_rate: Bits per second.
-            loss: Probability that a message is lost [-].
-            seed: Decides which are.
+        delay = distance / speed of sound,    message time = bits / bit rate
         """
         delay = finite(distance, "distance") / positive(speed_of_sound, "speed_of_sound")
         if not bit_rate > 0.0:
@@ -121,20 +113,11 @@ class AcousticChannel:
         return self._number
 
     def takes(self, tick: int) -> bool:
-        """Whether it would take a message.
-
-        Args:
-            tick: Present tick.
-        """
+        """Whether it would take a message."""
         return tick >= self._free
 
     def send(self, tick: int, content: Any) -> Message | None:
-        """Send a message; None while the channel is busy: offer what holds then at the next tick.
-
-        Args:
-            tick: Present tick; never before that of an earlier call.
-            content: What the message says.
-        """
+        """Send a message at the present tick, not before that of an earlier call; None while the channel is busy."""
         tick = whole(tick, "tick")
         if tick < self._last:
             raise ValueError(f"tick is {tick}, but the channel was asked at {self._last} already; time does not run backwards")
@@ -155,11 +138,7 @@ class AcousticChannel:
         return loss > 0.0 and np.random.default_rng((self.link.seed, number)).random() < loss
 
     def receive(self, tick: int) -> list[Message]:
-        """Messages that have arrived since the last call, in the order of their arrival.
-
-        Args:
-            tick: Present tick.
-        """
+        """Messages that have arrived since the last call, in the order of their arrival."""
         out = []
         while self._under_way and self._under_way[0].arrives <= tick:
             out.append(self._under_way.popleft())

@@ -98,11 +98,7 @@ class Changes:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Changes:
-        """Changes by name, as a page sends them; names that there are not are refused.
-
-        Args:
-            values: Fields by name.
-        """
+        """Changes by name, as a page sends them; names that there are not are refused."""
         known = [f.name for f in fields(cls)]
         for name in values:
             if name not in known:

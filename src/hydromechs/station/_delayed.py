@@ -33,11 +33,7 @@ class _Told(NamedTuple):
 
 
 class DueInputs(Inputs):
-    """What a ghost's pilot reads: at each tick, the message that has arrived last by then.
-
-    Args:
-        asked: What was asked for before all messages under way.
-    """
+    """What a ghost's pilot reads: at each tick, the message that has arrived last; at first what was asked for before."""
 
     def __init__(self, asked: Operator) -> None:
         self.asked = asked
@@ -46,11 +42,7 @@ class DueInputs(Inputs):
         """Knows the messages under way."""
 
     def at(self, tick: int) -> Operator:
-        """What the vehicle will have been told at a tick.
-
-        Args:
-            tick: Number of the tick.
-        """
+        """What the vehicle will have been told at a tick."""
         due = [] if self.ghost is None else [m.content for m in self.ghost.under_way if m.arrives <= tick]
         return due[-1] if due else self.asked
 
@@ -90,12 +82,9 @@ class Delayed:
         self._inputs.ghost = self.ghost
 
     def tell(self, tick: int, state: State, snapshot: Callable[[], Snapshot]) -> None:
-        """The vehicle tells of itself, where the channel is free, and the station listens.
+        """Let the vehicle send telemetry if the channel is free, and the station receive it.
 
-        Args:
-            tick: Present tick.
-            state: The vehicle, before it hears of messages of this tick.
-            snapshot: Makes what is shown of it.
+        The state is that before the messages of this tick are delivered; `snapshot` makes what is shown of it.
         """
         if self.up.takes(tick):
             telemetry = Telemetry(tick, _without_signals(state), self._received)
@@ -108,12 +97,7 @@ class Delayed:
                 self._inputs.asked = told.asked
 
     def carry(self, tick: int, asked: Operator) -> Operator:
-        """Send what the operator asks for; what the vehicle has been told by now.
-
-        Args:
-            tick: Present tick.
-            asked: What the operator asks for.
-        """
+        """Send what the operator asks for; what the vehicle has been told by now."""
         self._tick = tick
         self.ghost.sent(self.down.send(tick, asked))
         for message in self.down.receive(tick):

@@ -65,13 +65,7 @@ class Backend(Protocol):
 
 
 class StationGate(Gate):
-    """The page and its scenes behind a URL with a token. A slow page gets fewer frames and does not delay others.
-
-    Args:
-        backend: The station.
-        port: Port to listen on; the next free one if it is in use, any for 0.
-        share: True to accept connections from other machines.
-    """
+    """The page and its scenes behind a URL with a token. A slow page gets fewer frames and does not delay others."""
 
     def __init__(self, backend: Backend, *, port: int = 0, share: bool = False) -> None:
         self.backend = backend

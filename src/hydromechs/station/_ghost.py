@@ -37,20 +37,12 @@ def as_commands(simulation: Simulation, content: Any) -> None:
 
 
 def warn(text: str) -> None:
-    """Tell as a warning what a vehicle has to say.
-
-    Args:
-        text: What it says.
-    """
+    """Tell as a warning what a vehicle has to say."""
     warnings.warn(text, stacklevel=3)
 
 
 def unheard(text: str) -> None:
-    """Drop what a ghost's controller says: the vehicle's says it in its own run.
-
-    Args:
-        text: What it says.
-    """
+    """Drop what a ghost's controller says: the vehicle's says it in its own run."""
 
 
 def advance(
@@ -151,11 +143,7 @@ class Ghost:
         return self._first + len(self._path) - 1
 
     def sent(self, message: Message | None) -> None:
-        """Take note of a message to the vehicle.
-
-        Args:
-            message: What the channel's `send` gave; None, from a busy channel, is nothing.
-        """
+        """Take note of a message to the vehicle, from the channel's `send`; None, from a busy channel, is ignored."""
         if message is None or message.arrives < self._first:
             return
         self._under_way.append(message)
@@ -167,9 +155,6 @@ class Ghost:
         Telemetry that says what was predicted, to the last bit, changes nothing and costs nothing. Messages that should have
         been there by then and were not are lost, and the way from the last telemetry is simulated anew without them. What the
         telemetry leaves out is taken from there: states of actuators, commands and integrals of controllers need not travel.
-
-        Args:
-            telemetry: What has come from the vehicle.
         """
         tick, told = telemetry.tick, telemetry.state
         if tick < self._first:
@@ -211,8 +196,7 @@ class Ghost:
     def predict(self, tick: int) -> State:
         """The vehicle at a tick, before messages that arrive there are delivered.
 
-        Args:
-            tick: From that of the last telemetry on. Beyond now + latency the last message is taken to stay.
+        The tick is that of the last telemetry or a later one. Beyond now + latency the last message is assumed to stay.
         """
         if tick < self._first:
             raise ValueError(f"tick is {tick}, before the last telemetry, of {self._first}; take it from the telemetry")

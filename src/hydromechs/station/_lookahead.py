@@ -90,13 +90,10 @@ class LookAhead:
         self._poses = _poses(simulation.model)
 
     def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Paths:
-        """Where strategies lead.
+        """Return the paths of strategies by name.
 
-        Args:
-            state: Where they begin, as a simulation or a ghost gives it; one of q and v alone starts with actuators at rest.
-            strategies: By name.
-            duration: How far ahead [s], a whole number of `every`.
-            every: Time between two points of a path [s], a whole number of steps.
+        The duration [s] is an integer multiple of `every` [s], and that of the step. They start at a state of a simulation or a
+        ghost; one of q and v alone starts with actuators at rest.
         """
         if not strategies:
             raise ValueError('strategies is empty; name one or more, as {"stop": {"thruster_1": 0.0}}')
@@ -169,11 +166,7 @@ class LookAhead:
 
 
 class _KeptLaw(TracedController):
-    """A law with its machine code, which a rollout would make anew.
-
-    Args:
-        law: The law.
-    """
+    """A law with its machine code, which a rollout would make anew."""
 
     def __init__(self, inner: TracedController) -> None:
         self.inner, self.period = inner, inner.period

@@ -52,9 +52,6 @@ SCENE_TYPES = frozenset(
 def page_message(raw: str | bytes) -> dict[str, Any]:
     """Decode a message of a page.
 
-    Args:
-        raw: The message.
-
     Raises:
         Rejected: Its type or a field is unknown, or a number is not finite or too large.
     """

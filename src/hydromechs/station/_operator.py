@@ -74,12 +74,7 @@ class Operator:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], last: Operator | None = None) -> Operator:
-        """An operator with some fields of another changed; unknown fields are refused.
-
-        Args:
-            values: Fields by name.
-            last: The other; the default one unless given.
-        """
+        """An operator with some fields of another changed, by default of the default one; unknown fields are rejected."""
         given = asdict(last or cls())
         for name in values:
             if name not in given:
@@ -105,12 +100,7 @@ class InputLog:
         self._file.flush()
 
     def take(self, tick: int, now: Operator) -> None:
-        """Write what is different from the tick before.
-
-        Args:
-            tick: Number of the tick.
-            now: What the operator asks for.
-        """
+        """Write what is different from the tick before."""
         if now is self._last or now == self._last:
             return
         changed = {f.name: getattr(now, f.name) for f in fields(now) if getattr(now, f.name) != getattr(self._last, f.name)}
@@ -118,11 +108,7 @@ class InputLog:
         self._last = now
 
     def close(self, t: float) -> None:
-        """Write when the run ended, and close the file.
-
-        Args:
-            t: Time [s].
-        """
+        """Write the time at which the run ended [s], and close the file."""
         self._write({"end": t})
         self._file.close()
 
@@ -135,11 +121,7 @@ class Inputs(abc.ABC):
 
     @abc.abstractmethod
     def at(self, tick: int) -> Operator:
-        """What the operator asks for at a tick of the control.
-
-        Args:
-            tick: Number of the tick, time over period.
-        """
+        """What the operator asks for at a tick of the control."""
 
 
 class LiveInputs(Inputs):
@@ -159,21 +141,13 @@ class LiveInputs(Inputs):
         return self._now
 
     def set(self, **changes: Any) -> Operator:
-        """Change some fields; what then holds. A wrong value is refused with an error, and nothing changes.
-
-        Args:
-            changes: Fields of `Operator` by name.
-        """
+        """Change some fields; what then holds. A wrong value is refused with an error, and nothing changes."""
         with self._lock:
             self._now = Operator.of(changes, self._now)
             return self._now
 
     def at(self, tick: int) -> Operator:
-        """What the vehicle has been told by now: what is asked for, or, behind a link, what was.
-
-        Args:
-            tick: Number of the tick, for the link and the log.
-        """
+        """What has reached the vehicle by a tick: what is asked for or, behind a link, what was."""
         now = self._now if self.link is None else self.link(tick, self._now)
         if self.log is not None:
             self.log.take(tick, now)
@@ -222,10 +196,6 @@ class RecordedInputs(Inputs):
         return line
 
     def at(self, tick: int) -> Operator:
-        """What was asked for at a tick.
-
-        Args:
-            tick: Number of the tick.
-        """
+        """What was asked for at a tick."""
         k = bisect_right(self._ticks, tick)
         return self._values[k - 1] if k else Operator()

@@ -67,11 +67,7 @@ class Pilot(Controller):
         """The arms, once it has started."""
 
     def start(self, simulation: Simulation) -> None:
-        """Design the speed loop and look up the arms.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Design the speed loop and look up the arms."""
         self._simulation = simulation
         down = float(simulation.model.world.down[2])
         self._signs = np.array([1.0, down, down, 1.0, down, down])  # starboard and down, whichever way y and z point
@@ -158,11 +154,7 @@ class Pilot(Controller):
 
 
 def carrier(simulation: Simulation) -> str:
-    """Name of the body on the world that carries the first thruster.
-
-    Args:
-        simulation: The simulation.
-    """
+    """Name of the body on the world that carries the first thruster."""
     model = simulation.model
     thrusters = [c for c in simulation.plant.components if isinstance(c, Thruster)]
     if not thrusters:

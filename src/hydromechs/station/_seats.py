@@ -18,11 +18,7 @@ class Seats:
         self._count = 0
 
     def join(self, seat: str) -> str:
-        """Somebody comes; what to call them.
-
-        Args:
-            seat: Their number, which nobody else has.
-        """
+        """Somebody comes; what to call them."""
         with self._lock:
             self._count += 1
             self._all[seat] = f"operator {self._count}"
@@ -54,11 +50,7 @@ class Seats:
                 self._asking.append(seat)
 
     def give(self, seat: str) -> str | None:
-        """Hand the controls over to who asked first, or put them down if nobody did; name of who has them now.
-
-        Args:
-            seat: Who hands over; nothing happens if it does not steer.
-        """
+        """Hand the controls of a seat over to who asked first, or put them down; return the name of who has them now."""
         with self._lock:
             if self._pilot == seat:
                 self._pilot = self._asking.pop(0) if self._asking else None

@@ -54,12 +54,7 @@ CHECKPOINT = 10.0
 
 
 def piloted(configured: Configured, inputs: Inputs) -> Scenario:
-    """The scenario with a pilot that reads given inputs.
-
-    Args:
-        configured: The scenario; its controller is the pilot by name.
-        inputs: What the pilot reads.
-    """
+    """The scenario with a pilot that reads given inputs."""
     (spec,) = configured.scenario.controllers
     pilot = spec.make()
     assert isinstance(pilot, Pilot)
@@ -173,30 +168,18 @@ class Session:
         self._ask(self._one_step)
 
     def scale(self, factor: float) -> None:
-        """Set the speed of simulated time relative to real time.
-
-        Args:
-            factor: Simulated time per real time, within `SCALES`; infinite for as fast as possible.
-        """
+        """Set the simulated time per real time, within `SCALES`; infinite for as fast as possible."""
         factor = float(factor)
         if not (SCALES[0] <= factor <= SCALES[1] or factor == math.inf):
             raise ValueError(f"time scale {factor:g} is outside {SCALES[0]:g} to {SCALES[1]:g}; use inf for full speed")
         self._ask(lambda: self._set_scale(factor))
 
     def reset(self, configured: Configured | None = None) -> None:
-        """End the run and begin another one from the start, paused.
-
-        Args:
-            configured: What to fly then; the same unless given.
-        """
+        """End the run and start another one, paused, of the same scenario by default."""
         self._ask(lambda: self._again(configured or self.configured))
 
     def over(self, link: AcousticLink | None) -> None:
-        """Let commands and telemetry pass a link from now on, or reach the vehicle at once again.
-
-        Args:
-            link: Delay, message time and loss of each direction; None for no link.
-        """
+        """Let commands and telemetry pass a link from now on; None for no link."""
         self._ask(lambda: self._set_link(link))
 
     def look_ahead(self) -> Outlook:
@@ -215,11 +198,7 @@ class Session:
         self.lost = False
 
     def drag(self, place: Sequence[float]) -> None:
-        """Let the tool come to a place, while the vehicle holds its own.
-
-        Args:
-            place: Where, in world axes [m], shape (3,).
-        """
+        """Let the tool come to a place in world axes [m], shape (3,), while the vehicle holds its own."""
         self.inputs.set(mode="hold", axes=(0.0,) * 6, arm_mode="tool", arm_axes=(0.0,) * 6, target=place)
 
     def close(self) -> None:
@@ -235,12 +214,7 @@ class Session:
         return self._snapshot
 
     def wait(self, after: Snapshot | None, timeout: float) -> Snapshot:
-        """The newest snapshot, as soon as it is another one than `after`, or after a while.
-
-        Args:
-            after: The one that is known.
-            timeout: How long to wait at most [s].
-        """
+        """The newest snapshot, as soon as it is another one than `after`, or after a timeout [s]."""
         with self._published:
             self._published.wait_for(lambda: self._snapshot is not after or self._closed, timeout)
         return self.snapshot

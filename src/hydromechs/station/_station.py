@@ -46,11 +46,7 @@ LOG = logging.getLogger(__name__)
 
 
 class Scenes:
-    """The live scene twice: seen from outside, and from the camera of the vehicle.
-
-    Args:
-        session: What is shown.
-    """
+    """The live scene twice: seen from outside, and from the camera of the vehicle."""
 
     def __init__(self, session: Session) -> None:
         sim, scenario, first = session.simulation, session.configured.scenario, session.snapshot
@@ -91,13 +87,7 @@ class Scenes:
         )
 
     def show(self, snapshot: Snapshot, *, arm: int, dragged: bool) -> None:
-        """Show a snapshot.
-
-        Args:
-            snapshot: What to show.
-            arm: Number of the arm whose tool has the handle.
-            dragged: Whether the handle is somewhere for the tool to come to.
-        """
+        """Show a snapshot, with a handle at the tool of an arm. A dragged handle stays where it was put."""
         moved = (snapshot.t, snapshot.position, snapshot.wxyz, snapshot.force, snapshot.flow)
         self.outside.pose(*moved)
         for name, points in snapshot.tethers.items():
@@ -118,11 +108,7 @@ class Scenes:
             self.look(snapshot)
 
     def ways(self, outlook: Outlook | None) -> None:
-        """Show where strategies lead, as lines; nothing happens where they are shown already.
-
-        Args:
-            outlook: Where; None takes the lines away.
-        """
+        """Show where strategies lead, as lines; None takes the lines away."""
         if outlook is self._outlook:
             return
         self._outlook = outlook
@@ -133,11 +119,7 @@ class Scenes:
                 self.outside.line(f"way {k}", outlook.points[k], color)
 
     def look(self, snapshot: Snapshot) -> None:
-        """Put the cameras of all who look from on board where the camera is: x is its line of sight.
-
-        Args:
-            snapshot: What is shown.
-        """
+        """Put the cameras of all who look from on board where the camera is: x is its line of sight."""
         if time.monotonic() - self._looked < 2.0 * FRAME:
             return
         self._looked = time.monotonic()
@@ -153,11 +135,7 @@ class Scenes:
                 client.camera.look_at = place + axes[:, 0]
 
     def picture(self, path: Path) -> None:
-        """Save what the camera on the vehicle sees; a page must be open, whose browser draws it.
-
-        Args:
-            path: The file, a PNG.
-        """
+        """Save what the camera on the vehicle sees; a page must be open, whose browser draws it."""
         import matplotlib.image
 
         clients = list(self.onboard.server.get_clients().values())
@@ -315,13 +293,7 @@ class Station:
         return {**self.seats.view(seat), "dropped": dropped}
 
     def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
-        """Handle a message from a scene: the tool follows the handle that the pilot drags. Return True to forward it.
-
-        Args:
-            seat: Seat of the sender.
-            view: Name of the scene.
-            message: The message.
-        """
+        """Handle a message from a scene: the tool follows the handle that the pilot drags. Return True to forward it."""
         kind = message["type"]
         if not kind.startswith("TransformControls"):
             return True
@@ -338,12 +310,7 @@ class Station:
         return True
 
     def take(self, seat: str, message: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Do what a page asks for; who does not steer may only ask for the controls.
-
-        Args:
-            seat: Who asks.
-            message: The message.
-        """
+        """Do what a page asks for; who does not steer may only ask for the controls."""
         kind, session = message["type"], self.session
         if kind == "ask":
             self.seats.ask(seat)

@@ -100,12 +100,9 @@ class Strategies:
         self._inputs.asked = content
 
     def __call__(self, state: State, memory: np.ndarray, asked: Operator) -> Outlook:
-        """Where the strategies lead from a state.
+        """Where the strategies lead from a state, with the pilot's memory and the operator's inputs there.
 
-        Args:
-            state: Where they begin; its time is rounded to a command of the pilot.
-            memory: What the pilot remembers there.
-            asked: What the operator asks for there.
+        The time of the state is rounded to a command of the pilot.
         """
         begin = time.perf_counter()
         ways = {

@@ -48,13 +48,7 @@ class Snapshot:
 
 
 class Display:
-    """Turns the present instant of a simulation into numbers for a page.
-
-    Args:
-        simulation: The simulation.
-        pilot: Its pilot.
-        terrain: The ground, for the altitude.
-    """
+    """Turns the present instant of a simulation into numbers for a page; the altitude is above the terrain."""
 
     def __init__(self, simulation: Simulation, pilot: Pilot, terrain: Iterable[contact.terrain.Terrain]) -> None:
         self.simulation, self.pilot, self.model = simulation, pilot, simulation.model
@@ -74,12 +68,7 @@ class Display:
         self._down = np.array(self.model.world.down, dtype=float)
 
     def snapshot(self, number: int, run: int) -> Snapshot:
-        """The scenario now.
-
-        Args:
-            number: Number of the snapshot.
-            run: Number of the run.
-        """
+        """The scenario now."""
         sim, i = self.simulation, self._vehicle.body
         seen = sim.observe()
         state = sim.state

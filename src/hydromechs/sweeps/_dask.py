@@ -79,11 +79,9 @@ def _distributed() -> Any:
 
 
 def local_cluster(distributed: Any, workers: int | None) -> Any:
-    """Return a cluster on this machine. Connections need the keys of this cluster, since a scheduler runs any code.
+    """Return a cluster on this machine, by default with a worker per core.
 
-    Args:
-        distributed: The module `distributed`.
-        workers: Number of workers; one per core if None.
+    Connections need the keys of this cluster, since a scheduler runs any code.
     """
     import dask
 

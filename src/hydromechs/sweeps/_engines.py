@@ -31,11 +31,7 @@ class Work(Protocol):
         """A text that other work does not have."""
 
     def __call__(self, task: Task) -> list[Any]:
-        """What is kept of each run of a task, in their order; faults of a run are part of it.
-
-        Args:
-            task: The runs.
-        """
+        """What is kept of each run of a task, in their order; faults of a run are part of it."""
 
 
 class Workers(abc.ABC):
@@ -46,11 +42,7 @@ class Workers(abc.ABC):
 
     @abc.abstractmethod
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
-        """Tasks with what came out, in the order in which they end; None for one of which `ATTEMPTS` workers have died.
-
-        Args:
-            tasks: The tasks; the first are begun first.
-        """
+        """Tasks with their results, in the order in which they end; None for one of which `ATTEMPTS` workers have died."""
 
 
 class Engine(abc.ABC):
@@ -58,11 +50,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def started(self, work: Work) -> AbstractContextManager[Workers]:
-        """Workers that know their work, until the end of the block; raises `ValueError` where there can be none.
-
-        Args:
-            work: What they do.
-        """
+        """Workers that know their work, until the end of the block; raises `ValueError` where there can be none."""
 
 
 # -- this process -------------------------------------------------------------------------------------------------------------

@@ -18,11 +18,7 @@ __all__ = ["fingerprint_of", "source_of"]
 
 
 def fingerprint_of(study: Study) -> str:
-    """A text that two studies have in common if all their runs are the same.
-
-    Args:
-        study: The study.
-    """
+    """A text that two studies have in common if all their runs are the same."""
     code = [_text_of_code(reference) for reference in study.scenario.code]
     kept = (study.parameters, study.results, study.run_seeds, study.block_size, study.seed, study.target)
     return fingerprint(_text(study.scenario), _text(kept), study.table, *code)[:32]

@@ -46,11 +46,7 @@ class _Start(NamedTuple):
 
 
 class LaneRunner:
-    """Runs parts of a study on lanes; see `Study.on_lanes`.
-
-    Args:
-        study: The study.
-    """
+    """Runs parts of a study on lanes; see `Study.on_lanes`."""
 
     def __init__(self, study: Study) -> None:
         self.study, self._scenario = study, study.scenario
@@ -76,11 +72,7 @@ class LaneRunner:
         self._seen(worlds)
 
     def rows(self, task: Task) -> list[Row]:
-        """The rows of some runs, in their order.
-
-        Args:
-            task: The runs.
-        """
+        """The rows of some runs, in their order."""
         out: dict[int, Row] = {}
         starts: dict[int, _Start] = {}
         for k, values in enumerate(task.values):

@@ -63,36 +63,19 @@ class Row(NamedTuple):
 
 
 def failed_row(study: Study, reason: str, end_time: float = math.nan) -> Row:
-    """The row of a run that has no results.
-
-    Args:
-        study: Its study.
-        reason: Why.
-        end_time: Time that was reached [s].
-    """
+    """The row of a run that has no results, with the reason and the time that was reached [s]."""
     checks = len(study.scenario.checks)
     said = " ".join(reason.split())[:REASON]
     return Row(FAILED, said, end_time, (math.nan,) * len(study.results), (False,) * checks, (math.nan,) * checks)
 
 
 def refused_row(study: Study, error: Exception) -> Row:
-    """The row of a run that could not be run.
-
-    Args:
-        study: Its study.
-        error: Why.
-    """
+    """The row of a run that could not be run."""
     return failed_row(study, f"{type(error).__name__}: {words_of(error)}")
 
 
 def done_row(end_time: float, results: Sequence[float], checks: Sequence[CheckResult]) -> Row:
-    """The row of a run that came to its end.
-
-    Args:
-        end_time: Time that was reached [s].
-        results: Values of the study's results.
-        checks: What the scenario's checks say.
-    """
+    """The row of a run that came to its end, with the time that was reached [s]."""
     return Row(DONE, "", end_time, tuple(results), tuple(c.passed for c in checks), tuple(c.value for c in checks))
 
 
@@ -115,11 +98,7 @@ class Runner:
         return fingerprint_of(self.study)
 
     def __call__(self, task: Task) -> list[Row]:
-        """The rows of some runs, in their order: all at once on lanes, or one after the other.
-
-        Args:
-            task: The runs.
-        """
+        """The rows of some runs, in their order: all at once on lanes, or one after the other."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of one run; the first one of a study is looked at before
             if self._lanes is not None:
@@ -127,11 +106,7 @@ class Runner:
             return [self._row(values, seed) for values, seed in zip(task.values, task.seeds, strict=True)]
 
     def compile(self, values: Sequence[Any]) -> None:
-        """Put the programs of a run into the cache, so that other processes find them there.
-
-        Args:
-            values: Values of the parameters.
-        """
+        """Put the programs of a run into the cache, so that other processes find them there."""
         if self._lanes is not None:
             self._lanes.compile(values)
         else:

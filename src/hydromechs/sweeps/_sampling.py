@@ -169,12 +169,7 @@ class Sampling(abc.ABC):
 
     @abc.abstractmethod
     def table(self, spreads: Sequence[Spread], seed: int) -> list[tuple[Any, ...]]:
-        """The values of all parameters in each run.
-
-        Args:
-            spreads: What each parameter may be.
-            seed: Of what is random.
-        """
+        """The values of all parameters in each run."""
 
 
 @dataclass(frozen=True)

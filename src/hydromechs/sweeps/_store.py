@@ -37,12 +37,7 @@ STORE, LOCK = "results.zarr", "sweep.lock"
 
 
 class SweepStore:
-    """The results of a study in a folder.
-
-    Args:
-        folder: The folder; it need not exist.
-        study: The study.
-    """
+    """The results of a study in a folder, which need not exist."""
 
     def __init__(self, folder: str | os.PathLike[str], study: Study) -> None:
         self.folder, self.study = Path(folder), study
@@ -55,11 +50,7 @@ class SweepStore:
 
     @contextlib.contextmanager
     def opened(self, *, replace: bool = False) -> Iterator[SweepStore]:
-        """Hold the folder while a sweep writes into it; a new one is set up, that of the same study goes on.
-
-        Args:
-            replace: Replace an earlier sweep of another study.
-        """
+        """Hold the folder while a sweep writes into it; a new one is set up, that of the same study goes on."""
         others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file; a sweep needs a folder")
@@ -118,12 +109,7 @@ class SweepStore:
         return status if len(status) == len(self.blocks[block]) and status.all() else None
 
     def write(self, block: int, rows: Sequence[Row]) -> None:
-        """Write the runs of a block.
-
-        Args:
-            block: Number of the block.
-            rows: Its runs, in their order.
-        """
+        """Write the runs of a block."""
         columns: dict[str, Any] = {"end_time": [row.end_time for row in rows]}
         columns |= {r.name: [row.results[k] for row in rows] for k, r in enumerate(self.study.results)}
         if self.study.scenario.checks:

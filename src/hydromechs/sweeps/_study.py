@@ -73,11 +73,7 @@ class Result:
     """From when to when [s] a mean of the quantity is taken that is taken off it, too; none if left out."""
 
     def of(self, recording: xarray.Dataset) -> float:
-        """Its value in a recording; NaN where there are no samples.
-
-        Args:
-            recording: The recording.
-        """
+        """Its value in a recording; NaN where there are no samples."""
         samples = samples_of(recording, self.quantity)
         return statistic_of(recording["time"].values, samples, self.statistic, **self.how)[0]
 
@@ -176,11 +172,7 @@ class Study:
         return self.run_seeds == "own" and not any("seed" in p.paths for p in self.parameters)
 
     def run_seed(self, run: int) -> int:
-        """Seed of gusts, waves and sensors in a run.
-
-        Args:
-            run: Number of the run, from 0.
-        """
+        """Seed of gusts, waves and sensors in a run, numbered from 0."""
         if not self.own_seeds:
             given = [v for p, v in zip(self.parameters, self.table[run], strict=True) if "seed" in p.paths]
             return int(given[0]) if given else self.scenario.seed
@@ -202,31 +194,21 @@ class Study:
         return tuple(path for parameter in self.parameters for path in parameter.paths)
 
     def variant(self, values: Sequence[Any], seed: int | None) -> Variant:
-        """The run with some values of the parameters; raises what the scenario or the model raises with them.
+        """The run with a value for each parameter; raises what the scenario or the model raises with them.
 
-        Args:
-            values: One for each parameter.
-            seed: Seed of the run; as the scenario says, or a parameter, if None.
+        If the seed is None, it is that of the scenario, or a parameter.
         """
         parts, opened = self.changes(values)
         parts |= {} if seed is None else {"seed": seed}
         return Variant(scenario=replace(self.scenario, **parts) if parts else self.scenario, parameters=opened)
 
     def changes(self, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, float]]:
-        """Fields of the scenario that values of the parameters change, and open parameters of the model by name.
-
-        Args:
-            values: One for each parameter.
-        """
+        """Fields of the scenario that values of the parameters change, and open parameters of the model by name."""
         pairs = zip(self.parameters, values, strict=True)
         return self._changes([(path, value) for parameter, value in pairs for path in parameter.paths])
 
     def start(self, fields: Mapping[str, Any]) -> State:
-        """State at the start of a run, joints with a given motion on it.
-
-        Args:
-            fields: Fields of the scenario that differ in the run, see `changes`.
-        """
+        """State at the start of a run with changed fields of the scenario (see `changes`), joints with a given motion on it."""
         scenario = self.scenario
         return scenario.plant.on_motions(assemble(fields["models"])[1]) if "models" in fields else scenario.start
 

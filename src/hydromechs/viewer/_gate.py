@@ -42,11 +42,7 @@ CONTROLS = frozenset({"ViewerCameraMessage", "GuiUpdateMessage"})
 
 
 def free_port(port: int) -> int:
-    """Return the first port from `port` on that is not in use on this machine; any free port for 0.
-
-    Args:
-        port: Number of the first port to try.
-    """
+    """Return the first port from `port` on that is not in use on this machine; any free port for 0."""
     if not 0 <= port <= 65535:
         raise ValueError(f"port {port} is outside 1 to 65535; choose one in this range, or 0 for any")
     for candidate in range(port, min(port + 100, 65536)) if port else (0,):
@@ -100,28 +96,15 @@ class Gate(ABC):
 
     @abstractmethod
     def respond(self, parts: list[str]) -> Response | None:
-        """Return the response to a plain request; None if there is nothing at that path.
-
-        Args:
-            parts: Path after the token.
-        """
+        """Return the response to a plain request; None if there is nothing at that path."""
 
     @abstractmethod
     def serves(self, parts: list[str]) -> bool:
-        """True if there is a websocket at a path.
-
-        Args:
-            parts: Path after the token.
-        """
+        """True if there is a websocket at a path."""
 
     @abstractmethod
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
-        """Serve a websocket until it is closed.
-
-        Args:
-            connection: The websocket.
-            parts: Path after the token.
-        """
+        """Serve a websocket until it is closed."""
 
     async def relay(
         self,
@@ -131,14 +114,10 @@ class Gate(ABC):
         types: Collection[str],
         admit: Callable[[dict[str, Any]], bool] = lambda _: True,
     ) -> None:
-        """Connect a browser to a viser server: forward all messages of the server, and checked messages of the browser.
+        """Connect a browser to the viser server at `port`, with one of its `tickets`.
 
-        Args:
-            connection: The browser's websocket.
-            port: Port of the viser server.
-            tickets: Tickets of that server.
-            types: Types of messages to forward.
-            admit: Returns True for checked messages to forward. Defaults to all.
+        It forwards all messages of the server. Of the browser's it forwards checked messages of some `types` for which `admit`
+        returns True.
         """
         protocols = [Subprotocol(connection.subprotocol)] if connection.subprotocol else None
         options: dict[str, Any] = dict(compression=None, max_size=None, max_queue=4, proxy=None)
@@ -261,13 +240,7 @@ def _netloc(origin: str) -> str:
 
 
 class PageGate(Gate):
-    """Gate of a page that shows a model or a recording. Whoever has its URL can use the controls of the page.
-
-    Args:
-        server: The viser server of the page.
-        tickets: Tickets of that server.
-        port: Port to listen on; the next free one if it is in use, any for 0.
-    """
+    """Gate of a page that shows a model or a recording. Whoever has its URL can use the controls of the page."""
 
     def __init__(self, server: Any, tickets: Tickets, *, port: int = 0) -> None:
         self._inner, self._tickets = int(server.get_port()), tickets
@@ -304,11 +277,7 @@ def viewer_html(style: str = "", script: str = "") -> bytes:
 
 @cache
 def page_policy(page: bytes) -> str:
-    """Return the content security policy of a page: only scripts in the page itself and those that they load.
-
-    Args:
-        page: The whole page, in HTML.
-    """
+    """Return the content security policy of a page: only scripts in the page itself and those that they load."""
     inline = re.findall(rb"<script\b[^>]*>(.*?)</script>", page, re.DOTALL)
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in inline if body)
     # viser evaluates its own code; scripts, event handlers and frames in inserted HTML do not run

@@ -32,11 +32,7 @@ class Tickets:
         return ticket
 
     def redeem(self, ticket: str | None) -> bool:
-        """True if the ticket is valid; it is not valid a second time.
-
-        Args:
-            ticket: The ticket, or None if a connection has none.
-        """
+        """True if the ticket is valid; it is not valid a second time. A connection without a ticket has None."""
         if ticket is None or ticket not in self._valid:
             return False
         self._valid.discard(ticket)
@@ -47,9 +43,6 @@ def viser_server(tickets: Tickets) -> Any:
     """Start a viser server on a free port of this machine. It drops connections without a ticket or with an `Origin`.
 
     Viser has no hook for the handshake of its websocket, so the `serve` that it calls is replaced while it starts.
-
-    Args:
-        tickets: Tickets that admit connections.
 
     Raises:
         RuntimeError: This version of viser starts its server differently, so the check is not in place.

@@ -136,14 +136,9 @@ class LivePage(Page):
         self._first = (seen.position - start, seen.target - start)
 
     def pose(self, t: float, position: Array, wxyz: Array, force: Array, flow: Array) -> None:
-        """Show the bodies somewhere.
+        """Show the bodies at a time [s]: positions [m], shape (nb, 3), and orientations, shape (nb, 4).
 
-        Args:
-            t: Time [s].
-            position: Positions of all bodies [m], shape (nb, 3).
-            wxyz: Orientations of all bodies, shape (nb, 4).
-            force: Forces of the actuators, shape (na,).
-            flow: Velocity of the water at the vehicle [m/s], shape (3,).
+        Forces of the actuators, shape (na,), turn propellers; the velocity of the water [m/s], shape (3,), moves its arrows.
         """
         passed, self._t = max(t - self._t, 0.0), t
         with self.server.atomic():
@@ -155,12 +150,7 @@ class LivePage(Page):
             self._move_cameras(self.scene.upright @ position[self._follow])
 
     def tether(self, name: str, points: Array) -> None:
-        """Move a tether of the scene.
-
-        Args:
-            name: Its name.
-            points: Its points in world axes [m], shape (n, 3).
-        """
+        """Move a tether of the scene to points in world axes [m], shape (n, 3)."""
         if 0.0 <= self._t - self._tethers_t.get(name, -np.inf) < SEA_EVERY:
             return
         self._tethers_t[name] = self._t
@@ -169,35 +159,19 @@ class LivePage(Page):
         handle.points = np.stack([curve[:-1], curve[1:]], axis=1).astype(np.float32)
 
     def ghost(self, name: str, position: Array, wxyz: Array) -> None:
-        """Show a translucent copy of all bodies somewhere; the first call makes it.
-
-        Args:
-            name: Name of the ghost.
-            position: Positions of all bodies [m], shape (nb, 3).
-            wxyz: Orientations of all bodies, shape (nb, 4).
-        """
+        """Show a translucent copy of all bodies at positions [m], shape (nb, 3), and orientations, shape (nb, 4)."""
         if name not in self._ghosts:
             self._ghosts[name] = self._make_ghost(f"ghost {name}")
         with self.server.atomic():
             _put(self._ghosts[name], position, wxyz)
 
     def remove_ghost(self, name: str) -> None:
-        """Take a ghost away; nothing happens where there is none of that name.
-
-        Args:
-            name: Name of the ghost.
-        """
+        """Take a ghost away; nothing happens where there is none of that name."""
         for handle in self._ghosts.pop(name, []):
             handle.remove()
 
     def line(self, name: str, points: Array, color: tuple[float, float, float]) -> None:
-        """Show a line; one of the same name goes away.
-
-        Args:
-            name: Name of the line.
-            points: Its points in world axes [m], shape (n, 3), n > 1.
-            color: Its colour, red, green, blue, 0 to 1.
-        """
+        """Show a line through points in world axes [m], shape (n, 3), n > 1, in place of one of the same name."""
         self.remove_line(name)
         ends = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
         self._lines[name] = self.server.scene.add_line_segments(
@@ -205,11 +179,7 @@ class LivePage(Page):
         )
 
     def remove_line(self, name: str) -> None:
-        """Take a line away; nothing happens where there is none of that name.
-
-        Args:
-            name: Name of the line.
-        """
+        """Take a line away; nothing happens where there is none of that name."""
         handle = self._lines.pop(name, None)
         if handle is not None:
             handle.remove()
@@ -299,11 +269,7 @@ class LivePage(Page):
             self._where[number] = (since, before)
 
     def above_ground(self, place: Array) -> Array:
-        """Return the position of a camera, raised if it is below the ground or too close to it.
-
-        Args:
-            place: The position, z up [m], shape (3,).
-        """
+        """Return the position of a camera, z up [m], shape (3,), raised if it is below the ground or too close to it."""
         down, p = np.array(self.model.world.down, dtype=float), self.scene.upright.T @ np.asarray(place, dtype=float)
         over = p - SKY_HEIGHT * down
         height = min((float(ray_distance(thing, over, down, down)) for thing in self._terrain), default=np.inf)

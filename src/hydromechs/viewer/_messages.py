@@ -60,12 +60,7 @@ class RejectedLog:
         self._logged: dict[str, float] = {}
 
     def take(self, source: str, reason: str) -> None:
-        """Count a rejected message.
-
-        Args:
-            source: Where it came from.
-            reason: Why it was rejected.
-        """
+        """Count a rejected message."""
         self.counts[source] += 1
         now = time.monotonic()
         if now - self._logged.get(source, -math.inf) >= LOGGED_EVERY:
@@ -75,10 +70,6 @@ class RejectedLog:
 
 def scene_message(raw: str | bytes, types: Collection[str]) -> dict[str, Any]:
     """Decode a message from the viewer in a browser to a viser server.
-
-    Args:
-        raw: The message.
-        types: Types of messages to forward.
 
     Raises:
         Rejected: The message has another type or an invalid field.

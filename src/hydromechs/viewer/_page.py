@@ -55,11 +55,7 @@ class Page:
         self._build()
 
     def open(self, port: int = 0) -> None:
-        """Serve the page on this machine, at a URL with a random token.
-
-        Args:
-            port: Port to listen on; the next free one if it is in use, any for 0.
-        """
+        """Serve the page on this machine, at a URL with a random token and the next free port from `port` on; any for 0."""
         self._gate = PageGate(self.server, self.tickets, port=port)
 
     @property
@@ -82,23 +78,14 @@ class Page:
             self.server.stop()
 
     def switch(self, layer: str, on: bool) -> None:
-        """Show or hide a layer.
-
-        Args:
-            layer: Its name.
-            on: Whether to show it.
-        """
+        """Show or hide a layer."""
         self.shown[layer] = on
         for part in self._parts[layer]:
             part.visible = on
         self.show(self.k)
 
     def show(self, k: int) -> None:
-        """Show the scene at a time.
-
-        Args:
-            k: Index of the time.
-        """
+        """Show the scene at a time."""
         self.k = k
         with self.server.atomic():
             for move in self._moving:
@@ -225,22 +212,13 @@ class Page:
 
 
 def heading(title: str, text: str = "") -> str:
-    """Return HTML of a title and a text from a file. Viser's Markdown would run HTML in them.
-
-    Args:
-        title: The title.
-        text: Paragraphs separated by blank lines.
-    """
+    """Return HTML of a title and a text from a file. Viser's Markdown would run HTML in them."""
     paragraphs = "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n") if part.strip())
     return f'<div style="font-size:0.85em;padding:0 1em"><h3 style="margin:0.3em 0">{escape(title)}</h3>{paragraphs}</div>'
 
 
 def node_name(name: str) -> str:
-    """Return a name with its slashes replaced, as one part of the path of a scene node.
-
-    Args:
-        name: Any name.
-    """
+    """Return a name with its slashes replaced, as one part of the path of a scene node."""
     return name.replace("/", " ")
 
 

@@ -47,11 +47,7 @@ class Panel(NamedTuple):
 
 
 def panels(ds: xarray.Dataset) -> list[Panel]:
-    """The curves of a recording that there are.
-
-    Args:
-        ds: The recording.
-    """
+    """The curves of a recording that there are."""
     kept = np.unique(np.linspace(0, ds.sizes["time"] - 1, POINTS).astype(int))
     thin = ds.isel(time=kept)
     t, free = thin["time"].values, free_bodies(ds)[:MOST_BODIES]
@@ -77,11 +73,7 @@ def panels(ds: xarray.Dataset) -> list[Panel]:
 
 
 def panels_html(ds: xarray.Dataset) -> str:
-    """The curves as part of an HTML page with the time line of a replay: a mark runs along, a click on a plot goes to its time.
-
-    Args:
-        ds: The recording.
-    """
+    """The curves as part of a replay's HTML page: a mark runs along with its time line, a click on a plot goes to that time."""
     found = panels(ds)
     if not found:
         return ""
@@ -117,11 +109,7 @@ def _svg(panel: Panel) -> str:
 
 
 def distinct(*values: float) -> list[str]:
-    """Return numbers as texts with as few digits as distinguish neighbours, at least three.
-
-    Args:
-        values: The numbers.
-    """
+    """Return numbers as texts with as few digits as distinguish neighbours, at least three."""
     for digits in range(3, 16):
         texts = [f"{x:.{digits}g}" for x in values]
         if all(a != b or x == y for a, b, x, y in zip(texts, texts[1:], values, values[1:], strict=False)):

@@ -63,14 +63,7 @@ def camera_for(
 
 
 def scene_camera(scene: Scene, moments: Sequence[int] = (0,), *, azimuth: float = -38.0, aspect: float = 4.0 / 3.0) -> Camera:
-    """A camera that sees the bodies of a scene at some times: from above, but from below the water's surface where it is near.
-
-    Args:
-        scene: The scene.
-        moments: Indices of times.
-        azimuth: Direction that it is seen from, about z from x [deg].
-        aspect: Width of the picture over its height.
-    """
+    """A camera that sees the bodies of a scene at some times: from above, but from below the water's surface if it is near."""
     return camera_for(*scene.bounds(*moments), azimuth=azimuth, elevation=3.0 if scene.surfaces else 20.0, aspect=aspect)
 
 
@@ -253,10 +246,9 @@ class _Buffer:
 
 
 class _Shadows:
-    """How near to the light the nearest surface is, over a plane across the light, all in the camera's axes.
+    """How near to the light the nearest surface is, over a plane across the light, in the camera's axes.
 
-    Args:
-        corners: Triangles that cast shadows [m], shape (n, 3, 3).
+    Triangles that cast shadows have the corners [m], shape (n, 3, 3).
     """
 
     def __init__(self, corners: Array) -> None:
@@ -276,11 +268,9 @@ class _Shadows:
         np.maximum.at(self.map, pixel, near)
 
     def lit(self, places: Array, lean: Array) -> Array:
-        """How much light comes to places: 0.3 in full shadow to 1, shape (n,).
+        """Return the light at places in the camera's axes [m], shape (3, n): 0.3 in full shadow to 1, shape (n,).
 
-        Args:
-            places: The places in the camera's axes [m], shape (3, n).
-            lean: Cosine of the angle between light and surface normal there, shape (n,); at slanting light cells are coarse.
+        `lean` is the cosine of the angle between light and surface normal, shape (n,): cells are coarse where the light slants.
         """
         a, b, near = (sum(float(r) * p for r, p in zip(row, places, strict=True)) for row in self.R)
         x = ((a - float(self.low[0])) * (1.0 / self.cell)).astype(np.int32)
@@ -306,11 +296,9 @@ def _area(xy: Array) -> Array:
 
 
 def _before(local: Array, near: float) -> tuple[Array, Array]:
-    """The parts of triangles that are before a camera, and the numbers of the triangles that they are parts of.
+    """Return the parts of triangles beyond a distance [m] before a camera, and the numbers of the triangles.
 
-    Args:
-        local: Corners in the camera's axes, its view along the negative second one [m], shape (n, 3, 3).
-        near: Distance at which they are cut [m].
+    Corners are in the camera's axes, its view along the negative second one [m], shape (n, 3, 3).
     """
     distance = -local[..., 1] - near
     inside = (distance > 0.0).sum(axis=1)
@@ -336,13 +324,9 @@ def _runs(first: Array, count: Array) -> tuple[Array, Array]:
 
 
 def _filled(xy: Array, value: Array, width: int, height: int) -> tuple[Array, Array, Array]:
-    """Pixels whose centres are inside of triangles: their indices, a quantity there, and the numbers of the triangles.
+    """Return the pixels inside triangles: their indices, a quantity there, and the numbers of the triangles.
 
-    Args:
-        xy: Corners on the picture, clockwise, shape (n, 3, 2).
-        value: The quantity at the corners, livalue between them, shape (n, 3).
-        width: Width of the picture [pixels].
-        height: Height of the picture [pixels].
+    Corners on the picture are clockwise, shape (n, 3, 2); the quantity is given at them, shape (n, 3), and linear between them.
     """
     # rows of pixels of each triangle, and where each row begins and ends within it
     y = xy[..., 1]

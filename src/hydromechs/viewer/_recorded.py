@@ -51,13 +51,7 @@ FASTEST = 9.0
 
 
 def sample_times(ds: xarray.Dataset, rate: float, most: int) -> Array:
-    """Indices of the samples that a replay shows, shape (n,): finite ones, at most `rate` per second and `most` in all.
-
-    Args:
-        ds: The recording.
-        rate: Samples per second [1/s].
-        most: Number of samples.
-    """
+    """Indices of the samples that a replay shows, shape (n,): finite ones, at most `rate` per second and `most` in all."""
     time = ds["time"].values
     good = np.isfinite(ds["position"].values).all(axis=(1, 2)) & np.isfinite(ds["orientation"].values).all(axis=(1, 2))
     usable = np.flatnonzero(good)
@@ -160,12 +154,7 @@ def _tethers(ds: xarray.Dataset) -> Iterator[Strand]:
 
 
 def tether_strand(name: str, points: Array) -> Strand:
-    """Return the line of a tether as a smooth curve through its points.
-
-    Args:
-        name: Its name.
-        points: Its points in world axes [m], shape (time, n, 3).
-    """
+    """Return a tether as a smooth curve through its points in world axes [m], shape (time, n, 3)."""
     return Strand(name=f"tether {name}", points=_smooth(points), color=TETHER, layer="tethers")
 
 
@@ -299,14 +288,7 @@ def _(thing: terrain.Sphere, center: Array, half: float, down: float) -> Triangl
 
 
 def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -> Array:
-    """Heights of the water's surface above its mean, η = Σ a cos(k n·p − ω t + phase) [m], shape (time, nx, ny).
-
-    Args:
-        components: The waves.
-        x: Grid lines along x of the world [m], shape (nx,).
-        y: Grid lines along y of the world [m], shape (ny,).
-        times: Times [s], shape (time,).
-    """
+    """Heights of the water's surface above its mean, η = Σ a cos(k n·p − ω t + phase) [m], shape (time, nx, ny)."""
     out = np.zeros((len(times), len(x), len(y)))
     for a, omega, k, n, phase in zip(*components[:5], strict=True):
         place = k * (n[0] * x[:, None] + n[1] * y[None, :]) + phase

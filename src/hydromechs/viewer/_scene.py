@@ -175,11 +175,7 @@ class Scene:
         return tuple(dict.fromkeys(part.layer for part in parts))
 
     def poses(self, k: int) -> dict[str, tuple[Array, Array]]:
-        """Axes and origin of each frame in the world at one time.
-
-        Args:
-            k: Index of the time.
-        """
+        """Axes and origin of each frame in the world at one time."""
         out: dict[str, tuple[Array, Array]] = {"": (np.eye(3), np.zeros(3))}
         for frame in self.frames:
             R, p = out[frame.parent]
@@ -187,11 +183,7 @@ class Scene:
         return out
 
     def at(self, k: int) -> Scene:
-        """The scene at one time, standing still.
-
-        Args:
-            k: Index of the time.
-        """
+        """The scene at one time, standing still."""
         return replace(
             self,
             times=self.times[k : k + 1],
@@ -202,11 +194,9 @@ class Scene:
         )
 
     def bounds(self, *moments: int, frames: Collection[str] | None = None) -> tuple[Array, Array]:
-        """Return the minimum and maximum coordinates of the bodies' visuals over some times, z up [m], shapes (3,) and (3,).
+        """Return the minimum and maximum coordinates of the bodies' visuals at some times, z up [m], shapes (3,) and (3,).
 
-        Args:
-            moments: Indices of the times.
-            frames: Names of the bodies' frames. Defaults to all but scenery.
+        Only those on some `frames`; all but scenery by default.
         """
         if frames is None:
             frames = {"", *(frame.name for frame in self.frames if not frame.scenery)}
@@ -222,12 +212,7 @@ class Scene:
 
 
 def bodies_at(model: Model, q: Array) -> tuple[Array, Array]:
-    """Position and orientation of all bodies, shapes (nb, 3) [m] and (nb, 4).
-
-    Args:
-        model: The model.
-        q: Configuration, shape (nq,).
-    """
+    """Position and orientation of all bodies at a configuration, shapes (nb, 3) [m] and (nb, 4)."""
     kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
     R = np.array([np.asarray(R, dtype=float) for R in kin.R_WB])
     return np.array([np.asarray(p, dtype=float) for p in kin.p_WB]), quaternion_from_matrix(R)
@@ -250,14 +235,10 @@ def model_scene(model: Model, q: Array | None = None, *, properties: bool = Fals
 def body_parts(
     model: Model, position: Array, wxyz: Array, *, properties: bool = False, turns: dict[str, Array] | None = None
 ) -> tuple[list[MovingFrame], list[Solid]]:
-    """Frames and solids of all bodies of a model.
+    """Frames and solids of all bodies at positions [m], shape (time, nb, 3), and orientations, shape (time, nb, 4).
 
-    Args:
-        model: The model.
-        position: Positions [m], shape (time, nb, 3).
-        wxyz: Orientations, shape (time, nb, 4).
-        properties: Whether to add what the equations know of the bodies.
-        turns: Angles of propellers by the name of the frame that they sit on [rad], shape (time,) each; still if left out.
+    `properties` adds what the equations know of the bodies. `turns` has angles of propellers by the name of their frame [rad],
+    shape (time,); the others stand still.
     """
     frames: list[MovingFrame] = []
     solids: list[Solid] = []

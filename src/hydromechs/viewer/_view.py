@@ -49,11 +49,7 @@ class ModelPage(Page):
         self.open(port)
 
     def configure(self, q: Array) -> None:
-        """Show a configuration.
-
-        Args:
-            q: Configuration, shape (nq,).
-        """
+        """Show a configuration, shape (nq,)."""
         self.q = np.array(q, dtype=float)
         position, wxyz = bodies_at(self.model, self.q)
         with self.server.atomic():
