@@ -23,8 +23,6 @@ from hydromechs.equations import BranchesOnLanes
 from hydromechs.integrators import BlockSteps, DormandPrince, SlidingBlock, Stepper, method_named
 from hydromechs.library import star
 
-__all__ = ["BENCHMARK", "arms", "lane_ratio", "measure_blocks", "plot_blocks", "time_to"]
-
 T = 5.0
 """Time that is simulated [s]."""
 COUNTS = (50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, 3200)

@@ -20,8 +20,6 @@ from hydromechs.library import load, serial_chain, star
 from hydromechs.model import Body, Inertia, Model, joints
 from hydromechs.spatial import Path, Screw
 
-__all__ = ["ALGORITHMS", "KINDS", "Comparison", "arms_on_load", "compare_with_papers", "model_counts", "papers_pair"]
-
 ALGORITHMS = {
     "articulated_body": "forward dynamics",
     "inverse_dynamics": "inverse dynamics",

@@ -11,8 +11,6 @@ from hydromechs.equations import FLUID, operation_count, shape_of
 from hydromechs.library import load, serial_chain, star
 from hydromechs.model import Model
 
-__all__ = ["ClosedFormCount", "StarCount", "closed_form_counts", "star_counts"]
-
 Pair = tuple[int, int]
 
 

@@ -14,8 +14,6 @@ from hydromechs.model import Hydro, Model
 
 from .peers import DartPeer, MujocoPeer, PinocchioPeer, import_peer
 
-__all__ = ["TOLERANCE", "Crosscheck", "Difference", "compare_dry", "compare_with_added_mass", "crosscheck"]
-
 TOLERANCE = 1e-10
 """Largest relative difference that passes."""
 

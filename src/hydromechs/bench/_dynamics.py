@@ -33,8 +33,6 @@ from hydromechs.model import Model, joints
 from ._machine import dry_model, machine, random_states, target, versions
 from .peers import MujocoPeer, PinocchioPeer
 
-__all__ = ["FastMujoco", "Row", "measure", "measure_dynamics", "relative_difference", "times_here"]
-
 PROCESSES = 4
 """Processes that measure all rows, one after another."""
 CHAINS, SHORT = (6, 12, 24, 48), (2, 4)

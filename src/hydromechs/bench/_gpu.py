@@ -15,8 +15,6 @@ from hydromechs.model import Model
 
 from ._machine import machine, random_states, target, versions
 
-__all__ = ["gpu_device", "measure_gpu"]
-
 LAUNCHES = 20
 """Launches that are timed together, as one CUDA graph: what is measured is the GPU, not Python's overhead."""
 

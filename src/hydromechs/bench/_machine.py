@@ -15,8 +15,6 @@ import numpy as np
 import hydromechs as hm
 from hydromechs.model import Model
 
-__all__ = ["dry_model", "machine", "random_states", "target", "versions"]
-
 PACKAGES = (
     "hydromechs",
     "numpy",

@@ -12,8 +12,6 @@ from ._blocks import BENCHMARK, arms, lane_ratio, measure_blocks, plot_blocks, t
 from ._count import compare_with_papers
 from ._machine import machine, versions
 
-__all__ = ["measure_papers"]
-
 TABLE_5 = {1: (0.117, 1.000), 2: (0.152, 0.770), 4: (0.241, 0.485)}
 """Thesis Table 5: block size to (time to 1e-6 m on one processor of a Cray Y-MP [s], slowdown)."""
 TABLE_6 = {1: (3.10, "4 chains"), 2: (2.63, "2 chains × 2 points"), 4: (1.83, "4 points")}

@@ -19,8 +19,6 @@ from hydromechs.model import Model
 
 from ._machine import dry_model, machine, random_states, target, versions
 
-__all__ = ["measure_simulation"]
-
 MODEL = "tiburon_titan2"
 SCENARIO = "station_keeping"
 STEP = 1e-3

@@ -23,8 +23,6 @@ from ._dynamics import FastMujoco, Row, measure, relative_difference
 from ._machine import dry_model, machine, random_states, target, versions
 from .peers import PinocchioPeer
 
-__all__ = ["measure_trees"]
-
 KINDS = ("revolute", "prismatic", "ball")
 """Joints of the random trees."""
 PAPERS = (

@@ -22,8 +22,6 @@ from hydromechs.spatial import maximum, minimum, quaternion_matrix
 from ._machine import machine, random_states, target, versions
 from ._worlds_peers import mjx_times, mujoco_rollout
 
-__all__ = ["measure_worlds"]
-
 STEP = 1e-3
 SCENARIO = "station_keeping"
 """Its plant has thrusters, servos, friction and stops."""

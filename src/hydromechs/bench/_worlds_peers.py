@@ -14,8 +14,6 @@ from hydromechs.model import Model
 
 from ._machine import dry_model, random_states
 
-__all__ = ["mjx_times", "mujoco_rollout"]
-
 
 def _peer(model: Model, integrator: str, step: float) -> Any:
     """The same tree, dry, in MuJoCo; None without MuJoCo."""

@@ -11,8 +11,6 @@ from hydromechs.compiler import NATIVE, TARGETS
 from ._options import CODE
 from ._tables import print_report
 
-__all__ = ["bench_dynamics", "bench_gpu", "bench_simulation", "bench_trees", "bench_worlds"]
-
 WHERE = "; ".join(f"{name}: {backend.about}" for name, backend in TARGETS.items()) + "."
 """Machines that worlds run on."""
 

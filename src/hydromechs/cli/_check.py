@@ -13,8 +13,6 @@ from hydromechs.values import is_path
 
 from ._kinds import kinds_of
 
-__all__ = ["check_file"]
-
 
 def check_file(file: str, console: Console, **options: Any) -> bool:
     """Print the errors and warnings of a file or library name, or that it has none. Return True if it can be run.

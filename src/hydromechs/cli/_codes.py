@@ -15,8 +15,6 @@ from ._options import CODE
 from ._robot_options import robot_command
 from ._tables import print_report
 
-__all__ = ["count", "crosscheck", "export", "papers"]
-
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
 WRITTEN = "; ".join(f"{key}: {b.about}" for key, b in BACKENDS.items() if b.exports) + "."

@@ -16,8 +16,6 @@ from ._tables import table_of
 if TYPE_CHECKING:
     from hydromechs.formats import Imported
 
-__all__ = ["convert", "print_notes"]
-
 
 @robot_command
 def convert(

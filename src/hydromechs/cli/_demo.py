@@ -8,8 +8,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-__all__ = ["DEMO", "demo"]
-
 DEMO = "station_keeping"
 """The scenario of the demo."""
 

@@ -20,8 +20,6 @@ from hydromechs.simulation import Beginning, Plant
 from ._convert import print_notes
 from ._tables import table_of
 
-__all__ = ["info", "print_commands", "print_info", "print_models", "print_scenario_info", "print_water"]
-
 
 def info(
     source: str, console: Console, *, sources: bool = False, water: bool = False, code: bool = False, **options: Any

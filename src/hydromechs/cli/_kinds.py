@@ -11,8 +11,6 @@ from typer.core import TyperCommand
 
 from hydromechs.values import is_path, nearest
 
-__all__ = ["SuggestingCommand", "expect", "kinds_of"]
-
 HEAD = 65_536
 """Number of bytes at the start of a file that are searched for its kind."""
 KEYS = {

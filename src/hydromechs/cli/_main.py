@@ -25,8 +25,6 @@ from ._see import compare, picture, pilot, plot, replay, view
 from ._sweep import sweep
 from ._validate import validate
 
-__all__ = ["main"]
-
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,

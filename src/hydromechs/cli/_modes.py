@@ -19,8 +19,6 @@ from ._tables import table_of
 if TYPE_CHECKING:
     from hydromechs.simulation import Mode, Modes, Simulation
 
-__all__ = ["modes"]
-
 UNDAMPED = 1e-6
 """Damping ratio below which no time constant is printed."""
 

@@ -6,7 +6,5 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["CODE"]
-
 CODE = Annotated[bool, typer.Option("--code", help="Allow the Python code that the file names to run.")]
 """Permission to run code that a file names: custom controllers, components and joints."""

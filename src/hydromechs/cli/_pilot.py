@@ -25,8 +25,6 @@ from hydromechs.station import fly_again as simulate_again
 from ._run import print_summary
 from ._show import has_display
 
-__all__ = ["catalog", "fly", "fly_again", "link_of", "vehicle_file"]
-
 
 def catalog(*more: str, code: bool = False) -> Catalog:
     """Return the scenarios of the library and of files."""

@@ -12,9 +12,6 @@ from hydromechs.recording import RecordingComparison, compare_recordings, load_r
 from ._save import parse_entries
 from ._tables import table_of
 
-__all__ = ["compare", "plot"]
-
-
 PLOTS = (".png", ".svg", ".pdf", ".jpg")
 """Formats of one plot by the suffix of the file."""
 

@@ -9,8 +9,6 @@ from rich.text import Text
 
 from ._tables import print_heading, print_targets, table_of
 
-__all__ = ["print_dynamics", "print_gpu", "print_simulation", "print_trees"]
-
 
 def print_dynamics(report: dict[str, Any], console: Console) -> None:
     """Print a report of `measure_dynamics` as tables."""

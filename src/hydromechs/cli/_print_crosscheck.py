@@ -9,8 +9,6 @@ from rich.table import Table
 
 from hydromechs.bench import CROSSCHECK_TOLERANCE, Crosscheck
 
-__all__ = ["print_crosscheck"]
-
 
 def print_crosscheck(result: Crosscheck, console: Console) -> None:
     """Print the largest differences from other codes."""

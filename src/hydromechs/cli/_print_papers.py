@@ -14,8 +14,6 @@ from hydromechs.model import Model
 
 from ._tables import table_of
 
-__all__ = ["pair_text", "print_counts", "print_papers", "print_papers_tables"]
-
 
 def print_counts(model: Model, console: Console) -> None:
     """Print the operation counts of a model: a column for each algorithm, a row for each kind of operation."""

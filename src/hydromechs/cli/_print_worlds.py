@@ -9,8 +9,6 @@ from rich.text import Text
 
 from ._tables import print_heading, print_targets, table_of
 
-__all__ = ["print_worlds"]
-
 SHORT = {"semi_implicit_euler": "Euler", "rk4": "RK4"}
 """Names of integrators in a table."""
 

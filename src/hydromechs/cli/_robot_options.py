@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["robot_command"]
-
 
 def robot_command(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options of robot descriptions to a command. It receives them as `**options`, in the form of `import_file`."""

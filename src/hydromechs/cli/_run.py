@@ -27,8 +27,6 @@ from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario,
 
 from ._show import has_display, own_command, run_scene, scenario_scene
 
-__all__ = ["draw", "own_lines", "print_scenarios", "print_summary", "run"]
-
 Drawn = TypeVar("Drawn")
 LIBRARIES = (Path(__file__).parents[1], Path(np.__file__).parent)
 """Where our own code is, and that of NumPy."""

@@ -13,8 +13,6 @@ from rich.text import Text
 from hydromechs.sweeps import Dask, Engine, Local, Progress, Serial, SweepResult, load_study, run_sweep
 from hydromechs.values import nearest
 
-__all__ = ["ENGINES", "sweep"]
-
 ENGINES = ("local", "dask", "serial")
 """Names of the engines."""
 REASONS = 5

@@ -13,8 +13,6 @@ from hydromechs.values import nearest
 
 from ._kinds import expect
 
-__all__ = ["parse_entries", "save"]
-
 FORMATS = ("csv", "nc", "parquet", "mat", "zarr")
 """File formats; each is also a file suffix."""
 

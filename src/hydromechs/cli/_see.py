@@ -11,8 +11,6 @@ from ._kinds import expect
 from ._options import CODE
 from ._robot_options import robot_command
 
-__all__ = ["compare", "picture", "pilot", "plot", "replay", "view"]
-
 PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
 BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a display.")]
 AZIMUTH = Annotated[float, typer.Option(help="Direction that it is seen from, about the vertical from x [deg].")]

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from hydromechs.scenario import Scenario
     from hydromechs.viewer import Page, Scene
 
-__all__ = ["has_display", "own_command", "picture", "replay", "replay_file", "run_scene", "scenario_scene", "video", "view"]
-
 FRAME = 1.0 / 30.0
 """Time between two pictures of a replay [s]."""
 PLAIN = 0.2

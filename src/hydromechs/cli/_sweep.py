@@ -10,8 +10,6 @@ from rich.console import Console
 from ._kinds import expect
 from ._options import CODE
 
-__all__ = ["sweep"]
-
 
 def sweep(
     study: Annotated[str, typer.Argument(help="A library study, or the path of a study file.")],

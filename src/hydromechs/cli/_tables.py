@@ -10,8 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["print_heading", "print_report", "print_targets", "table_of"]
-
 
 def print_heading(report: dict[str, Any], console: Console) -> None:
     """Print machine and versions of a report."""

@@ -17,8 +17,6 @@ from hydromechs.errors import words_of
 from ._options import CODE
 from ._tables import print_report, table_of
 
-__all__ = ["validate"]
-
 
 def validate(
     study: Annotated[Path, typer.Argument(help="File of the study, as examples/hinsdale_2023.yaml.")],

@@ -16,8 +16,6 @@ from ._write import check_suffix, dumps, replace_file
 if TYPE_CHECKING:
     from hydromechs.model.component import Component
 
-__all__ = ["check_target", "convert_file"]
-
 
 def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite: bool = False, **options: Any) -> Imported:
     """Read a robot description and write it as a model file, or in the format that the suffix of the new file selects.

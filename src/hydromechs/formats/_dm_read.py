@@ -29,8 +29,6 @@ from ._robot_files import RobotFiles
 from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, tensor_of, units_note
 from ._xml import Element
 
-__all__ = ["read_dm"]
-
 RIGID_BODY = {
     "mass": 1,
     "cgPos": 3,

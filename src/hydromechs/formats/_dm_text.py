@@ -19,8 +19,6 @@ from hydromechs.errors import Fault, ModelError
 
 from ._xml import Element
 
-__all__ = ["parse_dm", "words_match"]
-
 FIRST = "System"
 """First word of a file."""
 MOST_TOKENS = 1_000_000

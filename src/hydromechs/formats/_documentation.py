@@ -11,8 +11,6 @@ from . import _scenario_entries  # noqa: F401 the entries
 from ._entries import ENTRIES
 from ._read import model_json_schema
 
-__all__ = ["documentation_table", "renewed"]
-
 MARKED = re.compile(r"<!-- keys: ([\w., ]+) -->\n.*?<!-- end -->", re.DOTALL)
 """A table in a Markdown text, between the comments that name its classes."""
 

@@ -22,8 +22,6 @@ from ._scenario_read import loads_scenario
 from ._scenario_write import dumps_scenario
 from ._write import dumps
 
-__all__ = ["drawing_attrs", "drawn_scenario"]
-
 MODEL, SURROUNDINGS = "drawn_model", "drawn_surroundings"
 """Attributes of a recording: a model file with all bodies, and a scenario file with thrusters, terrain and water."""
 NAME = "recorded"

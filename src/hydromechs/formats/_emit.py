@@ -10,8 +10,6 @@ import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 
-__all__ = ["Block", "Rows", "emit"]
-
 WIDTH = 120
 """Columns that a line should not pass."""
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*( [A-Za-z0-9_./+(-][A-Za-z0-9_./+()-]*)*")

@@ -18,8 +18,6 @@ from hydromechs.model import Body, Hydro, Inertia, Model, World, added_mass, dra
 from hydromechs.spatial import skew
 from hydromechs.values import plain
 
-__all__ = ["from_fossen"]
-
 SAME = 1e-6
 """How far two statements of one quantity may be apart, of its size: tables are rounded."""
 GRAVITY = (9.7, 9.9)

@@ -15,8 +15,6 @@ from ._xml import Element
 if TYPE_CHECKING:
     from hydromechs.model.component import Component
 
-__all__ = ["Findings", "ImportOptions", "Imported", "Note"]
-
 Kind = Literal["ignored", "assumed", "repaired"]
 """Kinds of notes."""
 

@@ -27,8 +27,6 @@ from ._mjcf_pose import Settings
 if TYPE_CHECKING:
     from hydromechs.model.component import Component
 
-__all__ = ["read_actuators"]
-
 
 class Frames(Protocol):
     """Makes the frames that thrusters push at."""

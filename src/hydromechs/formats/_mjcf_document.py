@@ -14,8 +14,6 @@ from ._mjcf_replicate import replicate
 from ._robot_files import Missing, RobotFiles
 from ._xml import Element, parse_xml, read_bytes
 
-__all__ = ["ACTUATORS", "Document", "Item"]
-
 ACTUATORS = (
     "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor", "plugin",
 )  # fmt: skip

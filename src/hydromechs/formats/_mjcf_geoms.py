@@ -17,8 +17,6 @@ from ._mjcf_mesh import Mesh
 from ._mjcf_pose import Pose, Settings, pose_of, turned_to
 from ._robot_parts import PLACEHOLDER
 
-__all__ = ["NOTHING", "Geom", "Mass", "geom_hydro", "geom_shapes", "read_geom", "summed"]
-
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 """Solids, and how many numbers their sizes have."""
 KINDS = (*SIZES, "mesh", "plane", "hfield", "sdf")

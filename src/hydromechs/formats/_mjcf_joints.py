@@ -28,8 +28,6 @@ from ._mjcf_pose import Pose, Settings
 if TYPE_CHECKING:
     from hydromechs.model.component import Component
 
-__all__ = ["BodyJoint", "read_joints"]
-
 KINDS = ("free", "ball", "slide", "hinge")
 
 

@@ -15,8 +15,6 @@ from ._mjcf_pose import Settings
 from ._robot_files import Missing
 from ._robot_parts import PLACEHOLDER, PLACEHOLDERS
 
-__all__ = ["Mesh", "read_meshes"]
-
 LARGEST = 256 * 2**20
 """Bytes of a mesh file."""
 KINDS = (".stl", ".obj", ".msh")

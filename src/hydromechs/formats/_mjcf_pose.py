@@ -14,8 +14,6 @@ from hydromechs.spatial import axis_rotation, cos_sin, planar_rotation, quaterni
 
 from ._mjcf_document import Document, Item
 
-__all__ = ["HERE", "Pose", "Settings", "euler_rotation", "pose_of", "read_settings", "turned_to"]
-
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 
 

@@ -20,8 +20,6 @@ from ._robot_files import RobotFiles
 from ._robot_parts import units_note, world_note
 from ._xml import Element
 
-__all__ = ["read_mjcf"]
-
 WORLD = "worldbody"
 """Name of the body that has what stands still."""
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 from ._imported import Findings
 from ._xml import MOST_ELEMENTS, Element
 
-__all__ = ["replicate"]
-
 REFERENCES = ("joint", "jointinparent", "site", "refsite", "body", "cranksite", "slidersite")
 """What an actuator may name."""
 

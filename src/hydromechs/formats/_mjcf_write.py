@@ -20,8 +20,6 @@ from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quater
 from ._mjcf_pose import HERE, Pose
 from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_origin
 
-__all__ = ["write_mjcf"]
-
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "free",
     joints.Fixed: "",

@@ -11,8 +11,6 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from hydromechs.values import Bound
 
-__all__ = ["Finite", "numbers"]
-
 
 class Bounded:
     """A bound of a number as an annotation for pydantic.

@@ -31,8 +31,6 @@ from ._convert import written
 from ._entries import Entry, Key, Swap, entry, list_of, one_of, picked, table, tagged
 from ._numbers import numbers
 
-__all__ = ["ActuationEntry", "ComponentEntry", "NamePair", "Thrusters"]
-
 UNIT = "Unit of the commands, shown to users: N, throttle, us (pulse width in microseconds) or any text."
 TYPE = "Class of the component, as 'package.module:Name', or 'file.py:Name' beside this file."
 

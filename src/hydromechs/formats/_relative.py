@@ -7,8 +7,6 @@ from pathlib import Path
 
 from hydromechs.values import is_path
 
-__all__ = ["relative"]
-
 
 def relative(path: str, folder: str | Path | None) -> str:
     """Return a path from the folder of a file, with a dot or a slash in it so that it is not taken for a library name.

@@ -10,8 +10,6 @@ from urllib.parse import unquote
 
 from ._imported import ImportOptions
 
-__all__ = ["Lookup", "Missing", "RobotFiles"]
-
 SCHEMES = ("package", "model", "file", "http", "https", "data", "fuel")
 """What a path may begin with, before `://`."""
 LEVELS = 8

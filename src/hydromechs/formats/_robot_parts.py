@@ -18,23 +18,6 @@ from ._imported import Findings
 from ._robot_files import Missing, RobotFiles
 from ._xml import Element
 
-__all__ = [
-    "LOCKED",
-    "PLACEHOLDER",
-    "PLACEHOLDERS",
-    "Link",
-    "assembled",
-    "hold_empty_joints",
-    "inertia_of",
-    "locked_joint",
-    "mesh_shape",
-    "mesh_visual",
-    "origin_of",
-    "tensor_of",
-    "units_note",
-    "world_note",
-]
-
 Row3: TypeAlias = tuple[float, float, float]
 Row6: TypeAlias = tuple[float, float, float, float, float, float]
 WATER = 1000.0

@@ -12,8 +12,6 @@ from hydromechs.scenario import ModelStart, Scenario
 from ._scenario_write import dumps_scenario
 from ._write import replace_file
 
-__all__ = ["convertible", "plant_path", "robot_plant", "save_plant"]
-
 
 def robot_plant(model: Model, components: Iterable[Component], source: str | None = None) -> Scenario:
     """Return a scenario without a mission that contains a model and its components.

@@ -23,18 +23,6 @@ from ._xml_write import RobotText
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "FORMATS",
-    "RobotFormat",
-    "dumps_robot",
-    "import_file",
-    "is_robot_file",
-    "loads_robot",
-    "reject_options",
-    "robot_text",
-    "warned",
-]
-
 Reader: TypeAlias = Callable[[Element, Findings, RobotFiles], Imported]
 """Reads a document: its first element, where faults and notes go, where its files are."""
 Writer: TypeAlias = Callable[[Model, Iterable[str]], RobotText]

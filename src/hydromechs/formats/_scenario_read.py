@@ -15,6 +15,7 @@ from hydromechs.hybrid import SCHEMES, Exact, Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.model import Model
 from hydromechs.recording import ATTITUDE
+from hydromechs.registry import show
 from hydromechs.scenario import ModelStart, Scenario, check_faults, start_names
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from hydromechs.values import is_path
@@ -27,7 +28,7 @@ from ._robot_plant import convertible, robot_plant
 from ._robots import import_file, is_robot_file, warned
 from ._scenario_entries import ScenarioFile, radians
 from ._scenario_sections import Sections
-from ._yaml import Document, collector_paused, parse, read_text, show
+from ._yaml import Document, collector_paused, parse, read_text
 
 __all__ = ["load_scenario_file", "loads_scenario", "scenario_text", "with_lines"]
 

@@ -19,6 +19,7 @@ from hydromechs.errors import Fault, FieldError, ScenarioError, UnsupportedFeatu
 from hydromechs.model.code import is_foreign
 from hydromechs.model.component import Component
 from hydromechs.navigation import Navigation
+from hydromechs.registry import show
 from hydromechs.scenario import ComponentSpec, ControllerSpec, Scenario
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import Block
@@ -29,7 +30,6 @@ from ._emit import Block as Lines
 from ._emit import Rows
 from ._messages import dotted, nearest
 from ._relative import relative
-from ._yaml import show
 
 if TYPE_CHECKING:
     from ._scenario_read import Reader

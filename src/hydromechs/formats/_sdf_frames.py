@@ -14,8 +14,6 @@ from hydromechs.spatial import matrix_from_rpy, quaternion_matrix
 from ._imported import Findings
 from ._xml import Element
 
-__all__ = ["IDENTITY", "Frames", "Pose", "Scope", "pose_of", "scope_of"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pose:

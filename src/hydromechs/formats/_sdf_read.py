@@ -36,8 +36,6 @@ from ._sdf_shapes import shapes_of, visuals_of
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element, parse_xml, read_bytes
 
-__all__ = ["read_sdf"]
-
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw", "gearbox")
 NONE = 1e9
 """Limit from which there is none."""

@@ -13,8 +13,6 @@ from ._robot_parts import mesh_shape, mesh_visual, origin_of
 from ._sdf_frames import Pose, pose_of
 from ._xml import Element
 
-__all__ = ["shapes_of", "visuals_of"]
-
 SIZES = {
     "box": (("size", 3),),
     "sphere": (("radius", 1),),

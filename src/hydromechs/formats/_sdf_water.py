@@ -23,8 +23,6 @@ from ._imported import Findings
 from ._sdf_frames import Frames, Pose, Scope
 from ._xml import Element
 
-__all__ = ["HELD", "Water", "towards"]
-
 FORCES, SPEEDS = "xyzkmn", "UVWPQR"
 AXES = "xyzpqr"
 """Rows of `<fluid_added_mass>`."""

@@ -19,8 +19,6 @@ from hydromechs.spatial import quaternion_matrix
 from ._robot_parts import origin_of
 from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, origin_after, plain_origin
 
-__all__ = ["write_sdf"]
-
 NED = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
 """Axes north, east, down in axes east, north, up."""
 AXES = "xyzpqr"

@@ -34,8 +34,6 @@ from ._sdf_frames import IDENTITY, Frames, Scope
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element
 
-__all__ = ["read_urdf"]
-
 AnyJoint: TypeAlias = joints.Joint | joints.Composite
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")

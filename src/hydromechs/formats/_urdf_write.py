@@ -14,8 +14,6 @@ from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 
 from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_origin
 
-__all__ = ["write_urdf"]
-
 NONE = 1e9
 """Limit that stands for none."""
 NED_IN_ENU = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))

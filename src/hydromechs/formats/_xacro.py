@@ -26,8 +26,6 @@ from hydromechs.errors import Fault, ModelError
 from ._robot_files import Missing, RobotFiles
 from ._xml import read_bytes
 
-__all__ = ["expanded", "is_xacro"]
-
 MAX_POWER = 100.0
 """Maximum exponent; larger ones could exhaust the memory."""
 MAX_LENGTH = 10_000

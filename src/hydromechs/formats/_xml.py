@@ -11,8 +11,6 @@ from xml.parsers import expat
 from hydromechs import files
 from hydromechs.errors import Fault, ModelError
 
-__all__ = ["Element", "parse_xml", "read_bytes"]
-
 ROOTS = ("robot", "sdf", "mujoco")
 """First elements of robot descriptions; messages do not quote files of other kinds."""
 MOST_ELEMENTS = 500_000

@@ -13,8 +13,6 @@ from hydromechs.model import Mdh, Model, Origin
 
 from ._robot_parts import origin_of
 
-__all__ = ["RobotText", "Tag", "file_text", "lost_details", "numbers", "origin_after", "plain_origin"]
-
 
 @dataclass(slots=True)
 class Tag:

@@ -27,8 +27,6 @@ from hydromechs import files
 from hydromechs.errors import Fault
 from hydromechs.registry import show
 
-__all__ = ["Document", "UnreadableText", "collector_paused", "is_scenario_file", "parse", "read_text", "show"]
-
 MAX_DEPTH = 64
 """Levels of nesting; a model file has at most 9."""
 MAX_VALUES = 1_000_000

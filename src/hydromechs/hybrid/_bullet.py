@@ -21,8 +21,6 @@ from ._engine import Engine, Touch, quiet
 from ._parts import joint_parts, placement_pose
 from ._scene import Scene, friction_of, spring_of
 
-__all__ = ["BulletEngine"]
-
 GROUND, BODY = 1, 2
 """Groups of what can touch."""
 

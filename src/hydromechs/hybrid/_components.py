@@ -16,8 +16,6 @@ from hydromechs.values import Array
 
 from ._engine import Touch
 
-__all__ = ["EngineContact", "EngineMemory"]
-
 SIX = ("X", "Y", "Z", "K", "M", "N")
 
 

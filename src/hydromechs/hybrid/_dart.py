@@ -16,8 +16,6 @@ from ._dart_tree import JOINTS, DartTree
 from ._engine import Engine, Touch
 from ._scene import Scene, friction_of
 
-__all__ = ["DartEngine"]
-
 THICK = 50.0
 """Edges of the box that stands for a plane [m]."""
 

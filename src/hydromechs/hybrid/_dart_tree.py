@@ -15,8 +15,6 @@ from hydromechs.values import Array
 from ._engine import quiet
 from ._parts import joint_parts, placement_pose, swap
 
-__all__ = ["JOINTS", "DartTree"]
-
 ONE = np.ones((1, 1))
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "Free",

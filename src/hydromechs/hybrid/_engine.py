@@ -16,8 +16,6 @@ from hydromechs.values import Array
 
 from ._scene import Scene
 
-__all__ = ["Engine", "Touch", "quiet"]
-
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:

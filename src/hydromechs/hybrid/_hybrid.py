@@ -25,8 +25,6 @@ from ._schemes import Causal, Exact, Filtered, Iterated, Scheme
 from ._stability import Stability, UnstableScheme, added_masses, ratios, stability
 from ._steps import EngineRun, EngineSteps
 
-__all__ = ["ENGINES", "SCHEMES", "EngineMethod", "Hybrid"]
-
 ENGINES: Mapping[str, type[Engine]] = {e.name: e for e in (MuJoCoEngine, DartEngine, BulletEngine)}
 """Engines by name."""
 SCHEMES: Mapping[str, type[Scheme]] = {s.name: s for s in (Exact, Iterated, Causal, Filtered)}

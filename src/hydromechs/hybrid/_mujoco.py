@@ -15,8 +15,6 @@ from ._engine import Engine, Touch
 from ._mujoco_tree import JOINTS, MujocoTree
 from ._scene import Scene, friction_of, spring_of
 
-__all__ = ["MuJoCoEngine"]
-
 BEFORE = ("mj_kinematics", "mj_comPos", "mj_camlight", "mj_flex", "mj_tendon", "mj_makeM")
 """Stages of a step up to the mass matrix."""
 AFTER = (

@@ -13,8 +13,6 @@ from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 
 from ._parts import joint_parts, placement_pose
 
-__all__ = ["JOINTS", "MujocoTree"]
-
 JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[Any, np.ndarray]]]] = {
     joints.Fixed: lambda kind, part, R: [],
     joints.Free: lambda kind, part, R: [*((kind.mjJNT_SLIDE, R[:, k]) for k in range(3)), (kind.mjJNT_BALL, R[:, 2])],

@@ -10,8 +10,6 @@ import numpy as np
 
 from hydromechs.model import Mdh, Model, joints
 
-__all__ = ["depth_first", "joint_parts", "placement_pose", "swap"]
-
 
 def joint_parts(joint: joints.Joint | joints.Composite) -> tuple[Any, ...]:
     """The elementary joints of a joint."""

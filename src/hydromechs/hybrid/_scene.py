@@ -8,8 +8,6 @@ from typing import NamedTuple
 from hydromechs.contact import Material, Pair, terrain
 from hydromechs.model import Model, Origin, shapes
 
-__all__ = ["Piece", "Scene", "friction_of", "scene_of", "spring_of"]
-
 TIP = 1e-3
 """Radius of the sphere that stands for a point that touches [m]."""
 DEPTH, RATE = 1e-3, 0.1

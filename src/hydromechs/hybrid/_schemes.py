@@ -21,8 +21,6 @@ from hydromechs.values import Array, Bound, check_fields
 
 from ._engine import Engine
 
-__all__ = ["Causal", "Exact", "Filtered", "Instant", "Iterated", "NotConverged", "Scheme"]
-
 MOST = 200
 """Steps that are tried for one."""
 SETTLED = 1e-12

@@ -12,8 +12,6 @@ from hydromechs.values import Array
 
 from ._schemes import Scheme
 
-__all__ = ["Ratios", "Stability", "UnstableScheme", "added_masses", "ratios", "stability"]
-
 
 class UnstableScheme(ValueError):
     """A scheme of added mass whose errors grow at every step, for this mechanism."""

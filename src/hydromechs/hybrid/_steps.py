@@ -17,8 +17,6 @@ from ._components import EngineContact, EngineMemory
 from ._engine import Engine
 from ._schemes import Instant, NotConverged, Scheme
 
-__all__ = ["EngineRun", "EngineSteps"]
-
 ROWS = 1024
 """Samples that one call can keep."""
 FAST = 1e6

@@ -12,8 +12,6 @@ from hydromechs.model import joints
 from hydromechs.simulation import Plant
 from hydromechs.values import Array, nearest
 
-__all__ = ["Actions", "driven_joints", "thrusters"]
-
 RATES = {"rad": 0.5, "m": 0.2}
 """Rate of a target that an action of 1 stands for, by its unit [rad/s, m/s]."""
 

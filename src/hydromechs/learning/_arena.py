@@ -32,8 +32,6 @@ from ._randomisation import drawn_parameters, opened, with_matrices
 if TYPE_CHECKING:
     from ._task import Task
 
-__all__ = ["LIMIT", "Arena", "Source", "generators", "mission"]
-
 Source = str | os.PathLike | Scenario
 """A vehicle or scenario of the library by name, the path of a scenario file, or a scenario."""
 LIMIT = 10.0

@@ -6,8 +6,6 @@ import numpy as np
 
 from hydromechs.values import Array
 
-__all__ = ["closeness", "rotate", "rotate_back", "turned_by", "turning"]
-
 
 def rotate(wxyz: Array, x: Array) -> Array:
     """Vectors in world axes, shape (n, 3), from those in body axes; unit quaternions body to world, shape (n, 4).

@@ -18,8 +18,6 @@ from ._arena import Arena, Source, generators
 from ._picture import Picture
 from ._task import Task
 
-__all__ = ["WorldEnv", "WorldsVectorEnv"]
-
 MODES = ("human", "rgb_array")
 """What `render` can do: show the world in a browser, or give a picture."""
 

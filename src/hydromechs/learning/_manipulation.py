@@ -19,8 +19,6 @@ from ._task import Judgement, Task, drawn
 if TYPE_CHECKING:
     from ._arena import Arena
 
-__all__ = ["PickAndPlace", "Reach"]
-
 EFFORT = 0.05
 """Reward that full power costs."""
 HOLDS = 0.5

@@ -13,8 +13,6 @@ from hydromechs.viewer import Camera, LivePage, MovingFrame, Scene, Solid, Trian
 
 from ._arena import Arena
 
-__all__ = ["Picture"]
-
 SIZE = (480, 360)
 """Width and height of pictures [pixels]."""
 GOAL = (0.95, 0.35, 0.15)

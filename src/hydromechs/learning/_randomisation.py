@@ -13,8 +13,6 @@ from hydromechs.model import added_mass as kinds
 from hydromechs.scenario import Randomisation
 from hydromechs.values import Array
 
-__all__ = ["drawn_parameters", "opened", "with_matrices"]
-
 DRAG = ("coefficient", "coefficients", "end_coefficient", "linear", "quadratic", "drag_parallel", "drag_normal", "lift_slope")
 """Numbers of drag elements that a factor scales."""
 

@@ -15,8 +15,6 @@ from ._task import Task
 from ._tracking import StationKeeping, TrajectoryTracking
 from ._walking import Walk
 
-__all__ = ["TASKS", "make_single", "make_vector", "register"]
-
 TASKS: dict[str, type[Task]] = {kind.__name__: kind for kind in (StationKeeping, TrajectoryTracking, Reach, PickAndPlace, Walk)}
 """The tasks by name."""
 OPTIONS = ("scenario", "period", "duration", "randomisation", "ranges", "step", "method", "sensors", "render_mode")

@@ -16,8 +16,6 @@ try:
 except ImportError:  # said where one is made
     VecEnv = object
 
-__all__ = ["StableBaselinesEnv"]
-
 
 class StableBaselinesEnv(VecEnv):
     """A `WorldsVectorEnv` for Stable-Baselines3; put a `VecMonitor` around it for returns of episodes."""

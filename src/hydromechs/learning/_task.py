@@ -15,8 +15,6 @@ from hydromechs.values import Array
 if TYPE_CHECKING:
     from ._arena import Arena
 
-__all__ = ["Judgement", "Task"]
-
 
 class Judgement(NamedTuple):
     """How one period went, in each world."""

@@ -18,8 +18,6 @@ from ._task import Judgement, Task, drawn
 if TYPE_CHECKING:
     from ._arena import Arena
 
-__all__ = ["StationKeeping", "TrajectoryTracking"]
-
 EFFORT = 0.05
 """Reward that full power costs."""
 

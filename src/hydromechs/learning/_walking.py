@@ -18,8 +18,6 @@ from ._task import Judgement, Task, drawn
 if TYPE_CHECKING:
     from ._arena import Arena
 
-__all__ = ["Walk"]
-
 EFFORT = 0.05
 """Reward that full rates cost."""
 

@@ -15,8 +15,6 @@ from hydromechs.values import Array, Scalar
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["ATTITUDE", "angle_difference", "attitude", "attitude_of", "period_of"]
-
 ANGLES = {
     "roll": "angle about the body's x axis",
     "pitch": "angle of the body's x axis to the horizontal",

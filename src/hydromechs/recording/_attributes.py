@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["plain_attributes", "structured"]
-
 
 def structured(ds: xarray.Dataset, name: str) -> Any:
     """Return an attribute of a recording that is a list or a table, such as "messages"; None if there is none.

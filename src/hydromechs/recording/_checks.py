@@ -17,8 +17,6 @@ from ._quantities import samples_of
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["STATISTICS", "Check", "CheckResult", "statistic_of"]
-
 STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "last": ("last value of {}", lambda x: x[-1]),
     "min": ("minimum of {}", np.min),

@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["RecordingComparison", "VariableDifference", "compare_recordings"]
-
 
 class VariableDifference(NamedTuple):
     """The largest difference of one variable between two recordings."""

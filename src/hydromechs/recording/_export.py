@@ -18,8 +18,6 @@ from ._pandas import to_pandas
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["save_csv", "save_mat", "save_parquet", "select_recording"]
-
 MAT_NAME = 63
 """Maximum length of a variable name in MATLAB [characters]."""
 

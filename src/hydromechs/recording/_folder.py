@@ -12,8 +12,6 @@ from pathlib import Path
 from ._lock import FolderInUse, lock_folder, unlock_folder
 from ._store import FOLDER_NAME, is_recording
 
-__all__ = ["FolderInUse", "RunFolder"]
-
 LOCK = "run.lock"
 """File that a run holds locked while it writes into its folder; it names the process."""
 

@@ -10,8 +10,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FolderInUse", "lock_folder", "unlock_folder"]
-
 
 class FolderInUse(OSError):
     """A folder that another run writes into, or that holds an earlier run; the message says which."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-__all__ = ["to_pandas"]
-
 UNITS_OF = {"command": "command_units", "signal": "signal_units"}
 """Variables whose entries have units of their own, and the attribute of the recording that has them."""
 

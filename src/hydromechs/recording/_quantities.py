@@ -14,8 +14,6 @@ from ._attitude import ATTITUDE, attitude
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["find_quantity", "find_terms", "samples_of", "source_of", "summed", "values_of"]
-
 ALL = "*"
 """In place of a name: the sum over all."""
 

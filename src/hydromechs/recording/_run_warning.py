@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["WARNING_KINDS", "RunWarning"]
-
 WARNING_KINDS = {
     "capsized": "a vehicle turned over",
     "saturated": "an actuator was at its limit for a long time",

@@ -27,8 +27,6 @@ from ._stored import KINDS, check_store
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["MemoryRecorder", "RecordingError", "RecordingWriter", "Variable", "load_recording", "save_recording"]
-
 MARK = "hydromechs_recording"
 """Attribute that marks a store as a HydroMechs recording; its value is the version of the layout."""
 FOLDER_NAME = "recording.zarr"

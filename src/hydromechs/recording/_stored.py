@@ -16,8 +16,6 @@ import numpy as np
 
 from hydromechs import files
 
-__all__ = ["KINDS", "check_store"]
-
 CODECS = ("blosc", "zstd")
 """Compressors of stores that this package writes."""
 KINDS = "fiubU"

@@ -15,8 +15,6 @@ from ._run_warning import RunWarning
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["DESIGN", "STORED_ENERGIES", "Summary", "real_time_factor", "summarise"]
-
 DESIGN = "Control design"
 """Label, in the set-up of a summary, of what a controller says of itself."""
 STORED_ENERGIES = {

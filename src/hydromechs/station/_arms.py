@@ -16,8 +16,6 @@ from hydromechs.spatial import rpy_from_matrix
 
 from ._operator import Operator
 
-__all__ = ["Arm", "ArmSpeeds", "arms_of", "tool_frames"]
-
 SWING = 0.4, 7.5, 4
 """The swing of the fast manipulation mission: from end to end [m], period [s], cycles (Razzanelli et al. 2019)."""
 LEASH = 0.3

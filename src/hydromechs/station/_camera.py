@@ -9,8 +9,6 @@ from hydromechs.spatial import matrix_from_rpy
 from hydromechs.values import Array
 from hydromechs.viewer import Scene
 
-__all__ = ["camera_place"]
-
 CLEAR = 0.05
 """Distance from the hull to a camera in front of it [m]."""
 TILT = np.radians(30.0)

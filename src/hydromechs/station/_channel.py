@@ -11,8 +11,6 @@ import numpy as np
 
 from hydromechs.values import Bound, NotNegative, check_fields, finite, positive, whole
 
-__all__ = ["AcousticChannel", "AcousticLink", "Message"]
-
 ROUNDING = 1e-9
 """Part of a tick by which a time may exceed a whole number of ticks and count as it."""
 

@@ -17,8 +17,6 @@ from hydromechs.simulation import Event
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import floats, nearest, number, positive, whole
 
-__all__ = ["PILOT", "Catalog", "Changes", "Configured", "configured"]
-
 PILOT = "hydromechs.station:Pilot"
 """The pilot as scenario files name it."""
 LIMITS = {

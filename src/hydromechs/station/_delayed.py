@@ -17,8 +17,6 @@ from ._ghost import Ghost, Telemetry, unheard
 from ._operator import Inputs, Operator
 from ._telemetry import Snapshot
 
-__all__ = ["Delayed", "DueInputs"]
-
 REFRESH = 1.0
 """Time between two telemetries that the ghost starts from [s]; those in between are shown alone."""
 

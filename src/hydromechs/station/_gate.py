@@ -20,8 +20,6 @@ from hydromechs.viewer import Gate, Guard, Page, Rejected, answer, viewer_html
 
 from ._messages import SCENE_TYPES, page_message
 
-__all__ = ["Backend", "StationGate"]
-
 STATIC = {
     "": ("station.html", "text/html; charset=utf-8"),
     "station.js": ("station.js", "application/javascript; charset=utf-8"),

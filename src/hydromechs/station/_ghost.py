@@ -17,8 +17,6 @@ from hydromechs.values import positive
 
 from ._channel import Message
 
-__all__ = ["Deliver", "Ghost", "Telemetry", "Told", "advance", "as_commands", "unheard", "warn"]
-
 Deliver: TypeAlias = Callable[[Simulation, Any], None]
 """What the content of a message does to a vehicle: sets its commands, or set-points in its controller's memory."""
 

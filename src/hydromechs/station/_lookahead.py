@@ -20,8 +20,6 @@ from hydromechs.worlds import rollout
 
 from ._ghost import Deliver, Told, advance, as_commands, warn
 
-__all__ = ["LookAhead", "Paths", "SetPoint", "Strategy"]
-
 
 @dataclass(frozen=True, slots=True)
 class SetPoint:

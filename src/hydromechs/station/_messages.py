@@ -8,8 +8,6 @@ from typing import Any
 
 from hydromechs.viewer import LARGEST, Rejected
 
-__all__ = ["SCENE_TYPES", "page_message"]
-
 HUGE = 1e15
 """Upper bound of numbers in messages; seeds are the largest."""
 

@@ -17,8 +17,6 @@ from hydromechs import files
 from hydromechs.errors import FieldError
 from hydromechs.values import floats, nearest, positive
 
-__all__ = ["ARM_MODES", "AXES", "GRIPPER", "MODES", "InputLog", "Inputs", "LiveInputs", "Operator", "RecordedInputs"]
-
 MODES = ("manual", "speed", "hold")
 """What the six axes of the vehicle mean: forces and moments, speeds, motion of the place that it holds."""
 ARM_MODES = ("joints", "tool")

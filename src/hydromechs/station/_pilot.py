@@ -18,8 +18,6 @@ from hydromechs.values import floats, positive
 from ._arms import Arm, ArmSpeeds, arms_of
 from ._operator import ARM_MODES, AXES, GRIPPER, MODES, Inputs, LiveInputs, Operator
 
-__all__ = ["Pilot"]
-
 LEASH = 1.0
 """Farthest that the place to hold runs ahead of the vehicle [m]."""
 TURN_LEASH = 0.5

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 
-__all__ = ["Seats"]
-
 
 class Seats:
     """The seats of a station. The first one has the controls; free controls go to who takes them."""

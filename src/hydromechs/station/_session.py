@@ -33,8 +33,6 @@ from ._pilot import Pilot
 from ._strategies import Outlook, Strategies
 from ._telemetry import Display, Snapshot
 
-__all__ = ["FRAME", "LOST_AFTER", "Session", "fly_again", "piloted"]
-
 FRAME = 1.0 / 30.0
 """Time between two snapshots [s]."""
 SCALES = 1e-3, 1e6

@@ -28,8 +28,6 @@ from ._session import FRAME, LOST_AFTER, Session
 from ._strategies import Outlook
 from ._telemetry import Snapshot
 
-__all__ = ["Station"]
-
 HANDLE = "/world/handle"
 """Name of the node that the pilot drags."""
 PICTURE = (720, 1280)

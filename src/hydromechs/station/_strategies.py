@@ -20,8 +20,6 @@ from ._lookahead import LookAhead, SetPoint
 from ._operator import Inputs, Operator
 from ._pilot import Pilot
 
-__all__ = ["Outlook", "Strategies"]
-
 AHEAD = 10.0
 """How far ahead [s]."""
 PERIOD = 0.2

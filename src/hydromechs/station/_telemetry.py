@@ -16,8 +16,6 @@ from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
 
 from ._pilot import Pilot
 
-__all__ = ["Display", "Snapshot"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:

@@ -17,8 +17,6 @@ from ._runner import Task
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["Dask"]
-
 PATIENCE = 5.0
 """How long to wait for an answer of a scheduler [s]."""
 

@@ -10,8 +10,6 @@ from hydromechs.compiler import fingerprint
 from ._engines import ATTEMPTS, Engine, Local
 from ._runner import Task
 
-__all__ = ["each"]
-
 Found = TypeVar("Found")
 
 

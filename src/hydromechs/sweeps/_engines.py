@@ -15,8 +15,6 @@ from typing import Any, Protocol
 
 from ._runner import Task
 
-__all__ = ["ATTEMPTS", "Engine", "Local", "Serial", "Work", "Workers"]
-
 ATTEMPTS = 2
 """How many workers may die of a task before it is given up."""
 NEEDED = ("hydromechs.sweeps._runner", "hydromechs.simulation", "hydromechs.integrators", "xarray", "llvmlite.binding")

@@ -14,8 +14,6 @@ from hydromechs.compiler import fingerprint, source_hash
 
 from ._study import Study
 
-__all__ = ["fingerprint_of", "source_of"]
-
 
 def fingerprint_of(study: Study) -> str:
     """A text that two studies have in common if all their runs are the same."""

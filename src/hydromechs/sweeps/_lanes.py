@@ -26,8 +26,6 @@ from ._runner import Row, Task, done_row, failed_row, refused_row
 from ._study import Study
 from ._together import CURRENT
 
-__all__ = ["LaneRunner"]
-
 AUDIT = "energy_residual"
 """What needs the start of a run besides the present instant."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from ._lanes import LaneRunner
 
-__all__ = ["DONE", "FAILED", "REASON", "Row", "Runner", "Task", "done_row", "failed_row", "refused_row"]
-
 DONE, FAILED = 1, 2
 """Status of a run: it came to its end; it did not. 0 in a store: it has not run yet."""
 REASON = 400

@@ -13,8 +13,6 @@ import numpy as np
 
 from hydromechs.values import finite
 
-__all__ = ["Choices", "Grid", "LatinHypercube", "LogRange", "MonteCarlo", "Normal", "Range", "Sampling", "Sobol", "Spread"]
-
 
 class Spread(abc.ABC):
     """What a parameter may be."""

@@ -28,8 +28,6 @@ from ._study import Study
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["SweepStore", "load_sweep", "on_grid"]
-
 MARK = "hydromechs_sweep"
 """Attribute that marks a store as that of a sweep; its value is the version of the layout."""
 STORE, LOCK = "results.zarr", "sweep.lock"

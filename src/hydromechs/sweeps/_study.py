@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from hydromechs.simulation import Simulation
 
-__all__ = ["Parameter", "Result", "Study", "Variant"]
-
 OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value", "on_gpu"}
 """Names that every store has."""
 UNSIMULATED = ("name", "title", "description", "checks")

@@ -18,8 +18,6 @@ from ._study import REFUSED, Study
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Progress", "SweepResult", "run_sweep"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from ._study import Study
 
-__all__ = ["CURRENT", "OF_MODEL", "fits_lanes", "is_model_or_start", "stands_free"]
-
 OF_MODEL = "model."
 """What paths to numbers of the whole model begin with; these stay open when it is compiled."""
 CURRENT = "environment.current.velocity."

@@ -15,8 +15,6 @@ from ._style import COLOURS, figure, keep_scale, thinned, time_panels
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["plot_comparison"]
-
 MOST_PANELS = 6
 """Quantities that are drawn unless some are named."""
 PREFERRED = ("position", "depth", "velocity", "q", "v", "actuator_force", "kinetic_energy_body")

@@ -30,8 +30,6 @@ from websockets.typing import Subprotocol
 from ._inner import TICKET, Tickets
 from ._messages import LARGEST_PICTURE, Guard, Rejected, RejectedLog, scene_message
 
-__all__ = ["Gate", "PageGate", "answer", "free_port", "page_policy", "viewer_html"]
-
 LOCAL = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 """Addresses to listen on: this machine only, or all its networks."""

@@ -11,8 +11,6 @@ from typing import Any
 
 from websockets.http11 import Request, Response
 
-__all__ = ["TICKET", "Tickets", "viser_server"]
-
 TICKET = "X-HydroMechs-Ticket"
 """Header with the ticket of a connection. A web page cannot set headers of a websocket."""
 

@@ -19,8 +19,6 @@ from ._raster import Camera, scene_camera
 from ._recorded import CURRENT, FASTEST, NEAR_SURFACE, SEA, _ground, tether_strand, wave_heights
 from ._scene import Arrows, Scene, Surface, _frame_at, body_parts
 
-__all__ = ["LivePage", "live_scene"]
-
 ROOM = 15.0
 """Distance around the start within which the ground and the sea are drawn [m]."""
 SEA_EVERY = 0.1

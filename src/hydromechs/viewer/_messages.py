@@ -11,8 +11,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["LARGEST", "LARGEST_PICTURE", "Guard", "Rejected", "RejectedLog", "scene_message"]
-
 LARGEST = 16_384
 """Maximum size of a message from a page [bytes]."""
 LARGEST_PICTURE = 6_000_000

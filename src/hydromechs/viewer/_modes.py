@@ -19,8 +19,6 @@ from ._raster import raster, scene_camera
 from ._scene import MovingFrame, Scene, Solid, bodies_at, body_parts
 from ._style import COLOURS, INK, figure
 
-__all__ = ["ShownMode", "plot_modes"]
-
 COLUMNS = 3
 """Shapes in a row."""
 MOST = 12

@@ -19,8 +19,6 @@ from ._raster import AIR, FOV, WATER, Camera, scene_camera
 from ._scene import HIDDEN, Scene
 from ._solids import grid
 
-__all__ = ["Page", "heading", "node_name"]
-
 ROOT = "/world"
 SKY, GROUND = (235, 245, 255), (120, 130, 120)
 """Colours of the light that comes from above and from below, besides that of the lamp which casts shadows."""

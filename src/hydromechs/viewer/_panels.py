@@ -15,8 +15,6 @@ from ._style import COLOURS, GREY, INK, RED
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["Panel", "panels", "panels_html"]
-
 POINTS = 400
 """Points of a curve."""
 MOST_BODIES = 3

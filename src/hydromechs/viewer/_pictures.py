@@ -19,8 +19,6 @@ from ._raster import raster, scene_camera
 from ._scene import Scene, model_scene
 from ._style import figure
 
-__all__ = ["browser_picture", "chromium", "plot_moments", "snapshot", "write_picture"]
-
 MOMENTS = 6
 """Moments of a run in its report."""
 FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")

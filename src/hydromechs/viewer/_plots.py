@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
 
-__all__ = ["plot_recording", "plot_variable"]
-
 SUMMED = ("weight", "buoyancy")
 """Forces that are shown as their sum; all others get a curve of their own."""
 CAUSES = ("thrusters", "drives", "drag", "friction", "water", "contact", "external")

@@ -13,8 +13,6 @@ from ._looks import Color
 from ._scene import HIDDEN, Scene
 from ._solids import Triangles, arrow, grid, joined
 
-__all__ = ["AIR", "FOV", "WATER", "Camera", "camera_for", "raster", "scene_camera"]
-
 WATER = (np.array([0.84, 0.94, 0.98]), np.array([0.25, 0.53, 0.70]))
 AIR = (np.array([0.97, 0.98, 0.99]), np.array([0.80, 0.83, 0.86]))
 """Colours behind everything, above and below."""

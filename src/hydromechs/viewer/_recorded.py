@@ -22,8 +22,6 @@ from ._solids import Triangles, moved
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["FORCES", "recording_scene", "sample_times", "wave_heights"]
-
 FORCES: dict[str, Color] = {
     "thrust": (0.90, 0.35, 0.05),
     "drag": (0.00, 0.60, 0.45),

@@ -21,8 +21,6 @@ from ._style import COLOURS, RED
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["MOST_HTML", "ReplayPage", "replay", "replay_html"]
-
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5", "10", "50")
 """Simulated over real time, as the page offers them."""
 MOST_HTML = 900

@@ -18,8 +18,6 @@ from ._report_style import CSS
 if TYPE_CHECKING:
     import xarray
 
-__all__ = ["write_report"]
-
 CAPTIONS = {
     "moments": ("Moments", "What it looked like, from the start to the end."),
     "path": ("Path", "Where the vehicle went, and how deep it was. The circle is the start, the square the end."),

@@ -17,20 +17,6 @@ from hydromechs.values import Array
 from ._looks import Color, body_looks, body_properties
 from ._solids import Triangles, joined
 
-__all__ = [
-    "HIDDEN",
-    "Arrows",
-    "Line",
-    "MovingFrame",
-    "Scene",
-    "Solid",
-    "Strand",
-    "Surface",
-    "bodies_at",
-    "body_parts",
-    "model_scene",
-]
-
 HIDDEN = frozenset(
     {
         *("inertia", "added mass", "drag shapes", "contact shapes", "centres of mass", "centres of buoyancy"),

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLOURS", "GREY", "INK", "RED", "curves", "figure", "grid_panels", "keep_scale", "shade", "thinned", "time_panels"]
-
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#4d4d4d", "#8c6d1f", "#00a6a6")
 """Colours of curves, distinct also for colour-blind readers; the first six after Okabe and Ito."""
 GREY, RED, INK = "#5b6770", "#c0392b", "#1d2b33"

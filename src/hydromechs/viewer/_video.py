@@ -14,8 +14,6 @@ from hydromechs.values import Array
 from ._raster import Camera, camera_for, raster, scene_camera
 from ._scene import HIDDEN, Scene
 
-__all__ = ["VIDEOS", "chosen_layers", "follow", "video_moments", "write_video"]
-
 VIDEOS = (".mp4", ".gif")
 """Formats by the suffix of the file."""
 FASTEST = {".mp4": 240.0, ".gif": 50.0}

@@ -15,8 +15,6 @@ from hydromechs.values import Array
 from ._page import Page, heading
 from ._scene import bodies_at, model_scene
 
-__all__ = ["ModelPage", "view"]
-
 FULL = math.pi
 """Range of a joint without limits, to both sides [rad or m]."""
 

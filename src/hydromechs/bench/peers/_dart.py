@@ -10,8 +10,6 @@ from hydromechs.model import Model
 
 from ._import import import_peer
 
-__all__ = ["DartPeer"]
-
 
 class DartPeer:
     """DART's skeleton of a model. Gravity acts on the rigid masses, drag and buoyancy are left out."""

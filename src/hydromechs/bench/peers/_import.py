@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-__all__ = ["import_peer"]
-
 
 def import_peer(name: str) -> ModuleType:
     """The module `name` of another code, or an error that says how to get it."""

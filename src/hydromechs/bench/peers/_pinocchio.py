@@ -9,8 +9,6 @@ from hydromechs.model import Model
 
 from ._import import import_peer
 
-__all__ = ["PinocchioPeer"]
-
 
 class PinocchioPeer:
     """Pinocchio's model and data of a mechanism without water."""
