@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 __all__ = ["lazy_names"]
 
 
-def lazy_names(package: str, later: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package whose other names live in modules that are loaded when first used.
+def lazy_names(
+    package: str, later: Mapping[str, Iterable[str]], modules: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__` and `__dir__` of a package with names that are loaded when first used, and these names.
 
     Args:
         package: Name of the package.
-        later: Module of each name, absolute or relative to the package, and its name there after a colon where it differs;
-            ":" alone stands for the module itself.
+        later: Names by module, absolute or relative to the package; "there as here" if a name differs.
+        modules: Names of modules of the package, which are loaded when first used, too; not among the names.
     """
+    homes = {name.rpartition(" as ")[2]: (module, name.partition(" as ")[0]) for module in later for name in later[module]}
+    modules = set(modules)
 
     def get(name: str) -> Any:
-        if name not in later:
+        if name in modules:
+            return import_module(f".{name}", package)
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        module, colon, other = later[name].partition(":")
-        found = import_module(module, package)
-        return found if colon and not other else getattr(found, other or name)
+        module, there = homes[name]
+        return getattr(import_module(module, package), there)
 
     def names() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *later})
+        return sorted({*vars(sys.modules[package]), *homes, *modules})
 
-    return get, names
+    return get, names, list(homes)

@@ -21,30 +21,25 @@ from ._methods import (
 )
 from ._times import MOST_STEPS, is_multiple, next_multiple, reached, rounding, slack, whole_steps
 
-_LATER = {  # compile with CasADi and LLVM
-    "AdaptiveSteps": "._adaptive",
-    "BlockSteps": "._block_steps",
-    "Bound": "._fixed_steps",
-    "FixedSteps": "._fixed_steps",
-    "ImplicitSteps": "._implicit_steps",
-    "Stepper": "._stepper",
-    "chart_rate_loop": "._chart_loops",
-    "retract_loop": "._chart_loops",
-    "sample_times": "._adaptive",
-}
+__getattr__, __dir__, _later = _lazy_names(
+    __name__,
+    {  # compile with CasADi and LLVM
+        "._adaptive": ("AdaptiveSteps", "sample_times"),
+        "._block_steps": ("BlockSteps",),
+        "._chart_loops": ("chart_rate_loop", "retract_loop"),
+        "._fixed_steps": ("Bound", "FixedSteps"),
+        "._implicit_steps": ("ImplicitSteps",),
+        "._stepper": ("Stepper",),
+    },
+)
 
 __all__ = [
     "EQUAL_STEPS",
     "METHODS",
     "MOST_STEPS",
-    "AdaptiveSteps",
-    "BlockSteps",
-    "Bound",
     "DormandPrince",
     "Euler",
     "FixedStep",
-    "FixedSteps",
-    "ImplicitSteps",
     "Integrator",
     "LinearlyImplicit",
     "NotFinite",
@@ -56,11 +51,9 @@ __all__ = [
     "Samples",
     "SemiImplicitEuler",
     "SlidingBlock",
-    "Stepper",
     "System",
     "block_named",
     "block_step",
-    "chart_rate_loop",
     "corrector_weights",
     "dense_output",
     "embedded_step",
@@ -71,11 +64,8 @@ __all__ = [
     "next_multiple",
     "predictor_weights",
     "reached",
-    "retract_loop",
     "rounding",
-    "sample_times",
     "slack",
     "whole_steps",
+    *_later,
 ]
-
-__getattr__, __dir__ = _lazy_names(__name__, _LATER)

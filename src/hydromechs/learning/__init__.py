@@ -39,6 +39,6 @@ __all__ = [
     "register",
 ]
 
-__getattr__, __dir__ = _lazy_names(__name__, {"StableBaselinesEnv": "._stable_baselines"})
+__getattr__, __dir__, _ = _lazy_names(__name__, {"._stable_baselines": ("StableBaselinesEnv",)})
 
 register()

@@ -2,33 +2,29 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
-_LATER = {
-    "Choices": "._sampling",
-    "Dask": "._dask",
-    "Engine": "._engines",
-    "Grid": "._sampling",
-    "LatinHypercube": "._sampling",
-    "Local": "._engines",
-    "LogRange": "._sampling",
-    "MonteCarlo": "._sampling",
-    "Normal": "._sampling",
-    "Parameter": "._study",
-    "Progress": "._sweep",
-    "Range": "._sampling",
-    "Result": "._study",
-    "Sampling": "._sampling",
-    "Serial": "._engines",
-    "Sobol": "._sampling",
-    "Spread": "._sampling",
-    "Study": "._study",
-    "SweepResult": "._sweep",
-    "each": "._each",
-    "load_study": "._study_file",
-    "load_sweep": "._store",
-    "on_grid": "._store",
-    "run_sweep": "._sweep",
-}
+__getattr__, __dir__, _later = _lazy_names(
+    __name__,
+    {
+        "._dask": ("Dask",),
+        "._each": ("each",),
+        "._engines": ("Engine", "Local", "Serial"),
+        "._sampling": (
+            "Choices",
+            "Grid",
+            "LatinHypercube",
+            "LogRange",
+            "MonteCarlo",
+            "Normal",
+            "Range",
+            "Sampling",
+            "Sobol",
+            "Spread",
+        ),
+        "._store": ("load_sweep", "on_grid"),
+        "._study": ("Parameter", "Result", "Study"),
+        "._study_file": ("load_study",),
+        "._sweep": ("Progress", "SweepResult", "run_sweep"),
+    },
+)
 
-__all__ = sorted(_LATER)
-
-__getattr__, __dir__ = _lazy_names(__name__, _LATER)
+__all__ = _later

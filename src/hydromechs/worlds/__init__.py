@@ -2,12 +2,13 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
-_LATER = {  # compile with CasADi and LLVM
-    "Rollout": "._results",
-    "Worlds": "._worlds",
-    "rollout": "._rollout",
-}
+__getattr__, __dir__, _later = _lazy_names(
+    __name__,
+    {  # compile with CasADi and LLVM
+        "._results": ("Rollout",),
+        "._rollout": ("rollout",),
+        "._worlds": ("Worlds",),
+    },
+)
 
-__all__ = ["Rollout", "Worlds", "rollout"]
-
-__getattr__, __dir__ = _lazy_names(__name__, _LATER)
+__all__ = _later
