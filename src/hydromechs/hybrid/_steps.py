@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -143,16 +144,6 @@ class EngineSteps(FixedSteps):
         """Make the machine code of what acts from outside."""
         self.world.program.code(1)
 
-    def march(
-        self,
-        t: float,
-        n: int | np.ndarray,
-        q: np.ndarray,
-        x: np.ndarray,
-        inputs: list[np.ndarray],
-        h: float,
-        steps: int,
-        record: int,
-    ) -> Paths:
+    def march(self, *args: Any, **options: Any) -> Paths:
         """See `Propagator.march`; an engine holds one world."""
         raise TypeError(f"engine {self.world.engine.name!r} holds one world; roll out many with an integrator of ours")

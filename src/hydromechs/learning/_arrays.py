@@ -8,9 +8,9 @@ from hydromechs.values import Array
 
 
 def rotate(wxyz: Array, x: Array) -> Array:
-    """Vectors in world axes, shape (n, 3), from those in body axes; unit quaternions body to world, shape (n, 4).
+    """Vectors in world axes, shape (n, 3), from those in body axes: x' = x + 2 w (u × x) + 2 u × (u × x).
 
-    x' = x + 2 w (u × x) + 2 u × (u × x)
+    Unit quaternions (w, u) are from body to world, shape (n, 4).
     """
     w, u = wxyz[:, :1], wxyz[:, 1:]
     t = 2.0 * _cross(u, x)
@@ -30,7 +30,7 @@ def turned_by(wxyz: Array, angle: Array) -> Array:
 
 
 def turning(wxyz: Array, goal: Array) -> Array:
-    """Rotation vector, in body axes, from orientations to a goal, shapes (n, 4) [rad], shape (n, 3)."""
+    """Rotation vectors, in body axes, from orientations to goals, quaternions of shape (n, 4) [rad], shape (n, 3)."""
     w, u = wxyz[:, :1], wxyz[:, 1:]
     W, U = goal[:, :1], goal[:, 1:]
     part = w * U - W * u - _cross(u, U)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack, cast
 
 import gymnasium
 import numpy as np
@@ -22,27 +22,34 @@ MODES = ("human", "rgb_array")
 """What `render` can do: show the world in a browser, or give a picture."""
 
 
-def _arena(
-    task: Task,
-    scenario: Source | None,
-    worlds: int,
-    period: float | None,
-    duration: float | None,
-    step: float | None,
-    **others: Any,
-) -> Arena:
-    """The arena of a task, with what it prefers where nothing is given."""
+class ArenaOptions(TypedDict, total=False):
+    """Options of an environment; None is the default of each."""
+
+    period: float | None
+    """Time of one action [s]. Defaults to the task's."""
+    duration: float | None
+    """Time of an episode [s]. Defaults to the task's."""
+    randomisation: Randomisation | None
+    """Variation between episodes in addition to the task's. Defaults to the scenario's."""
+    ranges: Mapping[str, tuple[float, float]] | None
+    """Minimum and maximum of commands by name. Default to the plant's."""
+    step: float | None
+    """Step of the simulation [s]. Defaults to the scenario's."""
+    method: str | Integrator | None
+    """Integrator. Defaults to the scenario's."""
+    sensors: Sequence[str] | None
+    """Names of sensors of the scenario whose readings, with their errors, are observed in place of the vehicle's true attitude,
+    velocities and joints."""
+
+
+def _arena(task: Task, scenario: Source | None, worlds: int, options: ArenaOptions, threads: int = 1) -> Arena:
+    """The arena of a task; what is not given is as the task prefers it."""
     if not isinstance(task, Task):
         raise TypeError(f"task is {task!r}; give an object, as hydromechs.learning.StationKeeping()")
-    return Arena(
-        task,
-        task.default if scenario is None else scenario,
-        worlds,
-        period=task.period if period is None else period,
-        duration=task.duration if duration is None else duration,
-        step=task.step if step is None and scenario is None else step,
-        **others,
-    )
+    preferred = {"period": task.period, "duration": task.duration, "step": task.step if scenario is None else None}
+    given = {name: value for name, value in options.items() if value is not None}
+    source = task.default if scenario is None else scenario
+    return Arena(task, source, worlds, threads=threads, **cast(Any, {**preferred, **given}))
 
 
 def _spaces(arena: Arena) -> tuple[gymnasium.spaces.Box, gymnasium.spaces.Box]:
@@ -84,16 +91,9 @@ class WorldsVectorEnv(VectorEnv):
         num_envs: Number of worlds.
         scenario: A vehicle or scenario of the library by name, the path of a scenario file, or a `Scenario`; the task's own
             unless given. Its controller and events have no part.
-        period: Time of one action [s]; the task's unless given.
-        duration: Time of an episode [s]; the task's unless given.
-        randomisation: What differs from episode to episode besides the task; the scenario's unless given.
-        ranges: Lowest and highest of commands by name, where they are not to be the plant's.
-        step: Step of the simulation [s]; the scenario's unless given.
-        method: Integrator; the scenario's unless given.
         threads: Threads that share the worlds.
-        sensors: Names of sensors of the scenario whose readings, with their errors, are observed in place of the vehicle's true
-            attitude, velocities and joints.
         render_mode: "human" shows the first world in a browser, "rgb_array" gives pictures of all.
+        options: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`, `sensors`; see `ArenaOptions`.
     """
 
     def __init__(
@@ -102,31 +102,13 @@ class WorldsVectorEnv(VectorEnv):
         num_envs: int = 1,
         scenario: Source | None = None,
         *,
-        period: float | None = None,
-        duration: float | None = None,
-        randomisation: Randomisation | None = None,
-        ranges: Mapping[str, tuple[float, float]] | None = None,
-        step: float | None = None,
-        method: str | Integrator | None = None,
         threads: int = 1,
-        sensors: Sequence[str] = (),
         render_mode: str | None = None,
+        **options: Unpack[ArenaOptions],
     ) -> None:
         _check_mode(render_mode)
         self.num_envs = whole(num_envs, "num_envs", 1)
-        self.arena = _arena(
-            task,
-            scenario,
-            self.num_envs,
-            period,
-            duration,
-            step,
-            randomisation=randomisation,
-            ranges=ranges,
-            method=method,
-            threads=threads,
-            sensors=sensors,
-        )
+        self.arena = _arena(task, scenario, self.num_envs, options, threads)
         self.render_mode = render_mode
         fps = max(1, round(1.0 / self.arena.period))
         self.metadata = {"render_modes": list(MODES), "render_fps": fps, "autoreset_mode": AutoresetMode.SAME_STEP}
@@ -207,15 +189,9 @@ class WorldEnv(gymnasium.Env):
 
     Args:
         task: What is to be done.
-        scenario: See `WorldsVectorEnv`, as all below.
-        period: Time of one action [s].
-        duration: Time of an episode [s].
-        randomisation: What differs from episode to episode besides the task; the scenario's unless given.
-        ranges: Lowest and highest of commands by name.
-        step: Step of the simulation [s].
-        method: Integrator.
-        sensors: Names of sensors that are observed.
+        scenario: See `WorldsVectorEnv`, as the options.
         render_mode: "human" shows the world in a browser, "rgb_array" gives a picture.
+        options: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`, `sensors`; see `ArenaOptions`.
     """
 
     metadata = {"render_modes": list(MODES), "render_fps": 10}
@@ -225,18 +201,11 @@ class WorldEnv(gymnasium.Env):
         task: Task,
         scenario: Source | None = None,
         *,
-        period: float | None = None,
-        duration: float | None = None,
-        randomisation: Randomisation | None = None,
-        ranges: Mapping[str, tuple[float, float]] | None = None,
-        step: float | None = None,
-        method: str | Integrator | None = None,
-        sensors: Sequence[str] = (),
         render_mode: str | None = None,
+        **options: Unpack[ArenaOptions],
     ) -> None:
         _check_mode(render_mode)
-        others = {"randomisation": randomisation, "ranges": ranges, "method": method, "sensors": sensors}
-        self.arena = _arena(task, scenario, 1, period, duration, step, **others)
+        self.arena = _arena(task, scenario, 1, options)
         self.render_mode = render_mode
         self.metadata = {"render_modes": list(MODES), "render_fps": max(1, round(1.0 / self.arena.period))}
         self.observation_space, self.action_space = _spaces(self.arena)

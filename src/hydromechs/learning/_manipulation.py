@@ -10,17 +10,15 @@ import numpy as np
 
 from hydromechs.contact import Grip
 from hydromechs.simulation import Plant
-from hydromechs.values import Array, NotNegative, Positive, check_fields, nearest
+from hydromechs.values import Array, NotNegative, Positive, nearest
 
 from ._actions import driven_joints, thrusters
 from ._arrays import closeness
-from ._task import Judgement, Task, drawn
+from ._task import EFFORT, Judgement, Task, drawn
 
 if TYPE_CHECKING:
     from ._arena import Arena
 
-EFFORT = 0.05
-"""Reward that full power costs."""
 HOLDS = 0.5
 """Strength of a grip above which it holds."""
 
@@ -59,9 +57,6 @@ class Reach(Task):
 
     default = "bluerov2_heavy_alpha5"
     step = 0.01
-
-    def __post_init__(self) -> None:
-        check_fields(self, type(self).__name__)
 
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: thrusters and joints of the arm."""
@@ -127,9 +122,6 @@ class PickAndPlace(Task):
     extra = 1
     default = "pick_and_release"
     duration = 30.0
-
-    def __post_init__(self) -> None:
-        check_fields(self, type(self).__name__)
 
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: thrusters and joints of the arm."""

@@ -9,7 +9,7 @@ import gymnasium
 
 from hydromechs.values import nearest
 
-from ._environments import WorldEnv, WorldsVectorEnv
+from ._environments import ArenaOptions, WorldEnv, WorldsVectorEnv
 from ._manipulation import PickAndPlace, Reach
 from ._task import Task
 from ._tracking import StationKeeping, TrajectoryTracking
@@ -17,7 +17,7 @@ from ._walking import Walk
 
 TASKS: dict[str, type[Task]] = {kind.__name__: kind for kind in (StationKeeping, TrajectoryTracking, Reach, PickAndPlace, Walk)}
 """The tasks by name."""
-OPTIONS = ("scenario", "period", "duration", "randomisation", "ranges", "step", "method", "sensors", "render_mode")
+OPTIONS = ("scenario", "render_mode", *ArenaOptions.__annotations__)
 """Arguments of all environments."""
 
 

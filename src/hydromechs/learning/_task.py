@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from hydromechs.simulation import Plant
-from hydromechs.values import Array
+from hydromechs.values import Array, check_fields
 
 if TYPE_CHECKING:
     from ._arena import Arena
+
+
+EFFORT = 0.05
+"""Reward that full power, or full rates of joints, cost."""
 
 
 class Judgement(NamedTuple):
@@ -43,6 +47,10 @@ class Task(abc.ABC):
     """Time of an episode unless given [s]."""
     step: float | None = None
     """Step of the simulation unless given [s]; the scenario's if None."""
+
+    def __post_init__(self) -> None:
+        """Check the fields of a task that is a dataclass."""
+        check_fields(self, type(self).__name__)
 
     def copy(self) -> Self:
         """The same task without its arrays."""

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs.simulation import Plant
-from hydromechs.values import Array, NotNegative, Positive, check_fields
+from hydromechs.values import Array, NotNegative, Positive
 
 from ._actions import thrusters
 from ._arrays import closeness, turned_by, turning
-from ._task import Judgement, Task, drawn
+from ._task import EFFORT, Judgement, Task, drawn
 
 if TYPE_CHECKING:
     from ._arena import Arena
-
-EFFORT = 0.05
-"""Reward that full power costs."""
 
 
 @dataclass(kw_only=True)
@@ -46,9 +43,6 @@ class StationKeeping(Task):
 
     default = "bluerov2_heavy_alpha5"
     step = 0.01
-
-    def __post_init__(self) -> None:
-        check_fields(self, type(self).__name__)
 
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: the thrusters."""

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs.simulation import Plant
-from hydromechs.values import Array, NotNegative, Positive, check_fields
+from hydromechs.values import Array, NotNegative, Positive
 
 from ._actions import driven_joints
 from ._arrays import rotate, turned_by, turning
-from ._task import Judgement, Task, drawn
+from ._task import EFFORT, Judgement, Task, drawn
 
 if TYPE_CHECKING:
     from ._arena import Arena
-
-EFFORT = 0.05
-"""Reward that full rates cost."""
 
 
 @dataclass(kw_only=True)
@@ -39,9 +36,6 @@ class Walk(Task):
     """Angle from upright at which the episode ends [rad]."""
 
     default = "k2t_walk"
-
-    def __post_init__(self) -> None:
-        check_fields(self, type(self).__name__)
 
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: the driven joints."""

@@ -43,10 +43,7 @@ class AcousticLink:
         loss: float = 0.0,
         seed: int = 0,
     ) -> AcousticLink:
-        """The link over a distance [m]; the bit rate is in bits per second.
-
-        delay = distance / speed of sound,    message time = bits / bit rate
-        """
+        """The link over a distance [m]: delay = distance / speed of sound, message time = bits / bit rate [1/s]."""
         delay = finite(distance, "distance") / positive(speed_of_sound, "speed_of_sound")
         if not bit_rate > 0.0:
             raise ValueError(f"bit_rate is {bit_rate!r}, must be > 0 (leave it out for messages that take no time)")
