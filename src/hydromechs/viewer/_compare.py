@@ -39,9 +39,6 @@ def plot_comparison(
         out: File to write; its suffix chooses the format (.png, .svg, .pdf).
         labels: What to call the two.
         quantities: What to draw, as "position.vehicle.x"; those that differ most, relatively, unless given.
-
-    Returns:
-        The file.
     """
     out = Path(out)
     series: dict[str, list[np.ndarray]] = {}

@@ -14,7 +14,7 @@ from hydromechs.model import Model
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
-from ._page import Page, node_name
+from ._page import Page, node_name, put, segments
 from ._raster import Camera, scene_camera
 from ._recorded import CURRENT, FASTEST, NEAR_SURFACE, SEA, _ground, tether_strand, wave_heights
 from ._scene import Arrows, Scene, Surface, _frame_at, body_parts
@@ -154,7 +154,7 @@ class LivePage(Page):
         self._tethers_t[name] = self._t
         curve = tether_strand(name, points[None]).points[0]
         handle = self.server.scene.get_handle_by_name(f"{self.paths['']}/{node_name(f'tether {name}')}")
-        handle.points = np.stack([curve[:-1], curve[1:]], axis=1).astype(np.float32)
+        handle.points = segments(curve)
 
     def ghost(self, name: str, position: Array, wxyz: Array) -> None:
         """Show a translucent copy of all bodies at positions [m], shape (nb, 3), and orientations, shape (nb, 4)."""
@@ -171,10 +171,7 @@ class LivePage(Page):
     def line(self, name: str, points: Array, color: tuple[float, float, float]) -> None:
         """Show a line through points in world axes [m], shape (n, 3), n > 1, in place of one of the same name."""
         self.remove_line(name)
-        ends = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
-        self._lines[name] = self.server.scene.add_line_segments(
-            f"{self.paths['']}/line {name}", ends, tuple(round(255 * x) for x in color), thickness=4.0, thickness_units="screen"
-        )
+        self._lines[name] = self.add_segments(f"line {name}", segments(points), color, 4.0)
 
     def remove_line(self, name: str) -> None:
         """Take a line away; nothing happens where there is none of that name."""
@@ -188,15 +185,8 @@ class LivePage(Page):
             handles[body] = api.add_frame(f"{self.paths['']}/{name} {body.replace('/', ' ')}", show_axes=False)
         for k, solid in enumerate(self.scene.solids):
             if solid.frame in handles and solid.layer == "looks":
-                api.add_mesh_simple(
-                    f"{handles[solid.frame].name}/{k}",
-                    solid.triangles.vertices.astype(np.float32),
-                    solid.triangles.faces.astype(np.uint32),
-                    color=(0.2, 0.9, 0.9),
-                    opacity=GHOST,
-                    cast_shadow=False,
-                    receive_shadow=False,
-                )
+                style = dict(color=(0.2, 0.9, 0.9), opacity=GHOST, cast_shadow=False, receive_shadow=False)
+                self.add_mesh(f"{handles[solid.frame].name}/{k}", solid.triangles, **style)
         return list(handles.values())
 
     def _find_propellers(self, actuators: list[str]) -> list[tuple[Any, int, Array]]:
@@ -283,7 +273,4 @@ def _frame_of(scene: Scene, model: Model, body: int) -> int:
 def _put(handles: Sequence[Any], position: Array, wxyz: Array) -> None:
     """Set poses where they change enough to be seen."""
     for handle, p, o in zip(handles, position, wxyz, strict=True):
-        if np.abs(handle.position - p).max() > 1e-4:
-            handle.position = p
-        if np.abs(handle.wxyz - o).max() > 1e-4:
-            handle.wxyz = o
+        put(handle, p, o, 1e-4)

@@ -65,9 +65,6 @@ def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | o
         modes: The modes, as `hm.modes(...).oscillating`.
         path: The file; its suffix chooses the format.
 
-    Returns:
-        The file.
-
     Raises:
         ValueError: There are no modes.
     """

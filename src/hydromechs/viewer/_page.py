@@ -15,9 +15,10 @@ from hydromechs.values import Array
 
 from ._gate import PageGate
 from ._inner import Tickets, viser_server
+from ._looks import Color
 from ._raster import AIR, FOV, WATER, Camera, scene_camera
 from ._scene import HIDDEN, Scene
-from ._solids import grid
+from ._solids import Triangles, grid
 
 ROOT = "/world"
 SKY, GROUND = (235, 245, 255), (120, 130, 120)
@@ -138,30 +139,21 @@ class Page:
             handle = api.add_frame(self.paths[frame.name], show_axes=False)
             self._moving.append(_mover(handle, frame.position, frame.wxyz))
         for solid in scene.solids:
-            self._keep(
-                solid.layer,
-                api.add_mesh_simple(
-                    f"{self.paths[solid.frame]}/{node_name(solid.name)}",
-                    solid.triangles.vertices.astype(np.float32),
-                    solid.triangles.faces.astype(np.uint32),
-                    color=solid.color,
-                    opacity=solid.opacity if solid.opacity < 1.0 else None,
-                    side="front" if solid.frame else "double",
-                    cast_shadow=solid.opacity >= 1.0 and bool(solid.frame),
-                ),
+            handle = self.add_mesh(
+                f"{self.paths[solid.frame]}/{node_name(solid.name)}",
+                solid.triangles,
+                color=solid.color,
+                opacity=solid.opacity if solid.opacity < 1.0 else None,
+                side="front" if solid.frame else "double",
+                cast_shadow=solid.opacity >= 1.0 and bool(solid.frame),
             )
+            self._keep(solid.layer, handle)
         for line in scene.lines:
             if len(line.points) > 1:
-                ends = np.stack([line.points[:-1], line.points[1:]], axis=1).astype(np.float32)
-                handle = api.add_line_segments(
-                    f"{ROOT}/{node_name(line.name)}", ends, _bytes(line.color), thickness=2.0, thickness_units="screen"
-                )
-                self._keep(line.layer, handle)
+                self._keep(line.layer, self.add_segments(line.name, segments(line.points), line.color, 2.0))
         for strand in scene.strands:
-            pairs = np.stack([strand.points[:, :-1], strand.points[:, 1:]], axis=2).astype(np.float32)
-            handle = api.add_line_segments(
-                f"{ROOT}/{node_name(strand.name)}", pairs[0], _bytes(strand.color), thickness=3.0, thickness_units="screen"
-            )
+            pairs = segments(strand.points)
+            handle = self.add_segments(strand.name, pairs[0], strand.color, 3.0)
             self._keep(strand.layer, handle)
             self._moving.append(self._setter(strand.layer, handle, "points", pairs))
         for arrows in scene.arrows:
@@ -177,10 +169,9 @@ class Page:
             self._moving.append(self._setter(arrows.layer, handle, "points", arrows.ends.astype(np.float32)))
         for surface in scene.surfaces:
             first = grid(surface.x, surface.y, surface.z[0])
-            handle = api.add_mesh_simple(
+            handle = self.add_mesh(
                 f"{ROOT}/{node_name(surface.name)}",
-                first.vertices.astype(np.float32),
-                first.faces.astype(np.uint32),
+                first,
                 color=surface.color,
                 opacity=surface.opacity,
                 side="double",
@@ -192,6 +183,16 @@ class Page:
             corners[..., 2] = surface.z.reshape(len(surface.z), -1)
             self._moving.append(self._setter(surface.layer, handle, "vertices", corners))
         self.show(0)
+
+    def add_mesh(self, path: str, triangles: Triangles, **style: Any) -> Any:
+        """Add a surface to the server; return its handle."""
+        vertices, faces = triangles.vertices.astype(np.float32), triangles.faces.astype(np.uint32)
+        return self.server.scene.add_mesh_simple(path, vertices, faces, **style)
+
+    def add_segments(self, name: str, ends: Array, color: Color, thickness: float) -> Any:
+        """Add segments from `segments` to the world, of a thickness [pixels]; return their handle."""
+        path, style = f"{ROOT}/{node_name(name)}", dict(thickness=thickness, thickness_units="screen")
+        return self.server.scene.add_line_segments(path, ends, _bytes(color), **style)
 
     def _setter(self, layer: str, handle: Any, name: str, values: Array) -> Callable[[int], None]:
         """Sets an array of a handle, some times a second while its layer is on: browsers take long over new arrays."""
@@ -220,17 +221,23 @@ def node_name(name: str) -> str:
     return name.replace("/", " ")
 
 
-def _bytes(color: tuple[float, float, float]) -> tuple[int, ...]:
+def segments(points: Array) -> Array:
+    """The ends of the segments between points, shape (..., n, 3), shape (..., n − 1, 2, 3)."""
+    return np.stack([points[..., :-1, :], points[..., 1:, :]], axis=-2).astype(np.float32)
+
+
+def put(handle: Any, position: Array, wxyz: Array, least: float) -> None:
+    """Set the pose of a node if it changes by more than `least`: browsers are slow."""
+    if np.abs(handle.position - position).max() > least:
+        handle.position = position
+    if np.abs(handle.wxyz - wxyz).max() > least:
+        handle.wxyz = wxyz
+
+
+def _bytes(color: Color) -> tuple[int, ...]:
     return tuple(round(255.0 * c) for c in color)
 
 
 def _mover(handle: Any, position: Array, wxyz: Array) -> Callable[[int], None]:
-    """Sets the pose of a frame where it changes."""
-
-    def move(k: int) -> None:
-        if np.abs(handle.position - position[k]).max() > 1e-6:
-            handle.position = position[k]
-        if np.abs(handle.wxyz - wxyz[k]).max() > 1e-6:
-            handle.wxyz = wxyz[k]
-
-    return move
+    """Sets the pose of a frame at the index of a time."""
+    return lambda k: put(handle, position[k], wxyz[k], 1e-6)

@@ -51,9 +51,6 @@ def snapshot(
         path: The file.
         size: Width and height [pixels].
         azimuth: Direction that it is seen from, about the vertical from x [deg].
-
-    Returns:
-        The file.
     """
     return write_picture(model_scene(model, q), path, size=size, azimuth=azimuth)
 
@@ -76,9 +73,6 @@ def write_picture(
         size: Width and height [pixels].
         azimuth: Direction that it is seen from, about the vertical from x [deg].
         layers: What to show; all but hidden layers unless given.
-
-    Returns:
-        The file.
     """
     import matplotlib.image
 
@@ -95,9 +89,6 @@ def plot_moments(scene: Scene, path: str | os.PathLike[str]) -> Path:
     Args:
         scene: The scene of a recording.
         path: The file; its suffix chooses the format. JPEG (.jpg) is small and shows all colours.
-
-    Returns:
-        The file.
     """
     moments = np.unique(np.linspace(0, len(scene.times) - 1, MOMENTS).astype(int)).tolist()
     bounds = [scene.bounds(k) for k in moments]
@@ -137,9 +128,6 @@ def browser_picture(
         path: The file.
         size: Width and height [pixels].
         layers: What to show; all but hidden layers unless given.
-
-    Returns:
-        The file.
     """
     import matplotlib.image
 

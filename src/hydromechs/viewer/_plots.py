@@ -59,9 +59,6 @@ def plot_variable(
         name: Name of the variable, or of an angle of the bodies such as "roll_deg" or "tilt".
         out: File to write; its suffix chooses the format (.png, .svg, .pdf).
         select: Names to show along a dimension, one or a list: `{"body": "vehicle", "xyz": ["x", "z"]}`.
-
-    Returns:
-        The file.
     """
     out = Path(out)
     angle = name in ATTITUDE and "orientation" in ds

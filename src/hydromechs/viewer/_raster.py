@@ -342,7 +342,7 @@ def _filled(xy: Array, value: Array, width: int, height: int) -> tuple[Array, Ar
         np.minimum(right, x, out=right, where=down < 0.0)
     start = np.ceil(np.minimum(left, width) - 0.5).astype(int)
     count = np.maximum(np.ceil(np.maximum(right, 0.0) - 0.5).astype(int) - start, 0)
-    # 1/distance is livalue on the picture
+    # 1/distance is linear on the picture
     a, b, area = xy[:, 1] - xy[:, 0], xy[:, 2] - xy[:, 0], _area(xy)
     da, db = value[:, 1] - value[:, 0], value[:, 2] - value[:, 0]
     along_x, along_y = (da * b[:, 1] - db * a[:, 1]) / area, (a[:, 0] * db - b[:, 0] * da) / area

@@ -28,13 +28,7 @@ MOST_HTML = 900
 
 
 class ReplayPage(Page):
-    """A recording behind an address of this machine. `tick()` moves it on with the clock.
-
-    Args:
-        scene: The scene of the recording.
-        ds: The recording, for plots.
-        port: Port to listen on; the next free one where it is in use, any for 0.
-    """
+    """A recording behind a URL of this machine; see `replay`."""
 
     def __init__(self, scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> None:
         super().__init__(scene)
@@ -151,7 +145,7 @@ def replay(scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> ReplayPage:
     Args:
         scene: The scene of the recording, from `recording_scene`.
         ds: The recording.
-        port: Port to listen on; the next free one where it is in use, any for 0.
+        port: Port to listen on; the next free one if it is in use, any for 0.
     """
     return ReplayPage(scene, ds, port=port)
 

@@ -59,9 +59,6 @@ def write_report(
         plots: Pictures, as from `plot_recording`, in the order to show them.
         path: The file to write.
         replay: The replay: an HTML file, or the folder of the run; no replay unless given.
-
-    Returns:
-        The path.
     """
     path = Path(path)
     title = summary.title or str(ds.attrs.get("title") or "Simulation")
@@ -208,18 +205,15 @@ def _warnings(warnings: Sequence[RunWarning]) -> str:
     """Return the warnings as a table, unexpected ones first."""
     if not warnings:
         return ""
-    rows = "".join(
+    rows = [
         f"<tr><td>{EXPECTED if w.expected else WARNING}</td>"
         f"<td><b>{escape(_words(w.kind))}: {escape(w.item)}</b>{_note(w.text)}</td>"
         f'<td class="n">{_number(w.time, 4)}&nbsp;s</td><td class="n">{_measured(w.value, w.unit)}</td>'
         f'<td class="n">{_measured(w.limit, w.unit)}</td></tr>'
         for w in sorted(warnings, key=lambda w: w.expected)
-    )
-    return (
-        '<section class="messages"><h2>Warnings</h2><table class="checks"><thead><tr><th></th><th>Condition</th>'
-        '<th class="n">First at</th><th class="n">Worst value</th><th class="n">Limit</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></section>"
-    )
+    ]
+    columns = ("", "Condition", ">First at", ">Worst value", ">Limit")
+    return f'<section class="messages"><h2>Warnings</h2>{_table("checks", columns, rows)}</section>'
 
 
 def _measured(x: float, unit: str) -> str:
@@ -229,15 +223,18 @@ def _measured(x: float, unit: str) -> str:
 def _checks(checks: Sequence[CheckResult]) -> str:
     if not checks:
         return ""
-    rows = "".join(
+    rows = [
         f"<tr><td>{PASSED if c.passed else FAILED}</td><td><b>{escape(c.name)}</b>{_note(c.text)}</td>"
         f'<td class="n">{_value(c.value)}</td><td class="n">{_value(c.limit)}</td></tr>'
         for c in checks
-    )
-    return (
-        '<section><h2>Checks</h2><table class="checks"><thead><tr><th>Result</th><th>Check</th><th class="n">Value</th>'
-        f'<th class="n">Limit</th></tr></thead><tbody>{rows}</tbody></table></section>'
-    )
+    ]
+    return f"<section><h2>Checks</h2>{_table('checks', ('Result', 'Check', '>Value', '>Limit'), rows)}</section>"
+
+
+def _table(kind: str, columns: Sequence[str], rows: Sequence[str]) -> str:
+    """A table of rows; a column whose name starts with > is one of numbers."""
+    head = "".join(f'<th class="n">{c[1:]}</th>' if c.startswith(">") else f"<th>{c}</th>" for c in columns)
+    return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
 def _note(text: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -43,85 +42,69 @@ class MovingFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Solid:
-    """A surface that is fixed to a frame."""
+class ScenePart:
+    """What is drawn in one colour."""
 
     name: str
     """Name, unique in the scene."""
+    color: Color
+    """Red, green, blue, 0 to 1."""
+    layer: str
+    """What it shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solid(ScenePart):
+    """A surface that is fixed to a frame."""
+
     frame: str = ""
     """Name of its frame; the world if empty."""
     triangles: Triangles
     """Its surface in the axes of the frame."""
-    color: Color
-    """Red, green, blue, 0 to 1."""
     opacity: float = 1.0
     """0 is not seen, 1 is solid."""
     layer: str = "looks"
-    """What it shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arrows:
+class Arrows(ScenePart):
     """Arrows in the world."""
 
-    name: str
-    """Name, unique in the scene."""
     ends: Array
     """Tail and tip of each [m], shape (time, n, 2, 3)."""
     width: float
     """Radius of their shafts [m]."""
-    color: Color
-    """Red, green, blue, 0 to 1."""
-    layer: str
-    """What they show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(ScenePart):
     """A line in the world that stands still."""
 
-    name: str
-    """Name, unique in the scene."""
     points: Array
     """Its points [m], shape (n, 3)."""
-    color: Color
-    """Red, green, blue, 0 to 1."""
-    layer: str
-    """What it shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strand:
+class Strand(ScenePart):
     """A line in the world that moves, as a tether."""
 
-    name: str
-    """Name, unique in the scene."""
     points: Array
     """Its points [m], shape (time, n, 3)."""
-    color: Color
-    """Red, green, blue, 0 to 1."""
-    layer: str
-    """What it shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surface:
+class Surface(ScenePart):
     """A surface over a grid that moves up and down."""
 
-    name: str
-    """Name, unique in the scene."""
     x: Array
     """Grid lines along x of the world [m], shape (nx,)."""
     y: Array
     """Grid lines along y of the world [m], shape (ny,)."""
     z: Array
     """z of the world at the grid points [m], shape (time, nx, ny)."""
-    color: Color
-    """Red, green, blue, 0 to 1."""
     opacity: float = 1.0
     """0 is not seen, 1 is solid."""
     layer: str = "water surface"
-    """What it shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +140,7 @@ class Scene:
     @cached_property
     def layers(self) -> tuple[str, ...]:
         """All layers, in the order of drawing."""
-        parts: tuple[Any, ...] = (*self.surfaces, *self.solids, *self.lines, *self.strands, *self.arrows)
+        parts: tuple[ScenePart, ...] = (*self.surfaces, *self.solids, *self.lines, *self.strands, *self.arrows)
         return tuple(dict.fromkeys(part.layer for part in parts))
 
     def poses(self, k: int) -> dict[str, tuple[Array, Array]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -121,9 +120,6 @@ def write_video(
         azimuth: Direction that a camera that stands still sees it from, about the vertical from x [deg].
         layers: What to show; all but hidden layers unless given.
         progress: Is told the number of frames drawn and of all.
-
-    Returns:
-        The file.
     """
     path = Path(path)
     width, height = size
@@ -179,7 +175,12 @@ def _gif(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: 
 
 
 def _mp4(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: Progress) -> None:
-    imageio_ffmpeg = _encoder(path)
+    try:
+        import imageio_ffmpeg
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            f"{path}: videos in MP4 need an encoder: pip install 'hydromechs[video]'; or write a .gif, which needs none"
+        ) from None
     height, width, _ = draw(moments[0]).shape
     # pixels as every player takes them; quality from 0 to 10
     encoder = imageio_ffmpeg.write_frames(str(path), (width, height), fps=rate, quality=7, macro_block_size=2)
@@ -189,14 +190,3 @@ def _mp4(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: 
             encoder.send(frame.tobytes())
     finally:
         encoder.close()
-
-
-def _encoder(path: Path) -> Any:
-    """The package that has the encoder, or an error that says how to get it."""
-    try:
-        import imageio_ffmpeg
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError(
-            f"{path}: videos in MP4 need an encoder: pip install 'hydromechs[video]'; or write a .gif, which needs none"
-        ) from None
-    return imageio_ffmpeg

@@ -20,13 +20,7 @@ FULL = math.pi
 
 
 class ModelPage(Page):
-    """A model behind an address of this machine.
-
-    Args:
-        model: The model.
-        q: Configuration to start with, shape (nq,); the model's own unless given.
-        port: Port to listen on; the next free one where it is in use, any for 0.
-    """
+    """A model behind a URL of this machine; see `view`."""
 
     def __init__(self, model: Model, q: Array | None = None, *, port: int = 0) -> None:
         self.model = model
@@ -136,7 +130,7 @@ def view(model: Model, q: Array | None = None, *, port: int = 0) -> ModelPage:
 
     Args:
         model: The model.
-        q: Configuration to start with, shape (nq,); the model's own unless given.
-        port: Port to listen on; the next free one where it is in use, any for 0.
+        q: Initial configuration, shape (nq,). Defaults to the model's initial one.
+        port: Port to listen on; the next free one if it is in use, any for 0.
     """
     return ModelPage(model, q, port=port)
