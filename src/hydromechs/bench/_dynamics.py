@@ -332,11 +332,7 @@ def _compile_times(arguments: list[str], repeats: int) -> dict[str, dict[str, fl
             environment = {**os.environ, "HYDROMECHS_CACHE": folder}
             for kind in ("cold", "cached"):
                 done = subprocess.run(
-                    [sys.executable, "-c", _COMPILE, *arguments],
-                    env=environment,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                    check=True,
+                    [sys.executable, "-c", _COMPILE, *arguments], env=environment, stdout=subprocess.PIPE, text=True, check=True
                 )
                 runs[kind].append(json.loads(done.stdout))
     return {kind: {key: min(run[key] for run in found) for key in found[0]} for kind, found in runs.items()}
@@ -493,10 +489,7 @@ def _targets(
     def ns(key: str) -> float | None:
         return times[key]["minimum_ns"] if key in times else None
 
-    one, lanes = (
-        ns("ours_one_lane"),
-        min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes")),
-    )
+    one, lanes = (ns("ours_one_lane"), min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes")))
     peers = (("Pinocchio aba", "pinocchio"), ("MuJoCo mj_forward", "mujoco"))
     out = [at_least(f"one lane in water, faster than {name} dry", 9, fastest(key), one) for name, key in peers]
     out += [at_least(f"lanes in water, per core, faster than {name} dry", 30, fastest(key), lanes) for name, key in peers]

@@ -75,12 +75,7 @@ def measure_simulation(*, quick: bool = False) -> dict[str, Any]:
                 gain if cores > 1 else None,
                 gain > 1.5 if cores > 1 else None,
             ),
-            target(
-                "lanes over one lane, per world",
-                "> 2",
-                x := rows["lanes"]["real_time_factor"] / one,
-                x > 2.0,
-            ),
+            target("lanes over one lane, per world", "> 2", x := rows["lanes"]["real_time_factor"] / one, x > 2.0),
         ],
     }
 

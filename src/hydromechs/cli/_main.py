@@ -68,8 +68,7 @@ def run(
         str, typer.Argument(help="A library scenario (see `hydromechs scenarios`) or the path of a scenario file.")
     ],
     out: Annotated[
-        str,
-        typer.Option(help="Folder for recording, plots and report; by default runs/NAME, or runs/NAME-2, ..."),
+        str, typer.Option(help="Folder for recording, plots and report; by default runs/NAME, or runs/NAME-2, ...")
     ] = "",
     duration: Annotated[
         float | None,
@@ -157,8 +156,7 @@ def models() -> None:
 @app.command()
 @robot_command
 def check(
-    files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")],
-    **options: Any,
+    files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")], **options: Any
 ) -> None:
     """Report all errors and likely unit mistakes in model, scenario and study files. Status 1 if a file has an error.
 

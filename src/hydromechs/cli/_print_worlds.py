@@ -42,15 +42,7 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
         )
     kernels = [row for row in report["rows"] if "registers" in row]
     if kernels:
-        table = table_of(
-            "kernel",
-            ">worlds",
-            ">registers",
-            ">local\nbytes",
-            ">set up\ns",
-            ">difference\nto CPU",
-            ">frozen",
-        )
+        table = table_of("kernel", ">worlds", ">registers", ">local\nbytes", ">set up\ns", ">difference\nto CPU", ">frozen")
         for row in kernels:
             table.add_row(
                 f"{row['what']}, {SHORT[row['method']]}, {row['precision']}",

@@ -31,8 +31,7 @@ def _robot_options(
         typer.Option("--package", help="NAME=FOLDER: folder of the package in package://NAME; may be repeated."),
     ] = None,
     folder: Annotated[
-        list[str] | None,
-        typer.Option("--folder", help="Additional folder from which meshes may be read; may be repeated."),
+        list[str] | None, typer.Option("--folder", help="Additional folder from which meshes may be read; may be repeated.")
     ] = None,
     base: Annotated[
         str, typer.Option("--base", help="Motion of the root if the file does not specify it: auto, free or fixed.")

@@ -20,13 +20,7 @@ SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs mo
 
 
 @robot_command
-def view(
-    model: SOURCE,
-    port: PORT = 8080,
-    browser: BROWSER = True,
-    code: CODE = False,
-    **options: Any,
-) -> None:
+def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True, code: CODE = False, **options: Any) -> None:
     """Show a model in a browser: its tree, joints to move, masses, buoyancy, drag and contact as layers."""
     from ._show import view as show
 
@@ -89,8 +83,7 @@ def replay(
 
 def pilot(
     scenario: Annotated[
-        str,
-        typer.Argument(help="A library scenario with a vehicle, the path of a file, or a library vehicle for still water."),
+        str, typer.Argument(help="A library scenario with a vehicle, the path of a file, or a library vehicle for still water.")
     ] = "pick_and_release",
     again: Annotated[str, typer.Option(help="Simulate a piloted run once more from its inputs: its folder.")] = "",
     share: Annotated[bool, typer.Option(help="Let other machines of the network come, who know the address.")] = False,
@@ -114,17 +107,7 @@ def pilot(
         fly_again(again, out, Console(), code=code)
     else:
         link = link_of(delay, distance, message_time, loss)
-        fly(
-            scenario,
-            Console(),
-            out=out,
-            lost_after=lost_after,
-            link=link,
-            code=code,
-            share=share,
-            port=port,
-            browser=browser,
-        )
+        fly(scenario, Console(), out=out, lost_after=lost_after, link=link, code=code, share=share, port=port, browser=browser)
 
 
 @robot_command

@@ -56,11 +56,7 @@ def read_actuators(
 
 
 def _read(
-    item: Item,
-    settings: Settings,
-    names: Mapping[str, str],
-    kinds: Mapping[str, joints.Joint],
-    out: dict[str, Component],
+    item: Item, settings: Settings, names: Mapping[str, str], kinds: Mapping[str, joints.Joint], out: dict[str, Component]
 ) -> str:
     """Add the drive of an actuator; why it is left out, where it is."""
     written = item.text("joint") or item.text("jointinparent")

@@ -177,14 +177,10 @@ ActuationEntry = table(
         "drive": Key(Drive, "Drive of the joint; none if omitted.", None),
         "motion": Key(Motion, "Motion that is given as a function of time; none if omitted. No drive, then.", None),
         "friction": Key(
-            _or_none("joint friction", JointFrictionEntry),
-            "Friction, or none; as the model says if omitted.",
-            None,
+            _or_none("joint friction", JointFrictionEntry), "Friction, or none; as the model says if omitted.", None
         ),
         "stops": Key(
-            _or_none("stops", StopsEntry),
-            "Ends of its travel, or none; soft ones at the model's limits if omitted.",
-            None,
+            _or_none("stops", StopsEntry), "Ends of its travel, or none; soft ones at the model's limits if omitted.", None
         ),
     },
 )

@@ -65,15 +65,7 @@ def locked_joint(placement: Origin, axis: Sequence[float], *, angle: float = 0.0
     return joints.Fixed(placement=origin_of(np.asarray(placement.xyz) + slide * (R @ a), R @ axis_rotation(a, angle)))
 
 
-def inertia_of(
-    findings: Findings,
-    at: Element,
-    owner: str,
-    mass: float,
-    com: Row3,
-    tensor: Row6,
-    rpy: Row3,
-) -> Inertia:
+def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Row3, tensor: Row6, rpy: Row3) -> Inertia:
     """Return the inertia of a body; impossible values are repaired, with a note.
 
     The mass is in kg, the centre in the body's axes [m]. The tensor about it is xx yy zz xy xz yz [kg·m²], in axes turned by

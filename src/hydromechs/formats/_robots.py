@@ -109,10 +109,7 @@ def import_file(
 
 
 def loads_robot(
-    text: str | bytes,
-    source: str = "<text>",
-    folder: str | os.PathLike = ".",
-    options: ImportOptions | None = None,
+    text: str | bytes, source: str = "<text>", folder: str | os.PathLike = ".", options: ImportOptions | None = None
 ) -> Imported:
     """Read a robot description from its text; see `import_file`.
 

@@ -93,11 +93,7 @@ _SCALARS = (
     ("null", r"null|Null|NULL|~|", [*"nN~", ""]),
     ("bool", r"true|True|TRUE|false|False|FALSE", [*"tTfF"]),
     ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", [*"-+0123456789"]),
-    (
-        "float",
-        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
-        [*"-+.0123456789"],
-    ),
+    ("float", r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", [*"-+.0123456789"]),
 )
 _PATTERNS = {kind: re.compile(pattern, re.ASCII) for kind, pattern, _ in _SCALARS}
 for _kind, _pattern, _first in _SCALARS:

@@ -197,12 +197,7 @@ class WorldEnv(gymnasium.Env):
     metadata = {"render_modes": list(MODES), "render_fps": 10}
 
     def __init__(
-        self,
-        task: Task,
-        scenario: Source | None = None,
-        *,
-        render_mode: str | None = None,
-        **options: Unpack[ArenaOptions],
+        self, task: Task, scenario: Source | None = None, *, render_mode: str | None = None, **options: Unpack[ArenaOptions]
     ) -> None:
         _check_mode(render_mode)
         self.arena = _arena(task, scenario, 1, options)

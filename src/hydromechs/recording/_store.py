@@ -511,7 +511,5 @@ def _with_extra(ds: xarray.Dataset, extra: dict[str, Any]) -> xarray.Dataset:
     attrs = {k: v.item() if isinstance(v, np.generic) else v for k, v in ds.attrs.items()} | extra.get("attrs", {})
     names = [name for name in extra.get("dtypes", ds.data_vars) if name in ds.data_vars]
     return xarray.Dataset(
-        {name: ds[name].variable for name in names},
-        coords=ds.coords,
-        attrs={k: attrs[k] for k in extra.get("order", attrs)},
+        {name: ds[name].variable for name in names}, coords=ds.coords, attrs={k: attrs[k] for k in extra.get("order", attrs)}
     )

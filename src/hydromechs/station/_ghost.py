@@ -44,11 +44,7 @@ def unheard(text: str) -> None:
 
 
 def advance(
-    simulation: Simulation,
-    contents: Iterable[Any],
-    duration: float,
-    deliver: Deliver = as_commands,
-    told: Told = warn,
+    simulation: Simulation, contents: Iterable[Any], duration: float, deliver: Deliver = as_commands, told: Told = warn
 ) -> State:
     """A vehicle's next tick: what has arrived is delivered, then time goes on, with its controller at its own rate.
 
@@ -111,13 +107,7 @@ class Ghost:
     """
 
     def __init__(
-        self,
-        simulation: Simulation,
-        tick: float,
-        *,
-        deliver: Deliver = as_commands,
-        start: int = 0,
-        told: Told = warn,
+        self, simulation: Simulation, tick: float, *, deliver: Deliver = as_commands, start: int = 0, told: Told = warn
     ) -> None:
         self.simulation, self.deliver, self.told = simulation, deliver, told
         self.tick = positive(tick, "tick")

@@ -115,11 +115,7 @@ def chromium() -> str | None:
 
 
 def browser_picture(
-    scene: Scene,
-    path: str | os.PathLike[str],
-    *,
-    size: tuple[int, int] = (960, 720),
-    layers: Collection[str] | None = None,
+    scene: Scene, path: str | os.PathLike[str], *, size: tuple[int, int] = (960, 720), layers: Collection[str] | None = None
 ) -> Path:
     """Draw a scene at its first time into a PNG file with a Chromium that shows no window: as the page shows it.
 
