@@ -26,11 +26,7 @@ class StarCount(NamedTuple):
 
 
 def star_counts(sizes: Sequence[int] = (2, 3, 4, 5, 6)) -> list[StarCount]:
-    """Composite against articulated bodies for a dry vehicle with six chains.
-
-    Args:
-        sizes: Joints of each chain.
-    """
+    """Composite against articulated bodies for a dry vehicle with six chains."""
     models = [(n, star(6, n, wet=False)) for n in sizes]
     return [StarCount(n, operation_count(m, "star").papers, operation_count(m, "articulated_body").papers) for n, m in models]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import platform
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -30,6 +32,9 @@ PACKAGES = (
     "cupy-cuda13x",
     "cupy",
 )
+
+COMPARISONS = {"≥": operator.ge, ">": operator.gt, "≤": operator.le, "<": operator.lt, "=": operator.eq}
+"""How goals compare what was measured with a limit."""
 
 
 def machine() -> dict[str, Any]:
@@ -63,9 +68,18 @@ def versions() -> dict[str, str]:
     return out
 
 
-def target(what: str, needed: str, measured: float | None, held: bool | None) -> dict[str, Any]:
-    """One goal: what it is, what is needed, what was measured, and whether it was met in this run (None: not measured)."""
+def target(what: str, needed: str, measured: float | None) -> dict[str, Any]:
+    """One goal: what it is, what is needed, as "≥ 30", what was measured, and whether it was met (None: not measured)."""
+    sign, limit = needed.split()
+    held = None if measured is None else COMPARISONS[sign](measured, float(limit))
     return {"what": what, "needed": needed, "measured": measured, "held": held}
+
+
+def report(start: dict[str, Any], targets: Iterable[dict[str, Any]], *, quick: bool, **found: Any) -> dict[str, Any]:
+    """A report with the machine at the start and its load now; goals are not judged in a quick run."""
+    judged = [goal | {"held": None} if quick else goal for goal in targets]
+    about = {"quick": quick, "machine": {**start, "load_after": machine()["load"]}, "versions": versions()}
+    return {**about, **found, "targets": judged}
 
 
 def dry_model(model: Model) -> Model:

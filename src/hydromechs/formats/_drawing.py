@@ -32,9 +32,6 @@ def drawing_attrs(scenario: Scenario) -> dict[str, str]:
     """Return the attributes from which `drawn_scenario` rebuilds the scene; empty if a file cannot express the scenario.
 
     Meshes are stored as absolute paths, not copied.
-
-    Args:
-        scenario: The scenario that is simulated.
     """
     try:
         with warnings.catch_warnings():
@@ -61,12 +58,7 @@ def _drawing(scenario: Scenario) -> dict[str, str]:
 
 
 def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
-    """Return the scenario that a recording stores for drawing; None if it stores none. Runs no code and reads no model file.
-
-    Args:
-        attrs: Attributes of the recording.
-        source: Name of the recording in messages.
-    """
+    """Return the scenario that a recording stores for drawing; None if it stores none. Runs no code and reads no model file."""
     if MODEL not in attrs or SURROUNDINGS not in attrs:
         return None
     with warnings.catch_warnings():

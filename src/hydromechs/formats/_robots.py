@@ -144,12 +144,7 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
 
 
 def reject_options(source: str | os.PathLike, options: Mapping[str, object]) -> None:
-    """Raise `ValueError` if options of `import_file` are used with a source that is not a robot description.
-
-    Args:
-        source: Path of a file, or a library name.
-        options: The options.
-    """
+    """Raise `ValueError` if options of `import_file` are used with a source that is not a robot description."""
     if options:
         names = ", ".join(options)
         raise ValueError(f"{names}: valid only for robot descriptions, and {os.fspath(source)!r} is not one; remove the option")
@@ -178,12 +173,7 @@ def warned(imported: Imported, *, plant: bool = False) -> Imported:
 
 
 def dumps_robot(model: Model, suffix: str) -> str:
-    """The text of a model in the format of a file's ending; what it does not carry is listed in its first comment.
-
-    Args:
-        model: The model.
-        suffix: Ending of the file, as ".urdf".
-    """
+    """The text of a model in the format of a suffix, as ".urdf"; its first comment lists what it does not carry."""
     return robot_text(model, suffix).text
 
 

@@ -309,11 +309,7 @@ def _is_ours(raw: bytes) -> bool:
 
 
 def is_scenario_file(path: str | Path) -> bool:
-    """Whether a file is there and says that it is a scenario; whether it is a good one is not looked at.
-
-    Args:
-        path: The file.
-    """
+    """Whether a file is there and says that it is a scenario; whether it is a good one is not looked at."""
     try:
         raw = files.read_bytes(path)
     except OSError:

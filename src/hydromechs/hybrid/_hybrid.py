@@ -145,13 +145,7 @@ def _rotors(engine: type[Engine], plant: Plant) -> tuple[np.ndarray, np.ndarray]
 
 
 class EngineMethod(Integrator):
-    """Steps of one length by an engine; order 1, as its semi-implicit Euler steps.
-
-    Args:
-        hybrid: The engine and the scheme.
-        plant: What is simulated, prepared.
-        pairs: Contacts that the engine solves.
-    """
+    """Steps of one length by an engine; order 1, as its semi-implicit Euler steps."""
 
     __slots__ = ("_pairs", "_plant", "hybrid")
     starts_anew = False

@@ -27,10 +27,6 @@ class MujocoTree:
     """MuJoCo's description of a mechanism without water, contacts or limits, and the way between its coordinates and ours.
 
     A free joint is three slides and a ball, whose linear velocities are in the axes of the joint frame.
-
-    Args:
-        mujoco: The module.
-        model: The mechanism.
     """
 
     def __init__(self, mujoco: ModuleType, model: Model) -> None:

@@ -96,12 +96,7 @@ def ratios(model: Model, q: Array, added: Array, rotors: Array, known_rotors: Ar
 
 
 def stability(scheme: Scheme, found: Ratios) -> Stability:
-    """What a scheme does to errors in a mechanism with these ratios.
-
-    Args:
-        scheme: The scheme.
-        found: Its ratios.
-    """
+    """What a scheme does to errors in a mechanism with these ratios."""
     growth = float(np.abs(scheme.growth(found.values)).max(initial=0.0))
     if not len(found.values):
         return Stability(scheme, 0.0, "", growth)

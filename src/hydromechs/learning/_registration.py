@@ -33,24 +33,13 @@ def _split(task: str, given: dict[str, Any], more: tuple[str, ...] = ()) -> tupl
 
 
 def make_single(task: str, **options: Any) -> WorldEnv:
-    """A single environment, as `gymnasium.make` calls it.
-
-    Args:
-        task: Name of the task, one of `TASKS`.
-        options: Those of the task and of `WorldEnv`.
-    """
+    """A single environment of one of `TASKS`, as `gymnasium.make` calls it; options are those of the task and of `WorldEnv`."""
     what, others = _split(task, options)
     return WorldEnv(what, **others)
 
 
 def make_vector(task: str, num_envs: int = 1, **options: Any) -> WorldsVectorEnv:
-    """A vector environment, as `gymnasium.make_vec` calls it.
-
-    Args:
-        task: Name of the task, one of `TASKS`.
-        num_envs: Number of worlds.
-        options: Those of the task and of `WorldsVectorEnv`.
-    """
+    """A vector environment, as `gymnasium.make_vec` calls it; see `make_single` and `WorldsVectorEnv`."""
     what, others = _split(task, options, ("threads",))
     return WorldsVectorEnv(what, num_envs, **others)
 

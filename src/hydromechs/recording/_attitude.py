@@ -51,23 +51,14 @@ def attitude(name: str, quaternion: Array) -> Array:
 
 
 def attitude_of(recording: xarray.Dataset, name: str) -> xarray.DataArray:
-    """Return one angle of all bodies over time, dimensions (time, body), as if it had been recorded.
-
-    Args:
-        recording: The recording.
-        name: One of `ATTITUDE`.
-    """
+    """Return one angle of all bodies over time, dimensions (time, body), as if it had been recorded."""
     q = recording["orientation"]
     unit, words = "deg" if name.endswith("_deg") else "rad", ANGLES[name.removesuffix("_deg")]
     return q.isel(wxyz=0, drop=True).copy(data=attitude(name, q.values)).rename(name).assign_attrs(units=unit, long_name=words)
 
 
 def period_of(quantity: str) -> float | None:
-    """Return a full turn in the unit of a quantity that wraps around, such as "heading_deg.vehicle"; None for all others.
-
-    Args:
-        quantity: Its name, as in a check.
-    """
+    """Return a full turn in the unit of a quantity that wraps around, such as "heading_deg.vehicle"; None for all others."""
     head = quantity.partition(".")[0]
     if head not in ATTITUDE or head.startswith(("pitch", "tilt")):
         return None

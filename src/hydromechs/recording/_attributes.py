@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
 
 def structured(ds: xarray.Dataset, name: str) -> Any:
-    """Return an attribute of a recording that is a list or a table, such as "messages"; None if there is none.
-
-    Args:
-        ds: The recording.
-        name: Name of the attribute.
-    """
+    """Return an attribute of a recording that is a list or a table, such as "messages"; None if there is none."""
     value = ds.attrs.get(name)
     return json.loads(value) if isinstance(value, str) else value  # early recordings store lists and tables directly
 

@@ -75,10 +75,6 @@ def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> Recordi
 
     Where their times differ, the second is interpolated linearly at the times of the first. A `ValueError` where they have no
     time or no variable in common.
-
-    Args:
-        first: A recording.
-        second: Another one.
     """
     spans = _span(first, "first"), _span(second, "second")
     (a, b), only, unlike = _common(first, second)

@@ -54,13 +54,7 @@ def lock_folder(folder: Path, name: str, what: str) -> int:
 
 
 def unlock_folder(folder: Path, name: str, handle: int) -> None:
-    """Remove the lock file: while it is locked, so that nobody else has it; where there are no locks, after closing it.
-
-    Args:
-        folder: The folder.
-        name: Name of the lock file.
-        handle: As `lock_folder` gave it.
-    """
+    """Remove the lock file: while it is locked, so that nobody else has it; where there are no locks, after closing it."""
     if fcntl is None:  # Windows does not remove a file that is open
         os.close(handle)
         (folder / name).unlink(missing_ok=True)

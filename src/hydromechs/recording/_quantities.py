@@ -19,12 +19,7 @@ ALL = "*"
 
 
 def samples_of(dataset: xarray.Dataset, name: str) -> Array:
-    """Samples of a quantity, shape (time,).
-
-    Args:
-        dataset: The recording.
-        name: As of `find_terms`, or "time".
-    """
+    """Samples of a quantity, shape (time,); it is named as in `find_terms`, or "time"."""
     variables: dict[str, tuple[str, ...]] = {"time": ()}
     own = dataset.variables  # not dataset[...], which takes a hundred times as long
     variables |= {str(key): tuple(map(str, own[key].dims[1:])) for key in dataset.data_vars}
@@ -36,11 +31,7 @@ def samples_of(dataset: xarray.Dataset, name: str) -> Array:
 
 
 def source_of(head: str) -> str:
-    """Return the name of the recorded variable behind a quantity: "orientation" for the attitude, otherwise itself.
-
-    Args:
-        head: First part of the quantity's name.
-    """
+    """Return the name of the recorded variable behind a quantity: "orientation" for the attitude, otherwise itself."""
     return "orientation" if head in ATTITUDE else head
 
 

@@ -29,11 +29,7 @@ RATIO = 1000
 
 
 def check_store(path: Path) -> None:
-    """Raise `files.UnreadableFile` for a Zarr store that this package cannot have written.
-
-    Args:
-        path: Folder of the store.
-    """
+    """Raise `files.UnreadableFile` for a Zarr store that this package cannot have written."""
     declared = held = 0
     for name in (".zgroup", ".zattrs"):
         _mapping(path / name)

@@ -153,11 +153,7 @@ class LiveInputs(Inputs):
 
 
 class RecordedInputs(Inputs):
-    """Inputs of an earlier run, from its file.
-
-    Args:
-        path: The file that an `InputLog` wrote.
-    """
+    """Inputs of an earlier run, from its file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._ticks: list[int] = []

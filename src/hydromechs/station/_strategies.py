@@ -59,9 +59,6 @@ class Strategies:
 
     Simulated with all of the scenario, but with the true state in place of sensors, commands every 0.2 s, and steps up to
     10 ms, if they are not too long for a stiff part.
-
-    Args:
-        configured: The scenario that is flown.
     """
 
     def __init__(self, configured: Configured) -> None:

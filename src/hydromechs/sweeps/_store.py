@@ -221,11 +221,7 @@ def load_sweep(path: str | os.PathLike[str]) -> xarray.Dataset:
 
 
 def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
-    """The results of a grid with a dimension for each parameter, in place of one for the runs.
-
-    Args:
-        dataset: As `load_sweep` gives it.
-    """
+    """The results of a grid with a dimension for each parameter, in place of one for the runs."""
     names = list(dataset.attrs["parameters"])
     points = {tuple(dataset[name].values[i] for name in names) for i in range(dataset.sizes["run"])}
     counts = [len(np.unique(dataset[name])) for name in names]

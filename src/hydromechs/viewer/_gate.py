@@ -262,12 +262,7 @@ class PageGate(Gate):
 
 
 def viewer_html(style: str = "", script: str = "") -> bytes:
-    """Return viser's page.
-
-    Args:
-        style: Styles to add.
-        script: JavaScript to run first.
-    """
+    """Return viser's page."""
     text = (files("viser") / "client" / "build" / "index.html").read_text(encoding="utf-8")
     added = (f"<style>{style}</style>" if style else "") + (f"<script>{script}</script>" if script else "")
     return text.replace("<head>", f"<head>{added}", 1).encode()
@@ -288,12 +283,7 @@ def page_policy(page: bytes) -> str:
 
 
 def answer(body: bytes, kind: str) -> Response:
-    """Return a response with a body.
-
-    Args:
-        body: The body.
-        kind: Its media type.
-    """
+    """Return a response with a body."""
     headers = {
         "Content-Type": kind,
         "Content-Length": str(len(body)),
