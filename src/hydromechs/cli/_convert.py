@@ -56,8 +56,5 @@ def print_notes(imported: Imported, console: Console) -> None:
     if not imported.notes:
         console.print(Text("nothing was ignored, assumed or repaired"))
         return
-    table = table_of(">line", "what", "value", "", "done")
-    for note in imported.notes:
-        cells = ("" if note.line is None else str(note.line), note.element, note.value, note.kind, note.done)
-        table.add_row(*map(Text, cells))
-    console.print(table)
+    rows = [("" if n.line is None else n.line, n.element, n.value, n.kind, n.done) for n in imported.notes]
+    console.print(table_of(">line", "what", "value", "", "done", rows=rows))

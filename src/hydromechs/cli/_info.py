@@ -68,10 +68,8 @@ def print_info(model: Model, console: Console, *, sources: bool = False, headlin
 
 def print_water(report: WaterReport, console: Console) -> None:
     """Print the estimates of `add_water` as a table."""
-    table = table_of("body", "guessed", "value", "how")
-    for guess in report.guesses:
-        table.add_row(*map(Text, (guess.body, guess.quantity, guess.numbers, guess.how)))
-    console.print(table)
+    rows = [(guess.body, guess.quantity, guess.numbers, guess.how) for guess in report.guesses]
+    console.print(table_of("body", "guessed", "value", "how", rows=rows))
     if report.kept:
         console.print(Text(f"kept as they were: {', '.join(report.kept)}"))
     if report.dry:

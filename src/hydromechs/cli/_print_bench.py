@@ -21,58 +21,51 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
             f"Minimum and median of {report['rounds']} rounds; ratios of minima."
         )
     )
-    table = table_of("", "", ">minimum\nns", ">median\nns", ">time / ours\non one lane", ">threads", ">batch")
-    for row in report["times"].values():
-        table.add_row(
+    rows: list[tuple[str, ...]] = [
+        (
             row["what"],
             "in water" if row["water"] else "dry",
-            f"{row['minimum_ns']:.0f}",
-            f"{row['median_ns']:.0f}",
-            f"{row['ratio']:.2f}",
-            str(row["threads"]),
-            str(row["batch"]),
+            *(f"{row['minimum_ns']:.0f}", f"{row['median_ns']:.0f}", f"{row['ratio']:.2f}"),
+            *(row["threads"], row["batch"]),
         )
-    console.print(table)
+        for row in report["times"].values()
+    ]
+    columns = ("", "", ">minimum\nns", ">median\nns", ">time / ours\non one lane", ">threads", ">batch")
+    console.print(table_of(*columns, rows=rows))
+    _print_peers(report, console)
+    lanes = report["chains"][0]["lanes"]
+    keys = ("one_lane_ns", "one_lane_ns_per_link", "lanes_ns", "lanes_ns_per_link", "rolled_lanes_ns_per_link")
+    rows = [(c["links"], *(f"{c[key]:.1f}" for key in keys)) for c in report["chains"]]
+    columns = (">links", ">one lane\nns", ">per link\nns", f">{lanes} lanes\nns", ">per link\nns", ">as a loop,\nper link")
+    console.print(Text(f"\nGeneral chains on a vehicle in water, batch {report['chains'][0]['batch']}"))
+    console.print(table_of(*columns, rows=rows))
+    parts = {
+        "single_s": "from hm.compile to the first result of one state",
+        "batch_s": f"then to the first result of a batch, {lanes} lanes",
+        "import_compiler_s": "import of CasADi and LLVM before that",
+        "load_model_s": "import of hydromechs and reading of the model",
+    }
+    rows = [(what, *(f"{report['compile'][when][key]:.3f}" for when in ("cold", "cached"))) for key, what in parts.items()]
+    console.print(Text("\nCompile times in a new process"))
+    console.print(table_of("", ">empty cache\ns", ">filled cache\ns", rows=rows))
+    print_targets(report, console)
+
+
+def _print_peers(report: dict[str, Any], console: Console) -> None:
+    """Print other codes that are missing, and how much those there are differ from ours."""
     for name in report["missing"]:
         console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
     for name, difference in report["relative_difference_to_ours_dry"].items():
         console.print(Text(f"{name} differs from ours dry by {difference:.1e} of the largest acceleration"))
-    lanes = report["chains"][0]["lanes"]
-    table = table_of(
-        ">links", ">one lane\nns", ">per link\nns", f">{lanes} lanes\nns", ">per link\nns", ">as a loop,\nper link"
-    )
-    for c in report["chains"]:
-        numbers = (
-            c["one_lane_ns"],
-            c["one_lane_ns_per_link"],
-            c["lanes_ns"],
-            c["lanes_ns_per_link"],
-            c["rolled_lanes_ns_per_link"],
-        )
-        table.add_row(str(c["links"]), *(f"{x:.1f}" for x in numbers))
-    console.print(Text(f"\nGeneral chains on a vehicle in water, batch {report['chains'][0]['batch']}"))
-    console.print(table)
-    table = table_of("", ">empty cache\ns", ">filled cache\ns")
-    for key, what in (
-        ("single_s", "from hm.compile to the first result of one state"),
-        ("batch_s", f"then to the first result of a batch, {lanes} lanes"),
-        ("import_compiler_s", "import of CasADi and LLVM before that"),
-        ("load_model_s", "import of hydromechs and reading of the model"),
-    ):
-        table.add_row(what, f"{report['compile']['cold'][key]:.3f}", f"{report['compile']['cached'][key]:.3f}")
-    console.print(Text("\nCompile times in a new process"))
-    console.print(table)
-    print_targets(report, console)
 
 
 def print_simulation(report: dict[str, Any], console: Console) -> None:
     """Print a report of `measure_simulation` as tables."""
     print_heading(report, console)
-    table = table_of("Rollouts, RK4, step 1 ms, in water", ">x real time\nbest", ">x real time\nmedian", ">ns per\nevaluation")
-    for row in report["rollouts"].values():
-        factors = (row["real_time_factor"], row["median_factor"], row["ns_per_evaluation"])
-        table.add_row(row["what"], *(f"{x:.4g}" for x in factors))
-    console.print(table)
+    keys = ("real_time_factor", "median_factor", "ns_per_evaluation")
+    rows = [(row["what"], *(f"{row[key]:.4g}" for key in keys)) for row in report["rollouts"].values()]
+    columns = ("Rollouts, RK4, step 1 ms, in water", ">x real time\nbest", ">x real time\nmedian", ">ns per\nevaluation")
+    console.print(table_of(*columns, rows=rows))
     s = report["scenario"]
     console.print(
         Text(
@@ -96,53 +89,41 @@ def print_trees(report: dict[str, Any], console: Console) -> None:
         return "–" if row.get(key) is None else f"{1e-3 * row[key]:.4g}"
 
     console.print(Text(f"Forward dynamics of general chains on a vehicle, rolled; minimum of {report['rounds']} rounds, µs"))
-    table = table_of(
-        ">links",
-        ">in water",
-        ">per link\nns",
-        f">{lanes} lanes",
-        ">per link\nns",
-        ">dry",
-        ">Pinocchio aba\ndry",
-        ">MuJoCo mj_forward\ndry",
-        ">first result\ns",
-    )
-    for c in report["chains"]:
-        table.add_row(
-            str(c["links"]),
-            us(c, "one_lane_ns"),
-            f"{c['one_lane_ns_per_link']:.1f}",
-            us(c, "lanes_ns"),
-            f"{c['lanes_ns_per_link']:.1f}",
-            us(c, "dry_ns"),
-            us(c, "pinocchio_ns"),
-            us(c, "mujoco_ns"),
+    rows: list[tuple[str, ...]] = [
+        (
+            *(c["links"], us(c, "one_lane_ns"), f"{c['one_lane_ns_per_link']:.1f}"),
+            *(us(c, "lanes_ns"), f"{c['lanes_ns_per_link']:.1f}"),
+            *(us(c, key) for key in ("dry_ns", "pinocchio_ns", "mujoco_ns")),
             f"{c['compile_s']:.2f}",
         )
-    console.print(table)
+        for c in report["chains"]
+    ]
+    ours = (">links", ">in water", ">per link\nns", f">{lanes} lanes", ">per link\nns", ">dry")
+    console.print(table_of(*ours, ">Pinocchio aba\ndry", ">MuJoCo mj_forward\ndry", ">first result\ns", rows=rows))
     if report["trees"]:
         console.print(Text("\nRandom trees, rolled, µs"))
-        table = table_of(">bodies", ">freedoms", ">in water", ">dry", ">Pinocchio\ndry", ">MuJoCo\ndry", ">first result\ns")
-        for t in report["trees"]:
-            times = (us(t, f"{key}_ns") for key in ("one", "dry", "pinocchio", "mujoco"))
-            table.add_row(str(t["bodies"]), str(t["degrees_of_freedom"]), *times, f"{t['compile_s']:.2f}")
-        console.print(table)
+        times = ("one_ns", "dry_ns", "pinocchio_ns", "mujoco_ns")
+        rows = [
+            (t["bodies"], t["degrees_of_freedom"], *(us(t, key) for key in times), f"{t['compile_s']:.2f}")
+            for t in report["trees"]
+        ]
+        columns = (">bodies", ">freedoms", ">in water", ">dry", ">Pinocchio\ndry", ">MuJoCo\ndry", ">first result\ns")
+        console.print(table_of(*columns, rows=rows))
     console.print(Text("\nWalkers, one state at a time, µs, and in brackets seconds to the first result"))
-    table = table_of("", ">bodies", ">freedoms", ">specialised", ">rolled", ">legs on lanes", ">the same\ndry", ">MuJoCo\ndry")
-    for f in report["forms"]:
-        times = (f"{us(row, 'minimum_ns')} ({row['compile_s']:.2f})" for row in f["times"])
-        sizes = (str(f["bodies"]), str(f["degrees_of_freedom"]))
-        table.add_row(f["model"], *sizes, *times, us(f, "dry_ns"), us(f, "mujoco_ns"))
-    console.print(table)
-    for name in report["missing"]:
-        console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
-    for name, difference in report["relative_difference_to_ours_dry"].items():
-        console.print(Text(f"{name}: differs from ours dry by {difference:.1e} of the largest acceleration"))
+    rows = [
+        (
+            *(f["model"], f["bodies"], f["degrees_of_freedom"]),
+            *(f"{us(row, 'minimum_ns')} ({row['compile_s']:.2f})" for row in f["times"]),
+            *(us(f, "dry_ns"), us(f, "mujoco_ns")),
+        )
+        for f in report["forms"]
+    ]
+    forms = (">specialised", ">rolled", ">legs on lanes", ">the same\ndry", ">MuJoCo\ndry")
+    console.print(table_of("", ">bodies", ">freedoms", *forms, rows=rows))
+    _print_peers(report, console)
     console.print(Text(f"\nOne evaluation in the papers, on an {report['papers_machine']}, and ours"))
-    table = table_of("", ">papers", ">ours, µs", "source")
-    for row in report["papers"]:
-        table.add_row(row["what"], row["time"], us(row, "ours_ns"), row["source"])
-    console.print(table)
+    rows = [(row["what"], row["time"], us(row, "ours_ns"), row["source"]) for row in report["papers"]]
+    console.print(table_of("", ">papers", ">ours, µs", "source", rows=rows))
     print_targets(report, console)
 
 
@@ -161,25 +142,20 @@ def print_gpu(report: dict[str, Any], console: Console) -> None:
             f"{m['operations']} operations, {m['numbers']} numbers in and out per evaluation"
         )
     )
-    table = table_of("", ">compile\ns", ">registers", ">local memory\nbytes", ">difference\nto CasADi")
-    for c in report["kernels"]:
-        numbers = (f"{c['compile_s']:.2f}", str(c["registers"]), str(c["local_bytes"]))
-        table.add_row(c["precision"], *numbers, f"{c['relative_difference_to_casadi']:.1e}")
-    console.print(table)
-    table = table_of(
-        "",
-        ">batch",
-        "layout",
-        ">ms",
-        ">median\nms",
-        ">evaluations\nper second",
-        ">of peak\narithmetic",
-        ">of memory\nbandwidth",
-    )
+    rows: list[tuple[str, ...]] = [
+        (
+            *(c["precision"], f"{c['compile_s']:.2f}", c["registers"], c["local_bytes"]),
+            f"{c['relative_difference_to_casadi']:.1e}",
+        )
+        for c in report["kernels"]
+    ]
+    console.print(table_of("", ">compile\ns", ">registers", ">local memory\nbytes", ">difference\nto CasADi", rows=rows))
+    rows = []
     for r in report["runs"]:
         shares = ("–" if x is None else f"{x:.1%}" for x in (r["fraction_of_peak"], r["fraction_of_bandwidth"]))
         milliseconds = (f"{r['minimum_ms']:.4f}", f"{r['median_ms']:.4f}")
-        table.add_row(r["precision"], str(r["batch"]), r["layout"], *milliseconds, f"{r['per_second']:.3g}", *shares)
+        rows.append((r["precision"], r["batch"], r["layout"], *milliseconds, f"{r['per_second']:.3g}", *shares))
+    speeds = (">ms", ">median\nms", ">evaluations\nper second", ">of peak\narithmetic", ">of memory\nbandwidth")
     console.print()
-    console.print(table)
+    console.print(table_of("", ">batch", "layout", *speeds, rows=rows))
     print_targets(report, console)

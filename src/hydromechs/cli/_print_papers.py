@@ -69,17 +69,16 @@ def print_papers_tables(report: dict[str, Any], console: Console) -> None:
             f"\nTime to an error of {report['benchmark_error']:g}, four arms of six joints on a free body, on one core", "bold"
         )
     )
-    table = table_of(
-        "Table 5: block size, points one after another", ">theirs, s", ">theirs, slowdown", ">ours, ms", ">ours, slowdown"
-    )
-    for row in report["table_5"]:
-        seconds = (f"{row['theirs_s']:.3f}", f"{row['theirs_slowdown']:.3f}", f"{row['ours_ms']:.3f}")
-        table.add_row(row["method"], *seconds, f"{row['ours_slowdown']:.3f}")
-    console.print(table)
-    table = table_of("Table 6: over the serial B1PC5", "theirs", ">4 processors", "ours", ">lanes of one core")
-    for row in report["table_6"]:
-        table.add_row(row["method"], row["theirs_what"], f"{row['theirs']:.2f}", row["ours_what"], f"{row['ours']:.2f}")
-    console.print(table)
+    keys = ("theirs_s", "theirs_slowdown", "ours_ms", "ours_slowdown")
+    rows = [(row["method"], *(f"{row[key]:.3f}" for key in keys)) for row in report["table_5"]]
+    columns = (">theirs, s", ">theirs, slowdown", ">ours, ms", ">ours, slowdown")
+    console.print(table_of("Table 5: block size, points one after another", *columns, rows=rows))
+    rows = [
+        (row["method"], row["theirs_what"], f"{row['theirs']:.2f}", row["ours_what"], f"{row['ours']:.2f}")
+        for row in report["table_6"]
+    ]
+    columns = ("theirs", ">4 processors", "ours", ">lanes of one core")
+    console.print(table_of("Table 6: over the serial B1PC5", *columns, rows=rows))
     console.print(Text(f"Four points on lanes take {report['four_points_over_one']:.2f} times as long as one."))
     best = report["best_serial"]
     console.print(Text(f"\nThe best serial method is {best}, {report['times_ms'][best]:.3f} ms. On lanes, over that:"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rich.console import Console
@@ -29,18 +29,20 @@ def print_report(report: dict[str, Any], show: Callable[[dict[str, Any], Console
 
 def print_targets(report: dict[str, Any], console: Console) -> None:
     """Print the goals of a report and whether they were met."""
-    table = table_of("goal", ">needed", ">measured", "met in this run")
+    rows = []
     for t in report["targets"]:
         measured = "–" if t["measured"] is None else f"{t['measured']:.3g}"
         held = {True: "yes", False: "NO", None: "not measured"}[t["held"]]
-        table.add_row(Text(t["what"]), t["needed"], measured, "not judged in a quick run" if report["quick"] else held)
+        rows.append((t["what"], t["needed"], measured, "not judged in a quick run" if report["quick"] else held))
     console.print()
-    console.print(table)
+    console.print(table_of("goal", ">needed", ">measured", "met in this run", rows=rows))
 
 
-def table_of(*columns: str) -> Table:
-    """An empty table; a column whose name starts with > is one of numbers."""
+def table_of(*columns: str, rows: Iterable[Iterable[object]] = ()) -> Table:
+    """A table of rows of plain text; a column whose name starts with > is one of numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
     return table

@@ -116,27 +116,23 @@ def print_validation(report: dict[str, Any], console: Console) -> None:
         Text(f"{report['title'] or report['study']}: {len(report['trials'])} trials, {report['seconds']:.0f} s", "bold")
     )
     console.print(Text("Errors of predictions, root mean square from the begin of the motion to the end of the trial:"))
-    table = table_of(
-        "channel",
-        ">mean",
-        ">median",
-        ">9 of 10",
-        ">largest",
-        ">with the\ntime before",
-        ">statics,\nnot seen",
-        ">statics,\nall seen",
-    )
-    for c in report["channels"]:
-        numbers = [
-            f"{c[k]:.3f}" if k in c else "–" for k in ("mean", "median", "ninth", "largest", "whole", "static", "static_all")
-        ]
-        table.add_row(*map(Text, (f"{c['channel']} [{c['unit']}]", *numbers)))
-    console.print(table)
+    columns = {
+        "mean": ">mean",
+        "median": ">median",
+        "ninth": ">9 of 10",
+        "largest": ">largest",
+        "whole": ">with the\ntime before",
+        "static": ">statics,\nnot seen",
+        "static_all": ">statics,\nall seen",
+    }
+    rows = [
+        (f"{c['channel']} [{c['unit']}]", *(f"{c[key]:.3f}" if key in c else "–" for key in columns))
+        for c in report["channels"]
+    ]
+    console.print(table_of("channel", *columns.values(), rows=rows))
     console.print(Text("\nWhat was found, from all trials:"))
-    table = table_of("number", ">value", ">deviation", ">between\ntrials", ">before", ">deviation\nbefore")
-    for f in report["found"]:
-        table.add_row(*map(Text, found_cells(f)))
-    console.print(table)
+    numbers = ("number", ">value", ">deviation", ">between\ntrials", ">before", ">deviation\nbefore")
+    console.print(table_of(*numbers, rows=map(found_cells, report["found"])))
     for information, text in report["directions"]:
         console.print(Text(f"not told by the data (information {information:.2f}): {text}"))
     for name in report["not_converged"]:
