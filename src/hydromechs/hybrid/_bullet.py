@@ -13,12 +13,12 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from hydromechs.contact import Material, terrain
-from hydromechs.model import Model, Origin, joints, shapes
-from hydromechs.spatial import axis_frame, cross, quaternion_from_matrix, quaternion_matrix
+from hydromechs.model import Model, joints, shapes
+from hydromechs.spatial import axis_frame, cross, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch, quiet
-from ._parts import joint_parts, placement_pose
+from ._parts import joint_parts, placement_pose, pose_matrix
 from ._scene import Scene, friction_of, spring_of
 
 GROUND, BODY = 1, 2
@@ -375,16 +375,8 @@ def _xyzw(R: Array) -> list[float]:
     return [*xyz, w]
 
 
-def _rpy(R: Array) -> tuple[float, float, float]:
-    """Roll, pitch and yaw of axes, R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    pitch = math.atan2(-R[2, 0], math.hypot(R[0, 0], R[1, 0]))
-    if math.hypot(R[0, 0], R[1, 0]) < 1e-12:
-        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
-    return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
-
-
 def _origin(T: Array) -> str:
-    return f"<origin xyz={_words(T[:3, 3])} rpy={_words(_rpy(T[:3, :3]))}/>"
+    return f"<origin xyz={_words(T[:3, 3])} rpy={_words(rpy_from_matrix(T[:3, :3]))}/>"
 
 
 def _collision(shape: shapes.Shape) -> str:
@@ -400,10 +392,4 @@ def _collision(shape: shapes.Shape) -> str:
             what = f'<sphere radius="{shape.radius!r}"/>'
         case _:
             raise TypeError(f"{type(shape).__name__} cannot touch")
-    return f"<collision>{_origin(_matrix(shape.origin))}<geometry>{what}</geometry></collision>"
-
-
-def _matrix(origin: Origin) -> Array:
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = origin.R, origin.xyz
-    return T
+    return f"<collision>{_origin(pose_matrix(shape.origin.R, shape.origin.xyz))}<geometry>{what}</geometry></collision>"

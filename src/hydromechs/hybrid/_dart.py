@@ -14,6 +14,7 @@ from hydromechs.values import Array
 
 from ._dart_tree import JOINTS, DartTree
 from ._engine import Engine, Touch
+from ._parts import pose_matrix
 from ._scene import Scene, friction_of
 
 THICK = 50.0
@@ -60,8 +61,7 @@ class DartEngine(Engine):
         # the usual one has a box of friction, up to √2 stronger than the cone; releases before 6.20 have no other
         self._cone = getattr(dart.constraint, "NsgsFrictionSolver", None)
         for piece in scene.pieces:
-            T = np.eye(4)
-            T[:3, :3], T[:3, 3] = piece.shape.origin.R, piece.shape.origin.xyz
+            T = pose_matrix(piece.shape.origin.R, piece.shape.origin.xyz)
             mu = max([friction_of(s.material) for s in scene.solids] + [friction_of(m) for *_, m in scene.meeting])
             self._give(nodes[piece.body], _shape(dart, piece.shape), T, mu)
             self._solids[nodes[piece.body].getName()] = (piece.body, model.body_names[piece.body])
@@ -177,20 +177,15 @@ def _shape(dart: Any, shape: shapes.Shape) -> Any:
 
 def _solid(dart: Any, solid: terrain.Terrain) -> tuple[Any, Array]:
     """Shape and pose of terrain; a plane is the top of a large box."""
-    T = np.eye(4)
     match solid:
         case terrain.Plane():
             n = np.array(solid.normal) / np.linalg.norm(solid.normal)
-            T[:3, :3] = axis_frame(np.zeros(3), n)[0]
-            T[:3, 3] = np.array(solid.point) - 0.5 * THICK * n
+            T = pose_matrix(axis_frame(np.zeros(3), n)[0], np.array(solid.point) - 0.5 * THICK * n)
             return dart.dynamics.BoxShape([THICK * 10, THICK * 10, THICK]), T
         case terrain.Sphere():
-            T[:3, 3] = solid.center
-            return dart.dynamics.SphereShape(solid.radius), T
+            return dart.dynamics.SphereShape(solid.radius), pose_matrix(np.eye(3), solid.center)
         case terrain.Box():
-            T[:3, :3], T[:3, 3] = solid.origin.R, solid.origin.xyz
-            return dart.dynamics.BoxShape(np.array(solid.size)), T
+            return dart.dynamics.BoxShape(np.array(solid.size)), pose_matrix(solid.origin.R, solid.origin.xyz)
         case terrain.Cylinder():
-            T[:3, :3], T[:3, 3] = solid.origin.R, solid.origin.xyz
-            return dart.dynamics.CylinderShape(solid.radius, solid.length), T
+            return dart.dynamics.CylinderShape(solid.radius, solid.length), pose_matrix(solid.origin.R, solid.origin.xyz)
     raise TypeError(f"{type(solid).__name__} is no terrain for DART")

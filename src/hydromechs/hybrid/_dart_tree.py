@@ -13,7 +13,7 @@ from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
 from ._engine import quiet
-from ._parts import joint_parts, placement_pose, swap
+from ._parts import joint_parts, placement_pose, pose_matrix, swap
 
 ONE = np.ones((1, 1))
 JOINTS: Mapping[type[joints.Joint], str] = {
@@ -99,8 +99,7 @@ class DartTree:
         for part in self.moving:
             here = q[part.q]
             if isinstance(part.ours, joints.Free):
-                T = np.eye(4)
-                T[:3, :3], T[:3, 3] = quaternion_matrix(here[3:]), here[:3]
+                T = pose_matrix(quaternion_matrix(here[3:]), here[:3])
                 here = dart.dynamics.FreeJoint.convertToPositions(dart.math.Isometry3(T))
             elif isinstance(part.ours, joints.Ball):
                 here = dart.dynamics.BallJoint.convertToPositions(quaternion_matrix(here))

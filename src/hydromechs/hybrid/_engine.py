@@ -126,6 +126,12 @@ class Engine(abc.ABC):
     def acceleration(self) -> Array:
         """v̇ with which the last step went, contacts included, shape (nv,)."""
 
+    def advance(self, h: float, force: Array, inertia: Array | None = None) -> Array:
+        """Take a step of h [s] with a force (see `apply`); return its acceleration, shape (nv,)."""
+        self.apply(force, inertia)
+        self.step(h)
+        return self.acceleration()
+
     @abc.abstractmethod
     def touches(self) -> list[Touch]:
         """Contacts of the last step."""

@@ -58,12 +58,9 @@ class Hybrid:
     def on(self, plant: Plant, start: State | None = None) -> tuple[Plant, EngineMethod]:
         """The plant as the engine runs it, and the method that takes its steps; both go to a `Simulation`.
 
-        Our soft contacts give way to the engine's. Raises `ModuleNotFoundError` where the engine is not installed,
-        `UnsupportedFeature` with all that it cannot represent, `UnstableScheme` unless that is accepted.
-
-        Args:
-            plant: What is simulated.
-            start: State at the start, where stability is judged; the model's initial one unless given.
+        Our soft contacts give way to the engine's. Stability is judged at the start, by default the model's initial state.
+        Raises `ModuleNotFoundError` if the engine is not installed, `UnsupportedFeature` with all that it cannot represent, and
+        `UnstableScheme` unless that is accepted.
         """
         ENGINES[self.engine]().library()
         unable = self._unable(plant)
@@ -80,12 +77,7 @@ class Hybrid:
         return prepared, EngineMethod(self, prepared, pairs)
 
     def faults(self, plant: Plant, start: State | None = None) -> list[str]:
-        """Why `on` would refuse a plant, whether the engine is installed or not; nothing if it would not.
-
-        Args:
-            plant: What is simulated.
-            start: State at the start; the model's initial one unless given.
-        """
+        """Why `on` would reject a plant, whether the engine is installed or not; nothing if it would not."""
         out = [f"engine {self.engine!r} cannot represent it: {text}" for text in self._unable(plant)]
         verdict = self.stability(plant, start)
         return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]
@@ -110,24 +102,13 @@ class Hybrid:
         return f"engine {self.engine!r}, {verdict.words}; to run it all the same, set accept_unstable to true"
 
     def stability(self, plant: Plant, start: State | None = None) -> Stability:
-        """What the scheme does to errors in this mechanism at the start, all of it under water.
-
-        Args:
-            plant: What is simulated.
-            start: State at the start; the model's initial one unless given.
-        """
+        """What the scheme does to errors in this mechanism at the start, all of it under water."""
         q = np.asarray((plant.model.initial() if start is None else start).q)
         rotors, known = _rotors(ENGINES[self.engine], plant)
         return stability(self.scheme, ratios(plant.model, q, added_masses(plant.model), rotors, known))
 
     def simulation(self, plant: Plant, *, state: State | None = None, **options: Any) -> Simulation:
-        """A simulation of the plant on the engine.
-
-        Args:
-            plant: What is simulated.
-            state: State at the start; the model's initial one unless given.
-            options: Others of `Simulation`: controller, events, step, record, commands.
-        """
+        """A simulation of the plant on the engine, with further options of `Simulation`: controller, events, step, record."""
         prepared, method = self.on(plant, state)
         return Simulation(prepared, integrator=method, state=state, **options)
 

@@ -90,9 +90,7 @@ class Causal(Scheme):
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
         """τ = τ' − M_A a_{k−1}."""
-        engine.apply(now.force - now.added @ a)
-        engine.step(h)
-        return engine.acceleration()
+        return engine.advance(h, now.force - now.added @ a)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +115,7 @@ class Filtered(Scheme):
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
         """τ = τ' − M_A a, then a is moved towards the acceleration that came out."""
-        engine.apply(now.force - now.added @ a)
-        engine.step(h)
-        return a + self.weight * (engine.acceleration() - a)
+        return a + self.weight * (engine.advance(h, now.force - now.added @ a) - a)
 
     @property
     def words(self) -> str:
@@ -161,9 +157,7 @@ class Exact(Scheme):
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
         """With its inertia; see `agree` for a rest."""
         if engine.takes_inertia:
-            engine.apply(now.force, now.added)
-            engine.step(h)
-            return engine.acceleration()
+            return engine.advance(h, now.force, now.added)
         return agree(engine, now, now.added - now.carried, a, h)
 
 
@@ -176,9 +170,7 @@ def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Arra
     """
     force = now.force + now.carried_bias
     if np.abs(rest).max(initial=0.0) <= 1e-14 * np.abs(now.added).max(initial=0.0):
-        engine.apply(force)
-        engine.step(h)
-        return engine.acceleration()
+        return engine.advance(h, force)
     K = now.rigid + now.carried
     W = np.linalg.solve(K + rest, K)
     start, speed = engine.save(), np.abs(engine.state()[1]).max(initial=1.0)
@@ -187,9 +179,7 @@ def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Arra
     for tried in range(MOST):
         if tried:
             engine.restore(start)
-        engine.apply(force - rest @ a)
-        engine.step(h)
-        missed = engine.acceleration() - a
+        missed = engine.advance(h, force - rest @ a) - a
         if not np.isfinite(missed).all():
             break
         if np.abs(missed).max(initial=0.0) <= SETTLED * 10.0 ** (tried / 10) * max(size, np.abs(a).max(initial=0.0)) + least:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -98,26 +98,15 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """The content of summary.json: plain data."""
         changes = {f"change of {name.replace('_', ' ')}": change for name, change in self.stored.items()}
-        return {
-            "title": self.title,
-            "description": self.description,
-            "model": self.model,
-            "duration": self.duration,
-            "wall_time": self.wall_time,
-            "compile_time": self.compile_time,
-            "real_time_factor": self.real_time_factor,
-            "late_steps": self.late_steps,
-            "stopped": self.stopped,
-            "diverged": self.diverged,
+        plain = {
             "checks": [check._asdict() for check in self.checks],
             "warnings": [warning._asdict() for warning in self.warnings],
-            "audit": {**self.work, **changes},
-            "residual": self.residual,
-            "residual_relative": self.residual_relative,
-            "residual_before": self.residual_before,
+            "work": {**self.work, **changes},
             "setup": [list(pair) for pair in self.setup],
             "messages": list(self.messages),
         }
+        names = [f.name for f in fields(self) if f.name != "stored"]
+        return {"audit" if name == "work" else name: plain.get(name, getattr(self, name)) for name in names}
 
     def __repr__(self) -> str:
         parts = [repr(self.title)]

@@ -11,30 +11,20 @@ from hydromechs.viewer import LARGEST, Rejected
 HUGE = 1e15
 """Upper bound of numbers in messages; seeds are the largest."""
 
-PAGE_TYPES: dict[str, frozenset[str]] = {
-    "operator": frozenset({"mode", "axes", "arm", "arm_mode", "arm_axes", "gripper", "swing"}),
-    "alive": frozenset(),
-    "start": frozenset(),
-    "pause": frozenset(),
-    "step": frozenset(),
-    "reset": frozenset(),
-    "scale": frozenset({"value"}),
-    "ask": frozenset(),
-    "give": frozenset(),
-    "picture": frozenset(),
-    "ahead": frozenset(),
-    "delay": frozenset({"delay", "message_time", "loss"}),
-    "configure": frozenset({"scenario", "changes"}),
-    "save": frozenset({"scenario", "changes"}),
-}
-"""Messages of a page, and the fields that each may have."""
+SCENARIO = frozenset({"scenario", "changes"})
 NEEDS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("operator", "alive", "start", "pause", "step", "reset"), frozenset()),
     "scale": frozenset({"value"}),
+    **dict.fromkeys(("ask", "give", "picture", "ahead"), frozenset()),
     "delay": frozenset({"delay"}),
-    "configure": frozenset({"scenario", "changes"}),
-    "save": frozenset({"scenario", "changes"}),
+    **dict.fromkeys(("configure", "save"), SCENARIO),
 }
-"""Fields that a message must have."""
+"""Messages of a page, and the fields that each must have."""
+MAY_HAVE: dict[str, frozenset[str]] = {
+    "operator": frozenset({"mode", "axes", "arm", "arm_mode", "arm_axes", "gripper", "swing"}),
+    "delay": frozenset({"message_time", "loss"}),
+}
+"""Fields that a message may have besides."""
 SCENE_TYPES = frozenset(
     {
         "ViewerCameraMessage",
@@ -64,10 +54,10 @@ def page_message(raw: str | bytes) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise Rejected(f"it is a {type(message).__name__}, must be an object")
     kind = message.get("type")
-    if not isinstance(kind, str) or kind not in PAGE_TYPES:
-        raise Rejected(f"its type is {str(kind)[:40]!r}, must be one of {', '.join(PAGE_TYPES)}")
-    extra = set(message) - PAGE_TYPES[kind] - {"type"}
-    missing = NEEDS.get(kind, frozenset()) - set(message)
+    if not isinstance(kind, str) or kind not in NEEDS:
+        raise Rejected(f"its type is {str(kind)[:40]!r}, must be one of {', '.join(NEEDS)}")
+    extra = set(message) - NEEDS[kind] - MAY_HAVE.get(kind, frozenset()) - {"type"}
+    missing = NEEDS[kind] - set(message)
     if extra or missing:
         raise Rejected(f"{kind}: unknown fields {sorted(extra)}, missing fields {sorted(missing)}")
     if "changes" in message and not isinstance(message["changes"], dict):

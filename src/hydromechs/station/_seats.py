@@ -29,8 +29,12 @@ class Seats:
         with self._lock:
             self._all.pop(seat, None)
             self._asking = [s for s in self._asking if s != seat]
-            if self._pilot == seat:
-                self._pilot = self._asking.pop(0) if self._asking else None
+            self._hand_over(seat)
+
+    def _hand_over(self, seat: str) -> None:
+        """Give the controls of a seat, if it has them, to who asked first; nobody has them otherwise."""
+        if self._pilot == seat:
+            self._pilot = self._asking.pop(0) if self._asking else None
 
     def steers(self, seat: str) -> bool:
         """Whether a seat has the controls."""
@@ -50,8 +54,7 @@ class Seats:
     def give(self, seat: str) -> str | None:
         """Hand the controls of a seat over to who asked first, or put them down; return the name of who has them now."""
         with self._lock:
-            if self._pilot == seat:
-                self._pilot = self._asking.pop(0) if self._asking else None
+            self._hand_over(seat)
             return self._all.get(self._pilot or "")
 
     def view(self, seat: str) -> dict[str, object]:

@@ -86,10 +86,7 @@ class Scenes:
 
     def show(self, snapshot: Snapshot, *, arm: int, dragged: bool) -> None:
         """Show a snapshot, with a handle at the tool of an arm. A dragged handle stays where it was put."""
-        moved = (snapshot.t, snapshot.position, snapshot.wxyz, snapshot.force, snapshot.flow)
-        self.outside.pose(*moved)
-        for name, points in snapshot.tethers.items():
-            self.outside.tether(name, points)
+        _move(self.outside, snapshot)
         flown = snapshot.ghost or snapshot
         if snapshot.ghost is None:
             self.outside.remove_ghost(PREDICTED)
@@ -100,9 +97,7 @@ class Scenes:
             if np.abs(self._handle.position - place).max() > 1e-3:
                 self._handle.position = place
         if self.onboard.server.get_clients():
-            self.onboard.pose(*moved)
-            for name, points in snapshot.tethers.items():
-                self.onboard.tether(name, points)
+            _move(self.onboard, snapshot)
             self.look(snapshot)
 
     def ways(self, outlook: Outlook | None) -> None:
@@ -415,6 +410,13 @@ class Station:
             except (ValueError, TimeoutError) as error:
                 return {"type": "picture", "problem": str(error)}
         return {"type": "picture", "file": str(path)}
+
+
+def _move(page: LivePage, snapshot: Snapshot) -> None:
+    """Move bodies, propellers, tethers and arrows of a page."""
+    page.pose(snapshot.t, snapshot.position, snapshot.wxyz, snapshot.force, snapshot.flow)
+    for name, points in snapshot.tethers.items():
+        page.tether(name, points)
 
 
 def _plain_json(frame: dict[str, Any]) -> str:

@@ -39,7 +39,10 @@ class Dask(Engine):
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:
         """See `Engine`."""
-        distributed = _distributed()
+        try:
+            import distributed
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError("the engine dask needs dask.distributed: pip install 'hydromechs[dask]'") from None
         with contextlib.ExitStack() as stack:
             if self.address:
                 client = stack.enter_context(self._reached(distributed))
@@ -65,15 +68,6 @@ class Dask(Engine):
                 f"cannot reach a Dask scheduler at {self.address!r}: {error}; is it running (`dask scheduler`), and is it an "
                 "address as tcp://10.0.0.1:8786?"
             ) from None
-
-
-def _distributed() -> Any:
-    """The module, or an error that says how to get it."""
-    try:
-        import distributed
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("the engine dask needs dask.distributed: pip install 'hydromechs[dask]'") from None
-    return distributed
 
 
 def local_cluster(distributed: Any, workers: int | None) -> Any:
