@@ -30,7 +30,7 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
         )
         for row in report["times"].values()
     ]
-    columns = ("", "", ">minimum\nns", ">median\nns", ">time / ours\non one lane", ">threads", ">batch")
+    columns: tuple[str, ...] = ("", "", ">minimum\nns", ">median\nns", ">time / ours\non one lane", ">threads", ">batch")
     console.print(table_of(*columns, rows=rows))
     _print_peers(report, console)
     lanes = report["chains"][0]["lanes"]
