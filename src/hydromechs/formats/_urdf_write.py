@@ -163,21 +163,15 @@ class _Writer:
         if isinstance(look, visual.Ellipsoid | visual.Thruster):
             self.lost.append(f"body {body.name!r}: the look of its {_kind(look)}")
             return
-        for origin, shape in _geometry(look):
-            tag = link.add("visual")
-            _origin(tag, origin)
-            tag.add("geometry").children.append(shape)
+        for tag in _placed(link, "visual", look):
             if look.color is not None:
                 tag.add("material", name="").add("color", rgba=numbers((*look.color, look.opacity)))
 
     def _collision(self, link: Tag, body: Body, shape: shapes.Shape) -> None:
         if not shape.contact:
             self.lost.append(f"body {body.name!r}: a {_kind(shape)} that takes no part in contact")
-            return
-        for origin, geometry in _geometry(shape):
-            tag = link.add("collision")
-            _origin(tag, origin)
-            tag.add("geometry").children.append(geometry)
+        else:
+            _placed(link, "collision", shape)
 
 
 def _kind(thing: object) -> str:
@@ -187,6 +181,16 @@ def _kind(thing: object) -> str:
 def _origin(tag: Tag, origin: Origin) -> None:
     if origin != Origin():
         tag.add("origin", xyz=numbers(origin.xyz), rpy=numbers(origin.rpy))
+
+
+def _placed(link: Tag, name: str, thing: Any) -> list[Tag]:
+    """Elements of a link for a look or a shape."""
+    out = []
+    for origin, geometry in _geometry(thing):
+        out.append(link.add(name))
+        _origin(out[-1], origin)
+        out[-1].add("geometry").children.append(geometry)
+    return out
 
 
 def _geometry(thing: Any) -> list[tuple[Origin, Tag]]:

@@ -63,9 +63,12 @@ class Scheme(abc.ABC):
         """The part of added masses (nb, 6, 6) that the engine's bodies are to carry; none unless overridden."""
         return np.zeros_like(added)
 
-    @abc.abstractmethod
     def growth(self, ratio: Array) -> Array:
-        """Factor by which a step multiplies an error of the acceleration, for eigenvalues of M_RB⁻¹ M_A."""
+        """Factor by which a step multiplies an error of the acceleration, for eigenvalues of M_RB⁻¹ M_A.
+
+        0 unless overridden: the next step knows nothing of an error in this one.
+        """
+        return np.zeros_like(ratio)
 
     @abc.abstractmethod
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
@@ -130,10 +133,6 @@ class Iterated(Scheme):
     name = "iterated"
     limit = np.inf
 
-    def growth(self, ratio: Array) -> Array:
-        """0: the next step knows nothing of an error in this one."""
-        return np.zeros_like(ratio)
-
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
         """See `agree`."""
         return agree(engine, now, now.added, a, h)
@@ -149,10 +148,6 @@ class Exact(Scheme):
     def carried(self, engine: Engine, model: Model, added: Array) -> Array:
         """What the engine can."""
         return engine.carries(model, added)
-
-    def growth(self, ratio: Array) -> Array:
-        """0: nothing is remembered."""
-        return np.zeros_like(ratio)
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
         """With its inertia; see `agree` for a rest."""

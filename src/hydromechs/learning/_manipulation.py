@@ -14,7 +14,7 @@ from hydromechs.values import Array, NotNegative, Positive, nearest
 
 from ._actions import driven_joints, thrusters
 from ._arrays import closeness
-from ._task import EFFORT, Judgement, Task, drawn
+from ._task import EFFORT, GoalTask, Judgement, Task, drawn
 
 if TYPE_CHECKING:
     from ._arena import Arena
@@ -36,7 +36,7 @@ def _both(plant: Plant, task: Task) -> tuple[str, ...]:
 
 
 @dataclass(kw_only=True)
-class Reach(Task):
+class Reach(GoalTask):
     """A free vehicle brings its end effector to a place and holds it there.
 
     reward = 1/(1 + (d/`scale`)²) − 0.05 mean(a²)
@@ -49,11 +49,7 @@ class Reach(Task):
     radius: NotNegative = 0.5
     """Farthest goal from the place of the end effector at the start, along each axis [m]."""
     scale: Positive = 0.2
-    """Distance at which half the reward is left [m]."""
     success: Positive = 0.05
-    """Distance within which it counts as reached [m]."""
-    far: Positive = 4.0
-    """Distance at which the episode ends [m]."""
 
     default = "bluerov2_heavy_alpha5"
     step = 0.01
@@ -96,7 +92,7 @@ class Reach(Task):
 
 
 @dataclass(kw_only=True)
-class PickAndPlace(Task):
+class PickAndPlace(GoalTask):
     """A free vehicle grips something that lies on the bed and carries it to a place above.
 
     reward = 0.3/(1 + (d/`scale`)²) + 0.7 h/(1 + (e/`scale`)²) − 0.05 mean(a²)
@@ -112,10 +108,7 @@ class PickAndPlace(Task):
     """Height of the goal above where the thing lies [m]."""
     spread: NotNegative = 0.5
     """Farthest goal from above where it lies, along x and y of the world [m]."""
-    scale: Positive = 0.5
-    """Distance at which half the reward is left [m]."""
     success: Positive = 0.15
-    """Distance within which it counts as placed [m]."""
     far: Positive = 8.0
     """Distance between vehicle and thing at which the episode ends [m]."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import abc
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
 from hydromechs.simulation import Plant
-from hydromechs.values import Array, check_fields
+from hydromechs.values import Array, Positive, check_fields
 
 if TYPE_CHECKING:
     from ._arena import Arena
@@ -90,6 +91,18 @@ class Task(abc.ABC):
     @abc.abstractmethod
     def goals(self) -> Array:
         """Places to mark in pictures [m], shape (n, 3)."""
+
+
+@dataclass(kw_only=True)
+class GoalTask(Task):
+    """A task whose goal is a place."""
+
+    scale: Positive = 0.5
+    """Distance at which half the reward is left [m]."""
+    success: Positive = 0.2
+    """Distance within which it counts as reached [m]."""
+    far: Positive = 4.0
+    """Distance at which the episode ends [m]."""
 
 
 def drawn(random: Sequence[np.random.Generator], low: Any, high: Any, size: int) -> Array:

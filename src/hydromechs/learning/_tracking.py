@@ -13,14 +13,14 @@ from hydromechs.values import Array, NotNegative, Positive
 
 from ._actions import thrusters
 from ._arrays import closeness, turned_by, turning
-from ._task import EFFORT, Judgement, Task, drawn
+from ._task import EFFORT, GoalTask, Judgement, drawn
 
 if TYPE_CHECKING:
     from ._arena import Arena
 
 
 @dataclass(kw_only=True)
-class StationKeeping(Task):
+class StationKeeping(GoalTask):
     """A vehicle comes back to its place and heading, and stays there.
 
     reward = 1/(1 + (d/`scale`)²) · 1/(1 + (θ/`turn_scale`)²) − 0.05 mean(a²)
@@ -32,14 +32,8 @@ class StationKeeping(Task):
     """Farthest start from the goal along each axis [m]."""
     turn: NotNegative = 0.5
     """Largest angle of the heading from the goal at the start [rad]."""
-    scale: Positive = 0.5
-    """Distance at which half the reward is left [m]."""
     turn_scale: Positive = 0.5
     """Angle at which half the reward is left [rad]."""
-    success: Positive = 0.2
-    """Distance within which it counts as kept [m]."""
-    far: Positive = 4.0
-    """Distance at which the episode ends [m]."""
 
     default = "bluerov2_heavy_alpha5"
     step = 0.01
