@@ -45,8 +45,10 @@ def test_same_results(name, lanes):
     np.testing.assert_allclose(results(code, lanes, inputs, shape), far, rtol=1e-12, atol=1e-12 * np.abs(far).max())
 
 
-def test_march_of_one_lane():
-    program = trace(lambda x: x + 0.1 * np.sin(1.7 * x), dict(x=(3,)))
+@pytest.mark.parametrize("size", [3, 40])
+def test_march_of_one_lane(size):
+    """LLVM turns loops that copy 33 numbers or more into calls of memcpy where it may."""
+    program = trace(lambda x, u: x + 0.1 * np.sin(1.7 * x) + u[0], dict(x=(3,), u=(size,)))
     assert near(march_text(program, 1, 1)) is not None
 
 

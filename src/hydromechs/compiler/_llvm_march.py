@@ -22,15 +22,16 @@ ON_STACK = 8192
 """Numbers of an array above which it is on the heap: stacks of threads are small."""
 
 
-def march_text(program: Program | Rolled, n_state: int, lanes: int) -> str:
+def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool = False) -> str:
     """The IR of a march.
 
     Args:
         program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
         n_state: Number of parts of the state.
         lanes: Worlds per vector operation.
+        seldom: Whether the time of compiling counts more than that of running.
     """
-    module = Module(lanes)
+    module = Module(lanes, seldom)
     step = module.name(program)
     T = module.type
     mask = "i1" if lanes == 1 else f"<{lanes} x i1>"
@@ -149,6 +150,8 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int) -> str:
     for block in blocks:
         t.put(f"call void @free(ptr {block})")
     body = "\n".join([*t.head, *t.lines])
-    text = f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {VECTORS} {{\n{body}\n  ret void\n}}\n"
+    # Loops that copy stay loops: a call of memcpy would be far away and keep the constants away from the code (`_llvm_near`).
+    attributes = f'{VECTORS} "no-builtin-memcpy" "no-builtin-memset"'
+    text = f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {attributes} {{\n{body}\n  ret void\n}}\n"
     reduction = f"declare double @llvm.vector.reduce.fadd.v{WIDE}f64(double, <{WIDE} x double>)"
     return "\n".join([*module.text(), *([reduction] if lanes == 1 else []), text])
