@@ -1,6 +1,7 @@
 """Fixtures and settings for all tests."""
 
 import functools
+import os
 import signal
 
 import pytest
@@ -8,25 +9,33 @@ import typer.main
 import typer.testing
 from PIL import Image
 
-from hydromechs.compiler import _compiled, _llvm, _llvm_text
-from hydromechs.compiler._short_waits import OneLane
 from hydromechs.viewer._pictures import FLAGS, chromium
 
 # Typer builds all commands from their annotations at every call, which takes longer than most calls that tests make.
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 
 
+OPTIMISED = ("consistency", "verification")
+"""Folders whose tests run optimised code, as users do; that it computes what NumPy computes is what tests/consistency asks."""
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "optimised: runs so many steps that optimised code saves more time than it takes to compile"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before fixtures of the session and of modules compile
+def pytest_runtest_setup(item):
+    """Outside `OPTIMISED` programs are compiled without optimising: what tests there state does not depend on a compiler."""
+    optimised = item.path.parent.name in OPTIMISED or item.get_closest_marker("optimised")
+    os.environ["HYDROMECHS_OPTIMISE"] = "1" if optimised else "0"
+
+
 @pytest.fixture
 def quickly_compiled(monkeypatch):
-    """Code that is made meanwhile is made without optimising, as that of programs that are called seldom.
-
-    For tests of methods, components and pages, whose statements do not depend on what a compiler does; that optimised code
-    computes what NumPy does is what tests/consistency asks.
-    """
-    made, key = _llvm.object_code, _compiled.fingerprint
-    monkeypatch.setattr(_llvm, "object_code", lambda text, seldom: made(text, seldom=True))
-    monkeypatch.setattr(_compiled, "fingerprint", lambda *parts: key("made quickly, in the order of the trace", *parts))
-    monkeypatch.setattr(_llvm_text.Module, "ordered", lambda module, program: OneLane(program, {}))
+    """Programs are compiled without optimising in a test within `OPTIMISED` that does not depend on the compiler."""
+    monkeypatch.setenv("HYDROMECHS_OPTIMISE", "0")
 
 
 @pytest.fixture

@@ -488,6 +488,15 @@ def test_four_processes_start_together_on_an_empty_cache(tmp_path):
     assert len(list((tmp_path / "new").glob("*.o"))) == 1
 
 
+def test_code_that_is_compiled_quickly_is_other_code_with_the_same_results(tmp_path, monkeypatch):
+    monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
+    q, v, tau = (a[0] for a in states(CHAIN, np.random.default_rng(12), 1))
+    optimised = hm.compile(CHAIN).forward_dynamics(q, v, tau)
+    monkeypatch.setenv("HYDROMECHS_OPTIMISE", "0")
+    np.testing.assert_allclose(hm.compile(CHAIN).forward_dynamics(q, v, tau), optimised, rtol=1e-11)
+    assert len({file.stat().st_size for file in tmp_path.glob("*.o")}) == 2
+
+
 def test_other_numbers_are_other_code(tmp_path, monkeypatch):
     monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
     q, v = CHAIN.neutral()

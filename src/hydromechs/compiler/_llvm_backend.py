@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:  # others come when they are used: the table of back ends must
     from ._compiled import Compiled
     from ._llvm import LoadedCode
     from ._march import March
+
+
+def optimised() -> bool:
+    """False if `HYDROMECHS_OPTIMISE=0` asks for code that is compiled quickly, for tests that run each program briefly."""
+    return os.environ.get("HYDROMECHS_OPTIMISE") != "0"
 
 
 class Llvm(Backend):
@@ -32,21 +38,22 @@ class Llvm(Backend):
         from ._llvm_march import march_text
         from ._llvm_text import llvm_text
 
+        quickly = form.rarely or not optimised()
         if form.state is None:
-            return llvm_text(program, form.lanes, form.rarely)
-        return march_text(program, form.state, form.lanes)
+            return llvm_text(program, form.lanes, quickly)
+        return march_text(program, form.state, form.lanes, quickly)
 
     def versions(self) -> tuple[str, ...]:
-        """Those of LLVM and llvmlite, triple, CPU and its features."""
+        """Those of LLVM and llvmlite, triple, CPU and its features, and whether code is optimised."""
         from ._llvm import target
 
-        return target()
+        return (*target(), "optimised" if optimised() else "quickly compiled")
 
     def build(self, source: str, form: Form) -> bytes:
         """See `Backend.build`."""
         from ._llvm import object_code
 
-        return object_code(source, form.rarely and form.lanes == 1)
+        return object_code(source, (form.rarely and form.lanes == 1) or not optimised())
 
     def load(self, code: bytes, arguments: int, form: Form) -> LoadedCode:
         """See `Backend.load`."""
