@@ -31,6 +31,17 @@ ALGORITHMS = {
 KINDS = ("multiplications", "divisions", "square_roots", "additions", "sines_cosines", "others")
 """Kinds of operations that are counted."""
 
+FORMULAS: dict[str, Callable[..., tuple[int, int]]] = {
+    "fixed_base": lambda N: (224 * N - 259, 205 * N - 248),
+    "mobile_base": lambda N: (224 * N - 30, 205 * N - 37),
+    "hydrodynamics": lambda N: (377 * N + 130, 333 * N + 93),
+    "land_star": lambda m, N: (224 * m * N + 59 * m + 99, 205 * m * N + 63 * m + 68),
+    "underwater_star": lambda m, N: (377 * m * N + 83 * m + 256, 333 * m * N + 77 * m + 202),
+    "inverse_dynamics": lambda N: (94 * N - 105, 82 * N - 92),
+    "inertia_matrix": lambda N: (10 * N**2 + 9 * N - 25, 6 * N**2 + 34 * N - 50),
+}
+"""[M, A] of the papers for m chains of N links."""
+
 
 class Comparison(NamedTuple):
     """One count of the papers and ours for the same task."""
@@ -75,34 +86,6 @@ def _difference(a: tuple[int, int], b: tuple[int, int], n: int = 1) -> tuple[int
     return -((b[0] - a[0]) // n), -((b[1] - a[1]) // n)
 
 
-def _fixed_base(N: int) -> tuple[int, int]:
-    return 224 * N - 259, 205 * N - 248
-
-
-def _mobile_base(N: int) -> tuple[int, int]:
-    return 224 * N - 30, 205 * N - 37
-
-
-def _hydrodynamics(N: int) -> tuple[int, int]:
-    return 377 * N + 130, 333 * N + 93
-
-
-def _land_star(m: int, N: int) -> tuple[int, int]:
-    return 224 * m * N + 59 * m + 99, 205 * m * N + 63 * m + 68
-
-
-def _underwater_star(m: int, N: int) -> tuple[int, int]:
-    return 377 * m * N + 83 * m + 256, 333 * m * N + 77 * m + 202
-
-
-def _inverse_dynamics(N: int) -> tuple[int, int]:
-    return 94 * N - 105, 82 * N - 92
-
-
-def _inertia_matrix(N: int) -> tuple[int, int]:
-    return 10 * N**2 + 9 * N - 25, 6 * N**2 + 34 * N - 50
-
-
 def compare_with_papers() -> Iterator[Comparison]:
     """Every count of the papers with ours beside it."""
     yield from _chains()
@@ -116,9 +99,9 @@ def compare_with_papers() -> Iterator[Comparison]:
 def _chains(N: int = 6) -> Iterator[Comparison]:
     section = f"Articulated bodies, general chain of {N} revolute joints"
     cases = (
-        ("fixed base, dry", _fixed_base, "fixed", False),
-        ("mobile base, dry", _mobile_base, "free", False),
-        ("mobile base, with hydrodynamics", _hydrodynamics, "free", True),
+        ("fixed base, dry", FORMULAS["fixed_base"], "fixed", False),
+        ("mobile base, dry", FORMULAS["mobile_base"], "free", False),
+        ("mobile base, with hydrodynamics", FORMULAS["hydrodynamics"], "free", True),
     )
     ours = {what: tuple(_count(serial_chain(n, base=base, wet=wet)) for n in (N, N + 1)) for what, _, base, wet in cases}
     for what, formula, _, _ in cases:
@@ -137,7 +120,7 @@ def _chains(N: int = 6) -> Iterator[Comparison]:
 
 def _stars() -> Iterator[Comparison]:
     section = "Articulated bodies, vehicle with m chains of N revolute joints"
-    for where, formula, wet in (("on land", _land_star, False), ("in water", _underwater_star, True)):
+    for where, formula, wet in (("on land", FORMULAS["land_star"], False), ("in water", FORMULAS["underwater_star"], True)):
         six = _count(star(6, 3, wet=wet))
         for m, n, ours in ((6, 3, six), (1, 6, _count(star(1, 6, wet=wet)))):
             yield Comparison(section, f"m = {m}, N = {n}, {where}", "thesis, Table 16", formula(m, n), ours)
@@ -197,8 +180,10 @@ def arms_on_load(m: int, n: int) -> tuple[Model, int, list[dynamics.Holding]]:
 def _appendix_b(N: int = 6) -> Iterator[Comparison]:
     section = f"Fixed-base dry chain of {N} revolute joints"
     chain = serial_chain(N, base="fixed", wet=False)
-    yield Comparison(section, "inverse dynamics", "thesis, Table 26", _inverse_dynamics(N), _count(chain, "inverse_dynamics"))
-    yield Comparison(section, "mass matrix", "thesis, Table 28", _inertia_matrix(N), _count(chain, "composite_body"))
+    yield Comparison(
+        section, "inverse dynamics", "thesis, Table 26", FORMULAS["inverse_dynamics"](N), _count(chain, "inverse_dynamics")
+    )
+    yield Comparison(section, "mass matrix", "thesis, Table 28", FORMULAS["inertia_matrix"](N), _count(chain, "composite_body"))
 
 
 def _appendix_a() -> Iterator[Comparison]:
@@ -250,10 +235,10 @@ def _rigid(steps: Sequence[Screw], x: np.ndarray) -> tuple[Any, ...]:
 def _real_arms() -> Iterator[Comparison]:
     section = "Real mechanisms, beside the papers' general chain with as many joints"
     for name, formula, table in (
-        ("puma560", _fixed_base, "fixed base"),
-        ("bluerov2_heavy_alpha5", _hydrodynamics, "with hydrodynamics"),
-        ("tiburon_titan2", _hydrodynamics, "with hydrodynamics"),
-        ("rexrov2_oberon7", _hydrodynamics, "with hydrodynamics"),
+        ("puma560", FORMULAS["fixed_base"], "fixed base"),
+        ("bluerov2_heavy_alpha5", FORMULAS["hydrodynamics"], "with hydrodynamics"),
+        ("tiburon_titan2", FORMULAS["hydrodynamics"], "with hydrodynamics"),
+        ("rexrov2_oberon7", FORMULAS["hydrodynamics"], "with hydrodynamics"),
     ):
         model = load(name)
         N = sum(body.joint.nv for body in model.bodies if not isinstance(body.joint, joints.Free))

@@ -14,8 +14,9 @@ from hydromechs.spatial import skew
 
 from ._mjcf_document import Item
 from ._mjcf_mesh import Mesh
-from ._mjcf_pose import Pose, Settings, pose_of, turned_to
-from ._robot_parts import PLACEHOLDER
+from ._mjcf_pose import Settings, pose_of, turned_to
+from ._pose import Pose
+from ._robot_parts import PLACEHOLDER, tensor_of
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 """Solids, and how many numbers their sizes have."""
@@ -36,9 +37,7 @@ class Mass(NamedTuple):
 
     def inertia(self) -> Inertia:
         """As a model has it."""
-        I = self.tensor
-        row = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
-        return Inertia(mass=self.mass, com=tuple(self.com), tensor=row) if self.mass else Inertia(mass=0.0)
+        return Inertia(mass=self.mass, com=tuple(self.com), tensor=tensor_of(self.tensor)) if self.mass else Inertia(mass=0.0)
 
 
 NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
@@ -86,7 +85,7 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
             item.element, f"{item.label}: a {kind} fitted to the mesh {name!r} is not read", name, "give its size and place"
         )
         return None
-    pose, size = within.then(pose_of(item, settings)), item.row("size", 1, 3) or ()
+    pose, size = within @ pose_of(item, settings), item.row("size", 1, 3) or ()
     if kind in ("plane", "hfield", "sdf"):
         item.pass_over()
         document.findings.left_out(
@@ -126,7 +125,7 @@ def _sized(geom: Geom, within: Pose) -> bool:
             return False
         half = 0.5 * length
         size = (size[0], half) if n == 2 and size else (size[0], size[0], half) if size else ()
-        geom.pose = within.then(Pose(ends.mean(axis=0), turned_to(along / length)))
+        geom.pose = within @ Pose(ends.mean(axis=0), turned_to(along / length))
     if len(size) < n or not all(0.0 < s < 1e12 for s in size[:n]):
         must = f"must have {n} number(s) above 0" + (" (with fromto, one)" if n > 1 else "")
         findings.fault(item.place("size"), f"{item.label}: size of the {geom.kind} is {size}, {must}", size)

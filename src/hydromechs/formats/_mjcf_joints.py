@@ -23,7 +23,8 @@ from hydromechs.model import joints
 from hydromechs.spatial import axis_rotation, quaternion_from_matrix
 
 from ._mjcf_document import Item
-from ._mjcf_pose import Pose, Settings
+from ._mjcf_pose import Settings
+from ._pose import Pose
 
 if TYPE_CHECKING:
     from hydromechs.model.component import Component
@@ -59,7 +60,7 @@ def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) ->
         anchor = out.anchor if kind == "slide" else np.array(item.numbers("pos", 3, (0.0, 0.0, 0.0)))
         item.text("pos")
         place = Pose(anchor - out.anchor, np.eye(3))
-        place = pose.then(place) if k == 0 else place
+        place = pose @ place if k == 0 else place
         out.anchor = anchor
         part = _ball(item, place, settings) if kind == "ball" else _one_axis(item, kind, place, settings, name, out)
         parts.append(part)
@@ -122,7 +123,7 @@ def _one_axis(
     ref = scaled(item.number("ref", 0.0))
     if ref:
         back = Pose(np.zeros(3), axis_rotation(axis, -ref)) if kind == "hinge" else Pose(-ref * axis, np.eye(3))
-        place = place.then(back)
+        place = place @ back
     limits, position = _limits(item, scaled, settings), ref
     if limits is not None and not limits[0] <= ref <= limits[1]:
         position = min(max(ref, limits[0]), limits[1])

@@ -5,46 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.model import Origin
 from hydromechs.spatial import axis_rotation, cos_sin, planar_rotation, quaternion_matrix
 
 from ._mjcf_document import Document, Item
+from ._pose import Pose
 
 ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
-
-
-class Pose(NamedTuple):
-    """A frame in another."""
-
-    p: np.ndarray
-    """Origin [m], shape (3,)."""
-    R: np.ndarray
-    """Axes, shape (3, 3)."""
-
-    def then(self, inner: Pose) -> Pose:
-        """A frame in this one, seen from where this one is seen."""
-        return Pose(self.p + self.R @ inner.p, self.R @ inner.R)
-
-    def shifted(self, by: np.ndarray) -> Pose:
-        """The same frame seen from an origin moved by a vector [m], shape (3,)."""
-        return Pose(self.p - by, self.R)
-
-    @property
-    def origin(self) -> Origin:
-        """As roll, pitch and yaw; the last angle from what the others leave, so that it is right near pitch ±90° as well."""
-        R = self.R
-        across = math.hypot(R[0, 0], R[1, 0])
-        yaw = math.atan2(R[1, 0], R[0, 0]) if across > 1e-12 else 0.0
-        pitch = math.atan2(-R[2, 0], across)
-        left = (planar_rotation(2, *cos_sin(yaw)) @ planar_rotation(1, *cos_sin(pitch))).T @ R
-        return Origin(tuple(self.p), (math.atan2(left[2, 1], left[2, 2]), pitch, yaw))
-
-
-HERE = Pose(np.zeros(3), np.eye(3))
 
 
 @dataclass(slots=True)

@@ -15,7 +15,8 @@ from ._mjcf_document import Document, Item
 from ._mjcf_geoms import NOTHING, Geom, Mass, geom_hydro, geom_shapes, read_geom, summed
 from ._mjcf_joints import BodyJoint, read_joints
 from ._mjcf_mesh import Mesh, read_meshes
-from ._mjcf_pose import HERE, Pose, Settings, euler_rotation, pose_of, read_settings, turned_to
+from ._mjcf_pose import Settings, euler_rotation, pose_of, read_settings, turned_to
+from ._pose import IDENTITY, Pose
 from ._robot_files import RobotFiles
 from ._robot_parts import units_note, world_note
 from ._xml import Element
@@ -124,7 +125,7 @@ class _Reader:
     def body(self, element: Element, name: str, parent: _Read | None, pose: Pose, childclass: str) -> None:
         """Read a body and all that it carries, from its pose on the parent and the class of defaults around it."""
         inside = _Inside()
-        self._collect(element, HERE, childclass, inside)
+        self._collect(element, IDENTITY, childclass, inside)
         is_world = element.tag == "worldbody"
         if is_world:
             name = self._free_name(WORLD)
@@ -159,7 +160,7 @@ class _Reader:
         if not is_world or body.shapes or body.visual or body.frames:
             self.bodies.append(read)
         for child, place, inherited in inside.bodies:
-            on = pose.then(place) if is_world else place.shifted(by)
+            on = pose @ place if is_world else place.shifted(by)
             self.body(child, self._body_name(child), None if is_world else read, on, inherited)
 
     def _collect(self, element: Element, within: Pose, childclass: str, out: _Inside) -> None:
@@ -172,7 +173,7 @@ class _Reader:
                     out.geoms += [] if geom is None else [geom]
                 case "site":
                     item = document.item(child, childclass)
-                    out.sites.append((item, within.then(_site_pose(item, settings))))
+                    out.sites.append((item, within @ _site_pose(item, settings)))
                 case "joint":
                     self._joint_name(child)
                     out.joints.append(document.item(child, childclass))
@@ -186,7 +187,7 @@ class _Reader:
                 case "frame" | "body":
                     item = document.item(child, plain=True)
                     inherited = item.text("childclass", childclass)
-                    place = within.then(pose_of(item, settings))
+                    place = within @ pose_of(item, settings)
                     if child.tag == "frame":
                         self._collect(child, place, inherited, out)
                     else:
@@ -204,11 +205,11 @@ class _Reader:
             item.text(name)  # used when the copies were made
         inherited = item.text("childclass", childclass)
         offset, angles = (np.array(item.numbers(name, 3, (0.0, 0.0, 0.0))) for name in ("offset", "euler"))
-        place = HERE
+        place = IDENTITY
         for k, replica in enumerate(element.children):
             place = Pose(place.p, euler_rotation(k * angles, self.settings))
             self.document.see(replica)
-            self._collect(replica, within.then(place), inherited, out)
+            self._collect(replica, within @ place, inherited, out)
             place = Pose(place.p + place.R @ offset, place.R)
 
     # -- names ----------------------------------------------------------------------------------------------------------------

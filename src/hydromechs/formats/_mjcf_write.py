@@ -17,7 +17,7 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
-from ._mjcf_pose import HERE, Pose
+from ._pose import IDENTITY, Pose
 from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_origin
 
 JOINTS: Mapping[type[joints.Joint], str] = {
@@ -147,15 +147,15 @@ class _Writer:
             self._free(tag, body)
             return
         places = [_pose(plain_origin(part.placement)) for part in parts]
-        whole = HERE
+        whole = IDENTITY
         for place in places:
-            whole = whole.then(place)
+            whole = whole @ place
         tag.attributes |= _placed(whole)
-        after = HERE  # from the frame of a part to that of the body, at zero
+        after = IDENTITY  # from the frame of a part to that of the body, at zero
         rows: list[tuple[Any, Pose]] = []
         for part, place in reversed(list(zip(parts, places, strict=True))):
             rows.insert(0, (part, after))
-            after = place.then(after)
+            after = place @ after
         for k, (part, rest) in enumerate(rows):
             if isinstance(part, joints.Fixed):
                 continue

@@ -11,10 +11,11 @@ import numpy as np
 
 from hydromechs.errors import Fault, ModelError
 from hydromechs.model import Body, Inertia, Model, Origin, World, joints, shapes, visual
-from hydromechs.spatial import axis_rotation, matrix_from_rpy, rpy_from_matrix, tensor_matrix
+from hydromechs.spatial import axis_rotation, matrix_from_rpy, tensor_matrix
 from hydromechs.values import plain
 
 from ._imported import Findings
+from ._pose import Pose
 from ._robot_files import Missing, RobotFiles
 from ._xml import Element
 
@@ -49,20 +50,13 @@ def tensor_of(I: np.ndarray) -> Row6:
     return I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]
 
 
-def origin_of(p: np.ndarray, R: np.ndarray) -> Origin:
-    """A place by its position [m], shape (3,), and its axes, shape (3, 3)."""
-    x, y, z = map(float, p)
-    roll, pitch, yaw = map(float, rpy_from_matrix(R))
-    return Origin((x, y, z), (roll, pitch, yaw))
-
-
 def locked_joint(placement: Origin, axis: Sequence[float], *, angle: float = 0.0, slide: float = 0.0) -> joints.Fixed:
     """Return the fixed joint of a body whose joint with one coordinate is locked, at an angle [rad] or a slide [m]."""
     if not angle and not slide:
         return joints.Fixed(placement=placement)
     a = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
     R = matrix_from_rpy(placement.rpy)
-    return joints.Fixed(placement=origin_of(np.asarray(placement.xyz) + slide * (R @ a), R @ axis_rotation(a, angle)))
+    return joints.Fixed(placement=Pose(np.asarray(placement.xyz) + slide * (R @ a), R @ axis_rotation(a, angle)).origin)
 
 
 def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Row3, tensor: Row6, rpy: Row3) -> Inertia:
@@ -186,7 +180,7 @@ def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str,
     return out
 
 
-def assembled(findings: Findings, links: list[Link], *, at: Element, name: str, world: World, description: str = "") -> Model:
+def assembled(findings: Findings, links: list[Link], *, at: Element, name: str, world: World) -> Model:
     """Return the model of some links; errors in a body have the line of its link. Earlier errors are raised first.
 
     If a joint would move no inertia, point masses and thin rods that it carries get that of a sphere of water, noted.
@@ -195,7 +189,7 @@ def assembled(findings: Findings, links: list[Link], *, at: Element, name: str, 
     links = list(links)
     while True:
         try:
-            return Model(name=name, bodies=tuple(link.body for link in links), world=world, description=description)
+            return Model(name=name, bodies=tuple(link.body for link in links), world=world)
         except ModelError as error:
             if not _with_tensors(
                 findings, links, error.faults

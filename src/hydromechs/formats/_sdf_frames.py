@@ -12,29 +12,8 @@ import numpy as np
 from hydromechs.spatial import matrix_from_rpy, quaternion_matrix
 
 from ._imported import Findings
+from ._pose import IDENTITY, Pose
 from ._xml import Element
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pose:
-    """A frame in another."""
-
-    p: np.ndarray
-    """Origin [m], shape (3,)."""
-    R: np.ndarray
-    """Axes, shape (3, 3)."""
-
-    def __matmul__(self, other: Pose) -> Pose:
-        """The frame `other` of this frame, in the frame that this one is given in."""
-        return Pose(self.p + self.R @ other.p, self.R @ other.R)
-
-    @property
-    def inverse(self) -> Pose:
-        """The other frame in this one."""
-        return Pose(-self.R.T @ self.p, self.R.T)
-
-
-IDENTITY = Pose(np.zeros(3), np.eye(3))
 
 
 @dataclass(slots=True, eq=False)

@@ -19,6 +19,7 @@ from hydromechs.spatial import quaternion_from_matrix, rpy_from_matrix
 from hydromechs.values import plain
 
 from ._imported import Findings, Imported
+from ._pose import IDENTITY, Pose
 from ._robot_files import Missing, RobotFiles
 from ._robot_parts import (
     LOCKED,
@@ -27,11 +28,10 @@ from ._robot_parts import (
     hold_empty_joints,
     inertia_of,
     locked_joint,
-    origin_of,
     units_note,
     world_note,
 )
-from ._sdf_frames import IDENTITY, Frames, Pose, Scope, pose_of, scope_of
+from ._sdf_frames import Frames, Scope, pose_of, scope_of
 from ._sdf_shapes import shapes_of, visuals_of
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element, parse_xml, read_bytes
@@ -354,14 +354,14 @@ class _Sdf:
                 held = True
                 f.note("assumed", self.links[name][1], f"link {name!r}", "a root without mass", "fixed in the world")
             if held:
-                return joints.Fixed(placement=origin_of(pose.p, pose.R))
+                return joints.Fixed(placement=pose.origin)
             x, y, z = map(float, pose.p)
             w, i, j, k = map(float, quaternion_from_matrix(pose.R))
             return joints.Free(position=(x, y, z), orientation=(w, i, j, k))
         owner = f"joint {edge.name!r}"
         f.unknown(edge.element, ("parent", "child", "pose", "axis", "axis2", "screw_thread_pitch", "thread_pitch"), owner)
         there = self._body_pose(edge.parent).inverse @ pose
-        placement = origin_of(there.p, there.R)
+        placement = there.origin
         axes = [tuple(map(float, edge.sense * (pose.R.T @ a))) for a in edge.axes]
         if edge.kind == "fixed":
             return joints.Fixed(placement=placement)
@@ -490,7 +490,7 @@ class _Sdf:
         joint = self._joint(name)
         frames = []
         if np.abs(shift.p).max() > 0.0:
-            frames.append(Frame(f"{name}_origin", origin_of(shift.p, shift.R)))
+            frames.append(Frame(f"{name}_origin", shift.origin))
             what = "its joint's axis does not pass through its origin"
             done = f"the body's origin is on the axis, that of the link is frame {name + '_origin'!r}"
             f.note("repaired", element, owner, what, done)
@@ -501,7 +501,7 @@ class _Sdf:
             f.left_out(edge.element, f"joint {edge.name!r}", "rotation of the propeller", HELD)
         for frame, at in self._frames_on(scope, name):
             there = pose.inverse @ at
-            frames.append(Frame(frame, origin_of(there.p, there.R)))
+            frames.append(Frame(frame, there.origin))
         solids = shapes_of(element, f, self.files, owner, shift)
         looks = visuals_of(element, f, self.files, owner, shift, solids)
         return Body(

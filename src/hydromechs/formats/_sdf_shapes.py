@@ -8,9 +8,10 @@ from hydromechs.model import Origin, shapes, visual
 from hydromechs.values import plain
 
 from ._imported import Findings
+from ._pose import Pose
 from ._robot_files import RobotFiles
-from ._robot_parts import mesh_shape, mesh_visual, origin_of
-from ._sdf_frames import Pose, pose_of
+from ._robot_parts import mesh_shape, mesh_visual
+from ._sdf_frames import pose_of
 from ._xml import Element
 
 SIZES = {
@@ -77,7 +78,7 @@ def _place(element: Element, findings: Findings, owner: str, shift: Pose) -> Ori
             pose, owner, f"relative_to={pose.attributes['relative_to']!r} of a {element.tag}", "taken in the link"
         )
     at = shift @ pose_of(element, findings, f"{owner}: {element.tag}")
-    return origin_of(at.p, at.R)
+    return at.origin
 
 
 def _geometry(element: Element, findings: Findings, owner: str) -> tuple[str, Element, dict[str, Any]] | None:

@@ -20,7 +20,8 @@ from hydromechs.spatial import shift_inertia
 from hydromechs.values import plain
 
 from ._imported import Findings
-from ._sdf_frames import Frames, Pose, Scope
+from ._pose import Pose
+from ._sdf_frames import Frames, Scope
 from ._xml import Element
 
 FORCES, SPEEDS = "xyzkmn", "UVWPQR"

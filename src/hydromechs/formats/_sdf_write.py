@@ -16,7 +16,7 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Body, Hydro, Model, Origin, added_mass_matrix, drag, joints, shapes, visual
 from hydromechs.spatial import quaternion_matrix
 
-from ._robot_parts import origin_of
+from ._pose import Pose
 from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, origin_after, plain_origin
 
 NED = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
@@ -88,7 +88,7 @@ class _Writer:
         at = plain_origin(first.placement)
         if isinstance(first, joints.Free):
             x = np.array(first.orientation)
-            at = origin_after(at, origin_of(np.array(first.position), quaternion_matrix(x / np.linalg.norm(x))))
+            at = origin_after(at, Pose(np.array(first.position), quaternion_matrix(x / np.linalg.norm(x))).origin)
         relative: dict[str, str] = {"relative_to": self.names[body.parent]} if body.parent else {}
         if body.parent is None and self.model.world.axes == "NED":
             at = origin_after(NED, at)

@@ -17,6 +17,7 @@ from hydromechs.model import Body, Frame, Inertia, Origin, World, joints, shapes
 from hydromechs.values import plain
 
 from ._imported import Findings, Imported
+from ._pose import IDENTITY
 from ._robot_files import RobotFiles
 from ._robot_parts import (
     LOCKED,
@@ -30,7 +31,7 @@ from ._robot_parts import (
     units_note,
     world_note,
 )
-from ._sdf_frames import IDENTITY, Frames, Scope
+from ._sdf_frames import Frames, Scope
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element
 

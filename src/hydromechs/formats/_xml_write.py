@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs.model import Mdh, Model, Origin
 
-from ._robot_parts import origin_of
+from ._pose import Pose
 
 
 @dataclass(slots=True)
@@ -110,9 +110,9 @@ def plain_origin(placement: Origin | Mdh) -> Origin:
         turn = [0.0, 0.0, 0.0]
         turn[axis] = angle
         R = R @ Origin(rpy=(turn[0], turn[1], turn[2])).R
-    return origin_of(p, R)
+    return Pose(p, R).origin
 
 
 def origin_after(first: Origin, second: Origin) -> Origin:
     """The place of a frame at `second` in a frame at `first`."""
-    return origin_of(np.array(first.xyz) + first.R @ np.array(second.xyz), first.R @ second.R)
+    return Pose(np.array(first.xyz) + first.R @ np.array(second.xyz), first.R @ second.R).origin
