@@ -415,15 +415,14 @@ def test_a_study_with_a_fault_is_refused_with_its_line(tmp_path, old, new, said)
 
 
 def test_unknown_studies_and_engines(tmp_path, monkeypatch):
-    from hydromechs.cli._run_sweep import sweep
+    from hydromechs.cli._sweep import chosen_engine
 
     with pytest.raises(StudyError, match="did you mean 'sinking_chains'"):
         sweeps.load_study("sinking_chain")
-    options = dict(out="", workers=None, address="", force=False, code=True)
     with pytest.raises(ValueError, match="engine is 'desk' \\(did you mean 'dask'\\?\\)"):
-        sweep("sinking_chains", None, engine="desk", **options)
+        chosen_engine("desk", None, "")
     with pytest.raises(ValueError, match="add --engine dask"):
-        sweep("sinking_chains", None, engine="local", **options | {"address": "tcp://127.0.0.1:1"})
+        chosen_engine("local", None, "tcp://127.0.0.1:1")
     with pytest.raises(ValueError, match="workers is 0"):
         Local(0)
     with pytest.raises(ValueError, match="beside an address"):

@@ -11,8 +11,7 @@ from rich.console import Console
 from hydromechs.compiler import BACKENDS
 
 from ._kinds import expect
-from ._options import CODE
-from ._robot_options import robot_command
+from ._options import CODE, robot_command
 from ._tables import print_report
 
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
@@ -31,7 +30,7 @@ def crosscheck(
     """
     from hydromechs.bench import crosscheck as compare
 
-    from ._print_crosscheck import print_crosscheck
+    from ._print_papers import print_crosscheck
 
     console = Console()
     result = compare(trees, seed, track=_progress("comparing", console))

@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ._kinds import expect
-from ._options import CODE
-from ._robot_options import robot_command
+from ._options import CODE, robot_command
 from ._tables import table_of
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from ._convert import convert
 from ._demo import demo
 from ._kinds import SuggestingCommand, expect
 from ._modes import modes
-from ._options import CODE
-from ._robot_options import robot_command
+from ._options import CODE, robot_command
 from ._save import save
 from ._see import compare, picture, pilot, plot, replay, view
 from ._sweep import sweep

@@ -1,7 +1,8 @@
-"""Operation counts and the papers' tables, theirs beside ours."""
+"""Operation counts and the papers' tables, theirs beside ours; differences from other codes."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hydromechs.bench import ALGORITHMS, KINDS, Comparison, model_counts, papers_pair
+from hydromechs.bench import ALGORITHMS, CROSSCHECK_TOLERANCE, KINDS, Comparison, Crosscheck, model_counts, papers_pair
 from hydromechs.model import Model
 
 from ._tables import table_of
@@ -84,3 +85,17 @@ def print_papers_tables(report: dict[str, Any], console: Console) -> None:
     console.print(Text(f"\nThe best serial method is {best}, {report['times_ms'][best]:.3f} ms. On lanes, over that:"))
     for name, gain in sorted(report["speedup_over_best_serial"].items(), key=lambda pair: -pair[1]):
         console.print(Text(f"  {name:34s} {gain:5.2f}   (order {report['orders'][name]:.1f})"))
+
+
+def print_crosscheck(result: Crosscheck, console: Console) -> None:
+    """Print the largest differences from other codes."""
+    table = Table(title=f"{result.trees} random trees of up to 12 bodies, all joint types", box=None)
+    tolerance = f"within {CROSSCHECK_TOLERANCE:g}"
+    for column in ("code", "quantity", "largest difference", "median", "condition at the largest", tolerance):
+        table.add_column(column)
+    for (code, quantity), differences in result.found.items():
+        worst = max(differences, key=lambda d: d.relative)
+        median = statistics.median(d.relative for d in differences)
+        good = "yes" if worst.relative <= CROSSCHECK_TOLERANCE else "NO"
+        table.add_row(code, quantity, f"{worst.relative:.2e}", f"{median:.1e}", f"{worst.condition:.1e}", good)
+    console.print(table)

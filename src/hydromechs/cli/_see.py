@@ -8,8 +8,7 @@ import typer
 from rich.console import Console
 
 from ._kinds import expect
-from ._options import CODE
-from ._robot_options import robot_command
+from ._options import CODE, robot_command
 
 PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
 BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a display.")]
