@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hydromechs import hydro
+from hydromechs.hybrid import added_masses
 from hydromechs.model import Hydro, HydroModel, Model, joints
 from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
 from hydromechs.scenario import Scenario, start_names
@@ -108,12 +109,10 @@ def _print_title(model: Model, console: Console) -> None:
 
 def _print_tree(model: Model, console: Console) -> None:
     table = table_of("body", "parent", "joint", ">mass\nkg", ">displaced\nkg", ">added mass\nx, y, z  kg", "drag")
-    rest = np.zeros(6)
-    for body in model.bodies:
+    for body, A in zip(model.bodies, added_masses(model), strict=True):
         added = displaced = "–"
         if body.hydro is not None:
-            motion = hydro.Motion(rest, np.zeros(3), np.eye(3), np.zeros(3), 0.0, model.world.water_density)
-            added = " ".join(f"{x:.0f}" if x >= 1000 else f"{x:.3g}" for x in np.diag(hydro.added_mass(body, motion))[:3])
+            added = " ".join(f"{x:.0f}" if x >= 1000 else f"{x:.3g}" for x in np.diag(A)[:3])
             displaced = f"{hydro.displaced_mass(body, model.world.water_density)[0]:.4g}"
         mass = f"{body.inertia.mass:.4g}"
         cells = (body.name, body.parent or "world", _joint(body.joint), mass, displaced, added, _drag(body.hydro))

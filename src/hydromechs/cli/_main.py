@@ -99,22 +99,10 @@ def run(
     from ._run import run as run_scenario
 
     expect(scenario, "run", "scenario")
-    pace = 1.0 if real_time else None
+    given: dict[str, Any] = dict(out=out, duration=duration, seed=seed, engine=engine, resume=resume)
+    given |= dict(pictures=pictures, show=show, force=force, code=code, real_time=1.0 if real_time else None)
     try:
-        passed = run_scenario(
-            scenario,
-            Console(),
-            out=out,
-            duration=duration,
-            seed=seed,
-            engine=engine,
-            resume=resume,
-            real_time=pace,
-            pictures=pictures,
-            show=show,
-            force=force,
-            code=code,
-        )
+        passed = run_scenario(scenario, Console(), **given)
     except KeyboardInterrupt as stop:
         raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None  # as shells do: 130 for SIGINT, 143 for SIGTERM
     except Exception as error:

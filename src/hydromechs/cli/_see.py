@@ -62,20 +62,8 @@ def replay(
     if html:
         _show.replay_file(run, html, console, model=model)
     elif video:
-        _show.video(
-            run,
-            video,
-            console,
-            model=model,
-            speed=speed,
-            rate=fps,
-            size=size,
-            camera=camera,
-            azimuth=azimuth,
-            begin=begin,
-            end=end,
-            layers=layers,
-        )
+        how: dict[str, Any] = dict(speed=speed, rate=fps, size=size, camera=camera, azimuth=azimuth, begin=begin, end=end)
+        _show.video(run, video, console, model=model, layers=layers, **how)
     else:
         _show.replay(run, console, model=model, port=port, browser=browser)
 

@@ -71,13 +71,9 @@ class Arena:
         worlds: How many.
         period: Time of one action [s], a whole number of steps.
         duration: Time of an episode [s].
-        randomisation: What differs from episode to episode besides the task; the scenario's unless given.
-        ranges: Lowest and highest of commands by name, where they are not to be the plant's.
-        step: Step of the simulation [s]; the scenario's unless given.
-        method: Integrator; the scenario's unless given.
         threads: Threads that share the worlds.
-        sensors: Names of sensors of the scenario whose readings are observed, in place of the vehicle's true attitude,
-            velocities and joints.
+
+    The others are those of `ArenaOptions`.
     """
 
     def __init__(

@@ -30,13 +30,6 @@ class Spread(abc.ABC):
         """Values that show whether all between them are good."""
 
 
-def _between(low: Any, high: Any) -> tuple[float, float]:
-    low, high = finite(low, "its lower end"), finite(high, "its upper end")
-    if not low < high:
-        raise ValueError(f"the range is from {low:g} to {high:g}, must end above its beginning; swap them?")
-    return low, high
-
-
 def _steps(count: int | None) -> int:
     if count is None:
         raise ValueError("a grid needs steps: how many values the range has; add it, or give values")
@@ -57,7 +50,8 @@ class Range(Spread):
     """How many values a grid has."""
 
     def __post_init__(self) -> None:
-        _between(self.low, self.high)
+        if not finite(self.low, "its lower end") < finite(self.high, "its upper end"):
+            raise ValueError(f"the range is from {self.low:g} to {self.high:g}, must end above its beginning; swap them?")
 
     def at(self, u: float) -> float:
         """See `Spread`."""
@@ -73,20 +67,13 @@ class Range(Spread):
 
 
 @dataclass(frozen=True)
-class LogRange(Spread):
-    """All numbers between two, their logarithms each as likely as the others."""
-
-    low: float
-    """Lower end, above 0."""
-    high: float
-    """Upper end."""
-    count: int | None = None
-    """How many values a grid has."""
+class LogRange(Range):
+    """All numbers between two above 0, their logarithms each as likely as the others."""
 
     def __post_init__(self) -> None:
-        low, _ = _between(self.low, self.high)
-        if low <= 0.0:
-            raise ValueError(f"log_range begins at {low:g}, must begin above 0")
+        Range.__post_init__(self)
+        if self.low <= 0.0:
+            raise ValueError(f"log_range begins at {self.low:g}, must begin above 0")
 
     def at(self, u: float) -> float:
         """See `Spread`."""
@@ -95,10 +82,6 @@ class LogRange(Spread):
     def steps(self) -> list[float]:
         """See `Spread`."""
         return np.geomspace(self.low, self.high, _steps(self.count)).tolist()
-
-    def ends(self) -> list[float]:
-        """See `Spread`."""
-        return [self.low, self.high]
 
 
 @dataclass(frozen=True)

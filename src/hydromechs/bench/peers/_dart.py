@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hydromechs.hybrid import DartTree, swap
-from hydromechs.hydro import Motion, added_mass
+from hydromechs.hybrid import DartTree, added_masses, swap
 from hydromechs.model import Model
 
 from ._import import import_peer
@@ -15,8 +14,7 @@ class DartPeer:
     """DART's skeleton of a model. Gravity acts on the rigid masses, drag and buoyancy are left out."""
 
     def __init__(self, model: Model) -> None:
-        rest = Motion(np.zeros(6), np.zeros(3), np.eye(3), np.zeros(3), 0.0, model.world.water_density)
-        inertias = np.stack([body.inertia.matrix + added_mass(body, rest) for body in model.bodies])
+        inertias = np.stack([body.inertia.matrix for body in model.bodies]) + added_masses(model)
         self.model, self.tree = model, DartTree(import_peer("dartpy"), model, inertias)
 
     def body_accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrench: np.ndarray) -> np.ndarray:
