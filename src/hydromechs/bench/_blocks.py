@@ -84,12 +84,9 @@ class Runner:
 def measure_blocks(
     model: hm.Model, report: Callable[[str], object] = lambda line: None, repeat: int = 300
 ) -> dict[str, np.ndarray]:
-    """For each method rows of (steps, error at the end, wall time [s]).
+    """For each method rows of (steps, error at the end, wall time [s]), the shortest of `repeat` runs.
 
-    Args:
-        model: The mechanism.
-        report: Called with a line for each method.
-        repeat: Runs of which the shortest counts.
+    `report` is called with a line for each method.
     """
 
     def plain(q: Any, v: Any, tau: Any) -> np.ndarray:

@@ -81,13 +81,7 @@ class Crosscheck(NamedTuple):
 
 
 def crosscheck(trees: int, seed: int, *, track: Callable[[list], Iterable] = iter) -> Crosscheck:
-    """Compare with DART, Pinocchio and MuJoCo on random trees.
-
-    Args:
-        trees: How many.
-        seed: Seed of the trees.
-        track: Goes through a list, for a progress bar.
-    """
+    """Compare with DART, Pinocchio and MuJoCo on random trees; `track` goes through a list, for a progress bar."""
     for name in ("dartpy", "pinocchio", "mujoco"):  # report what is missing before the work starts
         import_peer(name)
     found: dict[tuple[str, str], list[Difference]] = {}

@@ -36,12 +36,7 @@ LANES = {
 
 
 def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
-    """All measurements of `hydromechs bench gpu`.
-
-    Args:
-        model: The mechanism.
-        quick: Small batches and few repeats, to see that it runs.
-    """
+    """All measurements of `hydromechs bench gpu`; if quick, with small batches and few repeats, to see that it runs."""
     # else the compile times may be those of files found on disk
     os.environ["CUPY_CACHE_IN_MEMORY"] = os.environ["CUDA_CACHE_DISABLE"] = "1"
     CudaKernel(trace(lambda x: x + 1.0, {"x": (1,)}, name="nothing"), "float32")  # loads CuPy and starts CUDA

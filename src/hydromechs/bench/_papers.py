@@ -23,12 +23,9 @@ LANES = {1: "B1PC5, arms on lanes", 2: "B2PC5, points on lanes", 4: "B4PC5, poin
 def measure_papers(
     *, quick: bool = False, picture: str = "", report: Callable[[str], object] = lambda line: None
 ) -> dict[str, Any]:
-    """All that the command prints, as plain data.
+    """All that the command prints, as plain data; if quick, with few repeats and rough times.
 
-    Args:
-        quick: Few repeats: times are rough.
-        picture: File for the plot of error against time; none if empty.
-        report: Called with a line for each method.
+    The picture is the file for the plot of error against time, if any; `report` is called with a line for each method.
     """
     where = machine()
     counts = [{**c._asdict(), "ratio": c.ratio} for c in compare_with_papers()]

@@ -42,11 +42,7 @@ grow with the cube of a chain's length; for 300 links Pinocchio takes 2 GB."""
 
 
 def measure_trees(*, quick: bool = False) -> dict[str, Any]:
-    """All measurements of `hydromechs bench trees`.
-
-    Args:
-        quick: Few repeats and small trees, to see that it runs.
-    """
+    """All measurements of `hydromechs bench trees`; if quick, with few repeats and small trees, to see that it runs."""
     start = machine()
     rounds = 2 if quick else 15
     sizes = (4, 8) if quick else (10, 100, 300, 1000, 5000)

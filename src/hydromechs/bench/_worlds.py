@@ -44,12 +44,9 @@ MJX_WANTED = 200.0
 
 
 def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> dict[str, Any]:
-    """All measurements of `hydromechs bench worlds`.
+    """All measurements of `hydromechs bench worlds` on "cpu" or "cuda", of a mechanism that is moved by generalised forces.
 
-    Args:
-        model: The mechanism, moved by generalised forces.
-        where: "cpu", or "cuda" for a GPU.
-        quick: Few worlds and repeats, to see that it runs.
+    If quick, with few worlds and repeats, to see that it runs.
     """
     start = machine()
     rows, device = _cpu(model, quick) if where == "cpu" else _gpu(model, quick)

@@ -57,13 +57,7 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
 
 
 def check_target(source: str | os.PathLike, out: str | os.PathLike, *, overwrite: bool = False) -> None:
-    """Raise an error where a conversion would replace its source, or without permission another file.
-
-    Args:
-        source: The file to read; one that does not exist is no error here.
-        out: The file to write.
-        overwrite: True to allow the replacement of another file than the source.
-    """
+    """Raise an error where a conversion would replace its source or, unless `overwrite` is True, another file."""
     if os.path.exists(source) and os.path.exists(out) and os.path.samefile(source, out):
         raise ValueError(f"{os.fspath(out)!r} is the source itself, which would be overwritten; give another name")
     if os.path.exists(out) and not overwrite:

@@ -14,13 +14,7 @@ from ._write import replace_file
 
 
 def robot_plant(model: Model, components: Iterable[Component], source: str | None = None) -> Scenario:
-    """Return a scenario without a mission that contains a model and its components.
-
-    Args:
-        model: The model.
-        components: Components of an import: thrusters, drives, springs, rotors.
-        source: Path of the model file to which scenario files refer.
-    """
+    """Return a scenario without a mission that contains a model, from a path for scenario files, and its components."""
     return Scenario(name=model.name, models=(ModelStart(model=model, source=source),), components=tuple(components))
 
 

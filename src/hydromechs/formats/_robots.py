@@ -151,12 +151,7 @@ def reject_options(source: str | os.PathLike, options: Mapping[str, object]) -> 
 
 
 def warned(imported: Imported, *, plant: bool = False) -> Imported:
-    """Return an import after warnings about its headlines, its notes and, for a model, the actuators that it lacks.
-
-    Args:
-        imported: The import.
-        plant: True where its actuators are used.
-    """
+    """Return an import after warnings about its headlines, its notes and, unless its `plant` is used, missing actuators."""
     read = f"hydromechs.import_file({imported.source!r})"
     for text in imported.headlines:
         warnings.warn(f"{imported.source}: {text}", stacklevel=4)
@@ -178,13 +173,7 @@ def dumps_robot(model: Model, suffix: str) -> str:
 
 
 def robot_text(model: Model, suffix: str, notes: Iterable[str] = ()) -> RobotText:
-    """The text of a model in the format of a file's ending, and what it does not carry.
-
-    Args:
-        model: The model.
-        suffix: Ending of the file, as ".urdf".
-        notes: Further lines of the first comment of the file.
-    """
+    """The text of a model in the format of a suffix, as ".urdf", with further notes in its first comment; and what is lost."""
     for form in FORMATS:
         if suffix.lower() in form.suffixes and form.writer:
             write: Writer = _named(form.writer)

@@ -50,10 +50,7 @@ class _Part(NamedTuple):
 class DartTree:
     """DART's skeleton of a mechanism, and the way between its coordinates and ours.
 
-    Args:
-        dartpy: The module.
-        model: The mechanism.
-        inertias: Inertia of each body about its origin in its axes, linear first, shape (nb, 6, 6).
+    Inertias are about the bodies' origins in their axes, linear first, shape (nb, 6, 6).
     """
 
     def __init__(self, dartpy: ModuleType, model: Model, inertias: Array) -> None:

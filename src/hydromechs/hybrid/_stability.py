@@ -66,14 +66,9 @@ def added_masses(model: Model) -> Array:
 
 
 def ratios(model: Model, q: Array, added: Array, rotors: Array, known_rotors: Array) -> Ratios:
-    """Eigenvalues of M_RB⁻¹ M_A at a configuration, all bodies under water.
+    """Eigenvalues of M_RB⁻¹ M_A at a configuration, shape (nq,), all bodies under water.
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        added: Added mass of each body, shape (nb, 6, 6).
-        rotors: Inertia of rotors that counts as added, shape (nv,).
-        known_rotors: Inertia of rotors that counts as rigid, shape (nv,).
+    `added` is the added mass of each body, shape (nb, 6, 6); `rotors` count as added, `known_rotors` as rigid, shape (nv,).
     """
     kin = dynamics.kinematics(model, q, np.zeros(model.nv))
     rigid = [None if r is None else r.matrix for r in model.rigid]

@@ -43,11 +43,7 @@ LIMIT_OF_READINGS = 1000.0
 
 
 def mission(source: Source) -> Scenario:
-    """The scenario that a task plays in; its controller and events have no part.
-
-    Args:
-        source: A vehicle or scenario of the library by name, the path of a scenario file, or a scenario.
-    """
+    """The scenario that a task plays in; its controller and events have no part. See `Source`."""
     if isinstance(source, Scenario):
         return source
     if not isinstance(source, str | os.PathLike):

@@ -66,10 +66,5 @@ def period_of(quantity: str) -> float | None:
 
 
 def angle_difference(difference: Scalar | Array, period: float | None) -> Any:
-    """Wrap differences to [−period/2, period/2); unchanged if the quantity does not wrap.
-
-    Args:
-        difference: Differences of a quantity, any shape.
-        period: Its full turn, from `period_of`.
-    """
+    """Wrap differences of a quantity, any shape, to [−period/2, period/2); unchanged if it does not wrap (see `period_of`)."""
     return difference if period is None else (difference + 0.5 * period) % period - 0.5 * period

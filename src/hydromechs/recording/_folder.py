@@ -17,11 +17,7 @@ LOCK = "run.lock"
 
 
 class RunFolder:
-    """Paths of what a run leaves in its folder.
-
-    Args:
-        path: The folder; it need not exist.
-    """
+    """Paths of what a run leaves in its folder, which need not exist."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)

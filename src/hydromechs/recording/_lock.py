@@ -16,14 +16,9 @@ class FolderInUse(OSError):
 
 
 def lock_folder(folder: Path, name: str, what: str) -> int:
-    """Lock a folder and return the handle of the lock file.
+    """Lock a folder that exists and return the handle of the lock file, which names the process and what writes, as "run".
 
     The operating system releases the lock of a process that ends in any way: a file that is left over is not locked.
-
-    Args:
-        folder: The folder; it exists.
-        name: Name of the lock file in it, which names the process.
-        what: What writes into it, in a word: "run".
     """
     path = folder / name
     if fcntl is None:

@@ -36,12 +36,9 @@ def source_of(head: str) -> str:
 
 
 def values_of(head: str, samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
-    """Return the values of a quantity, shape (n,).
+    """Return the values of a quantity, shape (n,), from the first part of its name and the indices that `find_terms` gives.
 
-    Args:
-        head: First part of its name.
-        samples: Samples of the variable `source_of(head)`, shape (n, ...).
-        terms: Indices of its entries, from `find_terms`.
+    Samples are those of the variable `source_of(head)`, shape (n, ...).
     """
     if head not in ATTITUDE:
         return summed(samples, terms)
@@ -49,12 +46,7 @@ def values_of(head: str, samples: Array, terms: Sequence[tuple[int, ...]]) -> Ar
 
 
 def summed(samples: Array, terms: Sequence[tuple[int, ...]]) -> Array:
-    """The sum of some entries of each sample, shape (n,).
-
-    Args:
-        samples: Samples of a variable, shape (n, ...).
-        terms: Indices of the entries, as `find_terms` gives them.
-    """
+    """The sum of some entries of each sample, shape (n,); the indices are those of `find_terms`."""
     total = np.zeros(len(samples))
     for index in terms:
         column = samples

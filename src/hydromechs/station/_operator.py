@@ -81,12 +81,7 @@ class Operator:
 
 
 class InputLog:
-    """A file of all that an operator asked for: a line for each change, with the tick of the control that saw it first.
-
-    Args:
-        path: The file, a new one.
-        period: Time between two ticks [s].
-    """
+    """A new file of all that an operator asked for: a line for each change, with the tick of the control that saw it first."""
 
     def __init__(self, path: str | os.PathLike[str], period: float) -> None:
         self._file: IO[str] = Path(path).open("x", encoding="utf-8")  # noqa: SIM115  it stays open while the run goes on

@@ -203,10 +203,9 @@ class SweepStore:
 
 
 def load_sweep(path: str | os.PathLike[str]) -> xarray.Dataset:
-    """The results of a sweep, as far as it has come: a row for each run, with the parameters as coordinates.
+    """The results of a sweep from its folder or the store in it, as far as it has come.
 
-    Args:
-        path: The folder of the sweep, or the store in it.
+    There is a row for each run, with the parameters as coordinates.
     """
     import xarray
 
