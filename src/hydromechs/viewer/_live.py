@@ -130,7 +130,7 @@ class LivePage(Page):
         self._angles = np.zeros(len(self._propellers))
         self._t = self._sea_t = self._arrows_t = 0.0
         self._where: dict[int, tuple[float, Array]] = {}
-        start = np.zeros(3) if follow is None else scene.upright @ scene.frames[_frame_of(scene, model, follow)].position[0]
+        start = np.zeros(3) if follow is None else scene.upright @ scene.poses(0)[model.body_names[follow]][1]
         self._first = (seen.position - start, seen.target - start)
 
     def pose(self, t: float, position: Array, wxyz: Array, force: Array, flow: Array) -> None:
@@ -263,11 +263,6 @@ class LivePage(Page):
         height = min((float(ray_distance(thing, over, down, down)) for thing in self._terrain), default=np.inf)
         lift = max(SKY_HEIGHT + CLEARANCE - height, 0.0) if np.isfinite(height) else 0.0
         return np.asarray(self.scene.upright @ (p - lift * down))
-
-
-def _frame_of(scene: Scene, model: Model, body: int) -> int:
-    """Place of a body's frame among those of a scene."""
-    return [frame.name for frame in scene.frames].index(model.body_names[body])
 
 
 def _put(handles: Sequence[Any], position: Array, wxyz: Array) -> None:

@@ -156,12 +156,12 @@ def tether_strand(name: str, points: Array) -> Strand:
     return Strand(name=f"tether {name}", points=_smooth(points), color=TETHER, layer="tethers")
 
 
-def _smooth(points: Array, parts: int = 4) -> Array:
-    """Points of curves (Catmull-Rom) through points, shape (time, n, 3) to (time, parts (n − 1) + 1, 3)."""
+def _smooth(points: Array) -> Array:
+    """Points of curves (Catmull-Rom) through points, shape (time, n, 3) to (time, 4 (n − 1) + 1, 3)."""
     before = np.concatenate([points[:, :1], points[:, :-1]], axis=1)[:, :-1]
     after = np.concatenate([points[:, 2:], points[:, -1:]], axis=1)
     a, b = points[:, :-1], points[:, 1:]
-    x = (np.arange(parts) / parts)[:, None]
+    x = np.array([0.0, 0.25, 0.5, 0.75])[:, None]
     rows = [
         v[:, :, None]
         for v in (a, 0.5 * (b - before), before - 2.5 * a + 2.0 * b - 0.5 * after, 0.5 * (after - before) + 1.5 * (a - b))

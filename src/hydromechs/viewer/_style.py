@@ -145,22 +145,22 @@ def curves(
     keep_scale(ax)
 
 
-def keep_scale(ax: Axes, least: float = 1e-9) -> None:
-    """Do not blow up rounding noise: the axis spans at least `least`, and a part in a million of its values."""
+def keep_scale(ax: Axes) -> None:
+    """Do not magnify rounding noise: the axis spans at least 1e-9, and a part in a million of its values."""
     low, high = ax.get_ylim()
-    need = max(least, 1e-6 * max(abs(low), abs(high)))
+    need = max(1e-9, 1e-6 * max(abs(low), abs(high)))
     if abs(high - low) < need:
         middle = 0.5 * (low + high)
         ax.set_ylim(middle - 0.5 * need, middle + 0.5 * need)
 
 
-def shade(ax: Axes, time: np.ndarray, on: np.ndarray, *, colour: str = RED) -> None:
+def shade(ax: Axes, time: np.ndarray, on: np.ndarray) -> None:
     """Shade the times when a condition holds."""
     steps = np.diff(np.concatenate([[0], np.asarray(on, dtype=int), [0]]))
     starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
     half = 0.5 * float(np.median(np.diff(time))) if len(time) > 1 else 0.5
     spans = [(time[a] - half, time[b - 1] - time[a] + 2 * half) for a, b in zip(starts, ends, strict=True)]
-    ax.broken_barh(spans, (0, 1), transform=ax.get_xaxis_transform(), facecolor=colour, alpha=0.18, linewidth=0, zorder=0)
+    ax.broken_barh(spans, (0, 1), transform=ax.get_xaxis_transform(), facecolor=RED, alpha=0.18, linewidth=0, zorder=0)
 
 
 def thinned(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
