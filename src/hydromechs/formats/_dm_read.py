@@ -26,7 +26,7 @@ from hydromechs.values import nearest, plain
 from ._dm_text import words_match
 from ._imported import Findings, Imported
 from ._robot_files import RobotFiles
-from ._robot_parts import Link, assembled, hold_empty_joints, inertia_of, tensor_of, units_note
+from ._robot_parts import Link, assembled, inertia_of, tensor_of, units_note
 from ._xml import Element
 
 RIGID_BODY = {
@@ -90,13 +90,12 @@ class _Dm:
             elif not _kind(child, (*BASES, "name")):
                 self._unknown(child, "System", (*BASES, *STRUCTURES))
         f.raise_faults()
-        links = hold_empty_joints(f, self.links, {}, {})
         title = self._name(root, "")
         what = "axes, gravity and water are not in the file"
         world = World(axes="NED")
         done = f"z down as in the papers, {plain(world.gravity)} m/s², {plain(world.water_density)} kg/m³"
         f.note("assumed", root, "System", what, done)
-        model = assembled(f, links, at=root, name=title or "system", world=world)
+        model = assembled(f, self.links, at=root, name=title or "system", world=world)
         units_note(f, model, root)
         return f.finish(model, format="DynaMechs", joint_bodies={k.body.name: k.body.name for k in self.links[1:]})
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -151,10 +152,12 @@ def _flat(findings: Findings, at: Element, owner: str, file: str, scale: tuple[f
     return not all(scale)
 
 
-def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str, Element], names: dict[str, str]) -> list[Link]:
+def _hold_empty_joints(
+    findings: Findings, links: list[Link], elements: Mapping[str, Element], names: Mapping[str, str]
+) -> list[Link]:
     """The links with every moving joint that carries no mass made fixed, noted: its acceleration would be undefined.
 
-    Parents may come after their children. `elements` and `names` are those of the joint that carries each link.
+    Parents may come after their children.
     """
     children: dict[str | None, list[Link]] = {}
     for link in links:
@@ -180,13 +183,23 @@ def hold_empty_joints(findings: Findings, links: list[Link], elements: dict[str,
     return out
 
 
-def assembled(findings: Findings, links: list[Link], *, at: Element, name: str, world: World) -> Model:
+def assembled(
+    findings: Findings,
+    links: list[Link],
+    *,
+    at: Element,
+    name: str,
+    world: World,
+    carriers: Mapping[str, Element] = MappingProxyType({}),
+    joint_names: Mapping[str, str] = MappingProxyType({}),
+) -> Model:
     """Return the model of some links; errors in a body have the line of its link. Earlier errors are raised first.
 
-    If a joint would move no inertia, point masses and thin rods that it carries get that of a sphere of water, noted.
+    Joints that carry no mass are held fixed; `carriers` and `joint_names` are those of the joint that carries each link. If a
+    joint would move no inertia, point masses and thin rods that it carries get that of a sphere of water. Both are noted.
     """
     findings.raise_faults()
-    links = list(links)
+    links = _hold_empty_joints(findings, links, carriers, joint_names)
     while True:
         try:
             return Model(name=name, bodies=tuple(link.body for link in links), world=world)

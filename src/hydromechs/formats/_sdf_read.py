@@ -25,7 +25,6 @@ from ._robot_parts import (
     LOCKED,
     Link,
     assembled,
-    hold_empty_joints,
     inertia_of,
     locked_joint,
     units_note,
@@ -54,26 +53,20 @@ MAX_INCLUDED = 500
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """A joint of the file, as it connects two links."""
+    """A joint of the file: the link `parent`, or "world", carries the link `child`; all names are full ones.
+
+    Its frame and its axes, shape (3,) each, are in the world. The sense is −1 if parent and child have changed places.
+    """
 
     scope: Scope
-    """Where it stands."""
     name: str
-    """Its full name."""
     element: Element
-    """Its element."""
     kind: str
-    """Its type."""
     parent: str
-    """Full name of the link that carries; "world" for the world."""
     child: str
-    """Full name of the link that is carried."""
     frame: Pose
-    """Its frame in the world."""
     axes: list[np.ndarray] = field(default_factory=list)
-    """Its axes in the world, shape (3,) each."""
     sense: float = 1.0
-    """−1 where parent and child have changed places."""
 
 
 def read_sdf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
@@ -129,8 +122,8 @@ class _Sdf:
         f.raise_faults()
         held = {link: edge.element for link, edge in self.carried.items()}
         names = {link: edge.name for link, edge in self.carried.items()}
-        links = hold_empty_joints(f, links, held, names)
-        model = assembled(f, links, at=world, name=name, world=self._environment(world, water))
+        around = self._environment(world, water)
+        model = assembled(f, links, at=world, name=name, world=around, carriers=held, joint_names=names)
         units_note(f, model, self.root)
         moving = set(model.joint_parts)
         in_joints = [c for c in self.components if not isinstance(c, drives.Drive | JointSpring) or c.joint in moving]

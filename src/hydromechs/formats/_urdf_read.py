@@ -23,7 +23,6 @@ from ._robot_parts import (
     LOCKED,
     Link,
     assembled,
-    hold_empty_joints,
     inertia_of,
     locked_joint,
     mesh_shape,
@@ -87,10 +86,9 @@ class _Urdf:
         f.raise_faults()
         links = self._on_the_world(links, base)
         at = {link: self.joints[joint] for link, joint in self.carried_by.items()}
-        links = hold_empty_joints(f, links, at, self.carried_by)
         name = root.attributes.get("name", "").strip() or "robot"
         world = World(axes="ENU", **({} if self.water.floats is None else {"water_density": self.water.density}))
-        model = assembled(f, links, at=root, name=name, world=world)
+        model = assembled(f, links, at=root, name=name, world=world, carriers=at, joint_names=self.carried_by)
         world_note(f, root, world, gravity=False, water=self.water.told)
         units_note(f, model, root)
         moving = {b.name for b in model.bodies if b.joint.nv}

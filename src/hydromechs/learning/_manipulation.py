@@ -51,9 +51,6 @@ class Reach(GoalTask):
     scale: Positive = 0.2
     success: Positive = 0.05
 
-    default = "bluerov2_heavy_alpha5"
-    step = 0.01
-
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: thrusters and joints of the arm."""
         return _both(plant, self)
@@ -114,6 +111,7 @@ class PickAndPlace(GoalTask):
 
     extra = 1
     default = "pick_and_release"
+    step = None
     duration = 30.0
 
     def commands(self, plant: Plant) -> Sequence[str]:

@@ -95,7 +95,7 @@ class Task(abc.ABC):
 
 @dataclass(kw_only=True)
 class GoalTask(Task):
-    """A task whose goal is a place."""
+    """A task of a vehicle whose goal is a place."""
 
     scale: Positive = 0.5
     """Distance at which half the reward is left [m]."""
@@ -103,6 +103,9 @@ class GoalTask(Task):
     """Distance within which it counts as reached [m]."""
     far: Positive = 4.0
     """Distance at which the episode ends [m]."""
+
+    default = "bluerov2_heavy_alpha5"
+    step = 0.01
 
 
 def drawn(random: Sequence[np.random.Generator], low: Any, high: Any, size: int) -> Array:

@@ -35,9 +35,6 @@ class StationKeeping(GoalTask):
     turn_scale: Positive = 0.5
     """Angle at which half the reward is left [rad]."""
 
-    default = "bluerov2_heavy_alpha5"
-    step = 0.01
-
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: the thrusters."""
         names = thrusters(plant)

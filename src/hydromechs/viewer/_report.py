@@ -203,8 +203,6 @@ def _messages(ds: xarray.Dataset, summary: Summary) -> str:
 
 def _warnings(warnings: Sequence[RunWarning]) -> str:
     """Return the warnings as a table, unexpected ones first."""
-    if not warnings:
-        return ""
     rows = [
         f"<tr><td>{EXPECTED if w.expected else WARNING}</td>"
         f"<td><b>{escape(_words(w.kind))}: {escape(w.item)}</b>{_note(w.text)}</td>"
@@ -212,8 +210,7 @@ def _warnings(warnings: Sequence[RunWarning]) -> str:
         f'<td class="n">{_measured(w.limit, w.unit)}</td></tr>'
         for w in sorted(warnings, key=lambda w: w.expected)
     ]
-    columns = ("", "Condition", ">First at", ">Worst value", ">Limit")
-    return f'<section class="messages"><h2>Warnings</h2>{_table("checks", columns, rows)}</section>'
+    return _table("Warnings", ("", "Condition", ">First at", ">Worst value", ">Limit"), rows, kind="messages")
 
 
 def _measured(x: float, unit: str) -> str:
@@ -221,20 +218,22 @@ def _measured(x: float, unit: str) -> str:
 
 
 def _checks(checks: Sequence[CheckResult]) -> str:
-    if not checks:
-        return ""
     rows = [
         f"<tr><td>{PASSED if c.passed else FAILED}</td><td><b>{escape(c.name)}</b>{_note(c.text)}</td>"
         f'<td class="n">{_value(c.value)}</td><td class="n">{_value(c.limit)}</td></tr>'
         for c in checks
     ]
-    return f"<section><h2>Checks</h2>{_table('checks', ('Result', 'Check', '>Value', '>Limit'), rows)}</section>"
+    return _table("Checks", ("Result", "Check", ">Value", ">Limit"), rows)
 
 
-def _table(kind: str, columns: Sequence[str], rows: Sequence[str]) -> str:
-    """A table of rows; a column whose name starts with > is one of numbers."""
+def _table(title: str, columns: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
+    """A section with a table; a column whose name starts with > is one of numbers. Nothing without rows."""
+    if not rows:
+        return ""
     head = "".join(f'<th class="n">{c[1:]}</th>' if c.startswith(">") else f"<th>{c}</th>" for c in columns)
-    return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    table = f'<table class="checks"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+    opening = f'<section class="{kind}">' if kind else "<section>"
+    return f"{opening}<h2>{title}</h2>{table}</section>"
 
 
 def _note(text: str) -> str:
