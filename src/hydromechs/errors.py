@@ -52,7 +52,12 @@ class Fault:
 
 
 class _Faulty(ValueError):
-    """A description with faults."""
+    """A description with faults: `faults` has them, `problems` one line for each.
+
+    Args:
+        source: File name or name of the description that the faults belong to.
+        faults: `Fault` or text of each, which names the item, the value and the remedy.
+    """
 
     def __init__(self, source: str, faults: Iterable[Fault | str]) -> None:
         self.source = source
@@ -66,12 +71,7 @@ class _Faulty(ValueError):
 
 
 class ModelError(_Faulty):
-    """A model description that cannot be simulated: `faults` has the faults, `problems` one line for each.
-
-    Args:
-        source: File name or model name that the faults belong to.
-        faults: `Fault` or text of each, which names the body or joint, the value and the remedy.
-    """
+    """A model description that cannot be simulated: `faults` has the faults, `problems` one line for each."""
 
 
 class ScenarioError(_Faulty):
@@ -96,12 +96,7 @@ class ScenarioError(_Faulty):
 
 
 class StudyError(_Faulty):
-    """A study that cannot be run: `faults` has the faults, `problems` one line for each.
-
-    Args:
-        source: File name or study name that the faults belong to.
-        faults: `Fault` or text of each, which names the parameter or key, the value and the remedy.
-    """
+    """A study that cannot be run: `faults` has the faults, `problems` one line for each."""
 
 
 class CodeNotAllowed(ValueError):

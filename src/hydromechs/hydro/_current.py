@@ -132,12 +132,7 @@ class UniformFlow:
 
 @singledispatch
 def profile_factor(profile: Uniform | PowerLaw | DepthTable, depth: Scalar) -> Scalar:
-    """Factor on the velocity of current and gusts at a depth.
-
-    Args:
-        profile: `Uniform`, `PowerLaw` or `DepthTable`.
-        depth: Depth below the mean surface [m].
-    """
+    """Factor on the velocity of current and gusts at a depth below the mean surface [m]."""
     raise TypeError(f"profile {profile!r} must be Uniform, PowerLaw or DepthTable")
 
 
@@ -166,12 +161,7 @@ def _(profile: DepthTable, depth: Scalar) -> Scalar:
 
 @singledispatch
 def profile_slope(profile: Uniform | PowerLaw | DepthTable, depth: Scalar) -> Scalar:
-    """Derivative of `profile_factor` by depth [1/m]; zero below the bed and outside a table.
-
-    Args:
-        profile: `Uniform`, `PowerLaw` or `DepthTable`.
-        depth: Depth below the mean surface [m].
-    """
+    """Derivative of `profile_factor` by depth [1/m]; zero below the bed and outside a table."""
     raise TypeError(f"profile {profile!r} must be Uniform, PowerLaw or DepthTable")
 
 
