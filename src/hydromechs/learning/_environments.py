@@ -89,8 +89,8 @@ class WorldsVectorEnv(VectorEnv):
     Args:
         task: What is to be done.
         num_envs: Number of worlds.
-        scenario: A vehicle or scenario of the library by name, the path of a scenario file, or a `Scenario`; the task's own
-            unless given. Its controller and events have no part.
+        scenario: A vehicle or scenario of the library by name, the path of a scenario file, or a `Scenario`. Defaults to
+            the task's. Its controller and events have no part.
         threads: Threads that share the worlds.
         render_mode: "human" shows the first world in a browser, "rgb_array" gives pictures of all.
         options: `period`, `duration`, `randomisation`, `ranges`, `step`, `method`, `sensors`; see `ArenaOptions`.
@@ -124,7 +124,7 @@ class WorldsVectorEnv(VectorEnv):
         """Begin new episodes.
 
         Args:
-            seed: A whole number, world k draws from seed + k, or one for each world; unless given worlds go on drawing.
+            seed: An integer, world k draws from seed + k, or one for each world. Defaults to the present generators.
             options: With "reset_mask", booleans of shape (num_envs,), only some worlds begin anew; they keep going otherwise.
         """
         which = _masked(options, self.num_envs)
@@ -210,7 +210,7 @@ class WorldEnv(gymnasium.Env):
         """Begin a new episode.
 
         Args:
-            seed: Of all that is drawn from now on; it goes on drawing unless given.
+            seed: Seed of all that is drawn from now on. Defaults to the present generator.
             options: Not used.
         """
         super().reset(seed=seed)

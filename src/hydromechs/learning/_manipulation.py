@@ -45,11 +45,13 @@ class Reach(GoalTask):
     """
 
     frame: str = ""
-    """Frame or body that is the end effector; that called "tool" unless given."""
+    """Frame or body of the end effector. Defaults to the frame named "tool"."""
     radius: NotNegative = 0.5
     """Farthest goal from the place of the end effector at the start, along each axis [m]."""
     scale: Positive = 0.2
     success: Positive = 0.05
+
+    step = 0.01
 
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: thrusters and joints of the arm."""
@@ -100,7 +102,7 @@ class PickAndPlace(GoalTask):
     """
 
     grip: str = ""
-    """Name of the grip; the first of the scenario unless given."""
+    """Name of the grip. Defaults to the scenario's first."""
     lift: Positive = 0.5
     """Height of the goal above where the thing lies [m]."""
     spread: NotNegative = 0.5
@@ -111,7 +113,6 @@ class PickAndPlace(GoalTask):
 
     extra = 1
     default = "pick_and_release"
-    step = None
     duration = 30.0
 
     def commands(self, plant: Plant) -> Sequence[str]:

@@ -43,11 +43,11 @@ class Task(abc.ABC):
     default: str = ""
     """The scenario or vehicle of the library in which it plays unless another is given."""
     period: float = 0.1
-    """Time of one action unless given [s]."""
+    """Default time of one action [s]."""
     duration: float = 20.0
-    """Time of an episode unless given [s]."""
+    """Default time of an episode [s]."""
     step: float | None = None
-    """Step of the simulation unless given [s]; the scenario's if None."""
+    """Default step of the simulation [s]; the scenario's if None."""
 
     def __post_init__(self) -> None:
         """Check the fields of a task that is a dataclass."""
@@ -105,7 +105,6 @@ class GoalTask(Task):
     """Distance at which the episode ends [m]."""
 
     default = "bluerov2_heavy_alpha5"
-    step = 0.01
 
 
 def drawn(random: Sequence[np.random.Generator], low: Any, high: Any, size: int) -> Array:

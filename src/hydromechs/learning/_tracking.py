@@ -35,6 +35,8 @@ class StationKeeping(GoalTask):
     turn_scale: Positive = 0.5
     """Angle at which half the reward is left [rad]."""
 
+    step = 0.01
+
     def commands(self, plant: Plant) -> Sequence[str]:
         """See `Task.commands`: the thrusters."""
         names = thrusters(plant)

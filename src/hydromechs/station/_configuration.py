@@ -131,7 +131,7 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     Args:
         catalog: The scenarios.
         name: One of its names.
-        changes: What is different from the file; nothing unless given.
+        changes: Changes of the file. Defaults to none.
     """
     changes = changes or Changes()
     if name not in catalog.files:

@@ -55,7 +55,7 @@ def advance(
         contents: What has arrived, in order.
         duration: Length of the tick [s].
         deliver: What a message does.
-        told: Gets what its controller has to say; it is a warning unless given.
+        told: Receives the messages of its controller. Defaults to warnings.
     """
     for content in contents:
         deliver(simulation, content)
@@ -101,9 +101,9 @@ class Ghost:
         simulation: The vehicle as the station knows it; for the ghost alone, which moves it. Its present state is the start. An
             on-board controller is its controller; all that this remembers must be in its memory.
         tick: Length of a tick [s], a whole number of steps.
-        deliver: What a message does to the vehicle; it sets commands unless given.
+        deliver: Action of a message on the vehicle. Defaults to setting commands.
         start: Tick of the simulation's present state.
-        told: Gets what the ghost's controller has to say, before the vehicle's says it; it is a warning unless given.
+        told: Receives the messages of the ghost's controller, before the vehicle's sends them. Defaults to warnings.
     """
 
     def __init__(

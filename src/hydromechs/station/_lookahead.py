@@ -73,8 +73,8 @@ class LookAhead:
 
     Args:
         simulation: The vehicle; for the look-ahead alone, which moves it. Its plant, method, step and controller are used.
-        deliver: What a set-point does to the vehicle; it sets commands unless given.
-        told: Gets what the on-board controller has to say on the way; it is a warning unless given.
+        deliver: Action of a setpoint on the vehicle. Defaults to setting commands.
+        told: Receives the messages of the on-board controller. Defaults to warnings.
     """
 
     def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands, told: Told = warn) -> None:

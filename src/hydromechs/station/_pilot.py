@@ -34,14 +34,14 @@ class Pilot(Controller):
     world once the vehicle rests in its place, else along with it. Its signals are what the operator asks for.
 
     Args:
-        body: Name of the vehicle's body; the first free one with thrusters unless given.
+        body: Name of the vehicle's body. Defaults to the first free one with thrusters.
         speeds: Speeds at full deflection: surge, sway, heave [m/s], roll and pitch [rad], yaw [rad/s], shape (6,).
         joint_speed: Rate of a joint at full deflection [rad/s or m/s].
         tool_speed: Speed of a tool at full deflection [m/s].
         bandwidth: Bandwidth of the speed loop [rad/s].
         stiffness: Rate at which errors of place die away [1/s].
         period: Time between two commands [s].
-        inputs: Where the operator's inputs come from; those of nobody, which is to hold, unless given.
+        inputs: Source of the operator's inputs. Defaults to none: the vehicle holds its place.
     """
 
     def __init__(

@@ -106,7 +106,7 @@ class Session:
         configured: What to fly.
         folder: Folder of the runs' folders: NAME, NAME-2, ... in it, one for each run.
         lost_after: Time without a word from the pilot after which the vehicle holds its place [s].
-        link: What is between the operator and the vehicle; nothing unless given.
+        link: Link between the operator and the vehicle. Defaults to none.
     """
 
     def __init__(

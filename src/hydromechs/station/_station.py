@@ -152,10 +152,10 @@ class Station:
         catalog: The scenarios that can be chosen.
         name: Name of the one to begin with.
         folder: Folder of the runs' folders.
-        share: Whether other machines may come; only this one unless given.
-        port: Port to listen on; the next free one where it is in use, any for 0.
+        share: True to accept connections from other machines.
+        port: Port to listen on; the next free one if it is in use, any for 0.
         lost_after: Time without a word from the pilot after which the vehicle holds its place [s].
-        link: What is between the operator and the vehicle at first; nothing unless given.
+        link: Initial link between the operator and the vehicle. Defaults to none.
     """
 
     def __init__(

@@ -26,9 +26,9 @@ class Dask(Engine):
     """Workers of a Dask cluster. Each gets the study, or other work, once; a task is numbers of runs and their parameters."""
 
     address: str = ""
-    """Of a scheduler, as "tcp://10.0.0.1:8786"; a cluster on this machine unless given."""
+    """Address of a scheduler, as "tcp://10.0.0.1:8786". Defaults to a cluster on this machine."""
     workers: int | None = None
-    """Workers of a cluster on this machine; one for each core unless given."""
+    """Workers of a cluster on this machine. Defaults to one per core."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:

@@ -52,7 +52,7 @@ def each(
     Args:
         function: What is called, with an item's parts as arguments; a function of a module, or an object that can be pickled.
         items: The items.
-        engine: Who calls it; processes of this machine unless given.
+        engine: Engine that calls it. Defaults to processes of this machine.
         progress: Called with the number of items that are done.
     """
     found: dict[int, Found] = {}

@@ -165,7 +165,7 @@ class Local(Engine):
     """Processes of this machine."""
 
     workers: int | None = None
-    """How many; one for each core unless given."""
+    """Number of processes. Defaults to one per core."""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:

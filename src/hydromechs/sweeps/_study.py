@@ -120,7 +120,7 @@ class Study:
     results: tuple[Result, ...] = ()
     """What is kept of each run besides the scenario's checks."""
     block: int | None = None
-    """Runs that are sent to a worker, and stored, together; by their number unless given."""
+    """Runs that are sent to a worker, and stored, together. The default depends on their number."""
     target: str = NATIVE.target
     """Where runs on lanes are: "cuda" takes the GPU of a worker that has one, in float64, and its CPU where it has none; the
     store says which. They agree to rounding, not to the last bit."""

@@ -71,7 +71,7 @@ def run_sweep(
     Args:
         study: What to run.
         folder: Where to.
-        engine: Who runs it; processes of this machine unless given.
+        engine: Engine that runs it. Defaults to processes of this machine.
         replace: Replace an earlier sweep of another study.
         progress: Called now and then.
     """

@@ -38,7 +38,7 @@ def plot_comparison(
         comparison: What `compare_recordings` says of them.
         out: File to write; its suffix chooses the format (.png, .svg, .pdf).
         labels: What to call the two.
-        quantities: What to draw, as "position.vehicle.x"; those that differ most, relatively, unless given.
+        quantities: Quantities to draw, such as "position.vehicle.x". Defaults to those with the largest relative differences.
     """
     out = Path(out)
     series: dict[str, list[np.ndarray]] = {}

@@ -98,7 +98,7 @@ class LivePage(Page):
         seed: Seed of the waves.
         actuators: Names of actuators, in the order of their forces; propellers on frames of these names turn.
         follow: Index of the body that cameras move with; None for none.
-        camera: Where it is seen from first; so that this body fills a part of the picture unless given.
+        camera: Initial camera. Defaults to one that sees this body.
         terrain: Terrain above which cameras stay.
     """
 

@@ -47,10 +47,10 @@ def snapshot(
 
     Args:
         model: The model.
-        q: Configuration, shape (nq,); that at the start unless given.
+        q: Configuration, shape (nq,). Defaults to the initial one.
         path: The file.
         size: Width and height [pixels].
-        azimuth: Direction that it is seen from, about the vertical from x [deg].
+        azimuth: Viewing direction, about the vertical from x [deg].
     """
     return write_picture(model_scene(model, q), path, size=size, azimuth=azimuth)
 
@@ -71,8 +71,8 @@ def write_picture(
         path: The file.
         moments: Indices of times; arrows and surfaces are those of the last one.
         size: Width and height [pixels].
-        azimuth: Direction that it is seen from, about the vertical from x [deg].
-        layers: What to show; all but hidden layers unless given.
+        azimuth: Viewing direction, about the vertical from x [deg].
+        layers: Layers to show. Defaults to all but hidden ones.
     """
     import matplotlib.image
 
@@ -123,7 +123,7 @@ def browser_picture(
         scene: The scene.
         path: The file.
         size: Width and height [pixels].
-        layers: What to show; all but hidden layers unless given.
+        layers: Layers to show. Defaults to all but hidden ones.
     """
     import matplotlib.image
 

@@ -87,8 +87,8 @@ def raster(
         scene: The scene.
         moments: Indices of times; arrows and surfaces are those of the last one.
         size: Width and height [pixels].
-        camera: Where it is taken from; so that all bodies are seen unless given.
-        layers: What to show; all but those that are `HIDDEN` unless given.
+        camera: Camera. Defaults to one that sees all bodies.
+        layers: Layers to show. Defaults to all but `HIDDEN` ones.
 
     Returns:
         Red, green and blue, 0 to 1, shape (height, width, 3).

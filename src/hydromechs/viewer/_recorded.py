@@ -80,7 +80,7 @@ def recording_scene(
         ds: The recording.
         terrain: What stands still and can be touched.
         environment: The water; gives its surface.
-        thrusters: The frame of each thruster by its name; unless given, an actuator called like a frame is one.
+        thrusters: Frame of each thruster by its name. Defaults to the actuators that are named like a frame.
         rate: Samples per second to show [1/s].
         most: Most samples to show; more are thinned.
     """

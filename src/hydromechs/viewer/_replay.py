@@ -155,7 +155,7 @@ def replay_html(scene: Scene, ds: xarray.Dataset | None = None) -> str:
 
     Args:
         scene: The scene of a recording; up to `MOST_HTML` samples keep the file small.
-        ds: The recording, for plots that run along; no plots unless given.
+        ds: The recording, for plots that run along. Defaults to no plots.
     """
     moments = np.linspace(0, len(scene.times) - 1, 12).astype(int)
     page = Page(scene, camera=scene_camera(scene, moments.tolist(), aspect=1.5))

@@ -58,7 +58,7 @@ def write_report(
         summary: What the run came to; parts that it does not have are left out.
         plots: Pictures, as from `plot_recording`, in the order to show them.
         path: The file to write.
-        replay: The replay: an HTML file, or the folder of the run; no replay unless given.
+        replay: The replay: an HTML file, or the folder of the run. Defaults to no replay.
     """
     path = Path(path)
     title = summary.title or str(ds.attrs.get("title") or "Simulation")

@@ -192,7 +192,7 @@ def model_scene(model: Model, q: Array | None = None, *, properties: bool = Fals
 
     Args:
         model: The model.
-        q: Configuration, shape (nq,); that at the start unless given.
+        q: Configuration, shape (nq,). Defaults to the initial one.
         properties: Whether to add what the equations know of the bodies, in layers of their own.
     """
     position, wxyz = bodies_at(model, model.initial().q if q is None else np.asarray(q, dtype=float))

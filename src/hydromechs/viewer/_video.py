@@ -37,8 +37,8 @@ def video_moments(scene: Scene, *, speed: float, rate: float, begin: float | Non
         scene: The scene.
         speed: Simulated over shown time, above 0.
         rate: Frames per second of shown time [1/s], above 0.
-        begin: First time to show [s]; the scene's first unless given.
-        end: Last time to show [s]; the scene's last unless given.
+        begin: First time to show [s]. Defaults to the scene's first.
+        end: Last time to show [s]. Defaults to the scene's last.
     """
     for name, value in (("speed", speed), ("frames per second", rate)):
         if not (np.isfinite(value) and value > 0.0):
@@ -116,9 +116,9 @@ def write_video(
         size: Width and height [pixels], even numbers for .mp4.
         begin: First time to show [s].
         end: Last time to show [s].
-        view: Where each frame is taken from, as from `follow`; a camera that stands still and sees all of it unless given.
-        azimuth: Direction that a camera that stands still sees it from, about the vertical from x [deg].
-        layers: What to show; all but hidden layers unless given.
+        view: Camera of each frame, as from `follow`. Defaults to a fixed camera that sees everything.
+        azimuth: Viewing direction of the fixed camera, about the vertical from x [deg].
+        layers: Layers to show. Defaults to all but hidden ones.
         progress: Is told the number of frames drawn and of all.
     """
     path = Path(path)
