@@ -76,7 +76,7 @@ class Crosscheck(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether all differences are within the tolerance."""
+        """True if all differences are within the tolerance."""
         return all(d.relative <= TOLERANCE for differences in self.found.values() for d in differences)
 
 

@@ -50,7 +50,7 @@ class Row:
     what: str
     """Description."""
     water: bool
-    """Whether it includes the water."""
+    """True if it includes the water."""
     run: Callable[[], object]
     """Does `evaluations` evaluations."""
     evaluations: int

@@ -125,7 +125,7 @@ def own_lines(error: Exception) -> str:
 
 
 def _is_users(file: str) -> bool:
-    """Whether code is neither ours, nor Python's, nor of what we call others' code through."""
+    """True if code is neither ours, nor Python's, nor NumPy's."""
     if file.startswith("<frozen"):
         return False
     path = Path(file)

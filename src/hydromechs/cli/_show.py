@@ -32,7 +32,7 @@ PLAIN = 0.2
 
 
 def has_display() -> bool:
-    """Whether this machine has a display to open a browser on."""
+    """True if this machine has a display to open a browser on."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 

@@ -34,7 +34,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.
 
 
 def words_match(a: str, b: str) -> bool:
-    """Whether two words are the same: the papers write `cgPos` and `cg_pos` for one thing."""
+    """True if two words are the same: the papers write `cgPos` and `cg_pos` for one thing."""
     return a.replace("_", "").lower() == b.replace("_", "").lower()
 
 

@@ -21,17 +21,17 @@ class Settings:
     """What <compiler> and <option> say."""
 
     degrees: bool = True
-    """Whether angles are in degrees."""
+    """True if angles are in degrees."""
     eulerseq: str = "xyz"
     """Axes of Euler angles: small letters turn with the body, capitals do not."""
     inertiafromgeom: str = "auto"
-    """Whether inertias come from geoms: "true", "false", "auto" (where there is no <inertial>)."""
+    """Inertias from geoms: "true", "false" or "auto" (if there is no <inertial>)."""
     inertiagrouprange: tuple[float, float] = (0.0, 5.0)
     """Groups of geoms that have mass."""
     autolimits: bool = True
-    """Whether a range makes a joint limited."""
+    """True if a range makes a joint limited."""
     balanceinertia: bool = False
-    """Whether moments that break the triangle inequality become their mean."""
+    """True if moments that break the triangle inequality become their mean."""
     boundmass: float = 0.0
     """Least mass of a body [kg]."""
     boundinertia: float = 0.0
@@ -41,13 +41,13 @@ class Settings:
     meshdir: str = ""
     """Folder of the meshes."""
     strippath: bool = False
-    """Whether folders in the names of meshes are ignored."""
+    """True if folders in the names of meshes are ignored."""
     gravity: float = 9.81
     """Acceleration of gravity, down [m/s²]."""
     gravity_told: bool = False
-    """Whether the file says it."""
+    """True if the file says it."""
     down: bool = False
-    """Whether z points down, along gravity."""
+    """True if z points down, along gravity."""
     turn: np.ndarray = field(default_factory=lambda: np.eye(3))
     """Turns the world so that gravity points along −z, shape (3, 3)."""
     density: float = 0.0

@@ -87,7 +87,7 @@ class _Read:
     joint: BodyJoint
     mass: Mass
     moves: bool = False
-    """Whether it can move in the world."""
+    """True if it can move in the world."""
 
 
 def _parts(read: _Read) -> list[tuple[str, joints.Joint]]:

@@ -68,7 +68,7 @@ WRITTEN = tuple(form.suffixes[0] for form in FORMATS if form.writer)
 
 
 def is_robot_file(path: str | os.PathLike) -> bool:
-    """Whether a file's name says that it is a robot description of another program."""
+    """True if the suffix of a file is that of a robot description of another program."""
     return Path(path).suffix.lower() in SUFFIXES
 
 

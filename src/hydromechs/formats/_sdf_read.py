@@ -312,7 +312,7 @@ class _Sdf:
             self.findings.left_out(edge.element, f"joint {edge.name!r}", words, "the loop is open here")
 
     def _above(self, link: str, other: str) -> bool:
-        """Whether `other` carries `link`, or is it."""
+        """True if `other` carries `link`, or is it."""
         while link != other:
             if link not in self.carried:
                 return False
@@ -385,7 +385,7 @@ class _Sdf:
         return JOINTS[edge.kind](**rest)
 
     def _heavy(self, name: str) -> bool:
-        """Whether a link, or one that is fixed to it, has mass."""
+        """True if a link, or one that is fixed to it, has mass."""
         inertial = self.links[name][1].first("inertial")
         mass = None if inertial is None else inertial.first("mass")
         if mass is None or self.findings.number(mass.text, mass, f"link {name!r}: mass", 0.0) > 0.0:

@@ -309,7 +309,7 @@ def _is_ours(raw: bytes) -> bool:
 
 
 def is_scenario_file(path: str | Path) -> bool:
-    """Whether a file is there and says that it is a scenario; whether it is a good one is not looked at."""
+    """True if a file exists and states that it is a scenario; it may have errors."""
     try:
         raw = files.read_bytes(path)
     except OSError:

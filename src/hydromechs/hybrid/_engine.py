@@ -65,11 +65,11 @@ class Engine(abc.ABC):
     joint_types: ClassVar[Mapping[type[joints.Joint], Any]]
     """Joint types that it has, each with what makes it there."""
     takes_inertia: ClassVar[bool] = False
-    """Whether `apply` takes an added joint-space inertia of the step."""
+    """True if `apply` takes an added joint-space inertia of the step."""
     takes_rotors: ClassVar[bool] = False
-    """Whether its joints have rotors."""
+    """True if its joints have rotors."""
     takes_stiffness: ClassVar[bool] = False
-    """Whether its contacts have the stiffness and damping of their material; else they are rigid."""
+    """True if its contacts have the stiffness and damping of their material; else they are rigid."""
 
     def library(self) -> ModuleType:
         """Its module, or an error that says how to get it."""

@@ -1,4 +1,4 @@
-"""Whether a scheme is stable for a mechanism, before it runs."""
+"""Stability of a scheme for a mechanism, before it runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stability(NamedTuple):
 
     @property
     def stable(self) -> bool:
-        """Whether errors shrink."""
+        """True if errors shrink."""
         return self.growth < 1.0
 
     @property

@@ -72,5 +72,5 @@ class StableBaselinesEnv(VecEnv):
         return [result for _ in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """Whether worlds are wrapped: never."""
+        """False for each world: none is wrapped."""
         return [False for _ in self._get_indices(indices)]

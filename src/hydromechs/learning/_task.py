@@ -27,7 +27,7 @@ class Judgement(NamedTuple):
     reward: Array
     """Shape (n,)."""
     lost: Array
-    """Whether there is no point in going on, shape (n,)."""
+    """True if there is no point in continuing, shape (n,)."""
     measures: Mapping[str, Array]
     """Other numbers to tell, shape (n,) each; "is_success" is one of them."""
 

@@ -69,7 +69,7 @@ class CheckResult(NamedTuple):
     name: str
     """Name of the check."""
     passed: bool
-    """Whether the value is within its limits."""
+    """True if the value is within its limits."""
     value: float
     """The statistic; NaN where there are no samples."""
     limit: str
@@ -125,7 +125,7 @@ class Check:
             raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before, {self.before:g} s")
 
     def judge(self, dataset: xarray.Dataset) -> CheckResult:
-        """Whether a recording is as it should be."""
+        """Judge a recording."""
         return self.judge_samples(dataset["time"].values, samples_of(dataset, self.quantity))
 
     def judge_samples(self, time: np.ndarray, samples: np.ndarray) -> CheckResult:

@@ -49,7 +49,7 @@ class RecordingComparison(NamedTuple):
     samples: int
     """Number of times that were compared: those of the first recording."""
     interpolated: bool
-    """Whether the second has other times, and was interpolated."""
+    """True if the second has other times, and was interpolated."""
     only_first: tuple[str, ...]
     """Variables, and entries of dimensions, that only the first has."""
     only_second: tuple[str, ...]
@@ -66,7 +66,7 @@ class RecordingComparison(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether what both have is the same to the last bit."""
+        """True if what both have is the same to the last bit."""
         return all(d.maximum == 0.0 for d in self.differences)
 
 

@@ -43,7 +43,7 @@ class RunFolder:
         return f"RunFolder({str(self.path)!r})"
 
     def has_run(self) -> bool:
-        """Whether a run left its recording here."""
+        """True if a run left its recording here."""
         return is_recording(self.recording)
 
     def clear(self) -> None:

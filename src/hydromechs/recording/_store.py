@@ -365,7 +365,7 @@ def _remove(path: Path) -> None:
 
 
 def is_recording(path: Path) -> bool:
-    """Whether a folder is a HydroMechs recording."""
+    """True if a folder is a HydroMechs recording."""
     try:
         found = files.read_json(path / ".zattrs")
     except OSError:

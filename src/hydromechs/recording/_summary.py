@@ -77,7 +77,7 @@ class Summary:
 
     @property
     def passed(self) -> bool:
-        """Whether the run came to its end and all checks passed."""
+        """True if the run came to its end and all checks passed."""
         return self.diverged is None and all(check.passed for check in self.checks)
 
     @property

@@ -108,7 +108,7 @@ class AcousticChannel:
         return self._number
 
     def takes(self, tick: int) -> bool:
-        """Whether it would take a message."""
+        """True if it would take a message."""
         return tick >= self._free
 
     def send(self, tick: int, content: Any) -> Message | None:

@@ -81,7 +81,7 @@ class Telemetry(NamedTuple):
     received: int | None = None
     """Number of the last message that had been delivered, -1 if none; None where it is not told, and none counts as lost."""
     control: bool | None = None
-    """Whether its controller is asked; None where the state says it, or nothing."""
+    """True if its controller is active; None if the state specifies it, or nothing does."""
 
 
 class Ghost:

@@ -48,7 +48,7 @@ class Operator:
     target: tuple[float, ...] | None = None
     """Where the tool should go, in world axes [m], shape (3,); None for nowhere. It counts in the arm's mode "tool"."""
     swing: bool = False
-    """Whether the tool swings up and down about its place, as in the fast manipulation mission."""
+    """True if the tool swings up and down about its place, as in the fast manipulation mission."""
 
     def __post_init__(self) -> None:
         for name, known in (("mode", MODES), ("arm_mode", ARM_MODES), ("gripper", GRIPPER)):

@@ -37,7 +37,7 @@ class Seats:
             self._pilot = self._asking.pop(0) if self._asking else None
 
     def steers(self, seat: str) -> bool:
-        """Whether a seat has the controls."""
+        """True if a seat has the controls."""
         return self._pilot == seat
 
     def ask(self, seat: str) -> None:
@@ -70,5 +70,5 @@ class Seats:
 
     @property
     def free(self) -> bool:
-        """Whether nobody has the controls."""
+        """True if nobody has the controls."""
         return self._pilot is None

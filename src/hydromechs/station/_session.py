@@ -129,7 +129,7 @@ class Session:
         self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
         """What happened, the newest last."""
         self.lost = False
-        """Whether the pilot was lost, so that the vehicle holds its place."""
+        """True if the pilot was lost, so that the vehicle holds its place."""
         self._heard = time.monotonic()
         self._running, self._scale, self._steps = False, 1.0, 0
         self._factor, self._late, self._runs, self._snapshots = 0.0, 0, 0, 0

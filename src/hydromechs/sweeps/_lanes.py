@@ -99,7 +99,7 @@ class LaneRunner:
 
     @cached_property
     def _streams(self) -> bool:
-        """Whether runs differ in their current."""
+        """True if runs differ in their current."""
         return any(path.startswith(CURRENT) for path in self.study.paths)
 
     def _plant(self, names: tuple[str, ...]) -> Plant:

@@ -53,11 +53,11 @@ class Row(NamedTuple):
     results: tuple[float, ...]
     """Values of the study's results."""
     passed: tuple[bool, ...]
-    """Whether each of the scenario's checks passed."""
+    """True for each of the scenario's checks that passed."""
     values: tuple[float, ...]
     """Values of the checks."""
     on_gpu: bool = False
-    """Whether it was on a GPU."""
+    """True if it was on a GPU."""
 
 
 def failed_row(study: Study, reason: str, end_time: float = math.nan) -> Row:
@@ -151,7 +151,7 @@ class Runner:
 
     @cached_property
     def _reusable(self) -> bool:
-        """Whether runs differ in open parameters and starts alone, and nothing else remembers the run before."""
+        """True if runs differ in open parameters and starts alone, and nothing else remembers the run before."""
         scenario, water = self.study.scenario, self.study.scenario.environment
         alone = not scenario.blocks and scenario.engine is None and not scenario.code
         still = water.gusts is None and not water.waves

@@ -91,7 +91,7 @@ class SweepStore:
             )
 
     def done(self) -> list[bool]:
-        """Whether each block is complete."""
+        """True for each complete block."""
         return [self._status(k) is not None for k in range(len(self.blocks))]
 
     def failed(self) -> int:

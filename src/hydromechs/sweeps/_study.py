@@ -160,13 +160,13 @@ class Study:
 
     @cached_property
     def on_lanes(self) -> bool:
-        """Whether its runs are worlds of one plant, of which many are simulated at once on the lanes of a processor."""
+        """True if its runs are worlds of one plant, of which many are simulated at once on the lanes of a processor."""
         plain = all(type(result).of is Result.of for result in self.results)  # others want a whole recording
         return plain and fits_lanes(self)
 
     @cached_property
     def own_seeds(self) -> bool:
-        """Whether each run has a seed of its own."""
+        """True if each run has a seed of its own."""
         return self.run_seeds == "own" and not any("seed" in p.paths for p in self.parameters)
 
     def run_seed(self, run: int) -> int:

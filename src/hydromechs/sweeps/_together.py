@@ -24,7 +24,7 @@ STARTS = ("position", "velocity", "joints", "joint_velocities", "rpy_deg")
 
 
 def fits_lanes(study: Study) -> bool:
-    """Whether the runs of a study are worlds of one plant: nothing of it is Python, and they differ in numbers alone."""
+    """True if the runs of a study are worlds of one plant: nothing of it is Python, and they differ in numbers alone."""
     scenario = study.scenario
     if study.built_anew:
         return False
@@ -51,12 +51,12 @@ def _starts_with_water(scenario: Scenario) -> bool:
 
 
 def stands_free(start: ModelStart) -> bool:
-    """Whether a model has a free root, so that its place is part of its state; else it is part of the programs."""
+    """True if a model has a free root, so that its place is part of its state; else it is part of the programs."""
     return any(isinstance(body.joint, Free) for body in start.model.bodies if body.parent is None)
 
 
 def is_model_or_start(path: str) -> bool:
-    """Whether a path leads to an open parameter of the model, or to the start of a model."""
+    """True if a path leads to an open parameter of the model, or to the start of a model."""
     return path.startswith(OF_MODEL) or bool(_starts([path]))
 
 
@@ -67,5 +67,5 @@ def _starts(paths: Sequence[str]) -> list[str]:
 
 
 def _is_number(path: str) -> bool:
-    """Whether a path leads to a number that programs take."""
+    """True if a path leads to a number that programs take."""
     return is_model_or_start(path) or path == "seed" or path.startswith(("commands.", CURRENT))

@@ -79,7 +79,7 @@ def live_scene(
 
 
 def _moves(environment: Environment) -> bool:
-    """Whether the water moves."""
+    """True if the water moves."""
     return environment.current is not None or environment.gusts is not None or bool(environment.waves)
 
 

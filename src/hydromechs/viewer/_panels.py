@@ -35,7 +35,7 @@ class Panel(NamedTuple):
     curves: dict[str, Array]
     """Values by name, shape (time,) each."""
     down: bool = False
-    """Whether greater values are further down."""
+    """True if greater values are further down."""
 
     @property
     def span(self) -> tuple[float, float]:

@@ -176,7 +176,7 @@ def _references(ds: xarray.Dataset, names: Iterable[str]) -> dict[str, np.ndarra
 
 
 def _led(ds: xarray.Dataset, body: str) -> bool:
-    """Whether the reference of a pose that a controller has recorded is that of a body."""
+    """True if the reference of a pose that a controller has recorded is that of a body."""
     known = _names(ds, "channel")
     if not {f"{kind}.{x}" for kind in ("reference", "error") for x in "xyz"} <= set(known):
         return False

@@ -119,7 +119,7 @@ class _Part(NamedTuple):
     color: Color
     opacity: float
     casts: bool = False
-    """Whether it casts a shadow."""
+    """True if it casts a shadow."""
 
 
 def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iterator[_Part]:

@@ -35,7 +35,7 @@ class ReplayPage(Page):
         gui, times = self.server.gui, scene.times
         gui.add_html(heading(scene.title))
         self.playing = gui.add_checkbox("Play", True)
-        """Whether time runs."""
+        """True while time runs."""
         self.line = gui.add_slider(
             "Time [s]", float(times[0]), max(float(times[-1]), float(times[0]) + 1e-3), 1e-3, float(times[0])
         )
@@ -43,7 +43,7 @@ class ReplayPage(Page):
         self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
         """Simulated over real time."""
         self.loop = gui.add_checkbox("Loop", True)
-        """Whether it begins again at the end."""
+        """True if it begins again at the end."""
         bodies = [frame.name for frame in scene.frames if not frame.parent]
         self.follow = gui.add_dropdown(
             "Camera follows", ("nothing", *bodies), initial_value=(free_bodies(ds) or ["nothing"])[0]

@@ -130,7 +130,7 @@ class Scene:
     surfaces: tuple[Surface, ...] = ()
     """Surfaces."""
     wet: bool = True
-    """Whether it is under water."""
+    """True if it is under water."""
 
     @property
     def upright(self) -> Array:
