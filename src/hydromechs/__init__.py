@@ -12,19 +12,9 @@
 
 from ._lazy import lazy_names as _lazy_names
 from .equations import (
-    BodyMotion,
-    ClosedForm,
-    Energy,
-    bias_acceleration,
-    closed_form,
-    closed_form_dynamics,
     coriolis_matrix,
-    coriolis_matrix_lagrange,
-    damping_force,
-    damping_matrix,
     difference,
     energy,
-    flow_force,
     forward_dynamics,
     frame_pose,
     integrate,
@@ -32,18 +22,8 @@ from .equations import (
     jacobian,
     kinematics,
     mass_matrix,
-    momentum,
-    restoring_force,
 )
-from .errors import (
-    CodeNotAllowed,
-    ModelError,
-    ScenarioError,
-    SimulationDiverged,
-    SimulationInterrupted,
-    UnreachableFoothold,
-    UnsupportedFeature,
-)
+from .errors import CodeNotAllowed, ModelError, ScenarioError, SimulationDiverged, SimulationInterrupted, UnsupportedFeature
 from .model import (
     Body,
     Frame,
@@ -94,13 +74,15 @@ _PACKAGES = (
     "sweeps",
     "viewer",
     "walking",
+    "worlds",
 )
 
-__getattr__, __dir__, _ = _lazy_names(
+__getattr__, _, _ = _lazy_names(
     __name__,
     {
-        ".equations": ("Dynamics", "compile", "operation_count", "to_casadi"),
+        ".equations": ("Dynamics", "compile", "to_casadi"),
         ".simulation": (
+            "Block",
             "Controller",
             "Event",
             "Plant",
@@ -115,10 +97,10 @@ __getattr__, __dir__, _ = _lazy_names(
         ),
         ".worlds": ("Worlds", "rollout"),
         ".identification": ("identify",),
-        ".model.component": ("Action", "Component", "InJoints", "Law", "Output", "Slot"),
+        ".model.component": ("Action", "Component", "Output", "Slot"),
         ".naval": ("add_water", "ballast", "hydrostatics"),
         ".hydro": ("Environment",),
-        ".actuation": ("JointMotion", "Thruster", "drives", "motions"),
+        ".actuation": ("Thruster", "drives"),
         ".bridges": ("to_mujoco", "to_pinocchio", "to_state_space"),
         ".recording": ("load_recording", "save_recording", "to_pandas"),
         ".scenario": ("Scenario",),
@@ -128,92 +110,31 @@ __getattr__, __dir__, _ = _lazy_names(
     _PACKAGES,
 )
 
-__all__ = [
-    "Action",
-    "Body",
-    "BodyMotion",
-    "ClosedForm",
-    "CodeNotAllowed",
-    "Component",
-    "Controller",
-    "Dynamics",
-    "Energy",
-    "Environment",
-    "Event",
-    "Frame",
-    "Hydro",
-    "HydroModel",
-    "InJoints",
-    "Inertia",
-    "Law",
-    "Mdh",
-    "Model",
-    "ModelError",
-    "Origin",
-    "Output",
-    "Plant",
-    "RolloutCost",
-    "Scenario",
-    "ScenarioError",
-    "Simulation",
-    "SimulationDiverged",
-    "SimulationInterrupted",
-    "Slot",
-    "State",
-    "Thruster",
-    "TracedController",
-    "UnreachableFoothold",
-    "UnsupportedFeature",
-    "World",
-    "add_water",
-    "added_mass",
-    "attach",
-    "ballast",
-    "bias_acceleration",
-    "closed_form",
-    "closed_form_dynamics",
-    "compile",
-    "coriolis_matrix",
-    "coriolis_matrix_lagrange",
-    "damping_force",
-    "damping_matrix",
-    "difference",
-    "drag",
-    "drives",
-    "energy",
-    "flow_force",
-    "forward_dynamics",
-    "frame_pose",
-    "from_fossen",
-    "hydrostatics",
-    "import_file",
-    "integrate",
-    "inverse_dynamics",
-    "jacobian",
-    "joints",
-    "kinematics",
-    "linearize",
-    "load",
-    "load_plant",
-    "load_recording",
-    "load_scenario",
-    "load_state",
-    "mass_matrix",
-    "modes",
-    "momentum",
-    "operation_count",
-    "restoring_force",
-    "rollout",
-    "save",
-    "save_recording",
-    "save_scenario",
-    "save_state",
-    "shapes",
-    "to_casadi",
-    "to_mujoco",
-    "to_pandas",
-    "to_pinocchio",
-    "to_state_space",
-    "trim",
-    "visual",
-]
+# files
+__all__ = ["from_fossen", "import_file", "load", "load_plant", "load_recording", "load_scenario", "load_state"]
+__all__ += ["save", "save_recording", "save_scenario", "save_state"]
+# description
+__all__ += ["Body", "Environment", "Event", "Frame", "Hydro", "Inertia", "Mdh", "Model", "Origin", "Scenario", "State"]
+__all__ += ["World", "attach"]
+# parts
+__all__ += ["Action", "Block", "Component", "Controller", "HydroModel", "Output", "Slot", "Thruster", "TracedController"]
+# equations
+__all__ += ["Dynamics", "compile", "coriolis_matrix", "difference", "energy", "forward_dynamics", "frame_pose", "integrate"]
+__all__ += ["inverse_dynamics", "jacobian", "kinematics", "mass_matrix"]
+# runs
+__all__ += ["Plant", "RolloutCost", "Simulation", "Worlds", "identify", "linearize", "modes", "rollout", "trim"]
+# water
+__all__ += ["add_water", "ballast", "hydrostatics"]
+# exchange with other programs
+__all__ += ["to_casadi", "to_mujoco", "to_pandas", "to_pinocchio", "to_state_space"]
+# errors
+__all__ += ["CodeNotAllowed", "ModelError", "ScenarioError", "SimulationDiverged", "SimulationInterrupted"]
+__all__ += ["UnsupportedFeature"]
+# modules
+__all__ += ["actuation", "added_mass", "contact", "control", "drag", "drives", "equations", "hydro", "joints", "learning"]
+__all__ += ["library", "lines", "navigation", "sensors", "shapes", "station", "sweeps", "viewer", "visual", "walking"]
+
+
+def __dir__() -> list[str]:
+    """Return the names that most programs need; the other packages, as `hydromechs.spatial`, load when they are first used."""
+    return sorted(__all__)

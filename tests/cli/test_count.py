@@ -16,7 +16,7 @@ def comparisons():
 
 
 def papers(n: int, **kind) -> tuple[int, int]:
-    return hm.operation_count(serial_chain(n, **kind), "articulated_body").papers
+    return hm.equations.operation_count(serial_chain(n, **kind), "articulated_body").papers
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_count_of_a_model(run):
     assert (status, err) == (0, "")
     for word in ("articulated_body", "inverse_dynamics", "composite_body", "kinematics", "square roots", "sines, cosines"):
         assert word in out
-    M, A = hm.operation_count(hm.load("puma560"), "articulated_body").papers
+    M, A = hm.equations.operation_count(hm.load("puma560"), "articulated_body").papers
     assert f"[{M}, {A}]" in out
 
 
@@ -51,7 +51,7 @@ def test_count_of_a_model_as_json(run):
     status, out, _ = run("count", "puma560", "--json")
     assert status == 0
     found = json.loads(out)
-    count = hm.operation_count(hm.load("puma560"), "composite_body")
+    count = hm.equations.operation_count(hm.load("puma560"), "composite_body")
     assert found["model"] == "puma560"
     assert found["operations"]["composite_body"]["additions"] == count.additions
 

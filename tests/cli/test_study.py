@@ -28,9 +28,9 @@ def test_scaled_vehicles_float_level_and_have_the_mass_asked_for(ratio):
     q = np.concatenate([[0, 0, 0, 1, 0, 0, 0], _study.START])
     weight = 9.81 * (vehicle + sum(arm))
     # rounding of sums of the size of the weight
-    np.testing.assert_allclose(hm.restoring_force(model, q)[:6], 0.0, atol=1e-12 * weight)
+    np.testing.assert_allclose(hm.equations.restoring_force(model, q)[:6], 0.0, atol=1e-12 * weight)
     alone = hm.Model(bodies=_study.scaled_vehicle(ratio, with_arm=False).bodies[:1])
-    np.testing.assert_allclose(hm.restoring_force(alone, q[:7]), 0.0, atol=1e-12 * weight)
+    np.testing.assert_allclose(hm.equations.restoring_force(alone, q[:7]), 0.0, atol=1e-12 * weight)
 
 
 def test_ratio_of_the_library_model_gives_its_vehicle():

@@ -88,7 +88,7 @@ def constraint(model, q, v, holdings):
         R_L, p_L = h.load_path.pose()
 
         def seen(name, R, p):
-            J, bias = hm.jacobian(model, q, name, p), hm.bias_acceleration(model, q, v, name, p)
+            J, bias = hm.jacobian(model, q, name, p), hm.equations.bias_acceleration(model, q, v, name, p)
             turned = np.kron(np.eye(2), R.T)
             return turned @ J, turned @ bias
 

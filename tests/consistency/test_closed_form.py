@@ -123,7 +123,11 @@ def test_rate_of_mass_matrix_from_the_rates_of_jacobians(seed):
 def test_both_factorisations_give_the_velocity_terms_of_inverse_dynamics(seed):
     _, model, q, v, _ = case(seed)
     zero = np.zeros(model.nv)
-    reference = hm.inverse_dynamics(model, q, v, zero) - hm.damping_force(model, q, v) - hm.restoring_force(model, q)
+    reference = (
+        hm.inverse_dynamics(model, q, v, zero)
+        - hm.equations.damping_force(model, q, v)
+        - hm.equations.restoring_force(model, q)
+    )
     skew, lagrange = sim.coriolis_matrix(model, q, v), sim.coriolis_matrix_lagrange(model, q, v)
     close = dict(rtol=0, atol=1e-12 * max(1.0, np.abs(reference).max(), np.abs(skew).max()))
     np.testing.assert_allclose(skew @ v, reference, **close)
@@ -137,8 +141,8 @@ def test_terms_equal_those_of_the_recursions(seed):
     terms = sim.closed_form(model, q, v, fluid_velocity=u, fluid_acceleration=flow["fluid_acceleration"])
     for ours, reference in (
         (terms.M, hm.mass_matrix(model, q)),
-        (terms.D, hm.damping_force(model, q, v, fluid_velocity=u)),
-        (terms.N, hm.restoring_force(model, q)),
+        (terms.D, hm.equations.damping_force(model, q, v, fluid_velocity=u)),
+        (terms.N, hm.equations.restoring_force(model, q)),
     ):
         np.testing.assert_allclose(ours, reference, rtol=0, atol=1e-12 * max(1.0, np.abs(reference).max()))
     np.testing.assert_array_equal(terms.M, terms.M.T)
@@ -176,14 +180,14 @@ def test_partial_derivatives_against_differences(seed):
 
 @pytest.mark.parametrize("seed", FEW)
 def test_jacobians_and_their_rates(seed):
-    """J is that of `hm.jacobian`, J̇ v that of `hm.bias_acceleration`, and J̇ = Σ v_k ∂_k J."""
+    """J is that of `hm.jacobian`, J̇ v that of `hm.equations.bias_acceleration`, and J̇ = Σ v_k ∂_k J."""
     _, model, q, v, _ = case(seed)
     b = sim._bodies(model, q, v, np.zeros(3), np.zeros(3))
     for name, body in zip(model.body_names, b.jacobians, strict=True):
         dense = hm.jacobian(model, q, name)
         np.testing.assert_allclose(body.J, dense[:, list(body.dofs)], atol=1e-13 * max(1.0, np.abs(dense).max(initial=0)))
         assert np.count_nonzero(dense) == np.count_nonzero(dense[:, list(body.dofs)])
-        bias = hm.bias_acceleration(model, q, v, name)
+        bias = hm.equations.bias_acceleration(model, q, v, name)
         np.testing.assert_allclose(body.rate @ v[list(body.dofs)], bias, rtol=0, atol=1e-12 * max(1.0, np.abs(bias).max()))
         summed = np.einsum("kij,k->ij", cf.jacobian_derivatives(body), v[list(body.dofs)])
         np.testing.assert_allclose(body.rate, summed, rtol=0, atol=1e-12 * max(1.0, np.abs(summed).max(initial=0)))
@@ -287,8 +291,8 @@ def test_hydrodynamics_of_a_users_own():
     assert max(differences(model, rng, per_body=True)) < 1e-10
     q, v = state_of(model, rng)
     terms = sim.closed_form(model, q, v)
-    np.testing.assert_allclose(terms.D, hm.damping_force(model, q, v), rtol=0, atol=1e-12)
-    np.testing.assert_allclose(terms.N, hm.restoring_force(model, q), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(terms.D, hm.equations.damping_force(model, q, v), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(terms.N, hm.equations.restoring_force(model, q), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", FEW[:2])

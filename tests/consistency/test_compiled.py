@@ -82,7 +82,7 @@ def test_every_program_on_lanes_and_threads(model, monkeypatch):
     compiled += [hm.compile(model, lanes=4)] if model.nv <= 7 else []
     for name, arrays, options, condition in programs(model, np.random.default_rng(1)):
         rows = [
-            getattr(hm, name)(model, *[a[k] for a in arrays], **{key: x[k] for key, x in options.items()})
+            getattr(hm.equations, name)(model, *[a[k] for a in arrays], **{key: x[k] for key, x in options.items()})
             for k in range(WORLDS)
         ]
         rows = [r if isinstance(r, tuple) else (r,) for r in rows]

@@ -215,7 +215,7 @@ def test_jacobian_and_its_derivative(seed):
 
     h = 1e-4
     derivative = (8 * (velocity(h) - velocity(-h)) - (velocity(2 * h) - velocity(-2 * h))) / (12 * h)
-    ours = hm.jacobian(model, q, name, point) @ vdot + hm.bias_acceleration(model, q, v, name, point)
+    ours = hm.jacobian(model, q, name, point) @ vdot + hm.equations.bias_acceleration(model, q, v, name, point)
     # the path is right to h² only, which leaves an error of the size h² times third derivatives
     np.testing.assert_allclose(ours, derivative, rtol=0, atol=1e-5 * max(1.0, np.abs(ours).max()))
 

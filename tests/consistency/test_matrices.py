@@ -50,7 +50,7 @@ class Functions:
         self.model = model
 
     def __getattr__(self, name):
-        return lambda *arrays, **options: getattr(hm, name)(self.model, *arrays, **options)
+        return lambda *arrays, **options: getattr(hm.equations, name)(self.model, *arrays, **options)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -73,13 +73,16 @@ def test_compiled_terms_add_up_too(name, per_body):
     vdot = dyn.forward_dynamics(q, v, tau, fluid_velocity=u, fluid_acceleration=a)
     assert residual(dyn, vdot, q, v, tau, u, a) < 1e-11
     np.testing.assert_allclose(
-        dyn.damping_matrix(q, v, fluid_velocity=u), hm.damping_matrix(model, q, v, fluid_velocity=u), rtol=1e-12, atol=1e-10
+        dyn.damping_matrix(q, v, fluid_velocity=u),
+        hm.equations.damping_matrix(model, q, v, fluid_velocity=u),
+        rtol=1e-12,
+        atol=1e-10,
     )
 
 
 def test_flow_force_vanishes_in_still_water():
     _, model, q, v, _ = case(1)
-    np.testing.assert_array_equal(hm.flow_force(model, q, v), np.zeros(model.nv))
+    np.testing.assert_array_equal(hm.equations.flow_force(model, q, v), np.zeros(model.nv))
 
 
 class Accelerating:
@@ -102,10 +105,10 @@ def test_terms_add_up_for_hydrodynamics_of_a_users_own():
     u, a = rng.normal(size=(2, 3))
     vdot = hm.forward_dynamics(model, q, v, tau, fluid_velocity=u, fluid_acceleration=a)
     assert residual(Functions(model), vdot, q, v, tau, u, a) < 1e-13
-    terms = hm.closed_form(model, q, v, fluid_velocity=u, fluid_acceleration=a)
-    np.testing.assert_allclose(terms.D, hm.damping_force(model, q, v, fluid_velocity=u), rtol=1e-13)
+    terms = hm.equations.closed_form(model, q, v, fluid_velocity=u, fluid_acceleration=a)
+    np.testing.assert_allclose(terms.D, hm.equations.damping_force(model, q, v, fluid_velocity=u), rtol=1e-13)
     with pytest.raises(UnsupportedFeature, match="body 'b': Accelerating has no method damping_matrix"):
-        hm.damping_matrix(model, q, v)
+        hm.equations.damping_matrix(model, q, v)
 
 
 # -- the damping matrix -----------------------------------------------------------------------------------------------------
@@ -166,7 +169,7 @@ def test_lift_is_the_skew_part():
 @pytest.mark.parametrize("seed", SEEDS)
 def test_damping_matrix_times_velocity_is_the_damping_force(seed):
     _, model, q, v, _ = case(seed)
-    D, force = hm.damping_matrix(model, q, v), hm.damping_force(model, q, v)
+    D, force = hm.equations.damping_matrix(model, q, v), hm.equations.damping_force(model, q, v)
     scale = max(np.abs(D).max(initial=0.0) * np.abs(v).max(initial=0.0), 1e-300)
     np.testing.assert_allclose(D @ v, force, rtol=0, atol=200 * EPS * scale)
     np.testing.assert_allclose(D, D.T, rtol=0, atol=100 * EPS * scale)
@@ -182,10 +185,10 @@ def test_damping_matrix_in_a_current_takes_the_relative_velocity():
     v, u = rng.normal(size=model.nv), np.array([0.4, -0.3, 0.2])
     relative = v.copy()
     relative[:3] -= hm.kinematics(model, q, v).X_WB[0, :3, :3].T @ u
-    D = hm.damping_matrix(model, q, v, fluid_velocity=u)
-    force = hm.damping_force(model, q, v, fluid_velocity=u)
+    D = hm.equations.damping_matrix(model, q, v, fluid_velocity=u)
+    force = hm.equations.damping_force(model, q, v, fluid_velocity=u)
     np.testing.assert_allclose(D @ relative, force, rtol=0, atol=100 * EPS * np.abs(D).max())
-    np.testing.assert_allclose(D, hm.damping_matrix(model, q, relative), rtol=0, atol=100 * EPS * np.abs(D).max())
+    np.testing.assert_allclose(D, hm.equations.damping_matrix(model, q, relative), rtol=0, atol=100 * EPS * np.abs(D).max())
 
 
 class WithMatrix(Accelerating):
@@ -199,7 +202,9 @@ def test_own_hydrodynamics_can_give_its_matrix():
     inertia = hm.Inertia(mass=10.0, tensor=(1.0, 1.2, 1.5, 0, 0, 0))
     model = hm.Model(bodies=(hm.Body(name="b", inertia=inertia, hydro=WithMatrix()),))
     q, v = np.array([0.1, 0.2, 0.3, 0.6, 0.8, 0.0, 0.0]), np.arange(1.0, 7.0)
-    np.testing.assert_allclose(hm.damping_matrix(model, q, v) @ v, hm.damping_force(model, q, v), rtol=1e-14)
+    np.testing.assert_allclose(
+        hm.equations.damping_matrix(model, q, v) @ v, hm.equations.damping_force(model, q, v), rtol=1e-14
+    )
 
 
 # -- differences of configurations ------------------------------------------------------------------------------------------

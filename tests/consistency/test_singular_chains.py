@@ -170,8 +170,8 @@ def held(arms, pose, *, q_dot=None, still: bool = False, seed: int = 0) -> Held:
     drift = []
     for k, h in enumerate(holdings):
         R_g, p_g = h.load_path.pose()
-        on_load = np.kron(np.eye(2), R_g.T) @ hm.bias_acceleration(model, state.q, v, "load.load", p_g)
-        drift.append(hm.bias_acceleration(model, state.q, v, f"a{k}.tool") - on_load)
+        on_load = np.kron(np.eye(2), R_g.T) @ hm.equations.bias_acceleration(model, state.q, v, "load.load", p_g)
+        drift.append(hm.equations.bias_acceleration(model, state.q, v, f"a{k}.tool") - on_load)
     return Held(model, state.q, v, 5.0 * rng.normal(size=model.nv), holdings, J, np.concatenate(drift))
 
 

@@ -166,9 +166,9 @@ def test_equations_of_models(model):
     assert_same(lambda q: hm.mass_matrix(model, q), dict(q=state.q))
     assert_same(lambda q, v: tuple(hm.kinematics(model, q, v)), qv)
     assert_same(lambda q: hm.jacobian(model, q, model.body_names[-1], (0.1, 0.2, 0.3)), dict(q=state.q))
-    assert_same(lambda q, v: hm.bias_acceleration(model, q, v, model.body_names[-1]), qv)
+    assert_same(lambda q, v: hm.equations.bias_acceleration(model, q, v, model.body_names[-1]), qv)
     assert_same(lambda q, v, u: tuple(hm.energy(model, q, v, fluid_velocity=u)), dict(**qv, u=np.ones(3)))
-    assert_same(lambda q, v, u: hm.momentum(model, q, v, fluid_velocity=u), dict(**qv, u=np.ones(3)))
+    assert_same(lambda q, v, u: hm.equations.momentum(model, q, v, fluid_velocity=u), dict(**qv, u=np.ones(3)))
     assert_same(lambda q, v, dt: hm.integrate(model, q, v, dt), dict(**qv, dt=0.01))
 
 

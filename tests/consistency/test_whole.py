@@ -83,7 +83,7 @@ def test_springs_in_loops_equal_straight_line_code():
 
 
 @dataclass(frozen=True)
-class Twice(hm.InJoints):
+class Twice(hm.model.component.InJoints):
     """Two springs in the first link, one in the second."""
 
     name: str = "springs"
@@ -95,7 +95,7 @@ class Twice(hm.InJoints):
         return np.array([[3.0], [3.0], [1.0]])
 
     def law(self, q, v, numbers):
-        return hm.Law(tau=-numbers * (q - 0.5), energy=0.5 * numbers[0] * (q[0] - 0.5) ** 2, power=0.0)
+        return hm.model.component.Law(tau=-numbers * (q - 0.5), energy=0.5 * numbers[0] * (q[0] - 0.5) ** 2, power=0.0)
 
 
 class Pushed(Twice):
@@ -120,7 +120,9 @@ class Mixed(Twice):
         return np.ones((2, 1))
 
     def law(self, q, v, numbers):
-        return hm.Law(tau=-numbers[0] * np.asarray(v), energy=0.0, power=-numbers[0] * (np.asarray(v) @ np.asarray(v)))
+        return hm.model.component.Law(
+            tau=-numbers[0] * np.asarray(v), energy=0.0, power=-numbers[0] * (np.asarray(v) @ np.asarray(v))
+        )
 
 
 class Nowhere(Twice):

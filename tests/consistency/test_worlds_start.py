@@ -45,7 +45,7 @@ def scenario():
         environment=hm.Environment(current=Current(velocity=(0.3, 0.0, 0.0)), waves=[RegularWave(height=0.5, period=3.0)]),
         components=[
             drives.Torque(joint="cart"),
-            hm.actuation.JointMotion(joint="arm", motion=hm.motions.Sine(amplitude=0.6, period=1.0)),
+            hm.actuation.JointMotion(joint="arm", motion=hm.actuation.motions.Sine(amplitude=0.6, period=1.0)),
         ],
         step=STEP,
         record=0.1,
@@ -82,7 +82,7 @@ def test_runs_of_a_study_begin_on_it():
     swinging = Scenario(
         name="arm",
         models=[ModelStart(model=hm.Model(name="arm", bodies=[root, arm]))],
-        components=[hm.actuation.JointMotion(joint="arm", motion=hm.motions.Sine(amplitude=0.6, period=1.0))],
+        components=[hm.actuation.JointMotion(joint="arm", motion=hm.actuation.motions.Sine(amplitude=0.6, period=1.0))],
         events=[hm.Event(name="late", quantity="time", level=0.15)],
         step=STEP,
         record=0.1,

@@ -167,7 +167,9 @@ def test_ellipsoids_in_a_fluid_get_added_mass_and_drag():
         v[k] = 0.7
         data.qvel[:] = v
         mujoco.mj_forward(there, data)
-        assert -hm.damping_force(model, model.neutral()[0], v)[:3] == pytest.approx(data.qfrc_passive[:3], rel=1e-12, abs=1e-12)
+        assert -hm.equations.damping_force(model, model.neutral()[0], v)[:3] == pytest.approx(
+            data.qfrc_passive[:3], rel=1e-12, abs=1e-12
+        )
 
 
 def _stl(path, size):

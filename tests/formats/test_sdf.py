@@ -98,7 +98,7 @@ def test_hydrodynamics_plugin_resists_motion_and_adds_mass(auv):
     model = auv.model
     q, _ = model.neutral()
     u = np.array([1.5, -0.8, 0.4, 0.0, 0.0, 0.7])
-    D = hm.damping_force(model, q, u)
+    D = hm.equations.damping_force(model, q, u)
     want = [
         -2 * 1.5 - 6 * 1.5 * 1.5,
         -3 * -0.8 - 60 * 0.8 * -0.8 - 7 * 0.7 * 0.8,

@@ -202,18 +202,31 @@ def test_public_names_exist_and_are_documented(name):
             assert thing.__doc__, f"{name}.{public} has no docstring"
 
 
-@together([n for n in hydromechs.__all__ if inspect.isfunction(getattr(hydromechs, n))])
+def test_public_names_are_few_and_documented():
+    """What completion of `hm.` shows: at most 90 names, each documented and none repeated."""
+    shown = dir(hydromechs)
+    assert shown == sorted(hydromechs.__all__) and len(set(shown)) == len(shown) <= 90
+    assert [name for name in shown if not inspect.getdoc(getattr(hydromechs, name))] == []
+
+
+def public(kind):
+    """Names of `hydromechs` and of its equations that are of a kind, with what they name."""
+    found = {name: getattr(place, name) for place in (hydromechs.equations, hydromechs) for name in place.__all__}
+    return {name: thing for name, thing in found.items() if kind(thing)}
+
+
+@together(public(inspect.isfunction))
 def test_docstrings_of_public_functions_name_their_arguments(name):
-    function = getattr(hydromechs, name)
+    function = public(inspect.isfunction)[name]
     for argument in inspect.signature(function).parameters:
         assert f"{argument}:" in function.__doc__ or f"`{argument}`" in function.__doc__, (
             f"{name}: {argument} is not documented"
         )
 
 
-@together([n for n in hydromechs.__all__ if dataclasses.is_dataclass(getattr(hydromechs, n))])
+@together(public(dataclasses.is_dataclass))
 def test_dataclass_fields_are_documented(name):
-    thing = getattr(hydromechs, name)
+    thing = public(dataclasses.is_dataclass)[name]
     tree = ast.parse(inspect.getsource(thing)).body[0]
     for field, follower in zip(tree.body, [*tree.body[1:], None], strict=True):
         if isinstance(field, ast.AnnAssign):

@@ -191,7 +191,7 @@ def test_momentum_of_a_floating_vehicle_is_conserved():
     all_momenta = []
     for k in range(len(run.time)):
         q, v = run.q[k].values, run.v[k].values
-        all_momenta.append(np.array(hm.momentum(model, q, v)))
+        all_momenta.append(np.array(hm.equations.momentum(model, q, v)))
     at_rest = np.array(all_momenta) - all_momenta[0]
     assert float(np.abs(run.velocity.sel(body="hull").values[:, 3:]).max()) > 0.3  # it does turn
     assert np.abs(at_rest).max() < 1e-7

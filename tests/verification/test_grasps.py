@@ -202,12 +202,14 @@ def _unit(q):
 def test_closing_conserves_momentum_and_books_the_loss(free):
     sim, state = two_bodies(grasp={"free": free})
     model = sim.model
-    before = hm.momentum(model, state.q, state.v)
+    before = hm.equations.momentum(model, state.q, state.v)
     energy = [hm.energy(model, state.q, state.v)]
     lost = sim.grasp("catch")
     after = sim.state
     np.testing.assert_array_equal(after.q, state.q)
-    np.testing.assert_allclose(hm.momentum(model, after.q, after.v), before, rtol=0, atol=1e-12 * np.abs(before).max())
+    np.testing.assert_allclose(
+        hm.equations.momentum(model, after.q, after.v), before, rtol=0, atol=1e-12 * np.abs(before).max()
+    )
     energy.append(hm.energy(model, after.q, after.v))
     drop = energy[0].total - energy[1].total
     assert lost == pytest.approx(drop, rel=1e-12) and lost > 0.1
@@ -262,12 +264,12 @@ def test_worlds_resumed_from_a_simulation_close_a_grasp_in_their_first_step():
     recorded = worlds.rollout({"catch.closed": np.ones((1, 1))}, 1)  # switched by the first step's own input
     sim.grasp("catch")
     closed = sim.state
-    before = hm.momentum(sim.model, start.q, start.v)
+    before = hm.equations.momentum(sim.model, start.q, start.v)
     assert np.abs(closed.v - start.v).max() > 0.1
     for world in range(2):
         np.testing.assert_array_equal(recorded.v[world, 0], closed.v)
         np.testing.assert_array_equal(recorded.internal[world, 0], closed.internal)
-        momentum = hm.momentum(sim.model, recorded.q[world, 0], recorded.v[world, 0])
+        momentum = hm.equations.momentum(sim.model, recorded.q[world, 0], recorded.v[world, 0])
         np.testing.assert_allclose(momentum, before, rtol=0, atol=1e-12 * np.abs(before).max())
     end = sim.step()
     np.testing.assert_allclose(worlds.v, np.stack([end.v] * 2), rtol=0, atol=1e-12)

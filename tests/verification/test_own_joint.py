@@ -234,7 +234,7 @@ def test_algorithms_agree_with_each_other(own):
     M = np.array(hm.mass_matrix(own, q), dtype=float)
     scale = 1e3 * EPS * np.linalg.cond(M) * np.abs(vdot).max()
     np.testing.assert_allclose(hm.forward_dynamics(own, q, v, tau), vdot, atol=scale)
-    C, other = hm.coriolis_matrix(own, q, v), hm.coriolis_matrix_lagrange(own, q, v)
+    C, other = hm.coriolis_matrix(own, q, v), hm.equations.coriolis_matrix_lagrange(own, q, v)
     dry = tree(wet=False)
     bias = hm.inverse_dynamics(dry, q, v, 0 * v) - hm.inverse_dynamics(dry, q, 0 * v, 0 * v)
     np.testing.assert_allclose(hm.coriolis_matrix(dry, q, v) @ v, bias, atol=1e-12 * np.abs(bias).max())

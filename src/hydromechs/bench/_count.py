@@ -26,7 +26,7 @@ ALGORITHMS = {
     "composite_body": "mass matrix",
     "kinematics": "poses and velocities",
 }
-"""What `hm.operation_count` knows, and what each gives."""
+"""What `hm.equations.operation_count` knows, and what each gives."""
 
 KINDS = ("multiplications", "divisions", "square_roots", "additions", "sines_cosines", "others")
 """Kinds of operations that are counted."""

@@ -62,9 +62,9 @@ def closed_form_counts() -> list[ClosedFormCount]:
             ClosedFormCount(
                 name,
                 operation_count(model, "articulated_body").papers,
-                _count(hm.closed_form_dynamics, model, ("q", "v", "tau", *(FLUID if wet else ()))),
+                _count(hm.equations.closed_form_dynamics, model, ("q", "v", "tau", *(FLUID if wet else ()))),
                 _count(hm.coriolis_matrix, model, ("q", "v")),
-                _count(hm.coriolis_matrix_lagrange, model, ("q", "v")) if with_lagrange else None,
+                _count(hm.equations.coriolis_matrix_lagrange, model, ("q", "v")) if with_lagrange else None,
             )
         )
     return out

@@ -371,8 +371,8 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bo
         "name": model.name,
         "bodies": model.nb,
         "degrees_of_freedom": model.nv,
-        "operations": hm.operation_count(model, "articulated_body").papers,
-        "operations_dry": hm.operation_count(dry_model(model), "articulated_body").papers,
+        "operations": hm.equations.operation_count(model, "articulated_body").papers,
+        "operations_dry": hm.equations.operation_count(dry_model(model), "articulated_body").papers,
     }
     return report(
         start | {"native_lanes": lanes},

@@ -278,7 +278,7 @@ class Dynamics(CompiledEquations):
     ) -> Array:
         """D(q, v) as a matrix: D v is the damping force in still water, shape (..., nv, nv).
 
-        In a current it is the matrix of the velocities relative to the water; see `hm.damping_matrix`.
+        In a current it is the matrix of the velocities relative to the water; see `hm.equations.damping_matrix`.
 
         Args:
             q: Configuration, shape (..., nq).
