@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from hydromechs.errors import words_of
+from hydromechs.errors import message_of
 
 from .command_backends import backends
 from .command_evidence import evidence
@@ -38,7 +38,7 @@ def main() -> None:
     try:
         app()
     except (OSError, ModuleNotFoundError, ValueError, KeyError) as error:
-        print(f"error: {words_of(error)}", file=sys.stderr)
+        print(f"error: {message_of(error)}", file=sys.stderr)
         raise SystemExit(1) from None
 
 

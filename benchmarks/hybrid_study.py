@@ -97,7 +97,7 @@ class Shaker(Component):
 
     def inputs(self, model: hm.Model) -> list[Slot]:
         """F [N], ω [rad/s], φ [rad]."""
-        return [Slot(name, held=True) for name in ("force", "frequency", "phase")]
+        return [Slot(name, setting=True) for name in ("force", "frequency", "phase")]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """The force at this time."""

@@ -20,8 +20,8 @@ __all__ = [
     "StudyError",
     "UnreachableFoothold",
     "UnsupportedFeature",
+    "message_of",
     "noted",
-    "words_of",
 ]
 
 
@@ -198,6 +198,6 @@ def noted(words: str) -> Iterator[None]:
         raise
 
 
-def words_of(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """What an error says; a KeyError would put it in quotes."""
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -171,7 +171,9 @@ def test_compiled_models_have_equal_branches_on_lanes_where_one_state_is_evaluat
         for got in (one, batch[k]):
             np.testing.assert_allclose(got, want, rtol=0, atol=2000 * EPS * np.abs(want).max())
     recipe = dyn._compiled("forward_dynamics").recipe
-    assert recipe.alone is not None and dyn._compiled("forward_dynamics", variant="specialised").recipe.alone is None
+    assert (
+        recipe.single_world is not None and dyn._compiled("forward_dynamics", variant="specialised").recipe.single_world is None
+    )
     assert not dyn.program("forward_dynamics").calls
 
 

@@ -122,7 +122,7 @@ def test_batches_of_trees_that_are_not_too_large_are_straight():
 
 def test_joints_of_many_kinds_are_brought_to_few(monkeypatch):
     """Compositions of hinges and slides about any axes: the same accelerations with their constant parts in one form."""
-    monkeypatch.setattr("hydromechs.equations._kinds.MOST", 0)
+    monkeypatch.setattr("hydromechs.equations._kinds.MAX_SEPARATE_KINDS", 0)
     tree = library.random_tree(np.random.default_rng(0), max_bodies=4, kinds=("composite", "prismatic"), wet=False)
     moving = [len(joint.parts) for joint in (body.joint for body in tree.bodies)]
     assert max(moving) > 1

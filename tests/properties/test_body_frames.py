@@ -19,7 +19,7 @@ from hydromechs.contact._touching import Touching
 from hydromechs.hydro import Current, DepthTable, Environment, FreeSurface, Gusts, JonswapSea, PowerLaw, RegularWave
 from hydromechs.model import component
 from hydromechs.simulation import Plant, components_of, evaluate
-from hydromechs.simulation._beginning import Beginning
+from hydromechs.simulation._initial_instant import InitialInstant
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix, tensor_matrix
 
 T = 0.83
@@ -293,13 +293,13 @@ def internal_in(plant, poses, z):
 def instant(plant, q, v, poses=None, wrench=None):
     """One instant of a plant in floats; internal states and commands at random but the same each time."""
     layout, rng = plant.layout, np.random.default_rng(0)
-    now = Beginning(plant, T, q, v, {})
+    now = InitialInstant(plant, T, q, v, {})
     states = layout.start(layout.state_slots, now)
     z = np.concatenate([states + 0.01 * rng.normal(size=len(states)), np.zeros(len(layout.causes))])
     z = z if poses is None else internal_in(plant, poses, z)
     given = layout.start(layout.input_slots, now)
     for k, slot in enumerate(layout.input_slots):
-        given[k] = given[k] if slot.held else given[k] + rng.normal()
+        given[k] = given[k] if slot.setting else given[k] + rng.normal()
     if wrench is not None:
         given[-6:] = wrench
     data, _ = plant.data(hydro.UniformFlow(plant.environment, plant.seed), T, {})

@@ -11,7 +11,7 @@ import hydromechs as hm
 from hydromechs import hydro, library
 from hydromechs.errors import ModelError, ScenarioError, SimulationDiverged
 from hydromechs.formats import loads, loads_scenario
-from hydromechs.scenario import scenario_slips
+from hydromechs.scenario import unit_mistakes
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -261,7 +261,7 @@ def test_slips_of_scenarios_are_warned_of(run_check, changes, words):
 
 def test_library_scenarios_have_no_such_slips():
     for name in library.scenario_names():
-        assert scenario_slips(library.load_scenario(name)) == []
+        assert unit_mistakes(library.load_scenario(name)) == []
 
 
 def test_library_models_have_no_such_slips():

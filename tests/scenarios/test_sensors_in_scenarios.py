@@ -11,7 +11,7 @@ from hydromechs import library
 from hydromechs.compiler import Recipe
 from hydromechs.errors import ScenarioError
 from hydromechs.formats import dumps_scenario, loads_scenario
-from hydromechs.scenario import scenario_slips
+from hydromechs.scenario import unit_mistakes
 from hydromechs.sensors import DEVICES, Dvl, Imu, Noise, Usbl, device
 
 TEXT = (files("hydromechs.library") / "scenarios" / "hold_in_gusts.yaml").read_text(encoding="utf-8")
@@ -145,9 +145,9 @@ def test_devices_say_where_their_numbers_come_from():
 def test_a_doppler_log_that_never_measures_is_warned_of():
     """Without terrain and without water tracking; either is enough."""
     known = hm.load_scenario("hold_in_gusts")
-    assert known.parts(hm.contact.Terrain) and not scenario_slips(known)
+    assert known.parts(hm.contact.Terrain) and not unit_mistakes(known)
     (dvl,) = (s for s in known.sensors if isinstance(s, Dvl))
     for water, blind in ((None, True), (Noise(sigma=0.01), False)):
         sensors = tuple(replace(s, water_noise=water) if s is dvl else s for s in known.sensors)
-        found = scenario_slips(replace(known, components=(), commands=(), blocks=sensors))
+        found = unit_mistakes(replace(known, components=(), commands=(), blocks=sensors))
         assert any("'dvl'" in text and "terrain" in text for text in found) is blind, found

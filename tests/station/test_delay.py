@@ -11,7 +11,7 @@ import hydromechs as hm
 from hydromechs import control
 from hydromechs.hydro import Current
 from hydromechs.model import State, added_mass, drag, joints
-from hydromechs.simulation import Beginning
+from hydromechs.simulation import InitialInstant
 from hydromechs.station import AcousticChannel, AcousticLink, Ghost, LookAhead, SetPoint, Telemetry, advance, as_commands
 
 TICK, STEP = 0.05, 0.005
@@ -110,7 +110,7 @@ class Pilot:
         slots = plant.layout.input_slots[: len(plant.layout.commands)]
         limits = np.array([s.limits for s in slots], dtype=float)
         start = plant.model.initial()
-        self.rest = plant.layout.start(slots, Beginning(plant, 0.0, start.q, start.v, {}))
+        self.rest = plant.layout.start(slots, InitialInstant(plant, 0.0, start.q, start.v, {}))
         thruster = np.isfinite(limits).all(axis=1)
         self.span = np.where(thruster, 0.4 * np.ptp(np.where(thruster[:, None], limits, 0.0), axis=1) / 2, 0.3)
         self.rate, self.phase = rng.uniform(0.2, 1.5, len(slots)), rng.uniform(0.0, 6.28, len(slots))

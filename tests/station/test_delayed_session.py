@@ -86,14 +86,14 @@ def test_a_link_is_switched_on_and_off_in_flight(little, tmp_path, until):
     try:
         flown(session, until, end=0.4)
         assert session.snapshot.ghost is None and session.status["link"] is None
-        session.over(AcousticLink(delay=0.4))
+        session.set_link(AcousticLink(delay=0.4))
         assert until(lambda: session.snapshot.ghost is not None)
         session.inputs.set(mode="speed", axes=axis(0))
         flown(session, until, [], end=0.8)
         ghost = session.snapshot.ghost
         assert session.status["link"]["age"] == pytest.approx(0.44) and session.status["link"]["ahead"] == 0.4
         assert ghost.position[0, 0] > session.snapshot.position[0, 0] + 0.02
-        session.over(None)
+        session.set_link(None)
         assert until(lambda: session.snapshot.ghost is None)
         assert session.snapshot.t == pytest.approx(1.2)
         session.reset()

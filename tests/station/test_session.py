@@ -170,7 +170,7 @@ def test_reset_begins_another_run_in_another_folder(session, until):
 def test_a_lost_pilot_leaves_the_vehicle_holding(little, tmp_path, until):
     session = Session(little, tmp_path, lost_after=0.3)
     try:
-        session.heard()
+        session.note_pilot()
         session.inputs.set(mode="speed", axes=axis(0))
         session.start()
         assert until(lambda: session.lost)
@@ -178,7 +178,7 @@ def test_a_lost_pilot_leaves_the_vehicle_holding(little, tmp_path, until):
         assert "nobody steers" in session.messages[-1]
         t = session.snapshot.t
         assert until(lambda: session.snapshot.t > t + 0.2), "the run goes on"
-        session.heard()
+        session.note_pilot()
         assert not session.lost
     finally:
         session.close()

@@ -11,7 +11,7 @@ import hydromechs as hm
 from hydromechs import lines
 from hydromechs.contact import DryFriction, LinearContact, Material, terrain
 from hydromechs.hydro import RegularWave, UniformFlow
-from hydromechs.simulation import Beginning, Plant, evaluate, step_faults
+from hydromechs.simulation import InitialInstant, Plant, evaluate, step_faults
 
 CABLE = lines.Cable(diameter=0.02, mass=0.6, axial_stiffness=1e5, axial_damping=100.0)
 WEIGHT = CABLE.weight(1025.0, 9.81)
@@ -295,7 +295,7 @@ def test_lines_begin_between_their_ends_as_they_are_at_the_start():
         sim = hm.Simulation(vehicle(), components=[line], environment=sea, state=hm.State(q=q, v=v, t=t))
         state = sim.state
         data, _ = sim.plant.data(UniformFlow(sea, 0), t, {})
-        upper = line.top.now(Beginning(sim.plant, t, q, v, {})).p
+        upper = line.top.now(InitialInstant(sim.plant, t, q, v, {})).p
         action = evaluate(sim.plant, t, q, v, state.internal, data)
         np.testing.assert_allclose(action.outputs[0]["line_position"][-1], upper)
         still = replace(line, top=lines.SwayingPoint(position=tuple(upper)))

@@ -156,7 +156,7 @@ class Drive(Component):
                 unit = {"rad": "m", "N m": "N"}.get(unit, unit)
             out.append(Slot(axis, start, unit, limits=self.limits))
         if self._follows(part):
-            out += [Slot("rate", unit=f"{unit}/s", held=True), Slot("at", unit="s", held=True)]
+            out += [Slot("rate", unit=f"{unit}/s", setting=True), Slot("at", unit="s", setting=True)]
         return out
 
     def _follows(self, part: JointPart) -> bool:

@@ -43,7 +43,7 @@ class ExternalWrench(Component):
 
     def inputs(self, model: Model) -> list[Slot]:
         """Force [N] and moment [N·m]."""
-        return [Slot(x, unit="N" if x in "XYZ" else "N m", held=True) for x in SIX]
+        return [Slot(x, unit="N" if x in "XYZ" else "N m", setting=True) for x in SIX]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """The wrench."""

@@ -40,7 +40,7 @@ def _good(file: str, options: dict[str, Any]) -> str:
     from hydromechs.formats import is_robot_file, is_scenario_file, load_file, with_lines
     from hydromechs.library import load, load_scenario, load_vehicle, scenario_file, scenario_names
     from hydromechs.model.code import joint_code_faults, named_joints
-    from hydromechs.scenario import buoyancy_slips, code_faults, contact_warnings, scenario_slips, trial_faults
+    from hydromechs.scenario import buoyancy_mistakes, code_faults, contact_warnings, trial_faults, unit_mistakes
     from hydromechs.viewer import drawing_notes
 
     kinds = kinds_of(file)
@@ -54,7 +54,7 @@ def _good(file: str, options: dict[str, Any]) -> str:
         if faults:
             raise ModelError(file, with_lines(faults, file))
         runs = ", ".join(named_joints(model))
-        for text in (*buoyancy_slips(model, dry=is_robot_file(file)), *drawing_notes(model)):
+        for text in (*buoyancy_mistakes(model, dry=is_robot_file(file)), *drawing_notes(model)):
             warnings.warn(text, stacklevel=2)
         return f"{file}: good{'; loading it runs ' if runs else ''}{runs}"
     scenario = load_scenario(file)
@@ -62,7 +62,7 @@ def _good(file: str, options: dict[str, Any]) -> str:
     if faults:
         raise ScenarioError(file, with_lines(faults, scenario_file(file), load, load_vehicle))
     unseen = [text for start in scenario.models for text in drawing_notes(start.model)]
-    for text in (*scenario_slips(scenario), *contact_warnings(scenario), *unseen):
+    for text in (*unit_mistakes(scenario), *contact_warnings(scenario), *unseen):
         warnings.warn(text, stacklevel=2)
     runs = f"; running it runs {', '.join(scenario.code)}" if scenario.code else ""
     return f"{file}: good{runs}"

@@ -16,7 +16,7 @@ from hydromechs.hybrid import added_masses
 from hydromechs.model import Hydro, HydroModel, Model, joints
 from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
 from hydromechs.scenario import Scenario, start_names
-from hydromechs.simulation import Beginning, Plant
+from hydromechs.simulation import InitialInstant, Plant
 
 from ._convert import print_notes
 from ._tables import table_of
@@ -170,7 +170,7 @@ def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
     layout = plant.layout
     slots = layout.input_slots[: len(layout.commands)]
     table = table_of("command of", "unit", ">lowest", ">at rest", ">highest")
-    values = layout.start(slots, Beginning(plant, 0.0, q, np.zeros(plant.model.nv), {}))
+    values = layout.start(slots, InitialInstant(plant, 0.0, q, np.zeros(plant.model.nv), {}))
     for name, slot, value in zip(layout.commands, slots, values, strict=True):
         lowest, highest = ("–" if np.isinf(x) else f"{x:g}" for x in slot.limits)
         table.add_row(*map(Text, (name, slot.unit, lowest, f"{value:g}", highest)))

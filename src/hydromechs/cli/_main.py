@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import ModelError, words_of
+from hydromechs.errors import ModelError, message_of
 
 from ._bench import bench_dynamics, bench_gpu, bench_simulation, bench_trees, bench_worlds
 from ._codes import count, crosscheck, export, papers
@@ -191,7 +191,7 @@ def main() -> None:
     except (ModelError, OSError, ModuleNotFoundError, ValueError, KeyError) as error:
         if getattr(error, "__notes__", None):  # in a user's own code: show where
             raise
-        _print_error(f"error: {words_of(error)}")
+        _print_error(f"error: {message_of(error)}")
         raise SystemExit(1) from None
     finally:
         warnings.formatwarning = usual

@@ -23,7 +23,7 @@ from hydromechs import files
 from hydromechs.errors import CodeNotAllowed, ScenarioError
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
-from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, scenario_slips
+from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, unit_mistakes
 
 from ._show import has_display, own_command, run_scene, scenario_scene
 
@@ -77,8 +77,8 @@ def run(
             f", with seed {seed} as before (the scenario has {planned})" if saved.run.get("seed") == seed != planned else ""
         )
         console.print(Text(f"goes on from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
-    slips = scenario_slips(scenario)
-    for text in slips:
+    mistakes = unit_mistakes(scenario)
+    for text in mistakes:
         console.print(Text(f"warning: {text}", "yellow"))
     with _claimed(scenario, out, force) as folder, _ProgressBar(console, simulated) as bar:
         try:
@@ -107,7 +107,7 @@ def run(
             if pictures:
                 bar.show("drawing", simulated)
                 notes += draw(result, scenario)
-            warned = [w for w in result.warnings if w not in slips]  # these were printed before the run
+            warned = [w for w in result.warnings if w not in mistakes]  # these were printed before the run
             result = replace(result, warnings=(*warned, *dict.fromkeys(notes)))
         finally:  # Ctrl-C while it draws
             bar.close()

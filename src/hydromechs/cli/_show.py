@@ -16,7 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import ModelError, ScenarioError, words_of
+from hydromechs.errors import ModelError, ScenarioError, message_of
 
 if TYPE_CHECKING:
     import xarray
@@ -234,7 +234,7 @@ def run_scene(
             raise ModelError(str(run), ["the bodies of the models differ from those of the recording"])
         return scenario_scene(scenario, ds, rate=rate, most=most), ds
     except (ModelError, ScenarioError, OSError) as error:
-        reason = " ".join(words_of(error).split())
+        reason = " ".join(message_of(error).split())
         remedy = "name the model with --model"
         Console(stderr=True).print(Text(f"{run}: bodies are drawn as boxes; {remedy} ({reason})", "yellow"), soft_wrap=True)
         return recording_scene(_plain_model(ds), ds, rate=rate, most=most), ds

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import words_of
+from hydromechs.errors import message_of
 
 from ._options import CODE
 from ._tables import print_report, table_of
@@ -59,7 +59,7 @@ def validate(
             else:
                 result = validation.validate(found, folder, **how)
     except (ValueError, KeyError) as error:
-        console.print(Text(f"error: {words_of(error)}", "red"), soft_wrap=True)
+        console.print(Text(f"error: {message_of(error)}", "red"), soft_wrap=True)
         raise typer.Exit(1) from None
     if variants:
         print_report(compared, print_variants, as_json)

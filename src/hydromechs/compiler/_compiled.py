@@ -44,20 +44,20 @@ class Recipe(NamedTuple):
     """Text that, with the package's source, determines the program; None if only the trace itself does."""
     rolled: Callable[[], Rolled] | None = None
     """Makes the loop that is compiled in place of a trace; None for a trace."""
-    alone: Callable[[Recipe], Program | Rolled] | None = None
+    single_world: Callable[[Recipe], Program | Rolled] | None = None
     """Makes a program of the same function in which one world alone is faster, or compiled sooner; None for the same."""
-    seldom: bool = False
-    """Called so seldom that for single calls the time of compiling counts more than that of running."""
+    rarely_called: bool = False
+    """True if called so rarely that for single calls the time of compiling counts more than that of running."""
 
     @classmethod
-    def of(cls, program: Program, *, seldom: bool = False) -> Recipe:
+    def of(cls, program: Program, *, rarely_called: bool = False) -> Recipe:
         """The recipe of a program that exists already.
 
         Args:
             program: The program.
-            seldom: As the field.
+            rarely_called: As the field.
         """
-        return cls(program.name, None, program.inputs, program.outputs, None, seldom=seldom)
+        return cls(program.name, None, program.inputs, program.outputs, None, rarely_called=rarely_called)
 
     def program(self) -> Program | Rolled:
         """Trace it, or make the loop."""
@@ -65,7 +65,7 @@ class Recipe(NamedTuple):
 
     def program_alone(self) -> Program | Rolled:
         """The same for one world at a time."""
-        return self.program() if self.alone is None else self.alone(self)
+        return self.program() if self.single_world is None else self.single_world(self)
 
     def traced(self, function: Callable[..., Any] | None) -> Program:
         """The trace of a function of its inputs.
@@ -118,7 +118,7 @@ class MachineCode(abc.ABC):
 
     def program_on(self, lanes: int) -> Program | Rolled:
         """What is compiled for a number of lanes."""
-        if lanes > 1 or self.recipe.alone is None:
+        if lanes > 1 or self.recipe.single_world is None:
             return self.program
         with self._lock:
             if self._alone is None:
@@ -142,11 +142,20 @@ class MachineCode(abc.ABC):
             if lanes not in self._code:
                 r = self.recipe
                 identity = r.identity if r.identity is not None else self.program_on(lanes).hash
-                identity += " alone" if lanes == 1 and r.alone is not None else ""
+                identity += " alone" if lanes == 1 and r.single_world is not None else ""
                 versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
                 kind = type(self).__name__
                 key = fingerprint(
-                    source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.seldom, *NATIVE.versions(), *versions
+                    source_hash(),
+                    kind,
+                    r.name,
+                    r.inputs,
+                    r.outputs,
+                    identity,
+                    lanes,
+                    r.rarely_called,
+                    *NATIVE.versions(),
+                    *versions,
                 )
                 code = cached(key, lambda: self._made(lanes))
                 self._code[lanes] = NATIVE.load(code, self._arguments, self.form(lanes))
@@ -211,7 +220,7 @@ class Compiled(MachineCode):
 
     def form(self, lanes: int) -> Form:
         """A call."""
-        return Form(lanes, rarely=self.recipe.seldom)
+        return Form(lanes, rarely=self.recipe.rarely_called)
 
     def single(self) -> Callable[..., bool]:
         """The fastest call: float64 arrays of exact shape, results last; returns True, or does nothing and returns False."""

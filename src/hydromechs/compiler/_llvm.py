@@ -66,12 +66,12 @@ def _machine(effort: int = 2, **model: str) -> llvmlite.binding.TargetMachine:
     return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=effort, jit=not model, **model)
 
 
-def object_code(text: str, seldom: bool = False) -> bytes:
+def object_code(text: str, rarely_called: bool = False) -> bytes:
     """Object code of LLVM IR for this machine, with the constants next to the code where that can be done.
 
     Args:
         text: The IR.
-        seldom: Made without optimising: in a twentieth of the time, for code that takes three times as long.
+        rarely_called: Made without optimising: in a twentieth of the time, for code that takes three times as long.
     """
     lines = text.count("\n")
     if lines > longest_program(LARGEST):
@@ -80,20 +80,20 @@ def object_code(text: str, seldom: bool = False) -> bytes:
             "derivatives of all contacts and internal states: use rk4 with a shorter step, use fewer contact points, "
             "or raise HYDROMECHS_LONGEST_PROGRAM"
         )
-    seldom = seldom or lines > HUGE
+    rarely_called = rarely_called or lines > HUGE
     if target()[1].startswith("x86_64") and "linux" in target()[1] and not FAR.search(text):
-        code = with_constants(_compiled(text, seldom, reloc="pic", codemodel="small"))
+        code = with_constants(_compiled(text, rarely_called, reloc="pic", codemodel="small"))
         if code is not None:
             return code
-    return _compiled(text, seldom)
+    return _compiled(text, rarely_called)
 
 
-def _compiled(text: str, seldom: bool, **model: str) -> bytes:
+def _compiled(text: str, rarely_called: bool, **model: str) -> bytes:
     """Object code of LLVM IR for a code model."""
-    llvm, machine = _llvm(), _machine(0 if seldom else 2, **model)
+    llvm, machine = _llvm(), _machine(0 if rarely_called else 2, **model)
     module = llvm.parse_assembly(text)
     module.verify()
-    if not seldom and text.count("\n") < LARGE:
+    if not rarely_called and text.count("\n") < LARGE:
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
         builder.getModulePassManager().run(module, builder)
     return machine.emit_object(module)

@@ -50,11 +50,11 @@ class Module:
 
     Args:
         lanes: Values per entry.
-        seldom: Whether the time of compiling counts more than that of running.
+        rarely_called: True if the time of compiling counts more than that of running.
     """
 
-    def __init__(self, lanes: int, seldom: bool = False) -> None:
-        self.lanes, self.seldom = lanes, seldom
+    def __init__(self, lanes: int, rarely_called: bool = False) -> None:
+        self.lanes, self.rarely_called = lanes, rarely_called
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
         self.parts: list[str] = []
         self.names: dict[tuple[int | bytes, tuple[bool, ...]], str] = {}
@@ -63,11 +63,11 @@ class Module:
 
     def ordered(self, program: Program) -> OneLane:
         """A program in the order for this number of lanes."""
-        return short_waits(program) if self.lanes == 1 and not self.seldom else OneLane(program, {})
+        return short_waits(program) if self.lanes == 1 and not self.rarely_called else OneLane(program, {})
 
     def wide(self, lanes: int) -> Module:
         """The functions for another number of lanes."""
-        return self.wider.setdefault(lanes, Module(lanes, self.seldom))
+        return self.wider.setdefault(lanes, Module(lanes, self.rarely_called))
 
     def name(self, callee: Program | Table | Solve | SolveSemidefinite | Rolled, shared: tuple[bool, ...] = ()) -> str:
         """Name of a callee in the module; its text is added on the first call.
@@ -523,18 +523,18 @@ class Emitter:
                 self.store(value(places[entry]), to, entry)
 
 
-def llvm_text(program: Program | Rolled, lanes: int, seldom: bool = False) -> str:
+def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False) -> str:
     """The IR of a program for a number of lanes.
 
     Args:
         program: The program, or a loop over bodies.
         lanes: Worlds per vector operation.
-        seldom: Whether the time of compiling counts more than that of running.
+        rarely_called: True if the time of compiling counts more than that of running.
     """
     if isinstance(program, Rolled):
-        return rolled_module(program, Module(lanes, seldom))
+        return rolled_module(program, Module(lanes, rarely_called))
     arguments = [*program.inputs, *program.outputs]
-    module = Module(lanes, seldom)
+    module = Module(lanes, rarely_called)
     names = [f"%p{k}" for k in range(len(arguments))]
     parts: list[str] = []
     if lanes == 1:

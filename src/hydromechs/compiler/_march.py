@@ -51,7 +51,7 @@ class March(MachineCode):
 
     def form(self, lanes: int) -> Form:
         """A march."""
-        return Form(lanes, self.n_state, self.recipe.seldom)
+        return Form(lanes, self.n_state, self.recipe.rarely_called)
 
     def __call__(
         self,

@@ -60,7 +60,7 @@ def _(solid: shapes.Sphere, p: Array, down: Array) -> tuple[Scalar, Array]:
 @signed_distance.register(terrain.Box)
 @signed_distance.register(shapes.Box)
 def _(solid: terrain.Box | shapes.Box, p: Array, down: Array) -> tuple[Scalar, Array]:
-    """Outside: the distance from the nearest point of the box. Inside: from the nearest face."""
+    """ExternalTerms: the distance from the nearest point of the box. Inside: from the nearest face."""
     return _in_frame(solid.origin, p, lambda x: _corner(x, [0.5 * a for a in solid.size]))
 
 

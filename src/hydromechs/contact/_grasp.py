@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.errors import words_of
+from hydromechs.errors import message_of
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Constraint, Mobility, Mode, Now, Output, Slot, Values, Wrench
 from hydromechs.spatial import cross, norm
@@ -89,7 +89,7 @@ class Grasp(Component):
 
     def inputs(self, model: Model) -> list[Slot]:
         """1 while it holds, 0 while it is open."""
-        return [Slot("closed", 1.0 if self.closed else 0.0, held=True, limits=(0.0, 1.0))]
+        return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """The constraint rows of the directions that it holds."""
@@ -142,7 +142,7 @@ def check_frames(model: Model, who: str, holder: str, held: str) -> None:
     try:
         bodies = [model.locate(name).body for name in (holder, held)]
     except KeyError as e:
-        raise KeyError(f"{who}: {words_of(e)}") from None
+        raise KeyError(f"{who}: {message_of(e)}") from None
     if bodies[0] == bodies[1] or not any(model.moves[i] for i in bodies):
         raise ValueError(f"{who} holds together what cannot move apart; leave it out")
 

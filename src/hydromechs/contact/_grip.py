@@ -108,7 +108,7 @@ class Grip(Component):
 
     def inputs(self, model: Model) -> list[Slot]:
         """1 to close, 0 to open."""
-        return [Slot("closed", 1.0 if self.closed else 0.0, held=True, limits=(0.0, 1.0))]
+        return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """Forces of springs and dampers, equal and opposite; the jaws do the work of closing on a stretched spring."""

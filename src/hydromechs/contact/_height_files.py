@@ -14,12 +14,12 @@ from hydromechs.errors import FieldError
 from hydromechs.model.meshes import read_mesh
 from hydromechs.values import positive
 
-__all__ = ["MOST", "Ends", "HeightGrid", "grid_on_lines", "read_grid", "read_heights"]
+__all__ = ["MAX_HEIGHTS", "Ends", "HeightGrid", "grid_on_lines", "read_grid", "read_heights"]
 
 Ends: TypeAlias = tuple[float, float]
 """First and last grid line along an axis [m]."""
 
-MOST = 250_000
+MAX_HEIGHTS = 250_000
 """Heights that a field may have: they are constants of the machine code, which takes long to make with more."""
 
 
@@ -218,9 +218,9 @@ def _raise_to(heights: np.ndarray, x: np.ndarray, y: np.ndarray, corners: np.nda
 
 
 def _small(path: Path, n: int) -> None:
-    if n > MOST:
+    if n > MAX_HEIGHTS:
         raise ValueError(
-            f"{path.name!r} has {n} heights, must have at most {MOST}; cut out the part that is touched, or thin it"
+            f"{path.name!r} has {n} heights, must have at most {MAX_HEIGHTS}; cut out the part that is touched, or thin it"
         )
 
 

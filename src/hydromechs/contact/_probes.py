@@ -20,7 +20,7 @@ from ._touching import BodyContact, PointContact
 
 __all__ = ["contact_pairs"]
 
-MOST = 5
+MAX_POINTS = 5
 """Points along a capsule or cylinder at most."""
 
 
@@ -152,7 +152,7 @@ def _along(shape: shapes.Cylinder, length: float, solid: ground.Terrain | shapes
     if _is(solid, ground.Sphere, shapes.Sphere, shapes.Capsule):
         direction = tuple(shape.origin.R[:, 2].tolist())
         return [Segment(center=shape.origin.xyz, direction=direction, half_length=0.5 * length, radius=shape.radius)]
-    apart = 1 if _is(solid, ground.Plane) else min(max(math.ceil(length / (4.0 * shape.radius)), 1), MOST - 1)
+    apart = 1 if _is(solid, ground.Plane) else min(max(math.ceil(length / (4.0 * shape.radius)), 1), MAX_POINTS - 1)
     if length == 0.0:
         apart = 0
     places = [0.0] if apart == 0 else [length * (k / apart - 0.5) for k in range(apart + 1)]

@@ -16,7 +16,7 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.values import Array, finite, nearest, positive, whole
 
-from ._height_files import MOST, HeightGrid, grid_on_lines, read_grid, read_heights
+from ._height_files import MAX_HEIGHTS, HeightGrid, grid_on_lines, read_grid, read_heights
 from ._law import DryFriction, Material, NonlinearContact
 from .terrain import HeightField
 
@@ -100,8 +100,10 @@ def field_from_array(heights: Any, *, name: str, material: Material, x: Sequence
     h = np.asarray(heights, dtype=float)
     if h.ndim != 2:
         raise FieldError(f"terrain {name!r}.heights", h.shape, "must be the shape (nx, ny): a row for each x")
-    if h.size > MOST:
-        raise FieldError(f"terrain {name!r}.heights", h.shape, f"must have at most {MOST} heights; thin it, or cut a part out")
+    if h.size > MAX_HEIGHTS:
+        raise FieldError(
+            f"terrain {name!r}.heights", h.shape, f"must have at most {MAX_HEIGHTS} heights; thin it, or cut a part out"
+        )
     bad = np.argwhere(~np.isfinite(h))
     if len(bad):
         i, j = bad[0]
@@ -271,8 +273,10 @@ def generated(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) -
         if name not in takes:
             raise ValueError(f"{kind} has no {name!r}{nearest(name, takes)}")
     lines = grid_lines(x, spacing, "x"), grid_lines(y, spacing, "y")
-    if len(lines[0]) * len(lines[1]) > MOST:
-        raise ValueError(f"a spacing of {spacing:g} m makes {len(lines[0]) * len(lines[1])} heights, must be at most {MOST}")
+    if len(lines[0]) * len(lines[1]) > MAX_HEIGHTS:
+        raise ValueError(
+            f"a spacing of {spacing:g} m makes {len(lines[0]) * len(lines[1])} heights, must be at most {MAX_HEIGHTS}"
+        )
     try:
         heights = GENERATORS[kind](*lines, **given)
     except TypeError as e:

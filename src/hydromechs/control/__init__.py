@@ -1,8 +1,8 @@
 """Controllers: pose, speed, joints, tools, loads, task priorities; references and inverse kinematics."""
 
+from ._admittance import Admittance
 from ._carry import CarryLoad
 from ._cartesian import CartesianMotion, ToolLoop
-from ._give_way import GiveWay
 from ._inverse_kinematics import Tool, damped_inverse, reach_pose
 from ._joint_control import ComputedTorque, JointControl
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
@@ -16,11 +16,11 @@ from ._tool_path import ToolPath
 from ._vehicle import Vehicle
 
 __all__ = [
+    "Admittance",
     "CarryLoad",
     "CartesianMotion",
     "ComputedTorque",
     "FollowPath",
-    "GiveWay",
     "HoldPose",
     "JointControl",
     "JointMotion",

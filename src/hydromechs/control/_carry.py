@@ -140,7 +140,7 @@ class CarryLoad(Controller):
             tuple(compiler.Argument(*a) for a in arguments),
             (compiler.Argument("tau", (model.nv,)), compiler.Argument("error", (6,))),
             None,
-            seldom=True,
+            rarely_called=True,
         )
         self._law = compiler.Compiled(recipe, 1, 1)
         self._law.code(1)

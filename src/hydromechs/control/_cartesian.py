@@ -12,7 +12,7 @@ from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import matrix_from_rpy
 from hydromechs.values import nearest, positive
 
-from ._give_way import GiveWay
+from ._admittance import Admittance
 from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
 from ._reference import Servos
 from ._tool_path import ToolPath
@@ -131,7 +131,7 @@ class CartesianMotion(Controller):
     J is the tool's Jacobian for the arm's joints, J⁺ its damped inverse, J_b v_b the velocity that the vehicle and other joints
     give it. The joints' targets are integrated; so the servos' sag under load is taken out, too. Its signals are reference and
     error of the tool, as "reference.tool.x" [m] and "error.tool.rx" [rad], in world axes. Where it gives way to a force, V_ref
-    has δ̇ besides and e has δ (see `GiveWay`), and δ is a signal, "given.tool.x" [m].
+    has δ̇ besides and e has δ (see `Admittance`), and δ is a signal, "given.tool.x" [m].
 
     Args:
         frame: Name of the tool's frame, or of a body.
@@ -141,8 +141,8 @@ class CartesianMotion(Controller):
         joints: Names of the joints that move; all servo-driven ones between the tool and the root unless given.
         stiffness: κ, the rate at which errors die away [1/s].
         rate: Highest rate of a joint [rad/s or m/s].
-        give_way: How it gives way to the force that a sensor in its wrist measures: a mapping with sensor (its name), stiffness
-            K [N/m], damping D [N·s/m], and start and touched [s] if wanted; it does not unless given.
+        admittance: Compliance to the force that a sensor in its wrist measures: a mapping with sensor (its name), stiffness K
+            [N/m], damping D [N·s/m], and optionally start and touched [s]. If omitted, the tool does not give way.
         period: Time between two commands [s].
     """
 
@@ -156,7 +156,7 @@ class CartesianMotion(Controller):
         joints: Sequence[str] | None = None,
         stiffness: float = 2.0,
         rate: float = 1.0,
-        give_way: Mapping[str, Any] | None = None,
+        admittance: Mapping[str, Any] | None = None,
         period: float = 0.02,
     ) -> None:
         for name in directions:
@@ -166,7 +166,7 @@ class CartesianMotion(Controller):
         self.rows = [DIRECTIONS.index(name) for name in directions]
         self.stiffness, self.rate = positive(stiffness, "stiffness"), positive(rate, "rate")
         self.period = positive(period, "period")
-        self.give_way = None if give_way is None else GiveWay.of(give_way, self.period)
+        self.admittance = None if admittance is None else Admittance.of(admittance, self.period)
 
     def start(self, simulation: Simulation) -> None:
         """Look up the arm and compile its kinematics.
@@ -177,13 +177,13 @@ class CartesianMotion(Controller):
         directions = [DIRECTIONS[k] for k in self.rows]
         self._loop = ToolLoop(simulation, self.frame, self.joints, directions, self.stiffness, self.rate, self.period)
         self._n, more = len(self._loop.servos.names), 0
-        if self.give_way is not None:
-            self.give_way.on(simulation.model, self.frame, self.measured)
-            more = GiveWay.SIZE
+        if self.admittance is not None:
+            self.admittance.on(simulation.model, self.frame, self.measured)
+            more = Admittance.SIZE
         self.memory = np.concatenate([np.full(self._n, np.nan), np.zeros(more)])
         shown = {DIRECTIONS[k]: "m" if k < 3 else "rad" for k in self.rows}
         self.signals = {f"{kind}.{self.frame}.{x}": unit for kind in ("reference", "error") for x, unit in shown.items()}
-        if self.give_way is not None:
+        if self.admittance is not None:
             self.signals |= {f"given.{self.frame}.{x}": "m" for x in "xyz"}
 
     def __call__(self, state: State) -> dict[str, float]:
@@ -193,10 +193,10 @@ class CartesianMotion(Controller):
             targets = self._loop.servos.targets(state)
         wanted, rate, _ = self.path(state.t)
         shown, given = wanted[self.rows], np.zeros(0)
-        if self.give_way is not None:
-            said = self.measured.get(self.give_way.sensor)
+        if self.admittance is not None:
+            said = self.measured.get(self.admittance.sensor)
             force = np.full(3, np.nan) if said is None else said.values[:3]
-            (given, speed), more = self.give_way(more, state.t, self._loop.tool(state.q).R, force)
+            (given, speed), more = self.admittance(more, state.t, self._loop.tool(state.q).R, force)
             wanted, rate = wanted + np.concatenate([given, np.zeros(3)]), rate + np.concatenate([speed, np.zeros(3)])
         led = self._loop(state, targets, wanted, rate)
         self.memory = np.concatenate([led.targets, more])

@@ -177,7 +177,7 @@ class FollowPath(Controller):
             tuple(Argument(*a) for a in arguments),
             (Argument("wrench", (6,)), Argument("error", (6,))),
             None,
-            seldom=True,
+            rarely_called=True,
         )
         self._law = Compiled(recipe, 1, 1)
         self._law.code(1)

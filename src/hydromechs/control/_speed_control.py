@@ -59,7 +59,7 @@ def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, 
         return inverse_dynamics(model, there, of_vehicle(nu), np.zeros(model.nv))[at]
 
     program = jacobian_program(trace(force, {"delta": (6,), "nu": (6,)}, name="vehicle"), ("delta", "nu"))
-    code = Compiled(Recipe.of(program, seldom=True), 1, 1, program)
+    code = Compiled(Recipe.of(program, rarely_called=True), 1, 1, program)
     stiffness, damping = code([np.zeros(6), np.zeros(6)])
     M = np.array(mass_matrix(model, q), dtype=float)[at, at]
     turning = np.hstack([np.zeros((2, 2)), np.eye(6)[3:5]])
@@ -230,7 +230,7 @@ class SpeedLoop:
             tuple(Argument(*a) for a in arguments),
             (Argument("wrench", (6,)), Argument("error", (6,))),
             None,
-            seldom=True,
+            rarely_called=True,
         )
         self._law = Compiled(recipe, 1, 1)
         self._law.code(1)

@@ -458,7 +458,7 @@ class Dynamics(CompiledEquations):
             return compiler.linearized(vdot, fossen.velocity_coupling(m, q, v), v, tau)
 
         given, extra = self._options((q, v, tau), dict(fluid_velocity=fluid_velocity))
-        made = self._compiled("linearize", Equation(ab, ("q", "v", "tau"), ("A", "B"), "", seldom=True), extra)
+        made = self._compiled("linearize", Equation(ab, ("q", "v", "tau"), ("A", "B"), "", rarely_called=True), extra)
         A, B = self._call(made, [q, v, tau, *given], parameters, None)
         return A, B
 

@@ -17,7 +17,7 @@ from hydromechs.model import Hydro, Model, MovingStep, RigidBody
 from hydromechs.spatial import Path, Turn
 from hydromechs.values import Array
 
-MOST = 10
+MAX_SEPARATE_KINDS = 10
 """Kinds of joints above which their constant parts are brought to one form, which costs operations and saves code."""
 
 
@@ -195,7 +195,7 @@ def kinds_of(things: Sequence[Any]) -> Kinds:
         things: Of each body, what a program depends on.
     """
     shapes = [_structure(thing) for thing in things]
-    if len(set(shapes)) > MOST and isinstance(things[0], JointOf):
+    if len(set(shapes)) > MAX_SEPARATE_KINDS and isinstance(things[0], JointOf):
         things = [_plain(joint) for joint in things]
         shapes = [_structure(thing) for thing in things]
     number: dict[Any, int] = {}

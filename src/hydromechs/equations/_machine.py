@@ -144,7 +144,7 @@ class CompiledEquations:
         elif straight:
             alone = lambda recipe: rolled()  # noqa: E731
         whole = rolled if loop and not straight else None
-        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, whole, alone, equation.seldom)
+        recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, whole, alone, equation.rarely_called)
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
     def _run(

@@ -29,8 +29,8 @@ class Equation(NamedTuple):
     """Names of the arrays that it returns."""
     purpose: str
     """What it computes."""
-    seldom: bool = False
-    """Called so seldom that single calls are compiled quickly, not made fast."""
+    rarely_called: bool = False
+    """True if called so rarely that single calls are compiled quickly, not made fast."""
 
 
 EQUATIONS = {

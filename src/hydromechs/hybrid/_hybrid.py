@@ -13,7 +13,7 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import Integrator, SemiImplicitEuler, Stepper
 from hydromechs.model import State, joints
 from hydromechs.model.code import joint_type
-from hydromechs.simulation import Plant, PlantPrograms, Simulation, outside_program
+from hydromechs.simulation import Plant, PlantPrograms, Simulation, external_program
 
 from ._bullet import BulletEngine
 from ._components import EngineContact, EngineMemory
@@ -129,7 +129,7 @@ class EngineMethod(Integrator):
     """Steps of one length by an engine; order 1, as its semi-implicit Euler steps."""
 
     __slots__ = ("_pairs", "_plant", "hybrid")
-    starts_anew = False
+    restarts_at_stops = False
     many_worlds = False
     other = ""
 
@@ -172,7 +172,7 @@ class EngineMethod(Integrator):
         rotors, known = _rotors(type(engine), plant)
         engine.load(plant.model, scene_of(plant.model, self._pairs), carried, known)
         inside = {EngineContact.label} if self._pairs else set()
-        program = outside_program(PlantPrograms(plant, self), inside)
+        program = external_program(PlantPrograms(plant, self), inside)
         return EngineSteps(stepper, EngineRun(plant, engine, scheme, program, carried, rotors, known))
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ from hydromechs.values import Array, Bound, check_fields
 
 from ._engine import Engine
 
-MOST = 200
+MAX_TRIALS = 200
 """Steps that are tried for one."""
 SETTLED = 1e-12
 """Change of the acceleration, relative to its size, at which it counts as found."""
@@ -171,7 +171,7 @@ def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Arra
     start, speed = engine.save(), np.abs(engine.state()[1]).max(initial=1.0)
     least, size = ROUNDING * speed / h, np.abs(np.linalg.solve(K, now.force)).max(initial=0.0)
     change, before = np.zeros_like(a), np.zeros_like(a)
-    for tried in range(MOST):
+    for tried in range(MAX_TRIALS):
         if tried:
             engine.restore(start)
         missed = engine.advance(h, force - rest @ a) - a
@@ -187,5 +187,5 @@ def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Arra
         change, before = W @ missed, missed
         a = a + change
     raise NotConverged(
-        f"in {MOST} tries no acceleration was found with which the step agrees; take a shorter step, or mujoco with exact"
+        f"in {MAX_TRIALS} tries no acceleration was found with which the step agrees; take a shorter step, or mujoco with exact"
     )

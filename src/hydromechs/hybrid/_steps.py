@@ -11,7 +11,7 @@ from hydromechs.compiler import Compiled
 from hydromechs.equations import Dynamics
 from hydromechs.integrators import Bound, FixedSteps, Paths, Stepper
 from hydromechs.model import Model
-from hydromechs.simulation import Outside, Plant
+from hydromechs.simulation import ExternalTerms, Plant
 from hydromechs.values import Array
 
 from ._components import EngineContact, EngineMemory
@@ -61,9 +61,9 @@ class EngineRun:
         self._dynamics = Dynamics(model)
         self._contact = next((c for c in plant.components if isinstance(c, EngineContact)), None)
 
-    def outside(self, t: float, q: Array, x: Array, inputs: Array) -> Outside:
+    def external_terms(self, t: float, q: Array, x: Array, inputs: Array) -> ExternalTerms:
         """What acts from outside at one instant."""
-        return Outside(*self.program.single_results(np.array(t), q, x, inputs, self.carried))
+        return ExternalTerms(*self.program.single_results(np.array(t), q, x, inputs, self.carried))
 
     def run(self, steps: int, stride: int) -> float:
         """Take steps; how many, fewer where one is not finite."""
@@ -85,7 +85,7 @@ class EngineRun:
         nv, engine = self.plant.model.nv, self.engine
         self.reason = ""
         with np.errstate(all="ignore"):
-            o = self.outside(t, q, x, inputs)
+            o = self.external_terms(t, q, x, inputs)
             now = Instant(o.force, o.added + self.rotors, o.rigid + self.known_rotors, o.carried, o.carried_bias)
             if not np.isfinite(o.force).all():
                 self.reason = "the forces of the next step are not finite"

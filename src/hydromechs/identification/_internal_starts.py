@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hydromechs.simulation import Beginning
+from hydromechs.simulation import InitialInstant
 
 from ._samples import Trial
 from ._sensitivity import Sensitivities
@@ -33,7 +33,7 @@ class InternalStarts:
         self.follow = np.array([k for k, slot in enumerate(slots) if callable(slot.start)], dtype=int)
         self.guess = np.zeros((len(trials), len(slots)))
         for j, trial in enumerate(trials):
-            now = Beginning(self.plant, trial.start, trial.q, trial.v, {})
+            now = InitialInstant(self.plant, trial.start, trial.q, trial.v, {})
             moved = motion_names(self.plant, trial)
             for component in self.plant.components:
                 if component.name not in moved:
@@ -83,5 +83,5 @@ class InternalStarts:
         """States that follow the start of one trial."""
         layout = self.plant.layout
         parameters = {name: layout.array(f"parameter.{name}", inputs) for name in self.plant.parameters}
-        now = Beginning(self.plant, self.trials[j].start, q, v, parameters)
+        now = InitialInstant(self.plant, self.trials[j].start, q, v, parameters)
         return layout.start([layout.state_slots[k] for k in self.follow], now)

@@ -13,7 +13,7 @@ from hydromechs.values import nearest
 
 STEEPEST = 1.7
 """Largest pitch that is believed [rad]."""
-MOST = 0.5
+MAX_OUTSIDE = 0.5
 """Part of a channel's samples that may be outside the trial."""
 
 
@@ -89,7 +89,7 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
             raise ValueError(
                 f"{what} has samples from {t[0]:g} to {t[-1]:g} s, but the trial goes from {trial.start:g} to {trial.end:g} s"
             )
-        if out.sum() > MOST * len(t):
+        if out.sum() > MAX_OUTSIDE * len(t):
             raise ValueError(
                 f"{what}: {out.sum()} of {len(t)} samples, which go from {t[0]:g} to {t[-1]:g} s, are outside the trial, from "
                 f"{trial.start:g} to {trial.end:g} s; are times in ms? of a long log, trial.windowed() keeps what is within"

@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs.hydro import UniformFlow
 from hydromechs.integrators import rounding, slack
-from hydromechs.simulation import Beginning, Plant
+from hydromechs.simulation import InitialInstant, Plant
 from hydromechs.values import nearest
 
 from ._samples import Trial
@@ -64,7 +64,7 @@ def timeline(plant: Plant, trials: Sequence[Trial], h: float) -> Timeline:
     for j, trial in enumerate(trials):
         names = motion_names(plant, trial)
         flow, until = UniformFlow(plant.environment, plant.seed), -np.inf
-        given = layout.start(layout.input_slots, Beginning(plant, trial.start, trial.q, trial.v, {}))
+        given = layout.start(layout.input_slots, InitialInstant(plant, trial.start, trial.q, trial.v, {}))
         row = given
         for k in range(steps[j]):
             first[j, k] = len(rows)

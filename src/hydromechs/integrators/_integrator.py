@@ -65,8 +65,8 @@ class Integrator(abc.ABC):
     __slots__ = ()
     adaptive: ClassVar[bool] = False
     """Whether it chooses its steps."""
-    starts_anew: ClassVar[bool] = True
-    """Whether its steps depend on earlier ones, so that it starts anew wherever a run looks up: at every sample."""
+    restarts_at_stops: ClassVar[bool] = True
+    """True if its steps depend on earlier ones, so that it restarts wherever a run stops: at every sample."""
     many_worlds: ClassVar[bool] = True
     """Whether it can roll out many worlds; an engine of others holds one."""
     controlled: ClassVar[bool] = False
@@ -146,7 +146,7 @@ class FixedStep(OneStep):
     """A one-step method that takes steps of one length."""
 
     __slots__ = ()
-    starts_anew = False
+    restarts_at_stops = False
 
     def propagator(self, stepper: Stepper) -> Propagator:
         """Steps of one length."""

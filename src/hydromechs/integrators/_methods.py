@@ -181,7 +181,7 @@ RELATIVE = 1e-3
 """Allowed error of a part of a linearly implicit step, relative to the size of what is integrated."""
 ABSOLUTE = 1e-5
 """Allowed error where velocities are small [m/s, rad/s]."""
-GROWS = 0.1
+GROWTH_LIMIT = 0.1
 """Error over the allowed one below which the next part is larger; twice the part has four times the error."""
 LASTING = 0.1
 """For so long the error of an internal state may push a velocity before that is off by `ABSOLUTE` [s]."""
@@ -255,7 +255,7 @@ def implicit_part(
     after = part + size
     whole = after >= 1.0
     pairs = 0.5 * after / size
-    larger = where(error < GROWS, where(floor(pairs) == pairs, 2.0 * size, size), size)
+    larger = where(error < GROWTH_LIMIT, where(floor(pairs) == pairs, 2.0 * size, size), size)
     smaller = size * where(error < 16.0, 0.5, where(error < 256.0, 0.25, 0.0625))
     moved = taken > 0.0
     lost = where(goes, where(moved, 0.0, where(smaller < SMALLEST, np.nan, 0.0)), 0.0)

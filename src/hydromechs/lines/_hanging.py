@@ -81,7 +81,7 @@ class HangingLine(Component):
 
     def inputs(self, model: Model) -> list[Slot]:
         """Its unstretched length [m], to pay it out and haul it in."""
-        return [Slot("length", self.length, "m", limits=self.lengths, kept=True)]
+        return [Slot("length", self.length, "m", limits=self.lengths, frozen_in_trim=True)]
 
     @property
     def lengths(self) -> tuple[float, float]:

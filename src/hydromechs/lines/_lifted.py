@@ -52,7 +52,7 @@ class LiftedLine(Component):
         """Its numbers."""
         values = (self.weight, *self.place, self.height)
         units = ("N/m", "m", "m", "m", "m")
-        return [Slot(name, value, unit, held=True) for name, value, unit in zip(NUMBERS, values, units, strict=True)]
+        return [Slot(name, value, unit, setting=True) for name, value, unit in zip(NUMBERS, values, units, strict=True)]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """The weight, at its place."""

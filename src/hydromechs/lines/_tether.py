@@ -154,7 +154,7 @@ class Tether(Component):
         out += [Slot(f"v{j + 1}{x}", 0.0, "m/s") for j in range(self.segments) for x in "xyz"]
         if self.winch is None:
             return out
-        return [*out, Slot("length", self.length, "m", kept=True), Slot("winch_rate", 0.0, "m/s")]
+        return [*out, Slot("length", self.length, "m", frozen_in_trim=True), Slot("winch_rate", 0.0, "m/s")]
 
     def inputs(self, model: Model) -> list[Slot]:
         """The rate of the winch [m/s], above 0 to pay out."""

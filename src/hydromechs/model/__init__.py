@@ -10,11 +10,11 @@ from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._families import FAMILIES
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
-from ._place_slips import turned_slip
 from ._placement import Mdh, Origin
-from ._slips import limits_slip
+from ._placement_mistakes import angle_mistake
 from ._text import GIVEN, definition
 from ._tree import tree_faults
+from ._unit_mistakes import limits_mistake
 from .joints._moving import MovingStep
 from .joints._steps import motion_subspace, transformation
 
@@ -40,6 +40,7 @@ __all__ = [
     "added_mass",
     "added_mass_matrix",
     "added_mass_strips",
+    "angle_mistake",
     "attach",
     "body_faults",
     "component",
@@ -47,12 +48,11 @@ __all__ = [
     "drag",
     "dry_faults",
     "joints",
-    "limits_slip",
+    "limits_mistake",
     "motion_subspace",
     "shapes",
     "transformation",
     "tree_faults",
-    "turned_slip",
     "visual",
     "world_faults",
 ]

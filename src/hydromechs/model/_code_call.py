@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hydromechs.errors import CodeNotAllowed, words_of
+from hydromechs.errors import CodeNotAllowed, message_of
 from hydromechs.registry import module_afresh
 from hydromechs.values import nearest
 
@@ -66,7 +66,7 @@ def named_code(
     except FileNotFoundError:
         raise CodeError(f"there is no file {module!r}; its path is relative to {file}") from None
     except Exception as e:  # code of a user's own
-        raise CodeError(f"{module!r} cannot be imported: {type(e).__name__}: {words_of(e)}") from e
+        raise CodeError(f"{module!r} cannot be imported: {type(e).__name__}: {message_of(e)}") from e
     target = getattr(found, name, None)
     if not callable(target):
         own = {n: x for n, x in vars(found).items() if callable(x) and not n.startswith("_")}
@@ -102,4 +102,4 @@ def called(reference: str, target: Callable[..., Any], arguments: Mapping[str, o
     try:
         return target(**arguments)
     except (TypeError, ValueError, KeyError) as e:
-        raise CodeError(f"{reference} does not take them: {words_of(e)}") from e
+        raise CodeError(f"{reference} does not take them: {message_of(e)}") from e

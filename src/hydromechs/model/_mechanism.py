@@ -13,8 +13,8 @@ from hydromechs.values import plain
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Hydro
 from ._checks import ADDED_MASS_SIGN, TOO_LARGE, is_small
-from ._place_slips import place_slips
-from ._slips import slips_of
+from ._placement_mistakes import placement_mistakes
+from ._unit_mistakes import unit_mistakes
 from .joints import Composite
 from .joints._steps import motion_subspace, transformation
 
@@ -186,5 +186,5 @@ def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
                     f"body {body.name!r}: its added mass is not positive semi-definite by itself (eigenvalue {lowest:.4g}); "
                     + (ADDED_MASS_SIGN if negative else "identified values often are not, and the total inertia is")
                 )
-        out += [f"body {body.name!r}: {text}" for text in slips_of(body, density)]
-    return [*out, *place_slips(bodies)]
+        out += [f"body {body.name!r}: {text}" for text in unit_mistakes(body, density)]
+    return [*out, *placement_mistakes(bodies)]

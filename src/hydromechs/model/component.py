@@ -59,12 +59,12 @@ class Slot(NamedTuple):
     """Value at the start, or a function of the instant of the start that gives it."""
     unit: str = "1"
     """Unit, as "N"."""
-    held: bool = False
-    """Of an input: not one of the commands, but set by name (a switch, an external force, the rate of a target)."""
+    setting: bool = False
+    """True for an input that is not a command but set by name (a switch, an external force, the rate of a target)."""
     limits: tuple[float, float] = (-math.inf, math.inf)
     """Of an input: the lowest and the highest that mean something; others are refused, commands of a controller told."""
-    kept: bool = False
-    """Whether it is part of the configuration, which an equilibrium keeps as it is, as the length of a line on a winch."""
+    frozen_in_trim: bool = False
+    """True if it is part of the configuration, which `trim` does not change, as the length of a line on a winch."""
 
     def full_name(self, component: str) -> str:
         """Its name in a plant: that of the component and its own."""

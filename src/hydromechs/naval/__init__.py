@@ -1,6 +1,6 @@
 """Water on a dry robot: volumes, added mass and drag from geometry; how a vehicle floats, and the ballast that it needs."""
 
-from ._add_water import Watered, add_water
+from ._add_water import WetModel, add_water
 from ._added_mass import AddedMass, AddedMassGuess, FromPanels, FromShapes, fitted_ellipsoid
 from ._ballast import Ballast, Piece, ballast
 from ._hydrostatics import Hydrostatics, hydrostatics
@@ -28,7 +28,7 @@ __all__ = [
     "Piece",
     "Solid",
     "WaterReport",
-    "Watered",
+    "WetModel",
     "add_water",
     "ballast",
     "convex_hull",

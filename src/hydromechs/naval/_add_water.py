@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.errors import Fault, ModelError, words_of
+from hydromechs.errors import Fault, ModelError, message_of
 from hydromechs.model import Body, Hydro, Model, Origin
 from hydromechs.values import Array, nearest
 
@@ -21,7 +21,7 @@ from ._parts import MeshPart, Part, part_of, union
 from ._report import Guess, WaterReport
 from ._solid import Solid, read_solid, solid_faults
 
-__all__ = ["Watered", "add_water"]
+__all__ = ["WetModel", "add_water"]
 
 GIVEN, MESH, SIMPLE, HULL = 0.02, 0.05, 0.1, 0.3
 """Relative uncertainty of a volume from: a mesh given by the caller, a mesh of the model, simple shapes, a convex hull."""
@@ -33,7 +33,7 @@ SHARED = 0.01
 """Part of the volume that parts share from which it is noted."""
 
 
-class Watered(NamedTuple):
+class WetModel(NamedTuple):
     """A model in water, and what was guessed for it."""
 
     model: Model
@@ -58,7 +58,7 @@ def add_water(
     meshes: Mapping[str, str | Path | Solid] | None = None,
     folder: str | Path = ".",
     added_mass: AddedMass | None = None,
-) -> Watered:
+) -> WetModel:
     """Give a dry model volume, centre of buoyancy, added mass and drag, from the shapes of its bodies.
 
     The size of a body follows from its shapes (collision geometry), or from its visuals if it has no shapes. Meshes are treated
@@ -127,7 +127,7 @@ def add_water(
     )
     sources = dict(model.sources) | {f"{g.body}: {g.quantity}": f"guessed, {g.numbers}: {g.how}" for g in guesses}
     report = WaterReport(guesses=tuple(guesses), kept=kept, dry=dry, notes=tuple(notes))
-    return Watered(replace(model, bodies=watered, sources=tuple(sources.items())), report)
+    return WetModel(replace(model, bodies=watered, sources=tuple(sources.items())), report)
 
 
 def _geometries(model: Model, chosen: list[str], given: Mapping[str, str | Path | Solid], folder: Path) -> dict[str, _Geometry]:
@@ -139,7 +139,7 @@ def _geometries(model: Model, chosen: list[str], given: Mapping[str, str | Path 
         try:
             geometry = _geometry(model.bodies[i], given.get(name), folder)
         except (ValueError, FileNotFoundError) as error:
-            faults.append(Fault(("bodies", i, "shapes"), f"body {name!r}: {words_of(error)}"))
+            faults.append(Fault(("bodies", i, "shapes"), f"body {name!r}: {message_of(error)}"))
             continue
         if geometry.parts:
             out[name] = geometry

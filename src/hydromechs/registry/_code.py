@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from hydromechs.errors import UnsupportedFeature, words_of
+from hydromechs.errors import UnsupportedFeature, message_of
 
 from ._text import suggestion
 
@@ -86,7 +86,7 @@ def imported(reference: str, folder: Path | None) -> Any:
     except FileNotFoundError:
         raise ValueError(f"there is no file {path!r}; give its path relative to this file") from None
     except Exception as e:  # third-party code
-        raise ValueError(f"{module!r} cannot be imported: {type(e).__name__}: {words_of(e)}; correct the code") from e
+        raise ValueError(f"{module!r} cannot be imported: {type(e).__name__}: {message_of(e)}; correct the code") from e
     if not isinstance(getattr(found, name, None), type):
         own = [n for n, x in vars(found).items() if isinstance(x, type) and x.__module__ == found.__name__]
         raise ValueError(f"{module!r} has no class {name!r}{suggestion(name, own)}; its classes are {', '.join(own) or 'none'}")

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 import numpy as np
 
-from hydromechs.errors import Fault, FieldError, FieldErrors, words_of
+from hydromechs.errors import Fault, FieldError, FieldErrors, message_of
 from hydromechs.values import LONG_ROW, Bound
 
 from ._code import imported, installed_parts
@@ -199,11 +199,11 @@ class Reader:
                 at = (*path, e.field) if e.field in members(cls) else path
                 self.add(at, f"{self.label(at)} {e.said}", e.value, e.must)
         except (ValueError, ArithmeticError) as e:
-            self.add(path, f"{self._inside(path)}{words_of(e)}")
+            self.add(path, f"{self._inside(path)}{message_of(e)}")
         except Exception as e:
             if cls.__module__.partition(".")[0] == "hydromechs":
                 raise
-            self.add(path, f"{self._inside(path)}{cls.__name__} cannot be made: {type(e).__name__}: {words_of(e)}")
+            self.add(path, f"{self._inside(path)}{cls.__name__} cannot be made: {type(e).__name__}: {message_of(e)}")
         return BROKEN
 
     def unmade(self, cls: Any, values: dict[str, Any], path: Place) -> Any:

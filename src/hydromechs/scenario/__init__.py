@@ -8,9 +8,9 @@ from ._judge import check_faults, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
 from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario, code_faults
-from ._slips import buoyancy_slips, contact_warnings, scenario_slips
 from ._states import Checkpoints, SavedState
 from ._together import Together
+from ._unit_mistakes import buoyancy_mistakes, contact_warnings, unit_mistakes
 
 __all__ = [
     "CONTROLLERS",
@@ -27,7 +27,7 @@ __all__ = [
     "Together",
     "WorldSettings",
     "assemble",
-    "buoyancy_slips",
+    "buoyancy_mistakes",
     "check_faults",
     "code_faults",
     "conclude_run",
@@ -35,7 +35,7 @@ __all__ = [
     "owner_of",
     "recording_attrs",
     "run_scenario",
-    "scenario_slips",
     "start_names",
     "trial_faults",
+    "unit_mistakes",
 ]

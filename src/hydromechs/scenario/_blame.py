@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from hydromechs.errors import ModelError, words_of
+from hydromechs.errors import ModelError, message_of
 from hydromechs.model import Fault
 from hydromechs.model.component import Component
 
@@ -59,7 +59,7 @@ def building_faults(scenario: Scenario) -> list[Fault]:
     if isinstance(alone, ModelError):
         return [Fault(("models", _model_of(scenario, fault)), fault.text) for fault in alone.faults]
     if alone is not None:
-        return [Fault(("models", 0), words_of(alone))]
+        return [Fault(("models", 0), message_of(alone))]
     parts = [(i, part) for i, part in enumerate(scenario.components) if isinstance(part, Component)]
     parts.sort(key=lambda part: part[1].acts)  # what others refer to comes first
     out = []
@@ -69,7 +69,7 @@ def building_faults(scenario: Scenario) -> list[Fault]:
             middle = (good + bad) // 2
             found = _refusal(scenario, parts[:middle])
             good, bad, error = (middle, bad, error) if found is None else (good, middle, found)
-        out.append(Fault(("components", parts.pop(bad - 1)[0]), words_of(error)))
+        out.append(Fault(("components", parts.pop(bad - 1)[0]), message_of(error)))
     return out
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.actuation import JointMotion, JointStops
 from hydromechs.contact import Holding, Pair
-from hydromechs.errors import ModelError, ScenarioError, words_of
+from hydromechs.errors import ModelError, ScenarioError, message_of
 from hydromechs.hydro import Environment, wave_components
 from hydromechs.integrators import method_named
 from hydromechs.model import Fault
 from hydromechs.model.code import named_joints
 from hydromechs.model.component import Now, StillWater
-from hydromechs.simulation import Beginning, CommandRanges, Plant, size_faults, stiff_parts, unmet
+from hydromechs.simulation import CommandRanges, InitialInstant, Plant, closure_error, size_faults, stiff_parts
 from hydromechs.spatial import rotation_between
 
 from ._blame import REFUSED, owner_of, place_of
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["check_faults", "environment_faults", "plant_faults", "time_faults", "trial_faults"]
 
-MOST = 5
+MAX_REPORTED = 5
 """Parts that are too stiff for the step, of which each is told."""
 WEIGHTS = 10.0
 """Contact force at the start, in weights of all bodies, above which a start is inside of something."""
-THROWN = 1.0
+MAX_EJECTION_SPEED = 1.0
 """Speed to which the contacts' energy at the start would bring all bodies, above which a start is inside of something [m/s]."""
 
 
@@ -111,13 +111,13 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
             return []
         usual = scenario.step == type(scenario).step  # as where a file leaves it out
         stiff = stiff_parts(plant, start.q, method, scenario.step)
-        out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MOST]]
-        more = f"{len(stiff) - MOST} more parts are too stiff for the step of {scenario.step:g} s"
-        return [*out, *([Fault(out[0].path, more)] if len(stiff) > MOST else [])]
+        out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MAX_REPORTED]]
+        more = f"{len(stiff) - MAX_REPORTED} more parts are too stiff for the step of {scenario.step:g} s"
+        return [*out, *([Fault(out[0].path, more)] if len(stiff) > MAX_REPORTED else [])]
     except (ModelError, ScenarioError) as e:
         return list(e.faults)
     except REFUSED as e:
-        return [Fault((), words_of(e))]
+        return [Fault((), message_of(e))]
 
 
 def _command_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
@@ -168,7 +168,7 @@ def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 def _component_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """Components with which a run cannot start, as a line that is too short."""
     out, start = [], scenario.known_start
-    now = Beginning(plant, start.t, start.q, start.v, {})
+    now = InitialInstant(plant, start.t, start.q, start.v, {})
     for i, part in enumerate(scenario.components):
         if not isinstance(part, ComponentSpec):
             try:
@@ -184,7 +184,7 @@ def _holding_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     for i, part in enumerate(scenario.components):
         if isinstance(part, Holding):
             z, u = ({s.name: s.value_at(now) for s in slots} for slots in (part.states(plant.model), part.inputs(plant.model)))
-            texts = [unmet(0.0, part, row) for row in part.act(now, z, u).constraints if row.active]
+            texts = [closure_error(0.0, part, row) for row in part.act(now, z, u).constraints if row.active]
             out += [Fault(("components", i), text) for text in texts if text]
     return out
 
@@ -212,7 +212,7 @@ def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         )
     force, mass = sum(row[0] for row in found), sum(b.inertia.mass for b in model.bodies)
     speed = math.sqrt(2.0 * max(sum(row[2] for row in found), 0.0) / mass) if mass else 0.0
-    if not (force > WEIGHTS * mass * model.world.gravity and speed > THROWN):
+    if not (force > WEIGHTS * mass * model.world.gravity and speed > MAX_EJECTION_SPEED):
         return []
     _, gap, _, deepest = min(found, key=lambda row: row[1])
     i, _ = owner_of(scenario, model.body_names[deepest.body])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hydromechs.equations import parameter_value
-from hydromechs.errors import FieldError, words_of
+from hydromechs.errors import FieldError, message_of
 from hydromechs.model import Fault, Model
 from hydromechs.values import NotNegative, Pair, check_fields, nearest
 
@@ -97,5 +97,5 @@ def randomisation_faults(given: Randomisation | None, model: Model) -> list[Faul
         try:
             parameter_value(model, name)
         except KeyError as e:
-            out.append(Fault(("randomisation", "parameters", name), f"randomisation: {words_of(e)}"))
+            out.append(Fault(("randomisation", "parameters", name), f"randomisation: {message_of(e)}"))
     return out

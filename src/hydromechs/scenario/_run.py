@@ -25,8 +25,8 @@ from hydromechs.simulation import Controller, Plant, Run, Simulation, run_warnin
 from hydromechs.values import positive
 
 from ._scenario import Scenario
-from ._slips import scenario_slips
 from ._states import Checkpoints, SavedState, save_state_of
+from ._unit_mistakes import unit_mistakes
 
 if TYPE_CHECKING:
     import xarray
@@ -131,7 +131,7 @@ def run_scenario(
         folder.clear()
         stored = recording_attrs(scenario, text, file) | dict(attrs or {})
         result = _simulate(scenario, sim, duration, folder, stored, real_time, report, checkpoint, compile_time)
-        reported = dict.fromkeys((*others, *scenario_slips(scenario), *result.warnings))
+        reported = dict.fromkeys((*others, *unit_mistakes(scenario), *result.warnings))
         return dataclasses.replace(result, warnings=tuple(reported))
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 
 from hydromechs import contact
-from hydromechs.errors import CodeNotAllowed, FieldError, ScenarioError, words_of
+from hydromechs.errors import CodeNotAllowed, FieldError, ScenarioError, message_of
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
@@ -353,7 +353,7 @@ class Scenario:
         except REFUSED:
             return []
         first = self.controllers[0]
-        return [Fault(("blocks", self.blocks.index(first)), f"{first.name}: {words_of(error)}")]
+        return [Fault(("blocks", self.blocks.index(first)), f"{first.name}: {message_of(error)}")]
 
 
 def scenario_faults(scenario: Scenario) -> list[Fault]:
@@ -380,7 +380,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
         if scenario.engine is not None:
             out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.known_start)]
     except REFUSED as e:
-        return [*out, *(building_faults(scenario) or [Fault((), words_of(e))])]
+        return [*out, *(building_faults(scenario) or [Fault((), message_of(e))])]
     if any(isinstance(c, ComponentSpec) for c in scenario.components):  # what they bring is known when their code has run
         return [*out, *_quantity_faults(scenario, plant, lambda dims: dims is not None and OF_MODEL.issuperset(dims))]
     return [*out, *_quantity_faults(scenario, plant, lambda dims: True)]
@@ -424,7 +424,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
                 out.append(Fault((key, i, "name"), text))
     inputs = [(c, slot) for c in acting for slot in c.inputs(model)]
     if not any(isinstance(c, ComponentSpec) for c in scenario.components):  # they may have commands of any name
-        out += _command_faults(scenario, model, [slot.full_name(c.name) for c, slot in inputs if not slot.held])
+        out += _command_faults(scenario, model, [slot.full_name(c.name) for c, slot in inputs if not slot.setting])
     for name, value in scenario.commands:
         if not np.isfinite(value):
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
@@ -445,7 +445,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         if event.quantity == "time" and event.direction == "falling":
             text = f"event {event.name!r}: direction is falling, but time only rises; leave direction out"
             out.append(Fault(("events", i, "direction"), text))
-    grasps = [c.name for c, slot in inputs if slot.name == SWITCH and slot.held]
+    grasps = [c.name for c, slot in inputs if slot.name == SWITCH and slot.setting]
     external = [c.external_body for c in acting if c.external_body is not None]
     for i, event in enumerate(scenario.events):
         for key in ("grasp", "release"):
@@ -475,7 +475,7 @@ def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], li
                 part.check(model)
                 part.check_beside(everything)
             except REFUSED as e:
-                faults.append(Fault(("components", i), words_of(e)))
+                faults.append(Fault(("components", i), message_of(e)))
         out += faults
         good += [] if faults else [part]
     return out, good
@@ -543,5 +543,5 @@ def _quantity_faults(
             try:
                 find(item.quantity, variables, labels)
             except KeyError as e:
-                out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {words_of(e)}"))
+                out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {message_of(e)}"))
     return out

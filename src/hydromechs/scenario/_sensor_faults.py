@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hydromechs.actuation import Thruster
-from hydromechs.errors import words_of
+from hydromechs.errors import message_of
 from hydromechs.integrators import method_named, whole_steps
 from hydromechs.model import Fault, Model
 from hydromechs.navigation import Navigation, vehicle_of
@@ -41,7 +41,7 @@ def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
         try:
             s.check(model)
         except (ValueError, KeyError) as e:
-            out.append(Fault(("blocks", i), words_of(e)))
+            out.append(Fault(("blocks", i), message_of(e)))
         if s.name in [block.name for block in scenario.blocks[:i]]:
             out.append(Fault(("blocks", i), f"sensor {s.name!r}: another sensor has this name, too; names must differ"))
         if isinstance(s, Tachometer) and s.thruster not in thrusters:

@@ -164,7 +164,7 @@ class Instruments:
         inputs = tuple(Argument(name, shape) for name, shape in arguments.items())
         own = (plant.identity, identity_of((*map(_equations, sensors), *ground)))
         identity = None if None in own else " ".join(map(str, own))
-        self.truth = Compiled(Recipe("sensors", true, inputs, outputs, identity, seldom=True), lanes, threads)
+        self.truth = Compiled(Recipe("sensors", true, inputs, outputs, identity, rarely_called=True), lanes, threads)
         """What they would measure without errors, and what they keep."""
         self.truth.alone = lanes  # the same bits for one world as for many
         self.truth.code(lanes)

@@ -30,7 +30,7 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
     old, new = _constraints(plant, at, before), _constraints(plant, at, after)
     closing = [k for k, ((_, a), (_, b)) in enumerate(zip(old, new, strict=True)) if b.active and not a.active]
     for c, row in (new[k] for k in closing):
-        text = unmet(at.t, c, row)
+        text = closure_error(at.t, c, row)
         if text:
             raise ValueError(text)
     if not closing:
@@ -40,7 +40,7 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
     return _after_impulse(plant, at, after, rows, new[closing[0]][0].cause)
 
 
-def unmet(t: float, component: Component, row: Constraint) -> str:
+def closure_error(t: float, component: Component, row: Constraint) -> str:
     """What to say of a constraint that cannot close because what it joins does not meet; empty where it does.
 
     Args:

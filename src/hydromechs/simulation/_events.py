@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from hydromechs.dynamics import kinematics
-from hydromechs.errors import FieldError, words_of
+from hydromechs.errors import FieldError, message_of
 from hydromechs.integrators import Point, rounding
 from hydromechs.recording import angle_difference, find_quantity, period_of
 from hydromechs.values import Finite, Vector6, check_fields, floats, is_finite, nearest, number
@@ -123,7 +123,7 @@ def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, st
         try:
             find_quantity(event.quantity, variables, labels)
         except KeyError as error:
-            raise KeyError(f"event {event.name!r}: quantity: {words_of(error)}") from None
+            raise KeyError(f"event {event.name!r}: quantity: {message_of(error)}") from None
         if event.quantity == "time" and event.direction == "falling":
             raise ValueError(f"event {event.name!r}: direction is falling, but time only rises; leave direction out")
         if event.quantity == "time" and not event.level > min(start, 0.0):

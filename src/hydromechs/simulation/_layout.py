@@ -69,7 +69,7 @@ class Layout(NamedTuple):
 
         Args:
             slots: Some of `state_slots` or `input_slots`.
-            now: The instant of the start, see `Beginning`.
+            now: The instant of the start, see `InitialInstant`.
         """
         return np.array([s.value_at(now) for s in slots], dtype=float)
 
@@ -92,7 +92,7 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
         states += [s.full_name(c.name) for s in slots]
         state_slots += slots
     given = [(k, s) for k, c in enumerate(components) for s in c.inputs(model)]
-    ordered = [x for x in given if not x[1].held] + [x for x in given if x[1].held]
+    ordered = [x for x in given if not x[1].setting] + [x for x in given if x[1].setting]
     names = [s.full_name(components[k].name) for k, s in ordered]
     u: list[dict[str, int]] = [{} for _ in components]
     for i, (k, slot) in enumerate(ordered):
@@ -110,8 +110,8 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
     return Layout(
         states=(*states, *(f"work.{cause}" for cause in causes)),
         causes=tuple(causes),
-        commands=tuple(name for name, (_, s) in zip(names, ordered, strict=True) if not s.held),
-        held=tuple(name for name, (_, s) in zip(names, ordered, strict=True) if s.held),
+        commands=tuple(name for name, (_, s) in zip(names, ordered, strict=True) if not s.setting),
+        held=tuple(name for name, (_, s) in zip(names, ordered, strict=True) if s.setting),
         state_slots=tuple(state_slots),
         input_slots=tuple(s for _, s in ordered),
         z=tuple(z),

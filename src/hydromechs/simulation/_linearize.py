@@ -160,7 +160,7 @@ class _Slopes:
         return self._compiled(self.program)
 
     def _compiled(self, program: compiler.Program) -> compiler.Compiled:
-        return compiler.Compiled(compiler.Recipe.of(program, seldom=True), 1, 1, program)
+        return compiler.Compiled(compiler.Recipe.of(program, rarely_called=True), 1, 1, program)
 
     def _exact(self, given: list[np.ndarray]) -> list[np.ndarray]:
         """Derivatives with respect to δ, v, z and u by differentiation of the program, shape (nv + nz, ...) each."""

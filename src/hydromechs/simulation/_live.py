@@ -65,7 +65,7 @@ class LiveRun:
         for text in notes:
             self.log.say(text)
         self._watch = [Watched(event, sim._value_of(event.quantity), sim._at) for event in sim.events]
-        often = self._watch or sim.method.starts_anew  # so that a run can be resumed at every sample
+        often = self._watch or sim.method.restarts_at_stops  # so that a run can be resumed at every sample
         periods = [x for x in (sim.period, sim.record if often else None) if x] or [100.0 * sim.record]
         self.clock = Clock(sim._at.t, sim.step_size, periods, progress, real_time)
         """When it looks up from compiled code."""

@@ -115,7 +115,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
         words = f"{what} on the body, in its axes about its origin"
         out.append(variable(f"force_{label}", ("body", "six"), "N, N m", words))
     if plant.layout.commands:
-        units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if not s.held))
+        units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if not s.setting))
         out.append(variable("command", ("actuator",), units, "command of the actuator, in its unit"))
     of_components = len(out)
     if plant.constrained:
@@ -140,7 +140,7 @@ def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Varia
     if plant.layout.states:
         out.append(variable("internal_state", ("internal",), "N, A, Pa, m, J", "internal states of components, and work"))
     if plant.layout.held:
-        units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if s.held))
+        units = ", ".join(dict.fromkeys(s.unit for s in plant.layout.input_slots if s.setting))
         out.append(variable("held_input", ("held",), units, "inputs that are held until they are set"))
     if signals:
         out.append(variable("signal", ("channel",), ", ".join(dict.fromkeys(signals.values())), "signal of the controller"))
@@ -264,4 +264,6 @@ def observer(
     outputs = tuple(Argument(name, shape) for name, shape in shapes.items())
     identity = None if plant.identity is None else f"{plant.identity} observe"
     rolled = None if loops is None else lambda: loops(arguments, outputs)
-    return compiler.Compiled(Recipe("observe", function, arguments, outputs, identity, rolled, seldom=True), lanes, threads)
+    return compiler.Compiled(
+        Recipe("observe", function, arguments, outputs, identity, rolled, rarely_called=True), lanes, threads
+    )

@@ -13,8 +13,8 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.hydro import UniformFlow
 from hydromechs.values import Array, Scalar
 
-from ._beginning import Beginning
 from ._evaluate import Evaluation, evaluate
+from ._initial_instant import InitialInstant
 from ._plant import Plant
 
 NEEDED = (TypeError, UnsupportedFeature)
@@ -79,7 +79,7 @@ def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[st
         state: Whether time, state and all other inputs are symbols, too: slow, and nothing is left out.
     """
     start, layout, nv = plant.start, plant.layout, plant.model.nv
-    now = Beginning(plant, 0.0, start.q, start.v, {})
+    now = InitialInstant(plant, 0.0, start.q, start.v, {})
     z = np.concatenate([layout.start(layout.state_slots, now), np.zeros(len(layout.causes))])
     data, _ = plant.data(UniformFlow(plant.environment, plant.seed), TIME, {})
     u = np.concatenate([layout.start(layout.input_slots, now), data])

@@ -193,7 +193,7 @@ class Plant:
         """Raise `ValueError` if a run cannot begin at an instant, as with a tether that is too short.
 
         Args:
-            now: The instant, see `Beginning`.
+            now: The instant, see `InitialInstant`.
         """
         for c in self.components:
             c.check_start(now)

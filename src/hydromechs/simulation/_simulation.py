@@ -30,13 +30,13 @@ from hydromechs.recording import ATTITUDE, STORED_ENERGIES, find_quantity, sourc
 from hydromechs.values import floats, instances, nearest, positive
 
 from . import _books
-from ._beginning import Beginning
 from ._build import components_of
 from ._clock import size_faults
 from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller, own_controller, signals_of
 from ._events import Event, check_events
 from ._held import switch_places, wrench_places
+from ._initial_instant import InitialInstant
 from ._live import LiveRun
 from ._observe import coordinates, quantities
 from ._plant import Plant
@@ -45,7 +45,7 @@ from ._ranges import CommandRanges, HeldRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Run
 from ._start import check_is_state, check_start
-from ._stiffness import runaway
+from ._stiffness import divergence_hint
 from ._water import below_the_bed
 from ._whole_step import unstable_together
 
@@ -217,7 +217,7 @@ class Simulation:
             check_start(values, shapes, self.step_size)
 
         take(parameters=self._first_parameters)
-        now = Beginning(plant, float(given.t), q, values["v"], plant.named_parameters(values["parameters"]))
+        now = InitialInstant(plant, float(given.t), q, values["v"], plant.named_parameters(values["parameters"]))
         held = layout.start(layout.input_slots[na:], now)
         take(
             internal=np.concatenate([layout.start(layout.state_slots, now), np.zeros(len(layout.causes))]),
@@ -500,7 +500,7 @@ class Simulation:
     def _diverged(self, reason: str) -> SimulationDiverged:
         """What to say of a run whose numbers are not finite any more."""
         error = SimulationDiverged(
-            f"t = {self._at.t:.6g} s: {reason}; {runaway(self.plant, self._at, self.method, self.step_size)}"
+            f"t = {self._at.t:.6g} s: {reason}; {divergence_hint(self.plant, self._at, self.method, self.step_size)}"
         )
         error.state = self.state
         return error

@@ -267,7 +267,7 @@ class StepChecks:
             return equations.mass_matrix(opened, q), np.stack(J)
 
         identity = None if plant.identity is None else f"{plant.identity} mobility"
-        return Compiled(Recipe("mobility", function, inputs, outputs, identity, seldom=True), 1, 1)
+        return Compiled(Recipe("mobility", function, inputs, outputs, identity, rarely_called=True), 1, 1)
 
     def begin(self, q: Array) -> None:
         """Look at steps anew from another start; nothing is forgotten at the same one.
@@ -280,7 +280,7 @@ class StepChecks:
         self._start = np.array(q)
 
 
-def runaway(plant: Plant, at: Point, method: Integrator, step: float) -> str:
+def divergence_hint(plant: Plant, at: Point, method: Integrator, step: float) -> str:
     """What moves fastest in a run that diverges, and what to do, in words.
 
     Args:

@@ -18,8 +18,8 @@ from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.values import Array, nearest
 
-from ._beginning import Beginning
 from ._evaluate import evaluate
+from ._initial_instant import InitialInstant
 from ._plant import Plant
 from ._ranges import CommandRanges, by_name
 from ._start import check_is_state, check_start
@@ -145,14 +145,14 @@ class _Problem:
                 raise KeyError(f"commands: no actuator {name!r}{nearest(name, layout.commands)}")
         self.free = [self.names.index(name) for name in free]
         slots = dict(zip(layout.commands, layout.input_slots, strict=False))
-        self.sought = [k for k, (name, slot) in enumerate(slots.items()) if name not in given and not slot.kept]
+        self.sought = [k for k, (name, slot) in enumerate(slots.items()) if name not in given and not slot.frozen_in_trim]
         self.nz = layout.nz - len(layout.causes)
         for text in CommandRanges(plant.layout).faults(given).values():
             raise ValueError(f"trim: {text}")
         data, _ = self.plant.data(UniformFlow(environment, plant.seed), state.t, self._parameters)
-        self.inputs = np.concatenate([layout.start(layout.input_slots, self._beginning), data])
+        self.inputs = np.concatenate([layout.start(layout.input_slots, self._initial_instant), data])
         had = dict(zip(layout.commands, np.asarray(state.command, dtype=float).tolist(), strict=False))
-        for name, value in ({n: x for n, x in had.items() if slots[n].kept} | given).items():
+        for name, value in ({n: x for n, x in had.items() if slots[n].frozen_in_trim} | given).items():
             thruster = self._thrusters.get(name)
             self.inputs[layout.commands.index(name)] = value if thruster is None else float(thruster.curve.steady(value))
         if np.size(state.held):
@@ -177,17 +177,17 @@ class _Problem:
         return self.plant.named_parameters(values if values.size else own)
 
     @property
-    def _beginning(self) -> Beginning:
+    def _initial_instant(self) -> InitialInstant:
         """The start."""
-        return Beginning(self.plant, self.start.t, self.start.q, self.start.v, self._parameters)
+        return InitialInstant(self.plant, self.start.t, self.start.q, self.start.v, self._parameters)
 
     def _internal(self) -> np.ndarray:
         """Internal states to begin with: those that are kept from the start where it has them, others as of a new run."""
         layout, given = self.plant.layout, np.asarray(self.start.internal, dtype=float)
-        z = layout.start(layout.state_slots, self._beginning)
+        z = layout.start(layout.state_slots, self._initial_instant)
         had = dict(zip(self.given_plant.layout.states, given.tolist(), strict=False))
         names = zip(layout.states, layout.state_slots, strict=False)
-        return np.array([had.get(name, z[i]) if slot.kept else z[i] for i, (name, slot) in enumerate(names)])
+        return np.array([had.get(name, z[i]) if slot.frozen_in_trim else z[i] for i, (name, slot) in enumerate(names)])
 
     def _check_steady(self) -> None:
         """Nothing may move by itself, as the upper end of a line on a ship in waves."""
@@ -209,7 +209,7 @@ class _Problem:
         told = layout.of_component(k, np.concatenate([z, np.zeros(layout.nz - self.nz)]), inputs)
 
         def acts(t: float) -> np.ndarray:
-            action = component.act(Beginning(self.plant, t, self.start.q, v, self._parameters), *told)
+            action = component.act(InitialInstant(self.plant, t, self.start.q, v, self._parameters), *told)
             forces = [*(w.F_Bo_B for w in action.forces), *(f.tau for f in action.joint_forces), *action.rates.values()]
             return np.hstack([np.ravel(x) for x in forces]) if forces else np.zeros(0)
 
@@ -234,7 +234,7 @@ class _Problem:
         }
         program = compiler.trace(rates, shapes, name="trim", outputs=("rates", "advance"))
         slopes = compiler.jacobian_program(program, ("delta", "z", "inputs"))
-        first, second = (compiler.Compiled(compiler.Recipe.of(p, seldom=True), 1, 1, p) for p in (program, slopes))
+        first, second = (compiler.Compiled(compiler.Recipe.of(p, rarely_called=True), 1, 1, p) for p in (program, slopes))
         return first, second
 
     def _at(self, x: np.ndarray) -> list[np.ndarray]:
@@ -262,7 +262,7 @@ class _Problem:
         at = len(self.free) + self.nz
         lower, upper = np.full(len(x), -np.inf), np.full(len(x), np.inf)
         for i, slot in enumerate(self.plant.layout.state_slots, len(self.free)):
-            if slot.kept:
+            if slot.frozen_in_trim:
                 lower[i] = upper[i] = self.x0[i]
         speeds = self._advance(x)
         for i, k in enumerate(self.sought, at):
@@ -306,7 +306,7 @@ class _Problem:
         By steps of implicit Euler, as long as Newton's method solves them: they end at the shape to which a line settles, where
         a search for small rates can stop in between. Where nothing comes to rest, `x` as it is.
         """
-        free = [i for i, slot in enumerate(self.plant.layout.state_slots) if not slot.kept]
+        free = [i for i, slot in enumerate(self.plant.layout.state_slots) if not slot.frozen_in_trim]
         at, rows = np.array(free, dtype=int) + len(self.free), np.array(free, dtype=int) + self.plant.model.nv
         scale, now, h = self.scale[at], x.copy(), FIRST
         if not np.abs(self.rates(now)[rows]).max(initial=0.0) > TOLERANCE:

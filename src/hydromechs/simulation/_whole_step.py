@@ -14,11 +14,11 @@ from ._stiffness import step_limit, stiff_modes
 
 NEAR = 10.0
 """Longest stable step of a part by itself, in steps, up to which parts are looked at together."""
-MOST = 150
+MAX_COORDINATES = 150
 """Coordinates of a state up to which they are looked at: a step is taken for each."""
-GROWS = 0.01
+GROWTH_LIMIT = 0.01
 """Growth in one step above which a motion is not stable."""
-TWICE = 2.0
+GROWTH_RATIO = 2.0
 """How much more it must be than that of two steps of half the length: a motion that grows by nature grows the same in both."""
 APART = 1e-7
 """Displacement for differences [SI]."""
@@ -45,7 +45,7 @@ def unstable_together(
         step: The step [s].
     """
     n = plant.model.nv + len(at.x) - len(plant.layout.causes)
-    if method.adaptive or method.starts_anew or not method.many_worlds or n > MOST:
+    if method.adaptive or method.restarts_at_stops or not method.many_worlds or n > MAX_COORDINATES:
         return []
     close = [mode for mode in stiff_modes(plant, at.q) if step_limit(mode, method) < NEAR * step]
     if len(close) < 2:
@@ -53,10 +53,10 @@ def unstable_together(
     slopes = _Slopes(plant, propagator, at, inputs)
     with np.errstate(all="ignore"):
         growth, mover = slopes.fastest(step)
-        if growth <= 1.0 + GROWS or growth - 1.0 <= TWICE * max(slopes.fastest(0.5 * step)[0] ** 2 - 1.0, 0.0):
+        if growth <= 1.0 + GROWTH_LIMIT or growth - 1.0 <= GROWTH_RATIO * max(slopes.fastest(0.5 * step)[0] ** 2 - 1.0, 0.0):
             return []
         tried = (step / 2.0**k for k in range(1, HALVINGS + 1))
-        good = next((h for h in tried if slopes.fastest(h)[0] <= 1.0 + GROWS), None)
+        good = next((h for h in tried if slopes.fastest(h)[0] <= 1.0 + GROWTH_LIMIT), None)
     remedy = "take a much shorter step" if good is None else f"take a step of {good:g} s"
     instead = other_method(plant, method)
     other = f", or {instead}" if instead else ""

@@ -21,7 +21,7 @@ REFRESH = 1.0
 """Time between two telemetries that the ghost starts from [s]; those in between are shown alone."""
 
 
-class _Told(NamedTuple):
+class TelemetryMessage(NamedTuple):
     """What a vehicle tells of itself: for the ghost, and for the display."""
 
     telemetry: Telemetry
@@ -66,7 +66,7 @@ class Delayed:
         self.link = link
         """Delay, message time and loss of each direction."""
         self.down, self.up = AcousticChannel(link, period), AcousticChannel(replace(link, seed=link.seed + 1), period)
-        self.heard = snapshot
+        self.last_received = snapshot
         """The vehicle as the last telemetry told."""
         self.problem = ""
         """Why the ghost stands still; empty while it moves."""
@@ -86,10 +86,10 @@ class Delayed:
         """
         if self.up.takes(tick):
             telemetry = Telemetry(tick, _without_signals(state), self._received)
-            self.up.send(tick, _Told(telemetry, self._asked, snapshot()))
+            self.up.send(tick, TelemetryMessage(telemetry, self._asked, snapshot()))
         for message in self.up.receive(tick):
-            told: _Told = message.content
-            self.heard = told.snapshot
+            told: TelemetryMessage = message.content
+            self.last_received = told.snapshot
             if told.telemetry.tick - self.ghost.last >= self._refresh:
                 self.ghost.hear(told.telemetry)
                 self._inputs.asked = told.asked

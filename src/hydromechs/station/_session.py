@@ -92,7 +92,7 @@ def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.Pa
 
 def _slice(simulation: Simulation, period: float) -> float:
     """Time between two stops [s]: a part of the control's period that is short enough for smooth pictures, where it may be."""
-    if simulation.method.starts_anew:
+    if simulation.method.restarts_at_stops:
         return period  # other stops, other numbers
     step = simulation.step_size
     fit = (n for n in range(math.ceil(period / SMOOTH), 0, -1) if is_multiple(period / n, step, step))
@@ -176,7 +176,7 @@ class Session:
         """End the run and start another one, paused, of the same scenario by default."""
         self._ask(lambda: self._again(configured or self.configured))
 
-    def over(self, link: AcousticLink | None) -> None:
+    def set_link(self, link: AcousticLink | None) -> None:
         """Let commands and telemetry pass a link from now on; None for no link."""
         self._ask(lambda: self._set_link(link))
 
@@ -190,9 +190,9 @@ class Session:
         self._ask(lambda: self._look(strategies, found))
         return found.result(LOOK_WAIT)
 
-    def heard(self) -> None:
-        """The pilot said something."""
-        self._heard = time.monotonic()
+    def note_pilot(self) -> None:
+        """Record that the pilot sent something."""
+        self._last_received = time.monotonic()
         self.lost = False
 
     def drag(self, place: Sequence[float]) -> None:
@@ -321,7 +321,7 @@ class Session:
             snapshot = self._display.snapshot(self._snapshots, self._runs)
         else:
             ghost = self._ghost_display.snapshot(self._snapshots, self._runs)
-            snapshot = replace(self._delayed.heard, number=self._snapshots, run=self._runs, ghost=ghost)
+            snapshot = replace(self._delayed.last_received, number=self._snapshots, run=self._runs, ghost=ghost)
         with self._published:
             self._snapshot = snapshot
             self._published.notify_all()
@@ -341,7 +341,7 @@ class Session:
             "delay": link.delay,
             "message_time": link.message_time,
             "loss": link.loss,
-            "age": round(now - delayed.heard.t, 3),
+            "age": round(now - delayed.last_received.t, 3),
             "ahead": round(delayed.down.latency * delayed.down.tick, 3),
             "lost": delayed.down.lost + delayed.up.lost,
             "problem": delayed.problem,
@@ -388,7 +388,7 @@ class Session:
 
     def _look_for_pilot(self) -> None:
         """Hold the place when the pilot has not been heard of for a while."""
-        if self.lost or time.monotonic() - self._heard < self.lost_after:
+        if self.lost or time.monotonic() - self._last_received < self.lost_after:
             return
         self.lost = True
         still = {"mode": "hold", "axes": (0.0,) * 6, "arm_axes": (0.0,) * 6, "gripper": "keep", "target": None}

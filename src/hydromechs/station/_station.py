@@ -294,7 +294,7 @@ class Station:
             raise Rejected(f"{kind}: {message['name'][:40]!r} in {view} is not a handle of the station")
         if not self.seats.steers(seat):
             raise Rejected(f"{kind} from a seat that does not steer")
-        self.session.heard()
+        self.session.note_pilot()
         if kind == "TransformControlsUpdateMessage":
             try:
                 self.session.drag(message["position"])
@@ -310,11 +310,11 @@ class Station:
             return None
         if kind == "alive":
             if self.seats.steers(seat):
-                session.heard()
+                session.note_pilot()
             return None
         if not self.seats.steers(seat):
             raise Rejected(f"{kind} from a seat that does not steer")
-        session.heard()
+        session.note_pilot()
         if kind == "give":
             self.seats.give(seat)
         elif kind == "operator":
@@ -354,13 +354,13 @@ class Station:
         """Put a link between operator and vehicle, or take it away where its delay is null."""
         values = {name: message[name] for name in ("delay", "message_time", "loss") if name in message}
         if values["delay"] is None:
-            self.session.over(None)
+            self.session.set_link(None)
             return
         for name, most in (("delay", FARTHEST_DELAY), ("message_time", SLOWEST_MESSAGE), ("loss", 1.0)):
             x = values.get(name, 0.0)
             if not isinstance(x, int | float) or isinstance(x, bool) or not 0.0 <= x <= most:
                 raise Rejected(f"delay: {name} is {str(x)[:40]}, must be a number from 0 to {most:g}")
-        self.session.over(AcousticLink(**values))
+        self.session.set_link(AcousticLink(**values))
 
     def _look_ahead(self) -> dict[str, Any]:
         """Show where strategies lead; taken away where they are shown already."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hydromechs.errors import SimulationDiverged, words_of
+from hydromechs.errors import SimulationDiverged, message_of
 from hydromechs.model import State
 
 from ._fingerprint import fingerprint_of
@@ -69,7 +69,7 @@ def failed_row(study: Study, reason: str, end_time: float = math.nan) -> Row:
 
 def refused_row(study: Study, error: Exception) -> Row:
     """The row of a run that could not be run."""
-    return failed_row(study, f"{type(error).__name__}: {words_of(error)}")
+    return failed_row(study, f"{type(error).__name__}: {message_of(error)}")
 
 
 def done_row(end_time: float, results: Sequence[float], checks: Sequence[CheckResult]) -> Row:

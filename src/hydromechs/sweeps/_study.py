@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hydromechs.compiler import NATIVE, TARGETS
-from hydromechs.errors import Fault, ModelError, StudyError, words_of
+from hydromechs.errors import Fault, ModelError, StudyError, message_of
 from hydromechs.model import State, body_faults, world_faults
 from hydromechs.recording import STATISTICS, find_terms, period_of, samples_of, statistic_of
 from hydromechs.scenario import Scenario, assemble
@@ -32,7 +32,7 @@ OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_
 """Names that every store has."""
 UNSIMULATED = ("name", "title", "description", "checks")
 """Parts of a scenario that change nothing that is simulated."""
-FEWEST, MOST = 32, 64
+MIN_BLOCK_ON_LANES, MAX_BLOCK = 32, 64
 """Runs in a block of a study on lanes, whose runs go together, at least; and in any block, at most."""
 REFUSED = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
 """Errors of a scenario or model that cannot be simulated."""
@@ -156,7 +156,7 @@ class Study:
     @property
     def block_size(self) -> int:
         """Runs in a block: a share of all of them, that a thousand workers have something to do; enough to fill lanes."""
-        return self.block or min(max(math.ceil(self.runs / 256), FEWEST if self.on_lanes else 1), MOST)
+        return self.block or min(max(math.ceil(self.runs / 256), MIN_BLOCK_ON_LANES if self.on_lanes else 1), MAX_BLOCK)
 
     @cached_property
     def on_lanes(self) -> bool:
@@ -289,7 +289,7 @@ class Study:
         try:
             found = self._found(path)
         except KeyError as e:
-            return words_of(e)
+            return message_of(e)
         if isinstance(found, bool) or not isinstance(found, float | int | str):
             parts = [name for name in parts_of(found) if not name.isdecimal()] or parts_of(found)
             return f"{path!r} is no number" + (f"; go on with one of {', '.join(parts)}" if parts else "")
@@ -335,7 +335,7 @@ class Study:
                     parts, opened = self._changes([(path, value) for path in parameter.paths])
                     replace(self.scenario, **parts).simulation(parameters=opened)
                 except REFUSED as e:
-                    said = " ".join(words_of(e).split())
+                    said = " ".join(message_of(e).split())
                     out.append(Fault(where, f"parameters.{parameter.name}: with {value!r}: {said}", value))
                     break
         return out
@@ -345,7 +345,7 @@ class Study:
         try:
             sim = self.scenario.simulation()
         except REFUSED as e:
-            return [Fault(("scenario",), f"scenario: {' '.join(words_of(e).split())}")], False
+            return [Fault(("scenario",), f"scenario: {' '.join(message_of(e).split())}")], False
         variables, labels = quantities(sim.plant, sim.signals), coordinates(sim.plant, sim.signals)
         out = []
         for result in self.results:
@@ -354,7 +354,7 @@ class Study:
                     find_terms(result.quantity, variables, labels)
             except KeyError as e:
                 where = ("results", result.name, "quantity")
-                out.append(Fault(where, f"results.{result.name}: quantity: {words_of(e)}", result.quantity))
+                out.append(Fault(where, f"results.{result.name}: quantity: {message_of(e)}", result.quantity))
         return out, True
 
     def _lane_faults(self) -> list[Fault]:

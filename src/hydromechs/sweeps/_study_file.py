@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hydromechs.compiler import NATIVE
-from hydromechs.errors import CodeNotAllowed, Fault, StudyError, words_of
+from hydromechs.errors import CodeNotAllowed, Fault, StudyError, message_of
 from hydromechs.formats import document_faults, read_document
 from hydromechs.library import load, load_scenario, study_file
 from hydromechs.scenario import ModelStart, Scenario
@@ -136,7 +136,7 @@ def _scenario(file: _StudyFile, folder: Path, faults: list[Fault], code: bool) -
     except CodeNotAllowed:
         raise
     except (*REFUSED, OSError) as e:
-        faults.append(Fault((key,), f"{key}: {words_of(e)}"))
+        faults.append(Fault((key,), f"{key}: {message_of(e)}"))
         return None
     together: dict[str, Any] = {}
     known = [f.name for f in fields(Scenario)]
@@ -147,11 +147,11 @@ def _scenario(file: _StudyFile, folder: Path, faults: list[Fault], code: bool) -
                 raise KeyError(f"{path!r}: a scenario has no part {head!r}; there are {', '.join(known)}")
             together[head] = changed(together.get(head, getattr(scenario, head)), rest, _tuples(value), inside=head)
         except REFUSED as e:
-            faults.append(Fault(("changes", path), f"changes: {words_of(e)}", value))
+            faults.append(Fault(("changes", path), f"changes: {message_of(e)}", value))
     try:
         return replace(scenario, **together)
     except REFUSED as e:
-        faults.append(Fault(("changes",), f"changes: {' '.join(words_of(e).split())}"))
+        faults.append(Fault(("changes",), f"changes: {' '.join(message_of(e).split())}"))
         return None
 
 

@@ -21,7 +21,7 @@ from ._style import COLOURS, INK, figure
 
 COLUMNS = 3
 """Shapes in a row."""
-MOST = 12
+MAX_SHAPES = 12
 """Shapes in a figure at most."""
 WAY = 0.12
 """Largest way of a body's origin, over the size of the mechanism."""
@@ -70,7 +70,7 @@ def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | o
     """
     if not modes:
         raise ValueError("plot_modes: there are no modes to draw")
-    shown, path = list(modes)[:MOST], Path(path)
+    shown, path = list(modes)[:MAX_SHAPES], Path(path)
     rows = math.ceil(len(shown) / COLUMNS)
     with figure(path, height=2.3 + 2.1 * rows, math=False) as fig:
         grid = fig.add_gridspec(rows + 1, COLUMNS)

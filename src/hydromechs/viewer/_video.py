@@ -17,7 +17,7 @@ VIDEOS = (".mp4", ".gif")
 """Formats by the suffix of the file."""
 FASTEST = {".mp4": 240.0, ".gif": 50.0}
 """Most frames per second; browsers show a GIF whose frames are shorter than 0.02 s slowly."""
-MOST = {".mp4": 100_000, ".gif": 3000}
+MAX_FRAMES = {".mp4": 100_000, ".gif": 3000}
 """Most frames of a video; those of a GIF are all in memory at once."""
 PALETTE = 6
 """Frames of a GIF that its colours are chosen from."""
@@ -133,9 +133,9 @@ def write_video(
     if not (16 <= width <= 3840 and 16 <= height <= 2160) or (kind == ".mp4" and (width % 2 or height % 2)):
         raise ValueError(f"size {width}x{height}: from 16x16 to 3840x2160 pixels, for .mp4 even numbers")
     moments = video_moments(scene, speed=speed, rate=rate, begin=begin, end=end)
-    if len(moments) > MOST[kind]:
+    if len(moments) > MAX_FRAMES[kind]:
         what = f"{'a GIF' if kind == '.gif' else 'a video'} of {len(moments)} frames"
-        raise ValueError(f"{what}: at most {MOST[kind]}; show less of the run, faster, or fewer per second")
+        raise ValueError(f"{what}: at most {MAX_FRAMES[kind]}; show less of the run, faster, or fewer per second")
     if view is None:
         some = np.unique(moments[np.linspace(0, len(moments) - 1, 12).astype(int)])
         still = scene_camera(scene, some.tolist(), azimuth=azimuth, aspect=width / height)

@@ -16,14 +16,14 @@ from hydromechs.hydro import UniformFlow, WaveComponents, wave_components
 from hydromechs.integrators import Integrator, Point, is_multiple, rounding, slack, whole_steps
 from hydromechs.sensors import InstrumentArray, Sensor
 from hydromechs.simulation import (
-    Beginning,
     CommandRanges,
     HeldRanges,
+    InitialInstant,
     Plant,
     PlantPrograms,
     TracedController,
     closed,
-    runaway,
+    divergence_hint,
     schema,
     switched_off,
 )
@@ -171,7 +171,7 @@ class PlantRun(Run):
         z, u = np.zeros((len(which), layout.nz)), np.zeros((len(which), self.nu))
         values = U[:, layout.size - self._parameters :]
         for k, members in _alike(q, v, values):
-            now = Beginning(plant, self.offset, q[k], v[k], plant.named_parameters(values[k]))
+            now = InitialInstant(plant, self.offset, q[k], v[k], plant.named_parameters(values[k]))
             if not resumed:
                 plant.check_start(now)
             z[members, : len(layout.state_slots)] = layout.start(layout.state_slots, now)
@@ -327,12 +327,12 @@ class PlantRun(Run):
         return max(1, int(left)) if np.isfinite(left) else steps
 
     @property
-    def bent(self) -> np.ndarray:
-        """See `Run.bent`."""
+    def split_worlds(self) -> np.ndarray:
+        """See `Run.split_worlds`."""
         return self._bent
 
-    def in_parts(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
-        """See `Run.in_parts`."""
+    def split_step(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
+        """See `Run.split_step`."""
         now = self.offset + self.step * self._clock[which]
         groups: dict[tuple[int, float], list[int]] = {}
         for k, world in enumerate(which):
@@ -365,8 +365,8 @@ class PlantRun(Run):
             rows[:, at.start - self.nu : at.stop - self.nu] += self.currents[which]
         return rows
 
-    def took(self, steps: int) -> None:
-        """See `Run.took`."""
+    def advanced(self, steps: int) -> None:
+        """See `Run.advanced`."""
         self._ahead += steps
 
     @property
@@ -480,7 +480,7 @@ class PlantRun(Run):
         if not (np.isfinite(q).all() and np.isfinite(x).all()):
             return "its state is not finite"
         at = Point(self.offset + self.step * float(target.get(target.number)[world]), q, x)
-        return f"the next step is not finite; {runaway(self.plant, at, self.source.method, self.step)}"
+        return f"the next step is not finite; {divergence_hint(self.plant, at, self.source.method, self.step)}"
 
 
 def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

@@ -60,11 +60,11 @@ class Run:
         return steps
 
     @property
-    def bent(self) -> np.ndarray:
+    def split_worlds(self) -> np.ndarray:
         """Numbers of the worlds whose next step is taken in parts, because the slope of a current changes within it."""
         return np.zeros(0, dtype=int)
 
-    def in_parts(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
+    def split_step(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
         """A step of some worlds in parts; which of them have taken it, shape (len(which),).
 
         Args:
@@ -73,7 +73,7 @@ class Run:
         """
         return np.zeros(0, dtype=bool)
 
-    def took(self, steps: int) -> None:
+    def advanced(self, steps: int) -> None:
         """All worlds have gone on.
 
         Args:

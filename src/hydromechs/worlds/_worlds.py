@@ -439,12 +439,12 @@ class Worlds:
                 elif done % record == 0:
                     rows_x[-1][:, -1] = target.x  # what closed here has closed
                 stride = record if done % record == 0 and some % record == 0 else 1
-            if len(self._run.bent):
+            if len(self._run.split_worlds):
                 some, stride = 1, None if record is None else 1
                 path = self._bent_step(self._piece(driven, done, 1), stride)
             else:
                 path = target.march(self._piece(driven, done, some), self.step_size, self.offset, some, stride)
-            self._run.took(some)
+            self._run.advanced(some)
             if record is not None and stride is not None:
                 good = good + path.good
                 due = (done + stride * np.arange(1, some // stride + 1)) % record == 0
@@ -462,12 +462,12 @@ class Worlds:
     def _bent_step(self, inputs: list[Any], stride: int | None) -> Marched:
         """One step, of some worlds in parts."""
         target = self.target
-        bent = self._run.bent[~target.frozen[self._run.bent]]
+        bent = self._run.split_worlds[~target.frozen[self._run.split_worlds]]
         rows = target.index(bent)
         target.freeze(bent, True)
         path = target.march(inputs, self.step_size, self.offset, 1, stride)
         target.freeze(bent, False)
-        good = self._run.in_parts(bent, inputs)
+        good = self._run.split_step(bent, inputs)
         target.freeze(bent[~good], True)
         taken = target.array(good)
         target.number[rows] += taken

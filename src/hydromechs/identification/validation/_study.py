@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from hydromechs import files
-from hydromechs.errors import StudyError, words_of
+from hydromechs.errors import StudyError, message_of
 from hydromechs.formats import read_document
 from hydromechs.values import is_path, nearest
 
@@ -365,7 +365,7 @@ def load_study(path: str | Path, *, code: bool = False) -> Study:
         try:
             build()
         except (ValueError, KeyError) as error:
-            problems.append(words_of(error))
+            problems.append(message_of(error))
     if problems:
         raise _refused(path, list(dict.fromkeys(problems)))
     return study

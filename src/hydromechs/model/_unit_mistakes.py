@@ -12,7 +12,7 @@ from . import added_mass, drag, shapes
 from ._body import Body, Hydro
 from .joints import Revolute
 
-__all__ = ["limits_slip", "slips_of"]
+__all__ = ["limits_mistake", "unit_mistakes"]
 
 TURNS = 2.0
 """Travel either way of a joint beyond which its limits, if they are whole numbers, are taken for degrees [turns]."""
@@ -24,7 +24,7 @@ LIGHTEST = 0.01
 """Density below which the lengths of a body are taken for millimetres, a hundredth of that of air [kg/m³]."""
 
 
-def slips_of(body: Body, density: float) -> list[str]:
+def unit_mistakes(body: Body, density: float) -> list[str]:
     """What looks like a slip of a unit in a body without faults, in words.
 
     Args:
@@ -34,7 +34,7 @@ def slips_of(body: Body, density: float) -> list[str]:
     out, mass = [], body.inertia.mass
     for part in body.joint.parts:
         if isinstance(part, Revolute) and part.limits is not None:
-            text = limits_slip("its joint limits", part.limits)
+            text = limits_mistake("its joint limits", part.limits)
             out += [text] if text else []
     if not mass:
         return out
@@ -54,7 +54,7 @@ def slips_of(body: Body, density: float) -> list[str]:
     return out
 
 
-def limits_slip(what: str, limits: tuple[float, ...]) -> str:
+def limits_mistake(what: str, limits: tuple[float, ...]) -> str:
     """What to say of limits of an angle that look like degrees; empty where they do not.
 
     Args:

@@ -7,7 +7,7 @@ import hydromechs as hm
 from hydromechs import sensors
 from hydromechs.actuation import drives
 from hydromechs.contact import Grip
-from hydromechs.control import CartesianMotion, GiveWay
+from hydromechs.control import Admittance, CartesianMotion
 from hydromechs.model import joints
 from hydromechs.navigation import Navigated
 from hydromechs.scenario import Together
@@ -48,7 +48,7 @@ def held(**times):
         joint=joints.Fixed(placement=hm.Origin(tuple(HOME[:3, 3] + AWAY))),
         inertia=hm.Inertia(mass=1.0, tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0)),
     )
-    lead = CartesianMotion(**WAY, give_way={"sensor": "ft", "stiffness": K, "damping": D, **times})
+    lead = CartesianMotion(**WAY, admittance={"sensor": "ft", "stiffness": K, "damping": D, **times})
     ds = hm.Simulation(
         hm.Model(name="m", bodies=[*ARM, post]),
         components=[
@@ -69,12 +69,12 @@ def held(**times):
 
 def test_a_constant_force_moves_it_as_the_closed_form_says():
     """δ = f t/D without the spring, then δ_0 + (f/K) (1 − exp(−K t/D)); exact, for forces that stay for a period."""
-    law = GiveWay(sensor="ft", stiffness=K, damping=D, start=1.0, touched=2.0, period=T)
+    law = Admittance(sensor="ft", stiffness=K, damping=D, start=1.0, touched=2.0, period=T)
     law.on(MODEL, "tool", {"ft": Measured("wrist", np.full(6, np.nan))})
     R_WT = np.array(matrix_from_rpy((0.3, -0.8, 2.0)), dtype=float)
     R_WS = R_WT @ np.array(matrix_from_rpy((0.4, -0.7, 1.1)), dtype=float)
     weight, f = np.array([0.0, 3.0, -17.0]), np.array([40.0, -25.0, 60.0])
-    memory = np.zeros(GiveWay.SIZE)
+    memory = np.zeros(Admittance.SIZE)
     for k in range(200):
         t = k * T
         (offset, rate), memory = law(memory, t, R_WT, R_WS.T @ (weight if t < 1.0 - 1e-9 else weight - f))
@@ -101,7 +101,7 @@ def test_a_path_begins_where_something_was_touched():
     ("given", "words"),
     [
         ({"sensor": "ft"}, "must have sensor, stiffness, damping, may have start, touched"),
-        ({"sensor": "ft", "stiffness": 0, "damping": 1}, "give_way: stiffness is 0"),
+        ({"sensor": "ft", "stiffness": 0, "damping": 1}, "admittance: stiffness is 0"),
         ({"sensor": "ft", "stiffness": 1, "damping": 1, "start": 2, "touched": 1}, "must not be before start"),
         ({"sensor": "ft", "stiffness": 1, "damping": 1}, "no sensor 'ft'; there are no sensors"),
     ],
@@ -111,5 +111,5 @@ def test_refused(given, words):
         hm.Simulation(
             MODEL,
             components=[*(drives.Servo(joint=n, stiffness=1.0, damping=1.0) for n in START)],
-            controller=CartesianMotion(**WAY, give_way=given),
+            controller=CartesianMotion(**WAY, admittance=given),
         )

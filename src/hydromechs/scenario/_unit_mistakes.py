@@ -10,7 +10,7 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.actuation import JointStops
 from hydromechs.contact import Grasp, Grip, Terrain, unrepresented_contacts
-from hydromechs.model import Body, Hydro, Model, joints, limits_slip, turned_slip
+from hydromechs.model import Body, Hydro, Model, angle_mistake, joints, limits_mistake
 from hydromechs.model.code import named_joints
 from hydromechs.sensors import Dvl
 from hydromechs.simulation import below_the_bed
@@ -18,24 +18,24 @@ from hydromechs.simulation import below_the_bed
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
-__all__ = ["buoyancy_slips", "contact_warnings", "scenario_slips"]
+__all__ = ["buoyancy_mistakes", "contact_warnings", "unit_mistakes"]
 
 FASTEST = 10.0
 """Speed above which a current is taken for a slip of the unit; tidal races reach 8 [m/s]."""
 
 
-def scenario_slips(scenario: Scenario) -> list[str]:
+def unit_mistakes(scenario: Scenario) -> list[str]:
     """What looks like a slip in a scenario without faults, in words.
 
     Args:
         scenario: The scenario.
     """
-    found = (_start_slips, _angle_slips, _current_slips, _idle_slips, _sensor_slips)
+    found = (_start_mistakes, _angle_mistakes, _current_mistakes, _idle_mistakes, _sensor_mistakes)
     carried = any(isinstance(c, Terrain | Grasp | Grip) for c in scenario.components)
-    return [*buoyancy_slips(scenario.known_model, dry=not carried), *(text for look in found for text in look(scenario))]
+    return [*buoyancy_mistakes(scenario.known_model, dry=not carried), *(text for look in found for text in look(scenario))]
 
 
-def buoyancy_slips(model: Model, *, dry: bool) -> list[str]:
+def buoyancy_mistakes(model: Model, *, dry: bool) -> list[str]:
     """Return warnings about free mechanisms that displace no water.
 
     A hull with drag but without a volume is always a mistake. One without any water may be a machine on land.
@@ -87,7 +87,7 @@ def _size(body: Body, volume: float) -> float:
     return float(max([volume ** (1 / 3), *sizes]))
 
 
-def _start_slips(scenario: Scenario) -> list[str]:
+def _start_mistakes(scenario: Scenario) -> list[str]:
     """Bodies that start above the water, which has no surface: they are in water there, too."""
     model = scenario.known_model
     unknown = any(named_joints(start.model) for start in scenario.models)
@@ -105,27 +105,27 @@ def _start_slips(scenario: Scenario) -> list[str]:
     return []
 
 
-def _angle_slips(scenario: Scenario) -> list[str]:
+def _angle_mistakes(scenario: Scenario) -> list[str]:
     """Joints that start, or stop, more than a turn away from zero."""
     out = []
     for i, start in enumerate(scenario.models):
         for name, value in start.joints:
             if isinstance(value, float) and isinstance(start.model.joint_parts[name].joint, joints.Revolute):
-                out.append(turned_slip(f"models.{i}.joints.{name}", (value,)))
+                out.append(angle_mistake(f"models.{i}.joints.{name}", (value,)))
     for stops in scenario.parts(JointStops):
         if isinstance(scenario.known_model.joint_parts[stops.joint].joint, joints.Revolute | joints.Ball):
-            out.append(limits_slip(f"joints.{stops.joint}.stops", (stops.lower, stops.upper)))
+            out.append(limits_mistake(f"joints.{stops.joint}.stops", (stops.lower, stops.upper)))
     return [text for text in out if text]
 
 
-def _idle_slips(scenario: Scenario) -> list[str]:
+def _idle_mistakes(scenario: Scenario) -> list[str]:
     """A current that ends above all bodies, or waves."""
     if any(named_joints(start.model) for start in scenario.models):
         return []
     return below_the_bed(scenario.known_model, scenario.environment, scenario.known_start.q)
 
 
-def _current_slips(scenario: Scenario) -> list[str]:
+def _current_mistakes(scenario: Scenario) -> list[str]:
     current = scenario.environment.current
     if current is None:
         return []
@@ -135,7 +135,7 @@ def _current_slips(scenario: Scenario) -> list[str]:
     return [f"the current flows with {speed:.4g} m/s, faster than any; in cm/s it would be {speed / 100:.3g} m/s"]
 
 
-def _sensor_slips(scenario: Scenario) -> list[str]:
+def _sensor_mistakes(scenario: Scenario) -> list[str]:
     """Return warnings about Doppler logs that never measure: nothing reflects their beams, and they do not track the water."""
     if scenario.parts(Terrain):
         return []

@@ -1,4 +1,4 @@
-"""A tool that gives way to the force that its wrist measures: admittance."""
+"""Admittance: a tool that gives way to the force that its wrist measures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Given(NamedTuple):
     """Its mean rate until the next call, in world axes [m/s], shape (3,)."""
 
 
-class GiveWay:
+class Admittance:
     """Moves the reference of a tool by the force on it, as if it hung on a spring and a damper.
 
         D δ̇ = f − K (δ − δ_0),    f = −R_WS (f_S − f_0)
@@ -62,7 +62,7 @@ class GiveWay:
             raise ValueError(f"touched is {self.touched:g} s, must not be before start, {self.start:g} s")
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], period: float) -> GiveWay:
+    def of(cls, given: Mapping[str, Any], period: float) -> Admittance:
         """From a mapping with sensor, stiffness, damping, and start and touched if there are such.
 
         Args:
@@ -70,11 +70,11 @@ class GiveWay:
             period: Time between two calls [s].
         """
         if not isinstance(given, Mapping) or set(given) - set(KEYS) or not {*KEYS[:3]} <= set(given):
-            raise ValueError(f"give_way is {given!r}, must have {', '.join(KEYS[:3])}, may have {', '.join(KEYS[3:])}")
+            raise ValueError(f"admittance is {given!r}, must have {', '.join(KEYS[:3])}, may have {', '.join(KEYS[3:])}")
         try:
             return cls(**given, period=period)
         except ValueError as error:
-            raise ValueError(f"give_way: {error}") from None
+            raise ValueError(f"admittance: {error}") from None
 
     def on(self, model: Model, tool: str, measured: Mapping[str, Measured]) -> None:
         """Look up the sensor.
@@ -87,14 +87,14 @@ class GiveWay:
         found = measured.get(self.sensor)
         if found is None:
             more = nearest(self.sensor, measured) if measured else "; there are no sensors"
-            raise ValueError(f"give_way of {tool!r}: no sensor {self.sensor!r}{more}")
+            raise ValueError(f"admittance of {tool!r}: no sensor {self.sensor!r}{more}")
         if len(found.values) != 6 or not found.frame:
-            raise ValueError(f"give_way of {tool!r}: sensor {self.sensor!r} measures no force and torque; use a force_torque")
+            raise ValueError(f"admittance of {tool!r}: sensor {self.sensor!r} measures no force and torque; use a force_torque")
         there, here = model.locate(tool), model.locate(found.frame)
         if there.body != here.body:
             raise ValueError(
-                f"give_way of {tool!r}: sensor {self.sensor!r} is on body {model.body_names[here.body]!r}, must be on that of "
-                f"the tool, {model.body_names[there.body]!r}"
+                f"admittance of {tool!r}: sensor {self.sensor!r} is on body {model.body_names[here.body]!r}, must be on "
+                f"the body of the tool, {model.body_names[there.body]!r}"
             )
         self._R_TS = there.R.T @ here.R
 

@@ -17,7 +17,7 @@ from ._programs import PlantPrograms
 from ._water import MotionAt, fluid_at
 
 
-class Outside(NamedTuple):
+class ExternalTerms(NamedTuple):
     """The rest of the equations of motion M_RB v̇ + c_RB = τ' − M_A v̇, in which an engine knows the left side alone."""
 
     force: Array
@@ -34,7 +34,7 @@ class Outside(NamedTuple):
     """Rates of the internal states, shape (nz,)."""
 
 
-def outside(
+def external_terms(
     plant: Plant,
     t: Scalar,
     q: Array,
@@ -44,7 +44,7 @@ def outside(
     carried: Array,
     inside: Collection[str],
     motion: MotionAt = fluid_at,
-) -> Outside:
+) -> ExternalTerms:
     """Forces and added inertia of one instant.
 
     The force of added mass on a body is −M_A V̇ and a rest that depends on pose and velocities; Σ Jᵀ M_A J v̇ is put back, the
@@ -70,7 +70,7 @@ def outside(
     force = e.tau + dynamics.generalized_force(model, kin, wrench) + added @ e.vdot
     a = dynamics.accelerations(model, kin, kin.c, np.zeros(model.nv), np.zeros(6))
     bias = [carried[i] @ a[i] - dynamics.velocity_force(carried[i], kin.V[i]) for i in range(model.nb)]
-    return Outside(
+    return ExternalTerms(
         force=force,
         added=added,
         rigid=dynamics.mass_matrix(model, kin, [None if r is None else r.matrix for r in model.rigid]),
@@ -80,8 +80,8 @@ def outside(
     )
 
 
-def outside_program(programs: PlantPrograms, inside: Collection[str]) -> Compiled:
-    """`outside` compiled: (t, q, x, inputs, carried) to the fields of `Outside`.
+def external_program(programs: PlantPrograms, inside: Collection[str]) -> Compiled:
+    """`external_terms` compiled: (t, q, x, inputs, carried) to the fields of `ExternalTerms`.
 
     Args:
         programs: Of what is simulated.
@@ -96,7 +96,7 @@ def outside_program(programs: PlantPrograms, inside: Collection[str]) -> Compile
     outputs = tuple(Argument(name, shape) for name, shape in {**shapes, "zdot": (layout.nz,)}.items())
 
     def function(t: Scalar, q: Array, x: Array, inputs: Array, carried: Array) -> tuple[Array, ...]:
-        return outside(plant, t, q, x[:nv], x[nv:], inputs, carried, inside, motion)
+        return external_terms(plant, t, q, x[:nv], x[nv:], inputs, carried, inside, motion)
 
     identity = None if plant.identity is None else f"{plant.identity} outside {sorted(inside)}"
     return compiler.Compiled(Recipe("outside", function, arguments, outputs, identity), 1, 1)

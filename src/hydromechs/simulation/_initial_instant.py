@@ -18,7 +18,7 @@ from ._plant import Plant
 from ._water import Water, fluid_at
 
 
-class Beginning(Now):
+class InitialInstant(Now):
     """The instant at which a run begins.
 
     Open parameters, bodies and water are found when they are asked for: most components need none of them, and a rollout

@@ -12,7 +12,7 @@ from ._body import Body, Hydro
 from ._placement import Mdh, Origin
 from .joints import Fixed
 
-__all__ = ["place_slips", "turned_slip"]
+__all__ = ["angle_mistake", "placement_mistakes"]
 
 FULL_TURN = 2.0 * math.pi * 1.001
 """Angle above which one is taken for degrees [rad]."""
@@ -24,7 +24,7 @@ DENSITY = 1000.0
 """Density that a body without a shape is taken to have [kg/m³]."""
 
 
-def place_slips(bodies: Sequence[Body]) -> list[str]:
+def placement_mistakes(bodies: Sequence[Body]) -> list[str]:
     """What looks like a slip of a unit in the places of bodies without faults, in words.
 
     Args:
@@ -33,12 +33,12 @@ def place_slips(bodies: Sequence[Body]) -> list[str]:
     size = max(map(_size, bodies), default=0.0)
     out = []
     for body in bodies:
-        out += [f"body {body.name!r}: {text}" for text in _angle_slips(body)]
-        out += [f"body {body.name!r}: {text}" for text in _length_slips(body, size)]
+        out += [f"body {body.name!r}: {text}" for text in _angle_mistakes(body)]
+        out += [f"body {body.name!r}: {text}" for text in _length_mistakes(body, size)]
     return out
 
 
-def turned_slip(what: str, angles: tuple[float, ...]) -> str:
+def angle_mistake(what: str, angles: tuple[float, ...]) -> str:
     """What to say of angles of which one is more than a turn; empty where none is.
 
     Args:
@@ -74,22 +74,22 @@ def _drag(body: Body) -> tuple:
     return body.hydro.drag if isinstance(body.hydro, Hydro) else ()
 
 
-def _angle_slips(body: Body) -> list[str]:
+def _angle_mistakes(body: Body) -> list[str]:
     """Angles of more than a turn."""
     out = []
     for what, place in _placements(body):
         if isinstance(place, Origin):
-            out.append(turned_slip(f"{what} rpy", place.rpy))
+            out.append(angle_mistake(f"{what} rpy", place.rpy))
         else:
             named = ("alpha", "theta", "branch_theta")
-            out += [turned_slip(f"{what} mdh {name}", (getattr(place, name),)) for name in named]
+            out += [angle_mistake(f"{what} mdh {name}", (getattr(place, name),)) for name in named]
     for part in body.joint.parts:
         if part.nq == 1 and part.unit == "rad":
-            out.append(turned_slip("joint position", part.initial_q))
+            out.append(angle_mistake("joint position", part.initial_q))
     return [text for text in out if text]
 
 
-def _length_slips(body: Body, size: float) -> list[str]:
+def _length_mistakes(body: Body, size: float) -> list[str]:
     """Places that are far from the body's origin; the place of a body on the world may be anywhere."""
     if not size or (body.parent is None and isinstance(body.joint, Fixed)):
         return []
