@@ -25,7 +25,7 @@ from hydromechs.model import State
 from hydromechs.navigation import ErrorStateFilter, Navigator
 from hydromechs.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Instruments, Noise, Reading, Sensor, Usbl, normals
 from hydromechs.simulation import Plant, components_of
-from hydromechs.sweeps import Engine, each
+from hydromechs.sweeps import SweepEngine, each
 from hydromechs.values import Array
 
 __all__ = [
@@ -257,7 +257,7 @@ class _Flights:
 
 
 def measure_navigation(
-    cases: NavigationCases, progress: Callable[[int], None] = lambda done: None, engine: Engine | None = None
+    cases: NavigationCases, progress: Callable[[int], None] = lambda done: None, engine: SweepEngine | None = None
 ) -> dict[str, Any]:
     """Normalised errors by part of δ with the 95 % bounds of their mean over the seeds, and errors in metres and degrees.
 

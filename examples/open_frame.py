@@ -54,7 +54,7 @@ class Result:
     ballast: naval.Ballast
 
 
-def run(added_mass: naval.AddedMass | None = None) -> Result:
+def run(added_mass: naval.AddedMassMethod | None = None) -> Result:
     """Water from shapes, or by boundary elements with `naval.FromPanels()`."""
     model, report = hm.add_water(frame(), added_mass=added_mass)
     _, _, mass, inertia, _ = report.of("vehicle")

@@ -15,7 +15,7 @@ from hydromechs.contact import (
     Material,
     NonlinearContact,
     Pair,
-    Point,
+    PointProbe,
     Segment,
     contact_wrench,
     signed_distance,
@@ -234,8 +234,8 @@ def test_height_field_has_no_kinks(across):
 
 CAPSULE = hm.shapes.Capsule(radius=0.1, length=1.2, origin=hm.Origin((0.1, 0.0, 0.2), (0.3, 0.2, 0.0)))
 FLOAT_PAIRS = {
-    **{name: (Point(position=(0.2, 0.1, -0.3), radius=0.1), solid) for name, solid in SOLIDS.items()},
-    "bare point on box": (Point(position=(0.2, 0.1, -0.3)), SOLIDS["box"]),
+    **{name: (PointProbe(position=(0.2, 0.1, -0.3), radius=0.1), solid) for name, solid in SOLIDS.items()},
+    "bare point on box": (PointProbe(position=(0.2, 0.1, -0.3)), SOLIDS["box"]),
     "capsule on capsule": (Segment(center=(0.1, 0, 0), direction=(0.6, 0, 0.8), half_length=0.4, radius=0.2), CAPSULE),
     "capsule on ball": (Segment(center=(0.1, 0, 0), direction=(0.6, 0, 0.8), half_length=0.4, radius=0.2), SOLIDS["sphere"]),
 }
@@ -283,7 +283,7 @@ def test_floats_equal_the_trace(name):
 @pytest.mark.parametrize("material", [ROUGH, HARD], ids=["rough", "hard"])
 def test_slopes_are_finite_at_rest(material):
     """The Jacobian that implicit integrators take exists at touch, at rest, with no deflection, and in the air."""
-    ball = Pair(name="x", body=0, probe=Point(position=(0, 0, 0), radius=0.1), solid=SOLIDS["box"], material=material)
+    ball = Pair(name="x", body=0, probe=PointProbe(position=(0, 0, 0), radius=0.1), solid=SOLIDS["box"], material=material)
 
     def force(p, V, s):
         contact = contact_wrench(ball, (np.eye(3), p), V, None, None, s, DOWN)
@@ -300,7 +300,7 @@ def test_slopes_are_finite_at_rest(material):
 def test_slopes_are_those_of_the_force(name):
     """The Jacobian against central differences in a sliding contact, the height field's table included."""
     solid = SOLIDS[name]
-    ball = Pair(name="x", body=0, probe=Point(position=(0, 0, 0), radius=0.1), solid=solid, material=ROUGH)
+    ball = Pair(name="x", body=0, probe=PointProbe(position=(0, 0, 0), radius=0.1), solid=solid, material=ROUGH)
 
     def force(p, V, s):
         contact = contact_wrench(ball, (np.eye(3), p), V, None, None, s, DOWN)

@@ -21,7 +21,7 @@ SMALL = {
     "TrajectoryTracking": {},
     "Reach": {},
     "PickAndPlace": {"scenario": "slow_manipulation"},
-    "Walk": {"scenario": "dante_step"},
+    "WalkAhead": {"scenario": "dante_step"},
 }
 """Options with which each task compiles little."""
 VARIED = dict(current=0.3, delay=0.13, noise={"position": 0.05, "rate": 0.02})
@@ -185,7 +185,7 @@ def test_a_page_in_a_browser(capsys):
         (lambda: learning.make_single("Reach", scenario="dante"), ValueError, "has no thrusters, which Reach acts with"),
         (lambda: learning.make_single("Reach", frame="tol"), KeyError, "no frame or body 'tol'"),
         (lambda: learning.make_single("PickAndPlace", scenario="bluerov2_heavy_alpha5"), ValueError, "has no grip"),
-        (lambda: learning.make_single("Walk", scenario="free_decay"), ValueError, "no driven joints"),
+        (lambda: learning.make_single("WalkAhead", scenario="free_decay"), ValueError, "no driven joints"),
         (lambda: learning.make_single("StationKeeping", spred=1.0), TypeError, "no option 'spred'.*spread"),
         (lambda: learning.make_single("StationKeeping", spread=-1.0), ValueError, "spread"),
         (lambda: learning.make_single("StationKeeping", period=0.015), ValueError, "period"),

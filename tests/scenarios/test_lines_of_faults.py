@@ -11,7 +11,7 @@ from rich.console import Console
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.cli._run import run
-from hydromechs.control import JointMotion
+from hydromechs.control import JointTrajectory
 from hydromechs.errors import Fault, FieldError, ScenarioError
 from hydromechs.formats import load_scenario_file, with_lines
 from hydromechs.hybrid import Hybrid
@@ -225,7 +225,7 @@ def test_names_of_the_library_are_guessed(ask, words):
 
 def test_waypoints_without_their_time_are_told_so():
     with pytest.raises(FieldError, match="must have t, its time, and joints by name, as {t: 0, elbow: 0.5}"):
-        JointMotion(waypoints=[{"time": 0, "joints": {"elbow": 0.0}}])
+        JointTrajectory(waypoints=[{"time": 0, "joints": {"elbow": 0.0}}])
 
 
 def test_an_engine_is_told_no_integrator():

@@ -8,7 +8,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.contact import Grasp
-from hydromechs.control import HoldPose, JointMotion, LqrHoldPose
+from hydromechs.control import HoldPose, JointTrajectory, LqrHoldPose
 from hydromechs.model import joints
 from hydromechs.model.component import Action, Output
 from hydromechs.navigation import Navigated, Navigation
@@ -306,7 +306,7 @@ def jaw(drive, **options):
 )
 def test_controllers_of_positions_need_drives_that_take_them(drive):
     """Radians are not sent as torques or volts."""
-    motion = JointMotion(waypoints=[{"t": 0.0, "jaw": 0.0}, {"t": 1.0, "jaw": 0.4}])
+    motion = JointTrajectory(waypoints=[{"t": 0.0, "jaw": 0.0}, {"t": 1.0, "jaw": 0.4}])
     with pytest.raises(
         ValueError, match=f"joint 'jaw' has the drive {type(drive).__name__}; this controller needs drives.Servo"
     ):

@@ -11,7 +11,7 @@ from hydromechs.actuation import Thruster, drives, linear_curve
 from hydromechs.contact import ContactLaw, NormalForce
 from hydromechs.hydro import Current, Gusts, RegularWave
 from hydromechs.model import added_mass, drag, joints, shapes
-from hydromechs.model.component import Mode
+from hydromechs.model.component import FastMode
 from hydromechs.simulation import PlantPrograms, components_of, evaluate
 from hydromechs.spatial import maximum
 
@@ -196,7 +196,7 @@ class LaggedTorque(drives.Drive):
         return ((command - x[0]) / self.time_constant,)
 
     def joint_modes(self, mobility):
-        return (Mode(f"lag of joint {self.joint!r}", 0.0, 1.0 / self.time_constant),)
+        return (FastMode(f"lag of joint {self.joint!r}", 0.0, 1.0 / self.time_constant),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

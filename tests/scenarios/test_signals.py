@@ -6,7 +6,7 @@ import scipy.integrate
 
 import hydromechs as hm
 from hydromechs.actuation import drives
-from hydromechs.control import JointControl, JointMotion
+from hydromechs.control import JointControl, JointTrajectory
 from hydromechs.errors import ScenarioError
 from hydromechs.recording import Check, structured
 from hydromechs.scenario import ControllerSpec, ModelStart
@@ -24,7 +24,7 @@ def pendulum(**options) -> hm.Model:
 
 
 def simulation(period=0.05, **options) -> hm.Simulation:
-    options = {"controller": JointMotion(waypoints=WAY, period=period), "record": 0.01} | options
+    options = {"controller": JointTrajectory(waypoints=WAY, period=period), "record": 0.01} | options
     return hm.Simulation(pendulum(), components=[drives.Servo(joint="arm", stiffness=200.0, damping=20.0)], **options)
 
 
@@ -34,7 +34,7 @@ def test_signals_are_recorded_with_their_units_and_hold_between_ticks():
     assert structured(ds, "signal_units") == {"reference.arm": "rad", "error.arm": "rad"}
     assert ds.signal.dims == ("time", "channel")
     reference = ds.signal.sel(channel="reference.arm").values
-    path = JointMotion(waypoints=WAY).path
+    path = JointTrajectory(waypoints=WAY).path
     ticks = 0.05 * np.floor((ds.time.values + 1e-6) / 0.05)  # a sample at a tick shows what holds from then on
     ticks[-1] = 0.35  # at the end the controller is not asked
     assert np.allclose(reference, [path(t).position[0] for t in ticks], rtol=0.0, atol=1e-15)
@@ -114,7 +114,7 @@ def test_a_servo_follows_a_target_that_moves_between_commands():
 
 def test_joint_rates_do_not_chatter_when_targets_come_seldom():
     """The rate follows that of a path; a staircase of positions at 10 Hz would make it swing by half of itself."""
-    motion = JointMotion(waypoints=[{"t": 0.0, "arm": 0.0}, {"t": 4.0, "arm": 0.8}], period=0.1)
+    motion = JointTrajectory(waypoints=[{"t": 0.0, "arm": 0.0}, {"t": 4.0, "arm": 0.8}], period=0.1)
     ds = simulation(controller=motion).run(4.0).recording
     rate = np.array([motion.path(t).rate[0] for t in ds.time.values])
     late = ds.time.values > 1.0  # the start sags under its weight
@@ -130,6 +130,6 @@ def test_joint_rates_do_not_chatter_when_targets_come_seldom():
     ],
 )
 def test_waypoints_that_do_not_name_the_same_joints(waypoints, words):
-    for controller in (JointMotion, JointControl):
+    for controller in (JointTrajectory, JointControl):
         with pytest.raises(ValueError, match=words):
             controller(waypoints=waypoints)

@@ -286,7 +286,7 @@ def test_a_mistyped_parameter_of_a_part_gets_its_name():
 @pytest.mark.parametrize("ends", ["part", "control off"])
 def test_targets_stand_still_when_no_one_leads_them(ends):
     """A servo's target moves on at its rate until the next call; where there is none, it must not run into the stop."""
-    from hydromechs.control import JointMotion
+    from hydromechs.control import JointTrajectory
     from hydromechs.scenario import Together
     from hydromechs.simulation import Event
 
@@ -295,7 +295,7 @@ def test_targets_stand_still_when_no_one_leads_them(ends):
         joint=hm.joints.Revolute(axis=(0, 0, 1), limits=(-1.0, 1.0)),
         inertia=hm.Inertia(mass=1.0, com=(0.3, 0, 0), tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
     )
-    motion = JointMotion(waypoints=[{"t": 0.0, "link": 0.0}, {"t": 2.0, "link": 0.9}], period=0.1)
+    motion = JointTrajectory(waypoints=[{"t": 0.0, "link": 0.0}, {"t": 2.0, "link": 0.9}], period=0.1)
     parts = [
         {"type": "joint_motion", "end": 1.0, "parameters": {"waypoints": [{"t": 0.0, "link": 0.0}, {"t": 2.0, "link": 0.9}]}}
     ]

@@ -16,8 +16,8 @@ from hydromechs.contact import (
     Material,
     NonlinearContact,
     Pair,
-    Point,
     PointContact,
+    PointProbe,
     Segment,
     contact_pairs,
     contact_wrench,
@@ -56,8 +56,8 @@ def grounds(material):
     }
 
 
-BALL = Point(position=(0.1, -0.2, 0.15), radius=0.12)
-PROBES = {"ball": BALL, "point": Point(position=(0.1, -0.2, 0.15))}
+BALL = PointProbe(position=(0.1, -0.2, 0.15), radius=0.12)
+PROBES = {"ball": BALL, "point": PointProbe(position=(0.1, -0.2, 0.15))}
 DEPTHS = (0.002, 0.005, 0.01, 0.004, 0.001, 0.02)
 CASES = [(ground, probe) for ground in grounds(SOFT) for probe in PROBES] + [("capsule of B", "rod"), ("sphere", "rod")]
 PROBES["rod"] = Segment(center=(0.1, -0.1, 0.0), direction=(0.6, 0.0, 0.8), half_length=0.3, radius=0.12)
@@ -283,7 +283,7 @@ def test_ball_keeps_its_energy_over_edges(case):
 def bounce(material, mass, speed, duration):
     """Speed with which a ball that hits a floor without gravity comes back."""
     floor = terrain.Plane(name="floor", material=material, normal=(0, 0, -1))
-    pair = Pair(name="x", body=0, probe=Point(position=(0, 0, 0), radius=0.2), solid=floor, material=material)
+    pair = Pair(name="x", body=0, probe=PointProbe(position=(0, 0, 0), radius=0.2), solid=floor, material=material)
 
     def rate(t, y):
         F = contact_wrench(
@@ -366,7 +366,7 @@ def slide(angle, speed, duration):
         np.array([np.sin(angle), 0, -np.cos(angle)]),
     )  # down the slope, out of it
     incline = terrain.Plane(name="incline", material=material, normal=n)
-    pair = Pair(name="x", body=0, probe=Point(position=(0.0, 0.0, 0.0)), solid=incline, material=material)
+    pair = Pair(name="x", body=0, probe=PointProbe(position=(0.0, 0.0, 0.0)), solid=incline, material=material)
     weight = 2.0 * 9.81 * DOWN
 
     def rate(t, y):
@@ -415,7 +415,7 @@ def test_sliding_ball_ends_rolling_with_five_sevenths_of_its_speed():
     I = 0.4 * m * r**2
     material = Material(law=LAWS["linear"], friction=DryFriction(static=0.3, kinetic=0.3, stiffness=2e4, damping=100.0))
     floor = terrain.Plane(name="floor", material=material, normal=(0, 0, -1))
-    pair = Pair(name="x", body=0, probe=Point(position=(0, 0, 0), radius=r), solid=floor, material=material)
+    pair = Pair(name="x", body=0, probe=PointProbe(position=(0, 0, 0), radius=r), solid=floor, material=material)
 
     def rate(t, y):
         x, z, angle, vx, vz, w, *s = y

@@ -52,9 +52,9 @@ IMU = identification.Instrument(
     name="imu",
     body="hull",
     channels=(
-        identification.Channel(quantity="pitch", deviation=2e-3, offset=0.01),
-        identification.Channel(quantity="q", deviation=5e-3),
-        identification.Channel(quantity="x", deviation=5e-3),
+        identification.MeasuredChannel(quantity="pitch", deviation=2e-3, offset=0.01),
+        identification.MeasuredChannel(quantity="q", deviation=5e-3),
+        identification.MeasuredChannel(quantity="x", deviation=5e-3),
     ),
     turn=0.1,
     place=0.05,
@@ -72,7 +72,7 @@ def blank(k, motion):
     """A trial without samples."""
     now = motion.now(0.0)
     times = np.arange(0.0, 3.9, 0.05)
-    samples = {f"imu.{c.quantity}": identification.Samples(times, np.zeros_like(times)) for c in IMU.channels}
+    samples = {f"imu.{c.quantity}": identification.ChannelSamples(times, np.zeros_like(times)) for c in IMU.channels}
     q = np.array([0.2 - 0.15 * k, now.position])
     return identification.Trial(
         name=f"t{k}", start=0.0, end=3.95, q=q, v=np.array([0.0, now.velocity]), samples=samples, motions={"arm": motion}
@@ -138,7 +138,9 @@ def small(plant):
     for k in range(2):
         trial = blank(k, arm_motion(k))
         samples = {
-            name: identification.Samples(s.times[:40], s.values[:40]) for name, s in trial.samples.items() if name != "imu.x"
+            name: identification.ChannelSamples(s.times[:40], s.values[:40])
+            for name, s in trial.samples.items()
+            if name != "imu.x"
         }
         trials.append(replace(trial, end=2.0, samples=samples))
     return identification.Problem(plant, trials, [imu], UNKNOWNS, start=START, step=0.05)
@@ -155,7 +157,7 @@ def synthetic(problem, rng):
         for c, name in enumerate(problem.outputs.names):
             mine = e.channel == c
             noise = rng.normal(size=mine.sum()) * problem.outputs.channels[c][1].deviation
-            samples[name] = identification.Samples(e.times[mine], e.error[mine] + noise)  # of samples that are 0
+            samples[name] = identification.ChannelSamples(e.times[mine], e.error[mine] + noise)  # of samples that are 0
         trials.append(replace(trial, samples=samples))
     return truth, trials
 
@@ -187,14 +189,14 @@ def test_what_the_data_cannot_tell_is_named(plant):
         identification.Positive(name="hull.hydro.drag.0.linear", index=(1,), deviation=0.5),
     )
     pitch = identification.Instrument(
-        name="imu", body="hull", channels=(identification.Channel(quantity="pitch", deviation=2e-3),)
+        name="imu", body="hull", channels=(identification.MeasuredChannel(quantity="pitch", deviation=2e-3),)
     )
     trial = blank(0, arm_motion(0))
     trial = replace(trial, samples={"imu.pitch": trial.samples["imu.pitch"]})
     problem = identification.Problem(plant, [trial], [pitch], unknowns, start=[0.0] * 4, step=STEP)
     values, _ = problem.simulate(problem.guess, np.zeros((1, 0)), derivatives=False)
     times = np.arange(0.0, 3.9, STEP)
-    trial = replace(problem.trials[0], samples={"imu.pitch": identification.Samples(times, values[: len(times), 0, 0])})
+    trial = replace(problem.trials[0], samples={"imu.pitch": identification.ChannelSamples(times, values[: len(times), 0, 0])})
     found = hm.identify(plant, [trial], [pitch], unknowns, step=STEP)
     assert found.converged and math.isclose(found.solution.cost, 0.0, abs_tol=1e-9)
     names = {f.name: f for f in found.found}

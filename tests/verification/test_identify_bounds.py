@@ -11,7 +11,9 @@ from hydromechs import identification
 from hydromechs.identification import validation
 from hydromechs.identification._normal import Normal
 
-IMU = identification.Instrument(name="imu", body="plate", channels=(identification.Channel(quantity="pitch", deviation=2e-3),))
+IMU = identification.Instrument(
+    name="imu", body="plate", channels=(identification.MeasuredChannel(quantity="pitch", deviation=2e-3),)
+)
 LINEAR = identification.Number(name="plate.hydro.drag.0.linear", index=(4,), value=0.05, deviation=10.0)
 QUADRATIC = identification.Number(name="plate.hydro.drag.0.quadratic", index=(4,), value=0.2, deviation=10.0)
 TENSOR = identification.Positive(name="plate.inertia.tensor", index=(1,), value=0.04, deviation=1.0)
@@ -34,7 +36,7 @@ def trial(plant):
     """A decay, with noise."""
     run = hm.Simulation(plant, step=0.05, record=0.05, state=hm.State(q=np.array([0.6]), v=np.zeros(1))).run(3.0).recording
     pitch = run.q.values[:, 0] + 2e-3 * np.random.default_rng(0).normal(size=len(run.time))
-    samples = {"imu.pitch": identification.Samples(run.time.values, pitch)}
+    samples = {"imu.pitch": identification.ChannelSamples(run.time.values, pitch)}
     return identification.Trial(name="decay", start=0.0, end=3.0, q=np.array([0.58]), v=np.zeros(1), samples=samples)
 
 

@@ -8,9 +8,11 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import identification
-from hydromechs.identification import Number, Positive, Samples
+from hydromechs.identification import ChannelSamples, Number, Positive
 
-IMU = identification.Instrument(name="imu", body="plate", channels=(identification.Channel(quantity="pitch", deviation=2e-3),))
+IMU = identification.Instrument(
+    name="imu", body="plate", channels=(identification.MeasuredChannel(quantity="pitch", deviation=2e-3),)
+)
 DRAG = Positive(name="plate.hydro.drag.0.linear", index=(4,))
 MASS = Positive(name="plate.inertia.mass")
 TENSOR = Positive(name="plate.inertia.tensor", index=(1,))
@@ -33,7 +35,7 @@ def trial(plant):
     """A decay, with noise."""
     run = hm.Simulation(plant, step=0.05, record=0.05, state=hm.State(q=np.array([0.6]), v=np.zeros(1))).run(3.0).recording
     pitch = run.q.values[:, 0] + 2e-3 * np.random.default_rng(0).normal(size=len(run.time))
-    samples = {"imu.pitch": Samples(run.time.values, pitch)}
+    samples = {"imu.pitch": ChannelSamples(run.time.values, pitch)}
     return identification.Trial(name="decay", start=0.0, end=3.0, q=np.array([0.6]), v=np.zeros(1), samples=samples)
 
 
@@ -70,17 +72,26 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t, x: {"imu.pitch": Samples(t, np.where(t > 2.01, np.nan, x))}, "imu.pitch: 20 of 61 samples are not finite"),
-        (lambda t, x: {"imu.pich": Samples(t, x)}, "imu.pich is no channel of an instrument.*did you mean 'imu.pitch'"),
-        (lambda t, x: {"imu.pitch": Samples(t, x), "imu.pich": Samples(t, x)}, "imu.pich is no channel.*mean 'imu.pitch'"),
-        (lambda t, x: {"imu.pitch": Samples(t, np.degrees(x))}, "is it in degrees"),
-        (lambda t, x: {"imu.pitch": Samples(t + 9.0, x)}, "has samples from 9 to 12 s, but the trial goes from 0 to 3 s"),
         (
-            lambda t, x: {"imu.pitch": Samples(1e3 * t, x)},
+            lambda t, x: {"imu.pitch": ChannelSamples(t, np.where(t > 2.01, np.nan, x))},
+            "imu.pitch: 20 of 61 samples are not finite",
+        ),
+        (lambda t, x: {"imu.pich": ChannelSamples(t, x)}, "imu.pich is no channel of an instrument.*did you mean 'imu.pitch'"),
+        (
+            lambda t, x: {"imu.pitch": ChannelSamples(t, x), "imu.pich": ChannelSamples(t, x)},
+            "imu.pich is no channel.*mean 'imu.pitch'",
+        ),
+        (lambda t, x: {"imu.pitch": ChannelSamples(t, np.degrees(x))}, "is it in degrees"),
+        (
+            lambda t, x: {"imu.pitch": ChannelSamples(t + 9.0, x)},
+            "has samples from 9 to 12 s, but the trial goes from 0 to 3 s",
+        ),
+        (
+            lambda t, x: {"imu.pitch": ChannelSamples(1e3 * t, x)},
             "imu.pitch: 60 of 61 samples, which go from 0 to 3000 s, are outside the trial, from 0 to 3 s; are times in ms",
         ),
-        (lambda t, x: {"imu.pitch": Samples(t[::-1], x)}, "times do not rise: 2.95 s comes after 3 s"),
-        (lambda t, x: {"imu.pitch": Samples(t, x[1:])}, r"times have the shape \(61,\) and values \(60,\)"),
+        (lambda t, x: {"imu.pitch": ChannelSamples(t[::-1], x)}, "times do not rise: 2.95 s comes after 3 s"),
+        (lambda t, x: {"imu.pitch": ChannelSamples(t, x[1:])}, r"times have the shape \(61,\) and values \(60,\)"),
         (lambda t, x: {}, "has no samples of imu.pitch"),
     ],
 )

@@ -23,8 +23,8 @@ def followed(plant, state, quantities):
     """A simulation, an instrument on the hull, and a trial of all that it measures without any noise."""
     run = hm.Simulation(plant, step=STEP, record=STEP, state=state).run(END).recording
     seen = {"x": run.position.values[:, 0, 0], "z": run.position.values[:, 0, 2]}
-    channels = tuple(identification.Channel(quantity=x, deviation=1e-3) for x in quantities)
-    samples = {f"nav.{x}": identification.Samples(run.time.values, seen[x]) for x in quantities}
+    channels = tuple(identification.MeasuredChannel(quantity=x, deviation=1e-3) for x in quantities)
+    samples = {f"nav.{x}": identification.ChannelSamples(run.time.values, seen[x]) for x in quantities}
     trial = identification.Trial(name="one", start=0.0, end=END, q=run.q.values[0], v=run.v.values[0], samples=samples)
     return run, identification.Instrument(name="nav", body="hull", channels=channels), trial
 
@@ -173,9 +173,11 @@ def test_parts_without_derivatives_are_refused_by_name(made, name):
     plant = made()
     start, nav = (
         plant.start,
-        identification.Instrument(name="nav", body="hull", channels=(identification.Channel(quantity="z", deviation=1e-3),)),
+        identification.Instrument(
+            name="nav", body="hull", channels=(identification.MeasuredChannel(quantity="z", deviation=1e-3),)
+        ),
     )
-    samples = {"nav.z": identification.Samples(np.array([0.0, 1.0]), np.zeros(2))}
+    samples = {"nav.z": identification.ChannelSamples(np.array([0.0, 1.0]), np.zeros(2))}
     trial = identification.Trial(name="one", start=0.0, end=1.0, q=start.q, v=start.v, samples=samples)
     with pytest.raises(hm.UnsupportedFeature, match=f"identify: .* without derivatives.*: {name}; leave these components out"):
         hm.identify(plant, [trial], [nav], [DRAG_Z], step=STEP)

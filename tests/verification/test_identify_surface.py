@@ -51,9 +51,9 @@ def trial_of(samples, z):
 NAV = identification.Instrument(
     name="nav",
     body="hull",
-    channels=tuple(identification.Channel(quantity=x, deviation=2e-3) for x in ("roll", "pitch", "z")),
+    channels=tuple(identification.MeasuredChannel(quantity=x, deviation=2e-3) for x in ("roll", "pitch", "z")),
 )
-ANYTHING = {"nav.z": identification.Samples(np.array([0.0, END]), np.zeros(2))}
+ANYTHING = {"nav.z": identification.ChannelSamples(np.array([0.0, END]), np.zeros(2))}
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_height_and_volume_are_found_from_noisy_recordings(problem, value):
     values, _ = simulated(problem, HEIGHT)
     t = STEP * np.arange(len(values))
     noisy = values[:, 0] + 2e-3 * np.random.default_rng(1).normal(size=values[:, 0].shape)
-    samples = {name: identification.Samples(t, x) for name, x in zip(problem.outputs.names, noisy.T, strict=True)}
+    samples = {name: identification.ChannelSamples(t, x) for name, x in zip(problem.outputs.names, noisy.T, strict=True)}
     unknowns = [identification.SurfaceHeight(value=value, deviation=0.3), replace(VOLUME, value=0.0107)]
     found = hm.identify(floating(), [trial_of(samples, HEIGHT - 0.25)], [NAV], unknowns, step=STEP)
     assert found.converged and [row.name for row in found.found] == ["surface_height", "hull.hydro.volume"]
@@ -109,7 +109,7 @@ def test_height_and_volume_are_found_from_noisy_recordings(problem, value):
 def test_a_body_that_stays_below_tells_nothing_of_the_height(problem):
     """The unknown keeps its value and its deviation, and is reported as a direction that the data cannot tell."""
     values, _ = simulated(problem, HEIGHT + 5.0)
-    samples = {"nav.z": identification.Samples(STEP * np.arange(len(values)), values[:, 0, 2])}
+    samples = {"nav.z": identification.ChannelSamples(STEP * np.arange(len(values)), values[:, 0, 2])}
     unknowns = [identification.SurfaceHeight(value=HEIGHT + 4.0, deviation=0.3), VOLUME]
     found = hm.identify(floating(), [trial_of(samples, HEIGHT - 0.25)], [NAV], unknowns, step=STEP)
     height = found.found[0]

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 import hydromechs as hm
 from hydromechs import actuation, contact, dynamics, integrators
 from hydromechs.integrators import AdaptiveSteps, Stepper
-from hydromechs.model.component import Mode
+from hydromechs.model.component import FastMode
 from hydromechs.simulation import step_limit
 from hydromechs.simulation._stiffness import StepChecks
 from hydromechs.spatial import quaternion_matrix, where
@@ -446,10 +446,10 @@ def test_step_limits_that_are_advised_are_the_limits_of_stability(name):
     """At the advised limit a mode does not grow (2 % below it surely); a third above it, it does, so no step is wasted."""
     method = integrators.method_named(name)
     for d in (0.05, 0.1, 0.19, 0.21, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0, 6.0, 20.0):
-        limit = step_limit(Mode("mode", 30.0, 30.0 * d), method)
+        limit = step_limit(FastMode("mode", 30.0, 30.0 * d), method)
         assert amplification(name, 0.98 * limit, 30.0, 30.0 * d) < 1.0 + 1e-9, d
         assert amplification(name, 1.33 * limit, 30.0, 30.0 * d) > 1.0, d
-    lag = step_limit(Mode("lag", 0.0, 5.0), method)
+    lag = step_limit(FastMode("lag", 0.0, 5.0), method)
     assert amplification(name, 0.98 * lag, 0.0, 5.0) < 1.0 + 1e-9 and amplification(name, 1.1 * lag, 0.0, 5.0) > 1.0
 
 
@@ -664,4 +664,4 @@ def test_unknown_method_and_bad_tolerance():
 def test_longest_steps_of_extreme_modes_are_numbers(name, mode):
     method = integrators.method_named(name)
     assert all(h >= 0.0 for h in (method.longest_step(*mode), method.longest_internal_step(*mode)))
-    assert Mode(name="m", frequency=mode[0], decay=mode[1]).fastest >= max(mode[0], 0.5 * mode[1])
+    assert FastMode(name="m", frequency=mode[0], decay=mode[1]).fastest >= max(mode[0], 0.5 * mode[1])

@@ -15,7 +15,7 @@ RATE = np.gradient(ROLL, T)
 
 
 def log_of(name="a.csv", **columns):
-    return validation.Log(name, T, columns)
+    return validation.LogFile(name, T, columns)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_suspect_samples_and_sensors_that_hang_are_told():
 def test_clocks_are_aligned(shift):
     """To a tenth of a sample, whatever constant and factor lie between the two signals."""
     slow = np.arange(1.0, 18.0, 0.11)
-    late = validation.Log("b.csv", slow + shift, {"roll": 0.3 + 1.2 * np.interp(slow, T, ROLL)})
+    late = validation.LogFile("b.csv", slow + shift, {"roll": 0.3 + 1.2 * np.interp(slow, T, ROLL)})
     moved, found = aligned(late, late.column("roll"), log_of(), ROLL, 1.0)
     assert found == pytest.approx(-shift, abs=0.005)
     assert f"b.csv: its clock was moved by {found:+.4f} s to that of a.csv" in moved.notes[0]

@@ -41,7 +41,9 @@ def angles(plant):
 
 
 IMUS = [
-    identification.Instrument(name=name, body=name, channels=(identification.Channel(quantity="roll", deviation=NOISE),))
+    identification.Instrument(
+        name=name, body=name, channels=(identification.MeasuredChannel(quantity="roll", deviation=NOISE),)
+    )
     for name in ("upper", "lower")
 ]
 UNKNOWNS = [
@@ -56,7 +58,7 @@ def recorded(angles, end, seed):
     t, *columns = angles
     rng, kept = np.random.default_rng(seed), slice(0, round(end / STEP) + 1)
     samples = {
-        f"{imu.name}.roll": identification.Samples(t[kept], x[kept] + NOISE * rng.normal(size=len(t[kept])))
+        f"{imu.name}.roll": identification.ChannelSamples(t[kept], x[kept] + NOISE * rng.normal(size=len(t[kept])))
         for imu, x in zip(IMUS, columns, strict=True)
     }
     return identification.Trial(name="fall", start=0.0, end=end, q=np.array([2.05, 0.95]), v=np.zeros(2), samples=samples)
@@ -88,7 +90,7 @@ def test_pieces_give_what_the_whole_gives_where_that_works(plant, angles):
     """Values, deviations and cost of short records of other lengths, one with a pause longer than a piece."""
     trials = [recorded(angles, 1.0, 3), replace(recorded(angles, 0.7, 4), name="short")]
     paused = {
-        name: identification.Samples(*(np.concatenate([x[:10], x[34:]]) for x in both))
+        name: identification.ChannelSamples(*(np.concatenate([x[:10], x[34:]]) for x in both))
         for name, both in trials[0].samples.items()
     }
     trials[0] = replace(trials[0], samples=paused)
@@ -114,13 +116,13 @@ def test_derivatives_of_gaps_agree_with_differences():
         hydro=hm.Hydro(volume=0.01, drag=hm.drag.Damping(linear=(5, 5, 5, 1, 1, 1))),
     )
     imu = identification.Instrument(
-        name="imu", body="hull", channels=(identification.Channel(quantity="roll", deviation=0.01),)
+        name="imu", body="hull", channels=(identification.MeasuredChannel(quantity="roll", deviation=0.01),)
     )
     unknowns = [identification.Positive(name="hull.inertia.mass", deviation=0.1)]
     times = np.array([0.02, 0.06])
     trial = identification.Trial(
         name="t", start=0.0, end=0.08, q=np.array([0, 0, 0, 1.0, 0, 0, 0]), v=np.array([0.5, 0, 0, 1.0, 2.0, 0.5]),
-        samples={"imu.roll": identification.Samples(times, 0.0 * times)},
+        samples={"imu.roll": identification.ChannelSamples(times, 0.0 * times)},
     )  # fmt: skip
     plant = hm.Plant(model=hm.Model(name="float", bodies=[hull]))
     problem = identification.Problem(plant, [trial], [imu], unknowns, start=[0.1] * 12, step=0.02, shooting_interval=0.04)

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.published_vehicles import published_vehicles, remus_100
 
 import hydromechs as hm
-from hydromechs.identification import Samples
+from hydromechs.identification import ChannelSamples
 from hydromechs.identification.validation import decay_of
 
 NEAR = {
@@ -32,7 +32,7 @@ def test_a_simulated_roll_decays_as_the_mode_does():
     run = hm.Simulation(model, step=0.01, record=0.01, state=hm.State(q=q, v=np.zeros(6))).run(2.0).recording
     x = run.q.values
     roll = 2.0 * np.arctan2(x[:, 4], x[:, 3])
-    found = decay_of(Samples(run.time.values, roll), 0.0, 2.0)
+    found = decay_of(ChannelSamples(run.time.values, roll), 0.0, 2.0)
     alone = math.sqrt(31.029384975800244 * 9.81 * 0.02 / (0.12442783375295899 + 0.03360482392879167))  # weight, tables of M
     assert alone == pytest.approx(6.2067, abs=1e-3)
     mode = {r.quantity: r for r in published_vehicles()}
@@ -46,12 +46,12 @@ def test_a_decay_is_told_from_a_slope_and_noise():
     """Frequency and damping ratio of a swing on a slope with noise; short ones and noise alone are not told."""
     t = np.arange(0.0, 7.0, 0.05)
     noise = 1e-4 * np.random.default_rng(0).normal(size=len(t))
-    swing = Samples(t, 0.02 - 0.003 * t + 0.005 * np.exp(-0.2 * t) * np.cos(2.3 * t + 0.4) + noise)
+    swing = ChannelSamples(t, 0.02 - 0.003 * t + 0.005 * np.exp(-0.2 * t) * np.cos(2.3 * t + 0.4) + noise)
     found = decay_of(swing, 0.0, 7.0)
     assert found.told and found.frequency == pytest.approx(2.3, abs=0.02)
     assert found.ratio == pytest.approx(0.2 / math.hypot(2.3, 0.2), abs=0.01) and found.amplitude == pytest.approx(
         0.005, rel=0.1
     )
     assert decay_of(swing, 0.0, 3.0) is None and decay_of(swing, 6.8, 7.0) is None
-    alone = decay_of(Samples(t, 20.0 * noise), 0.0, 7.0)
+    alone = decay_of(ChannelSamples(t, 20.0 * noise), 0.0, 7.0)
     assert alone is None or not alone.told

@@ -56,15 +56,15 @@ def campaign():
     q = np.array([0.0, 0.0, HEIGHT - 0.25, 0.995, 0.05, np.sqrt(1.0 - 0.995**2 - 0.05**2), 0.0])
     v = np.array([0.02, 0, 0.1, 0, 0, 0])
     times = np.arange(0.0, END + 1e-9, STEP)
-    zeros = {f"nav.{x}": identification.Samples(times, np.zeros(len(times))) for x in ("roll", "pitch", "z")}
+    zeros = {f"nav.{x}": identification.ChannelSamples(times, np.zeros(len(times))) for x in ("roll", "pitch", "z")}
     trial = identification.Trial(name="rise", start=0.0, end=END, q=q, v=v, samples=zeros)
-    study, plant = validation.Study(**DOCUMENT), floating()
-    empty = validation.Campaign(study, plant, "hull", (validation.Recorded(trial, "rise", 0.2, ()),))
+    study, plant = validation.ValidationStudy(**DOCUMENT), floating()
+    empty = validation.Campaign(study, plant, "hull", (validation.RecordedTrial(trial, "rise", 0.2, ()),))
     problem = empty.problem_of(empty.trials)
     values, _ = problem.simulate(np.array([HEIGHT, TRUE]), np.zeros((1, 12)), derivatives=False)
-    samples = {name: identification.Samples(times, values[:, 0, c]) for c, name in enumerate(problem.outputs.names)}
+    samples = {name: identification.ChannelSamples(times, values[:, 0, c]) for c, name in enumerate(problem.outputs.names)}
     trial = identification.Trial(name="rise", start=0.0, end=END, q=q, v=v, samples=samples)
-    return validation.Campaign(study, plant, "hull", (validation.Recorded(trial, "rise", 0.2, ()),))
+    return validation.Campaign(study, plant, "hull", (validation.RecordedTrial(trial, "rise", 0.2, ()),))
 
 
 def scanned(campaign, volume):
@@ -88,7 +88,7 @@ def test_an_error_in_the_height_of_the_surface_stays(campaign):
 
 
 def test_a_study_without_a_surface_is_rejected(campaign):
-    study = validation.Study(**(DOCUMENT | {"unknowns": DOCUMENT["unknowns"][1:]}))
+    study = validation.ValidationStudy(**(DOCUMENT | {"unknowns": DOCUMENT["unknowns"][1:]}))
     other = validation.Campaign(study, campaign.plant, "hull", campaign.trials)
     with pytest.raises(ValueError, match="surface_height"):
         validation.predicted_over_heights(other, campaign.trials[0], np.array([TRUE]), ())

@@ -148,7 +148,7 @@ def test_a_prediction_knows_nothing_of_what_it_predicts(campaign, library_start)
         samples = {}
         for name, s in r.trial.samples.items():
             noise = np.where(s.times > r.begins, np.random.default_rng(0).normal(size=len(s.times)), 0.0)
-            samples[name] = identification.Samples(s.times, s.values + noise)
+            samples[name] = identification.ChannelSamples(s.times, s.values + noise)
         return replace(r, trial=replace(r.trial, samples=samples))
 
     known, unseen = campaign.trials[:1], campaign.trials[1]

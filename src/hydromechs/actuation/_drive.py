@@ -16,7 +16,7 @@ import numpy as np
 
 from hydromechs.errors import FieldError, noted
 from hydromechs.model import JointPart, Model
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Order, Slot, Values, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Slot, Values, mode_of
 from hydromechs.spatial import clamp, maximum, minimum, where
 from hydromechs.values import Limit, NotNegative, Scalar, check_fields
 
@@ -114,7 +114,7 @@ class Drive(Component):
         """
         return outside(command, *self.limits)
 
-    def joint_modes(self, mobility: float) -> tuple[Mode, ...]:
+    def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
         """Its fast modes, for advice on the step.
 
         Args:
@@ -197,7 +197,7 @@ class Drive(Component):
             record={"actuator_force": np.array(tau), "saturated": np.array(saturated)},
         )
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """Its fast modes in its joint."""
         return self.joint_modes(mobility.joint(model.joint_part(self.joint).v))
 
@@ -279,6 +279,6 @@ class Servo(Drive):
         """1 at the limit of the torque."""
         return outside(self.force(command, q, qd, x), -self.limit, self.limit)
 
-    def joint_modes(self, mobility: float) -> tuple[Mode, ...]:
+    def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
         """Its spring and damper."""
         return (mode_of(f"servo of joint {self.joint!r}", self.stiffness, self.damping, mobility),)

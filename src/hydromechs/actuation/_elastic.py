@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from hydromechs.model import Model, joints
-from hydromechs.model.component import InJoints, Law, Mobility, Mode, Order
+from hydromechs.model.component import FastMode, InJoints, Law, Mobility, Order
 from hydromechs.spatial import cross, turn_between
 from hydromechs.values import Array
 
@@ -68,10 +68,10 @@ class ElasticJoints(InJoints):
         damper = numbers[3] * np.asarray(v)
         return Law(-spring - damper, 0.5 * (phi @ pull), -(damper @ v))
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """The fastest of all together."""
         k, d = np.zeros(model.nv), np.zeros(model.nv)
         for name, (*stiffness, damping) in zip(self.joints, self.numbers(model), strict=True):
             at = model.joint_part(name).v
             k[at], d[at] = stiffness, damping
-        return (Mode("springs of ball joints", float(np.sqrt(mobility.together(k))), mobility.together(d)),)
+        return (FastMode("springs of ball joints", float(np.sqrt(mobility.together(k))), mobility.together(d)),)

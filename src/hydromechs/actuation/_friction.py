@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Order, Slot, Values, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Slot, Values, mode_of
 from hydromechs.spatial import stick_slip
 from hydromechs.values import Array, NotNegative, Positive, Scalar, check_fields
 
@@ -135,12 +135,12 @@ class JointFriction(Component):
             power=-f.loss,
         )
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """The stick phase, and the settling of its deflection."""
         moves = mobility.joint(model.joint_part(self.joint).v)
         k = self.coulomb / self.stick_deflection
         c = k * self.relaxation + self.viscous
-        out: tuple[Mode, ...] = (mode_of(f"friction of joint {self.joint!r}", k, c, moves, internal=True),)
+        out: tuple[FastMode, ...] = (mode_of(f"friction of joint {self.joint!r}", k, c, moves, internal=True),)
         if self.coulomb:
-            out += (Mode(f"slipping friction of joint {self.joint!r}", 0.0, 1.0 / self.relaxation),)
+            out += (FastMode(f"slipping friction of joint {self.joint!r}", 0.0, 1.0 / self.relaxation),)
         return out

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hydromechs.model.component import Mode, mode_of
+from hydromechs.model.component import FastMode, mode_of
 from hydromechs.spatial import clamp, where
 from hydromechs.values import NotNegative, Positive, Scalar, check_fields
 
@@ -73,12 +73,12 @@ class Hydraulic(Drive):
             return (rate,)
         return (clamp(command, -1.0, 1.0) - y) / self.spool_time_constant, rate
 
-    def joint_modes(self, mobility: float) -> tuple[Mode, ...]:
+    def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
         """The oil's spring, and the valve's lag."""
         k = 4.0 * self.bulk_modulus / self.chamber_volume * self.displacement**2
-        out: tuple[Mode, ...] = (
+        out: tuple[FastMode, ...] = (
             mode_of(f"oil of the hydraulic drive of joint {self.joint!r}", k, 0.0, mobility, internal=True),
         )
         if self.spool_time_constant:
-            out += (Mode(f"valve of joint {self.joint!r}", 0.0, 1.0 / self.spool_time_constant),)
+            out += (FastMode(f"valve of joint {self.joint!r}", 0.0, 1.0 / self.spool_time_constant),)
         return out

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 
-from hydromechs.model.component import Mode, mode_of
+from hydromechs.model.component import FastMode, mode_of
 from hydromechs.spatial import where
 from hydromechs.values import Bound, Limit, NotNegative, Positive, Scalar, check_fields
 
@@ -90,9 +90,9 @@ class Motor(Drive):
             return ()
         return ((self._voltage_left(command, qd) - self.resistance * x[0]) / self.inductance,)
 
-    def joint_modes(self, mobility: float) -> tuple[Mode, ...]:
+    def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
         """Its winding, or the damping by its back e.m.f."""
         if self.inductance:
-            return (Mode(f"current of the motor of joint {self.joint!r}", 0.0, self.resistance / self.inductance),)
+            return (FastMode(f"current of the motor of joint {self.joint!r}", 0.0, self.resistance / self.inductance),)
         c = self.gear_ratio**2 * self.torque_constant * self._emf_constant / self.resistance
         return (mode_of(f"motor of joint {self.joint!r}", 0.0, c, mobility),)

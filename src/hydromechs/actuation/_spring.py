@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hydromechs.model import Model, joints
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Values, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Values, mode_of
 from hydromechs.spatial import cross
 from hydromechs.values import Finite, Positive, check_fields
 
@@ -54,7 +54,7 @@ class JointSpring(Component):
             power=0.0,
         )
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """That of the spring."""
         return (
             mode_of(f"spring of joint {self.joint!r}", self.stiffness, 0.0, mobility.joint(model.joint_part(self.joint).v)),

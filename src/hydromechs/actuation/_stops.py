@@ -10,7 +10,7 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.model import Model, joints
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Order, Values, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Values, mode_of
 from hydromechs.spatial import maximum, norm, where
 from hydromechs.values import NotNegative, Number, Scalar, check_fields
 
@@ -141,7 +141,7 @@ class JointStops(Component):
             power=-stops.loss(q, qd),
         )
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """Their spring and damper."""
         moves = mobility.joint(model.joint_part(self.joint).v)
         found = mode_of(f"stops of joint {self.joint!r}", self.stiffness, self.damping, moves, meets=True)

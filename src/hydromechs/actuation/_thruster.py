@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, FrameNow, Mobility, Mode, Now, Order, Slot, Values
+from hydromechs.model.component import Action, Component, FastMode, FrameNow, Mobility, Now, Order, Slot, Values
 from hydromechs.spatial import clamp
 from hydromechs.values import NotNegative, Positive, Scalar, check_fields
 
@@ -118,9 +118,9 @@ class Thruster(Component):
         most = max(most, 0.0) if high >= 0.0 else most
         return float(np.clip(least, -wide, wide)), float(np.clip(max(least, most), -wide, wide))
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """Its lag."""
-        return [Mode(f"lag of thruster {self.name!r}", 0.0, 1.0 / self.time_constant)] if self.time_constant else []
+        return [FastMode(f"lag of thruster {self.name!r}", 0.0, 1.0 / self.time_constant)] if self.time_constant else []
 
     @staticmethod
     def advance(frame: FrameNow) -> Scalar:

@@ -1,12 +1,12 @@
 """A model in other programs: MuJoCo, Pinocchio, python-control. CasADi functions are made by `hydromechs.equations`."""
 
-from ._coordinates import Coordinates, FreeJoint
+from ._coordinates import CoordinateMap, FreeJoint
 from ._mujoco import InMujoco, to_mujoco
 from ._pinocchio import InPinocchio, to_pinocchio
 from ._state_space import to_state_space
 
 __all__ = [
-    "Coordinates",
+    "CoordinateMap",
     "FreeJoint",
     "InMujoco",
     "InPinocchio",

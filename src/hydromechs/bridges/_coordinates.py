@@ -37,7 +37,7 @@ class FreeJoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coordinates:
+class CoordinateMap:
     """Where our coordinates stand in another program's, and how to turn one into the other.
 
     Methods whose name begins with `our_` lead back. All take single states.

@@ -12,7 +12,7 @@ from hydromechs.hybrid import placement_pose
 from hydromechs.model import Model, joints
 from hydromechs.spatial import quaternion_from_matrix
 
-from ._coordinates import Coordinates, FreeJoint
+from ._coordinates import CoordinateMap, FreeJoint
 from ._import import import_extra
 
 
@@ -21,7 +21,7 @@ class InMujoco(NamedTuple):
 
     model: Any
     """The `mujoco.MjModel`."""
-    coordinates: Coordinates
+    coordinates: CoordinateMap
     """The way between our q, v, tau and MuJoCo's qpos, qvel, qfrc."""
     lost: tuple[str, ...]
     """What MuJoCo's model does not have, in words: the water first of all."""
@@ -60,4 +60,4 @@ def to_mujoco(model: Model) -> InMujoco:
             place = placement_pose(part.joint)
             turn = quaternion_from_matrix(place[:3, :3])
             free.append(FreeJoint(q=part.q, v=part.v, p=place[:3, 3], quaternion=turn))
-    return InMujoco(there, Coordinates(model=model, q_of=q_of, v_of=v_of, in_world=tuple(free)), lost)
+    return InMujoco(there, CoordinateMap(model=model, q_of=q_of, v_of=v_of, in_world=tuple(free)), lost)

@@ -12,7 +12,7 @@ from hydromechs.hybrid import depth_first, joint_parts, placement_pose
 from hydromechs.model import Model, joints
 from hydromechs.spatial import tensor_matrix
 
-from ._coordinates import Coordinates
+from ._coordinates import CoordinateMap
 from ._import import import_extra
 
 
@@ -21,7 +21,7 @@ class InPinocchio(NamedTuple):
 
     model: Any
     """The `pinocchio.Model`."""
-    coordinates: Coordinates
+    coordinates: CoordinateMap
     """The way between our q, v, tau and Pinocchio's."""
     lost: tuple[str, ...]
     """What Pinocchio's model does not have, in words: the water first of all."""
@@ -101,7 +101,7 @@ def _joint(pin: ModuleType, part: joints.Joint, name: str) -> Any:
     return row(pin, part)
 
 
-def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> Coordinates:
+def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> CoordinateMap:
     """Places of our coordinates in theirs.
 
     Args:
@@ -117,10 +117,10 @@ def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> Coordinat
             where[k : k + 4] = where[k : k + 4][[3, 0, 1, 2]]
         q_of[part.q] = joint.idx_q + part.q.start - model.q_slices[part.body].start + where
         v_of[part.v] = joint.idx_v + part.v.start - model.v_slices[part.body].start + np.arange(part.joint.nv)
-    return Coordinates(model=model, q_of=q_of, v_of=v_of)
+    return CoordinateMap(model=model, q_of=q_of, v_of=v_of)
 
 
-def _properties(model: Model, there: Any, at: Coordinates) -> None:
+def _properties(model: Model, there: Any, at: CoordinateMap) -> None:
     """Limits, damping and friction of the joints."""
     lower, upper = there.lowerPositionLimit.copy(), there.upperPositionLimit.copy()
     damping, friction = np.zeros(model.nv), np.zeros(model.nv)

@@ -18,7 +18,7 @@ from ._kinds import expect
 from ._options import CODE
 
 if TYPE_CHECKING:
-    from hydromechs.sweeps import Engine, Progress, SweepResult
+    from hydromechs.sweeps import SweepEngine, Progress, SweepResult
 
 ENGINES = ("local", "dask", "serial")
 """Names of the engines."""
@@ -74,7 +74,7 @@ def sweep(
         raise typer.Exit(1)
 
 
-def chosen_engine(name: str, workers: int | None, address: str) -> Engine:
+def chosen_engine(name: str, workers: int | None, address: str) -> SweepEngine:
     """The engine of a name, with its options."""
     from hydromechs.sweeps import Dask, Local, Serial
 

@@ -15,7 +15,7 @@ from ._llvm_objects import objects_text
 from ._llvm_rows import VECTORS, exchange
 from ._llvm_solve import Loops
 from ._program import Program
-from ._rolled import NUMBERS, ROW, Place, Rolled, Stage, Sweep
+from ._rolled import NUMBERS, ROW, Address, Rolled, Stage, Sweep
 
 AHEAD = 6
 """Rows ahead of which constants are asked for."""
@@ -153,7 +153,7 @@ def _stage(t: Loops, stage: Stage, values: dict[str, str], arrays: dict[str, str
 def _step(
     t: Loops,
     program: Program | Rolled,
-    places: Sequence[Place],
+    places: Sequence[Address],
     values: dict[str, str],
     arrays: dict[str, str],
     module: Functions,

@@ -24,7 +24,7 @@ NUMBERS = "numbers"
 """The array of constants."""
 
 
-class Place(NamedTuple):
+class Address(NamedTuple):
     """Where an argument of a program begins: entry `shift + stride · table[row, column]` of an array."""
 
     array: str
@@ -44,7 +44,7 @@ class Stage:
     programs: tuple[Program | Rolled, ...]
     """By kind. They may read and write the same place: all of a program's reads come before its writes.
     A loop among them runs in a sweep that runs once."""
-    places: tuple[tuple[Place, ...], ...]
+    places: tuple[tuple[Address, ...], ...]
     """For each program, where its inputs and then its outputs are."""
     column: str | None = None
     """Column with the kind of each row; None if there is one program only."""

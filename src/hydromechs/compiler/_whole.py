@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._program import Argument, Program
-from ._rolled import ROW, Place, Rolled, Stage, Sweep
+from ._rolled import ROW, Address, Rolled, Stage, Sweep
 
 OPEN: ContextVar[_Loops | None] = ContextVar("loops", default=None)
 """What is being traced."""
@@ -138,7 +138,7 @@ class _Loops:
 
     def put(self, callee: Program | Rolled, places: Sequence[_At]) -> None:
         """A call with its arguments and results in memory."""
-        at = tuple(Place(x.array, None, 1, x.start) for x in places)
+        at = tuple(Address(x.array, None, 1, x.start) for x in places)
         self.sweeps.append(Sweep((Stage((callee,), (at,)),), once=True))
 
     def entries(self, whole: Any, to: _At) -> None:
@@ -159,8 +159,8 @@ class _Loops:
             self.put(program, [*places, to])
             return
         arguments = [Argument(name, (size,) if long else ()) for name, (_, long) in zip(names, leaves, strict=True)]
-        at = [Place(a.name, ROW if a.shape else None) for a in arguments]
-        sweep = Sweep((Stage((program,), ((*at, Place("y", ROW)),)),))
+        at = [Address(a.name, ROW if a.shape else None) for a in arguments]
+        sweep = Sweep((Stage((program,), ((*at, Address("y", ROW)),)),))
         table = np.zeros((size, 0), dtype=int)
         result = (Argument("y", (size,)),)
         self.put(Rolled("entries", tuple(arguments), result, (), table, np.zeros(0), {}, (sweep,)), [*places, to])
@@ -285,7 +285,7 @@ def scattered(places: Sequence[int], size: int, name: str = "scattered") -> Roll
     from ._trace import trace  # imports this
 
     one = trace(lambda x: x, {"x": ()}, name="one", outputs=("y",))
-    stage = Stage((one,), ((Place("x", ROW), Place("y", "to")),))
+    stage = Stage((one,), ((Address("x", ROW), Address("y", "to")),))
     table = np.array(places, dtype=int).reshape(-1, 1)
     given, result = (Argument("x", (len(places),)),), (Argument("y", (size,)),)
     return Rolled(name, given, result, ("to",), table, np.zeros(0), {}, (Sweep((stage,)),), ("y",))

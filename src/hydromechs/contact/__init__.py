@@ -7,9 +7,9 @@ from ._forces import Contact, contact_wrench
 from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
 from ._grip import Grip, Holding
 from ._height import ground_height
-from ._law import ContactLaw, DryFriction, FrictionForce, LinearContact, Material, NonlinearContact, NormalForce
+from ._law import ContactFriction, ContactLaw, DryFriction, LinearContact, Material, NonlinearContact, NormalForce
 from ._pair import Pair
-from ._probe import Point, Segment
+from ._probe import PointProbe, Segment
 from ._probes import contact_pairs
 from ._ray import ray_distance
 from ._touching import BodyContact, PointContact
@@ -18,9 +18,9 @@ from .terrain import Terrain
 __all__ = [
     "BodyContact",
     "Contact",
+    "ContactFriction",
     "ContactLaw",
     "DryFriction",
-    "FrictionForce",
     "Grasp",
     "GraspRows",
     "Grip",
@@ -30,8 +30,8 @@ __all__ = [
     "NonlinearContact",
     "NormalForce",
     "Pair",
-    "Point",
     "PointContact",
+    "PointProbe",
     "Segment",
     "Terrain",
     "contact_pairs",

@@ -13,7 +13,7 @@ from hydromechs.model.component import Component
 
 from . import terrain as ground
 from ._pair import Pair
-from ._probe import Point
+from ._probe import PointProbe
 from ._probes import probes
 
 __all__ = ["unrepresented_contacts"]
@@ -128,7 +128,7 @@ def _(shape: shapes.Capsule, solid: Solid) -> tuple[str, str] | None:
 
 def _between(shape: shapes.Cylinder, solid: Solid) -> tuple[str, str] | None:
     """Return the features that pass between the spheres along an axis, and the spheres' spacing; None if nothing passes."""
-    places = [p.position for p in probes(shape, solid) if isinstance(p, Point)]  # a segment is exact
+    places = [p.position for p in probes(shape, solid) if isinstance(p, PointProbe)]  # a segment is exact
     if isinstance(solid, ground.Plane) or len(places) < 2:
         return None
     apart = math.dist(places[0], places[1])

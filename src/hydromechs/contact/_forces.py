@@ -15,7 +15,7 @@ from hydromechs.values import Array, Scalar
 from . import terrain
 from ._distance import signed_distance
 from ._law import SMOOTH
-from ._probe import Point, Segment
+from ._probe import PointProbe, Segment
 
 if TYPE_CHECKING:
     from ._pair import Pair
@@ -107,11 +107,11 @@ def contact_wrench(
 
 
 @singledispatch
-def probe_point(probe: Point | Segment, solid: terrain.Terrain | shapes.Shape, R: Array, p: Array) -> Array:
+def probe_point(probe: PointProbe | Segment, solid: terrain.Terrain | shapes.Shape, R: Array, p: Array) -> Array:
     """The point of a probe that is nearest to a solid, in axes of A [m], shape (3,).
 
     Args:
-        probe: A `Point` or `Segment`.
+        probe: A `PointProbe` or `Segment`.
         solid: Terrain, or a shape of body B.
         R: Axes of A in C, shape (3, 3).
         p: Origin of A in C [m], shape (3,).
@@ -120,7 +120,7 @@ def probe_point(probe: Point | Segment, solid: terrain.Terrain | shapes.Shape, R
 
 
 @probe_point.register
-def _(probe: Point, solid: terrain.Terrain | shapes.Shape, R: Array, p: Array) -> Array:
+def _(probe: PointProbe, solid: terrain.Terrain | shapes.Shape, R: Array, p: Array) -> Array:
     return np.array(probe.position)
 
 

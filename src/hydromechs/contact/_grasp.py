@@ -16,7 +16,7 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.errors import message_of
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Constraint, Mobility, Mode, Now, Output, Slot, Values, Wrench
+from hydromechs.model.component import Action, Component, Constraint, FastMode, Mobility, Now, Output, Slot, Values, Wrench
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, NotNegative, Scalar, check_fields
 
@@ -124,10 +124,10 @@ class Grasp(Component):
         )
         return Action(constraints=[rows], record={"grasp_error": np.array(apart) * u["closed"]})
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """The decay of drift."""
         rate = self.stabilisation
-        return [Mode(f"stabilisation of grasp {self.name!r}", rate, 2.0 * rate)] if rate else []
+        return [FastMode(f"stabilisation of grasp {self.name!r}", rate, 2.0 * rate)] if rate else []
 
 
 def check_frames(model: Model, who: str, holder: str, held: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, mode_of
 from hydromechs.spatial import cross, norm, where
 from hydromechs.values import Array, Positive, Scalar, Vector3, check_fields
 
@@ -136,7 +136,7 @@ class Grip(Component):
             },
         )
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """The stiffest spring, with the lever arm of a misfit, and the stiffest turning spring, on both bodies."""
         places = [p for p in map(model.locate, (self.holder, self.held)) if model.moves[p.body]]
         turns = sum(mobility.turn(p.body) for p in places)

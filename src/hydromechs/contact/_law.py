@@ -12,7 +12,7 @@ from hydromechs.errors import FieldError
 from hydromechs.spatial import stick_slip, where
 from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields
 
-__all__ = ["ContactLaw", "DryFriction", "FrictionForce", "LinearContact", "Material", "NonlinearContact", "NormalForce"]
+__all__ = ["ContactFriction", "ContactLaw", "DryFriction", "LinearContact", "Material", "NonlinearContact", "NormalForce"]
 
 TINY = 1e-300
 """Keeps the slope of √ finite at 0."""
@@ -29,7 +29,7 @@ class NormalForce(NamedTuple):
     """Energy of the spring [J]."""
 
 
-class FrictionForce(NamedTuple):
+class ContactFriction(NamedTuple):
     """Friction of one contact."""
 
     force: Array
@@ -133,7 +133,7 @@ class DryFriction:
         if self.static < self.kinetic:
             raise FieldError("DryFriction.static", self.static, f"must be at least kinetic, {self.kinetic:g}; swap them?")
 
-    def force(self, normal: Scalar, n: Array, s: Array, v: Array) -> FrictionForce:
+    def force(self, normal: Scalar, n: Array, s: Array, v: Array) -> ContactFriction:
         """Friction by `spatial.stick_slip` in the tangent plane, limit μ N,
 
             μ = μ_k + (μ_s − μ_k) / (1 + (v/v_s)²),    ṡ = (f − k_t s) / c_t
@@ -153,10 +153,10 @@ class DryFriction:
         limit = normal * (self.kinetic + (self.static - self.kinetic) / fall)
         force, rate = stick_slip(k, c, limit, s - across, v)
         rate = rate - (k / c) * across
-        return FrictionForce(force, rate, force @ v - k * (s @ rate), 0.5 * k * (s @ s))
+        return ContactFriction(force, rate, force @ v - k * (s @ rate), 0.5 * k * (s @ s))
 
 
-SMOOTH = FrictionForce(np.zeros(3), np.zeros(3), 0.0, 0.0)
+SMOOTH = ContactFriction(np.zeros(3), np.zeros(3), 0.0, 0.0)
 """No friction."""
 
 

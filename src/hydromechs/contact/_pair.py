@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hydromechs.model import Model, shapes
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Order, Output, Slot, Values, Wrench, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Output, Slot, Values, Wrench, mode_of
 
 from . import terrain as ground
 from ._forces import contact_wrench
 from ._law import Material
-from ._probe import Point, Segment
+from ._probe import PointProbe, Segment
 
 __all__ = ["Pair"]
 
@@ -34,7 +34,7 @@ class Pair(Component):
     """As "foot_1 on floor", unique among the pairs."""
     body: int
     """Index of the body A that carries the probe."""
-    probe: Point | Segment
+    probe: PointProbe | Segment
     """What touches."""
     frame: str | None = None
     """Name of the frame whose origin is the probe; None for a shape's."""
@@ -60,7 +60,7 @@ class Pair(Component):
         s = np.array([z[x] for x in DEFLECTION]) if z else np.zeros(3)
         pair = self
         if self.frame is not None:  # its place may be an open parameter
-            pair = replace(self, probe=Point(position=now.model.frames[self.frame][1].origin.xyz))
+            pair = replace(self, probe=PointProbe(position=now.model.frames[self.frame][1].origin.xyz))
         c = contact_wrench(pair, (now.R_WB[a], now.p_WB[a]), now.V[a], X_B, V_B, s, now.model.world.down)
         forces = [Wrench(a, c.wrench_A)]
         if b is not None and c.wrench_B is not None:
@@ -73,9 +73,9 @@ class Pair(Component):
             power=-c.loss,
         )
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """The normal law at a depth of a millimetre, and friction."""
-        place = self.probe.position if isinstance(self.probe, Point) else self.probe.center
+        place = self.probe.position if isinstance(self.probe, PointProbe) else self.probe.center
         moves = max(mobility.point(self.body, np.array(place)), 1e-300)
         out = [mode_of(f"contact {self.name!r}", *self.material.law.stiffness_at(1e-3), moves, meets=True)]
         friction = self.material.friction
@@ -83,5 +83,5 @@ class Pair(Component):
             name = f"friction of contact {self.name!r}"
             out.append(mode_of(name, friction.stiffness, friction.damping, moves, internal=True))
             settling = friction.stiffness / friction.damping
-            out.append(Mode(f"slipping friction of contact {self.name!r}", 0.0, settling))
+            out.append(FastMode(f"slipping friction of contact {self.name!r}", 0.0, settling))
         return out

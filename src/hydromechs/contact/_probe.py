@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Point", "Segment"]
+__all__ = ["PointProbe", "Segment"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class PointProbe:
     """A probe: a point of a body, or a sphere about it."""
 
     position: tuple[float, float, float]

@@ -15,7 +15,7 @@ from hydromechs.model.component import Component
 from . import terrain as ground
 from ._law import Material
 from ._pair import Pair
-from ._probe import Point, Segment
+from ._probe import PointProbe, Segment
 from ._touching import BodyContact, PointContact
 
 __all__ = ["contact_pairs"]
@@ -55,7 +55,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
                 raise KeyError(f"no frame {name!r} in {model.name}; frames are {', '.join(model.frames) or 'none'}")
             at, frame = model.frames[name]
             if model.moves[at]:
-                probe = Point(position=frame.origin.xyz)
+                probe = PointProbe(position=frame.origin.xyz)
                 meets = f"{name} on {solid.name}"
                 pairs.append(Pair(name=meets, body=at, probe=probe, frame=name, solid=solid, material=rough))
         for at, body in enumerate(model.bodies):
@@ -101,7 +101,7 @@ def _meetings(model: Model, touching: Sequence[Sequence[shapes.Shape]], a: int, 
 
 def _named_probes(
     name: str, touching: Sequence[shapes.Shape], solid: ground.Terrain | shapes.Shape
-) -> list[tuple[str, Point | Segment]]:
+) -> list[tuple[str, PointProbe | Segment]]:
     """Probes of the shapes of a body against a solid, numbered from 1 where a shape has several."""
     out = []
     for number, shape in enumerate(touching, start=1):
@@ -112,7 +112,7 @@ def _named_probes(
 
 
 @singledispatch
-def probes(shape: shapes.Shape, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
+def probes(shape: shapes.Shape, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
     """Probes of a shape of a body against a solid.
 
     Args:
@@ -123,31 +123,31 @@ def probes(shape: shapes.Shape, solid: ground.Terrain | shapes.Shape) -> list[Po
 
 
 @probes.register
-def _(shape: shapes.Sphere, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
-    return [Point(position=shape.origin.xyz, radius=shape.radius)]
+def _(shape: shapes.Sphere, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
+    return [PointProbe(position=shape.origin.xyz, radius=shape.radius)]
 
 
 @probes.register
-def _(shape: shapes.Box, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
+def _(shape: shapes.Box, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
     corners = itertools.product(*((-0.5 * a, 0.5 * a) for a in shape.size))
-    return [Point(position=_place(shape, corner)) for corner in corners]
+    return [PointProbe(position=_place(shape, corner)) for corner in corners]
 
 
 @probes.register
-def _(shape: shapes.Capsule, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
+def _(shape: shapes.Capsule, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
     return _along(shape, shape.length, solid)
 
 
 @probes.register
-def _(shape: shapes.Cylinder, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
+def _(shape: shapes.Cylinder, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
     r = shape.radius
     if shape.length >= 2.0 * r:
         return _along(shape, shape.length - 2.0 * r, solid)
     rim = [(r, 0.0), (0.0, r), (-r, 0.0), (0.0, -r)]
-    return [Point(position=_place(shape, (x, y, z * shape.length))) for z in (-0.5, 0.5) for x, y in rim]
+    return [PointProbe(position=_place(shape, (x, y, z * shape.length))) for z in (-0.5, 0.5) for x, y in rim]
 
 
-def _along(shape: shapes.Cylinder, length: float, solid: ground.Terrain | shapes.Shape) -> list[Point | Segment]:
+def _along(shape: shapes.Cylinder, length: float, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
     """Probes along the axis of a capsule that has this length between the centres of its caps."""
     if _is(solid, ground.Sphere, shapes.Sphere, shapes.Capsule):
         direction = tuple(shape.origin.R[:, 2].tolist())
@@ -156,7 +156,7 @@ def _along(shape: shapes.Cylinder, length: float, solid: ground.Terrain | shapes
     if length == 0.0:
         apart = 0
     places = [0.0] if apart == 0 else [length * (k / apart - 0.5) for k in range(apart + 1)]
-    return [Point(position=_place(shape, (0.0, 0.0, z)), radius=shape.radius) for z in places]
+    return [PointProbe(position=_place(shape, (0.0, 0.0, z)), radius=shape.radius) for z in places]
 
 
 def _place(shape: shapes.Shape, x: Sequence[float]) -> tuple[float, float, float]:

@@ -7,7 +7,7 @@ from ._inverse_kinematics import Tool, damped_inverse, reach_pose
 from ._joint_control import ComputedTorque, JointControl
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
 from ._pose_control import FollowPath, HoldPose
-from ._reference import JointMotion, Waypoints
+from ._reference import JointTrajectory, Waypoints
 from ._serpenoid import Serpenoid
 from ._speed_control import LqrSpeed, SpeedLoop
 from ._speed_path import LqrFollowPath, LqrHoldPose, speeds_towards
@@ -23,7 +23,7 @@ __all__ = [
     "FollowPath",
     "HoldPose",
     "JointControl",
-    "JointMotion",
+    "JointTrajectory",
     "LoopMargins",
     "LqrDesign",
     "LqrFollowPath",

@@ -14,14 +14,14 @@ from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.values import Array, positive
 
-from ._reference import JointMotion, Servos
+from ._reference import JointTrajectory, Servos
 
 
 class TorqueControl(Controller):
     """Leads torque-driven joints along waypoints; what they share that compute the torques in one way or another.
 
     Args:
-        waypoints: As of `JointMotion`.
+        waypoints: As of `JointTrajectory`.
         frequency: ω, natural frequency of the error [rad/s].
         damping: ζ, its damping ratio.
         integral: k, of the integral's strength; larger is weaker; infinite for none.
@@ -37,7 +37,7 @@ class TorqueControl(Controller):
         integral: float = np.inf,
         period: float = 0.002,
     ) -> None:
-        motion = JointMotion(waypoints=waypoints, period=period)
+        motion = JointTrajectory(waypoints=waypoints, period=period)
         self.names, self.path, self.period = motion.names, motion.path, motion.period
         w, z = positive(frequency, "frequency"), positive(damping, "damping")
         if not integral > 0.0:
@@ -90,10 +90,10 @@ class JointControl(TorqueControl):
         τ = m (q̈_ref + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt) + g(q)
 
     m is the inertia that each joint feels in the model's initial configuration with all others held, g weight and buoyancy.
-    What the joints do to each other, and drag, are left to the feedback. Its signals are those of `JointMotion`.
+    What the joints do to each other, and drag, are left to the feedback. Its signals are those of `JointTrajectory`.
 
     Args:
-        waypoints: As of `JointMotion`.
+        waypoints: As of `JointTrajectory`.
         frequency: ω, natural frequency of the error [rad/s].
         damping: ζ, its damping ratio.
         integral: k, of the integral's strength; larger is weaker; infinite, which is none, unless given.
@@ -113,10 +113,10 @@ class ComputedTorque(TorqueControl):
 
     by inverse dynamics, so that the error obeys ë + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt = 0 whatever the joints do to each other. All
     that it does not lead, a vehicle too, is taken to keep its velocity; the water to be still; friction and rotors are not
-    known. Its signals are those of `JointMotion`.
+    known. Its signals are those of `JointTrajectory`.
 
     Args:
-        waypoints: As of `JointMotion`.
+        waypoints: As of `JointTrajectory`.
         frequency: ω, natural frequency of the error [rad/s].
         damping: ζ, its damping ratio.
         integral: k, of the integral's strength; larger is weaker; infinite, which is none, unless given.

@@ -16,7 +16,7 @@ from hydromechs.spatial import cross, norm, quaternion_matrix, quaternion_produc
 from hydromechs.values import Array, Scalar, floats, number, positive
 
 from ._current_moment import current_notes
-from ._reference import JointMotion, Waypoints, listed_waypoints
+from ._reference import JointTrajectory, Waypoints, listed_waypoints
 from ._vehicle import Vehicle, pose_notes
 
 WAYPOINT = {"t", "position", "heading_deg", "pitch_deg", "roll_deg"}
@@ -112,12 +112,12 @@ class FollowPath(Controller):
     velocity. The integral removes the steady force of the current; it pauses while thrusters saturate. Bounded least squares
     allocate the thrusts. `notes` reports a current whose moment exceeds the attitude stiffness, and degrees of freedom that the
     thrusters cannot control. A path that uses only such degrees of freedom is rejected. The signals are reference and error of
-    position (world axes) and of roll, pitch, yaw (rotation vector to the reference, body axes), and those of `JointMotion` for
-    the arm.
+    position (world axes) and of roll, pitch, yaw (rotation vector to the reference, body axes), and for the arm those of
+    `JointTrajectory`.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
-        arm: Waypoints of servo-driven joints, as for `JointMotion`. Defaults to none.
+        arm: Waypoints of servo-driven joints, as for `JointTrajectory`. Defaults to none.
         body: Name of the vehicle's body. Defaults to the first free one.
         frequency: ω_0, natural frequency of the closed loop for position [rad/s].
         attitude_frequency: The same for orientation [rad/s]. Defaults to twice `frequency`.
@@ -143,7 +143,7 @@ class FollowPath(Controller):
         integral = positive(integral, "integral")
         self.path = pose_waypoints(waypoints)
         moves = not isinstance(arm, Sequence) or isinstance(arm, str) or len(arm) > 0
-        self.arm = JointMotion(waypoints=listed_waypoints(arm, "arm"), period=period) if moves else None
+        self.arm = JointTrajectory(waypoints=listed_waypoints(arm, "arm"), period=period) if moves else None
         self.body, self.period = body, positive(period, "period")
         self.gains = tuple((f**2, 2.0 * damping * f, f**3 / integral) for f in (frequency, attitude))
         if not np.isfinite(self.gains).all():

@@ -77,7 +77,7 @@ class Waypoints:
         return Sample(self.points[k - 1] + place * way, rate * way, acceleration * way)
 
 
-class JointMotion(Controller):
+class JointTrajectory(Controller):
     """Moves servo-driven joints along waypoints. A controller.
 
     Its signals are the reference and the error of each joint, as "reference.elbow" and "error.elbow".

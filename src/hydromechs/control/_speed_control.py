@@ -17,7 +17,7 @@ from hydromechs.spatial import quaternion_matrix
 from hydromechs.values import Array, nearest, number, positive
 
 from ._lqr import LqrDesign, loop_margins, servo_lqr
-from ._reference import JointMotion, Waypoints
+from ._reference import JointTrajectory, Waypoints
 from ._vehicle import Push, Vehicle
 
 AXES = {"surge": "m/s", "sway": "m/s", "heave": "m/s", "roll": "rad", "pitch": "rad", "yaw_rate": "rad/s"}
@@ -271,7 +271,7 @@ class LqrSpeed(Controller):
     Args:
         waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°], all 0
             unless given; from each to the next smoothly.
-        arm: Waypoints of servo-driven joints, as `JointMotion` takes them; none unless given.
+        arm: Waypoints of servo-driven joints, as `JointTrajectory` takes them; none unless given.
         body: Name of the vehicle's body; the first free one unless given.
         controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate; all that the thrusters reach unless
             given. A waypoint asks for no more than these.
@@ -295,7 +295,7 @@ class LqrSpeed(Controller):
         self.body, self.period = body, positive(period, "period")
         self.controlled = None if controlled is None else tuple(controlled)
         self.bandwidth, self.integral = positive(bandwidth, "bandwidth"), positive(integral, "integral")
-        self.arm = JointMotion(waypoints=arm, period=period) if arm else None
+        self.arm = JointTrajectory(waypoints=arm, period=period) if arm else None
         self.memory = np.zeros(6)
         """Integrals of the errors of the six axes, shape (6,)."""
 

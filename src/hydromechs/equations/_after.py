@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from hydromechs.hydro import Motion
+from hydromechs.hydro import WetMotion
 from hydromechs.values import Array
 
 
@@ -16,7 +16,7 @@ class BodyNow(NamedTuple):
     """What acts on it: `rigid`, `mass`, `com`, `moves`."""
     body: Any
     """It as the equations of water see it: `name` and `hydro`."""
-    motion: Motion
+    motion: WetMotion
     """Its motion in the water."""
     V: Array
     """Its velocity in the world, in its axes, shape (6,)."""

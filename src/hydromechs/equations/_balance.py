@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from hydromechs import dynamics, hydro
 from hydromechs.dynamics import Bias, Kinematics
-from hydromechs.hydro import LocalSurface, Motion
+from hydromechs.hydro import LocalSurface, WetMotion
 from hydromechs.model import Body, Model, RigidBody
 from hydromechs.spatial import cross
 from hydromechs.values import Array
@@ -29,7 +29,7 @@ class Balance(NamedTuple):
     """Rigid and added inertia, shape (6, 6) each, or None."""
     force: list[Array]
     """All forces but gravity, joints and inertia times acceleration, shape (6,) each."""
-    motions: list[Motion] | None
+    motions: list[WetMotion] | None
     """Motion of each body in the water; None for a dry mechanism."""
 
 
@@ -41,7 +41,7 @@ def balance(
     fluid_acceleration: ArrayLike | None,
     wrench: ArrayLike | None,
     surface: Sequence[LocalSurface] | None = None,
-    motions: list[Motion] | None = None,
+    motions: list[WetMotion] | None = None,
 ) -> Balance:
     """Kinematics, inertias and forces (the water's and the caller's) of all bodies.
 
@@ -68,7 +68,7 @@ def balance(
 
 
 def _with_wrench(
-    model: Model, kin: Kinematics, motions: list[Motion] | None, uniform: bool, wrench: ArrayLike | None
+    model: Model, kin: Kinematics, motions: list[WetMotion] | None, uniform: bool, wrench: ArrayLike | None
 ) -> Balance:
     """Return the balance for known motions and the caller's wrenches."""
     bias, inertia, force = forces_on_bodies(model, kin, motions, uniform=uniform)
@@ -85,7 +85,7 @@ def in_water(
     fluid_velocity: Array,
     fluid_acceleration: Array,
     surface: Sequence[LocalSurface] | None = None,
-) -> tuple[Kinematics, list[Motion]]:
+) -> tuple[Kinematics, list[WetMotion]]:
     """Kinematics, and the motion of every body and of the water around it.
 
     A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes.
@@ -113,7 +113,7 @@ def in_water(
 
 
 def forces_on_bodies(
-    model: Model, kin: Kinematics, motions: Sequence[Motion] | None, *, uniform: bool
+    model: Model, kin: Kinematics, motions: Sequence[WetMotion] | None, *, uniform: bool
 ) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
     """Bias accelerations, inertias and forces of all bodies.
 
@@ -145,7 +145,7 @@ def dry_force(rigid: RigidBody | None, V: Array) -> tuple[Array | None, Array]:
 
 
 def force_in_water(
-    body: Body, rigid: RigidBody | None, motion: Motion, V: Array, *, uniform: bool
+    body: Body, rigid: RigidBody | None, motion: WetMotion, V: Array, *, uniform: bool
 ) -> tuple[Array | None, Array]:
     """Inertia (6, 6) or None, and force (6,), of one body of a mechanism in water, for derivatives of numbers.
 

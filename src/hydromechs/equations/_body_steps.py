@@ -15,7 +15,7 @@ import numpy as np
 from hydromechs import compiler, dynamics, hydro
 from hydromechs.compiler import Program, Symbol, symbols
 from hydromechs.dynamics import Bias
-from hydromechs.hydro import Motion
+from hydromechs.hydro import WetMotion
 from hydromechs.model import Hydro, World, added_mass
 from hydromechs.spatial import Path, cross
 from hydromechs.values import Array
@@ -246,19 +246,19 @@ def _water_shapes(alike: Alike, flow: Flow) -> dict[str, tuple[int, ...]]:
     return {"numbers": (alike.numbers.shape[1],), "V": (6,), "a_fg": (3,), "pose": (12,), **water}
 
 
-def _motion(x: dict[str, Array], acting: ActingOn, world: World, flow: Flow) -> tuple[Motion, Array]:
+def _motion(x: dict[str, Array], acting: ActingOn, world: World, flow: Flow) -> tuple[WetMotion, Array]:
     """Motion of a body in the water, and V as its record has it."""
     V, a_fg, pose, v_f, a_f = (x[name] for name in ("V", "a_fg", "pose", "v_f", "a_f"))
     R, p = pose[:9].reshape(3, 3), pose[9:]
     if flow.points:
         if acting.sampling is None:
-            return Motion(V, R.T @ -world.gravity_vector, R, p, world.down @ p, world.water_density), V
+            return WetMotion(V, R.T @ -world.gravity_vector, R, p, world.down @ p, world.water_density), V
         rows = zip(v_f.reshape(-1, 3), a_f.reshape(-1, 3), x["gradient"].reshape(-1, 3, 3), strict=True)
         flows = [hydro.Flow(R.T @ v, R.T @ (a - world.gravity_vector), R.T @ G @ R) for v, a, G in rows]
         return hydro.motion_in(acting.sampling, V, flows[: len(acting.sampling.points)], R, p, world), V
     velocity = V if flow.velocity else V - np.concatenate([R.T @ v_f, np.zeros(3)])
     a_water = a_fg if flow.acceleration else R.T @ (a_f - world.gravity_vector)
-    return Motion(velocity, a_water, R, p, world.down @ p, world.water_density), V
+    return WetMotion(velocity, a_water, R, p, world.down @ p, world.water_density), V
 
 
 def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Program:

@@ -39,7 +39,7 @@ class ClosedForm(NamedTuple):
 class _Bodies(NamedTuple):
     kin: dynamics.Kinematics
     jacobians: tuple[dynamics.BodyJacobian, ...]
-    motions: list[hydro.Motion]
+    motions: list[hydro.WetMotion]
     added: list[Array | None]
     """Added mass of each body, shape (6, 6), or None."""
     inertia: list[Array | None]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs import dynamics, hydro
-from hydromechs.hydro import Motion
+from hydromechs.hydro import WetMotion
 from hydromechs.model import Model, Place
 from hydromechs.spatial import pose_matrix
 from hydromechs.values import Array, Scalar
@@ -192,7 +192,7 @@ class _Moving(NamedTuple):
     kin: dynamics.Kinematics
     rigid: list[Array | None]
     added: list[Array | None]
-    motions: list[Motion]
+    motions: list[WetMotion]
     relative: list[Array]
 
 

@@ -133,7 +133,7 @@ class ActingOn(NamedTuple):
     """Its own centre of mass [m], shape (3,)."""
     moves: bool
     """Whether it can move in the world."""
-    sampling: hydro.Sampling | None = None
+    sampling: hydro.WetSampling | None = None
     """Points at which the body feels non-uniform water; None if the water is uniform over it."""
 
 
@@ -166,7 +166,7 @@ def _floats(step: Any) -> Any:
     return type(step)(*(np.asarray(x, dtype=float) if isinstance(x, tuple | list) else x for x in step))
 
 
-def acting_on(model: Model, i: int, sampling: hydro.Sampling | None = None) -> ActingOn:
+def acting_on(model: Model, i: int, sampling: hydro.WetSampling | None = None) -> ActingOn:
     """Return the forces on body i.
 
     Args:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hydromechs import compiler, dynamics
-from hydromechs.compiler import Argument, Place, Program, Rolled, Stage, Sweep
-from hydromechs.hydro import Sampling
+from hydromechs.compiler import Address, Argument, Program, Rolled, Stage, Sweep
+from hydromechs.hydro import WetSampling
 from hydromechs.model import Model
 from hydromechs.spatial import pose_matrix
 from hydromechs.values import Array
@@ -59,10 +59,10 @@ class _Table:
         self.columns[name] = begin
         return out
 
-    def stage(self, name: str, kinds: Kinds, column: str, programs: Sequence[Program], places: dict[str, Place]) -> Stage:
+    def stage(self, name: str, kinds: Kinds, column: str, programs: Sequence[Program], places: dict[str, Address]) -> Stage:
         """A stage of programs whose arguments are at the same places whatever the kind, but for their numbers."""
         hoisted = self.hoisted(f"{name}.numbers", kinds, programs)
-        here = places | {"numbers": Place(compiler.NUMBERS, f"{name}.numbers")}
+        here = places | {"numbers": Address(compiler.NUMBERS, f"{name}.numbers")}
         at = tuple(tuple(here[a.name] for a in (*p.inputs, *p.outputs)) for p in hoisted)
         if len(programs) == 1:
             return Stage(tuple(hoisted), at)
@@ -79,7 +79,9 @@ class RolledTree:
         samplings: Points at which each body feels non-uniform water; None if the water is uniform over each body.
     """
 
-    def __init__(self, model: Model, armature: Array | None = None, samplings: Sequence[Sampling | None] | None = None) -> None:
+    def __init__(
+        self, model: Model, armature: Array | None = None, samplings: Sequence[WetSampling | None] | None = None
+    ) -> None:
         self.model = model
         self.armature = armature
         self.samplings = [None] * model.nb if samplings is None else samplings
@@ -246,50 +248,52 @@ class _Loop:
         return () if self._after is None else (self.of_bodies("after", self._after[1]),)
 
     @property
-    def places(self) -> dict[str, Place]:
+    def places(self) -> dict[str, Address]:
         """Where the arguments of the steps are, by their names in the programs."""
         own, parent, record, given = compiler.ROW, "parent", self.record, self.given
-        none = Place("motion", own, record.size)  # of arguments that no program uses
+        none = Address("motion", own, record.size)  # of arguments that no program uses
         out = {
-            "q": Place("q", "q"),
-            "v": none if self.rest else Place("v", "v"),
-            "tau": Place("tau", "v"),
-            "tau_found": Place("tau", "v"),
-            "vdot": Place("vdot", "v"),
-            "vdot_given": Place("vdot", "v"),
-            "parent": Place("motion", parent, record.size),
-            "own": Place("motion", own, record.size),
-            "record": Place("motion", own, record.size),
-            "V": Place("motion", own, record.size),
-            "a_fg": Place("motion", own, record.size, 6) if record.water else none,
-            "pose": Place("motion", own, record.size, record.at_pose) if record.pose else none,
+            "q": Address("q", "q"),
+            "v": none if self.rest else Address("v", "v"),
+            "tau": Address("tau", "v"),
+            "tau_found": Address("tau", "v"),
+            "vdot": Address("vdot", "v"),
+            "vdot_given": Address("vdot", "v"),
+            "parent": Address("motion", parent, record.size),
+            "own": Address("motion", own, record.size),
+            "record": Address("motion", own, record.size),
+            "V": Address("motion", own, record.size),
+            "a_fg": Address("motion", own, record.size, 6) if record.water else none,
+            "pose": Address("motion", own, record.size, record.at_pose) if record.pose else none,
             "v_f": self._fluid("fluid_velocity", none),
             "a_f": self._fluid("fluid_acceleration", none),
-            "wrench_on": Place("wrench", own, 6) if "wrench" in given else none,
-            "gradient": Place("gradient", own, 9 * self.flow.points) if "gradient" in given else none,
-            "carry": Place("carry", "carry"),
-            "gain": Place("gain", "gain") if "gain" in self.work else Place("star", own, STAR),
-            "star": Place("star", own, STAR),
-            "above": Place("star", parent, STAR),
-            "a": Place("acceleration", own, 6),
-            "a_parent": Place("acceleration", parent, 6),
-            "load": Place("load", own, 6),
-            "load_above": Place("load", parent, 6),
-            "X_WB": Place("X_WB", own, 16),
-            "R_WB": Place("R_WB", own, 9),
-            "p_WB": Place("p_WB", own, 3),
-            "V_WB_B": Place("V_WB_B", own, 6),
+            "wrench_on": Address("wrench", own, 6) if "wrench" in given else none,
+            "gradient": Address("gradient", own, 9 * self.flow.points) if "gradient" in given else none,
+            "carry": Address("carry", "carry"),
+            "gain": Address("gain", "gain") if "gain" in self.work else Address("star", own, STAR),
+            "star": Address("star", own, STAR),
+            "above": Address("star", parent, STAR),
+            "a": Address("acceleration", own, 6),
+            "a_parent": Address("acceleration", parent, 6),
+            "load": Address("load", own, 6),
+            "load_above": Address("load", parent, 6),
+            "X_WB": Address("X_WB", own, 16),
+            "R_WB": Address("R_WB", own, 9),
+            "p_WB": Address("p_WB", own, 3),
+            "V_WB_B": Address("V_WB_B", own, 6),
         }
         if self._after is not None:
             rows = self._after[0].rows
-            out |= {name: Place(name, own, int(np.prod(shape))) for name, shape in rows.items()} | {"totals": Place("totals")}
+            out |= {name: Address(name, own, int(np.prod(shape))) for name, shape in rows.items()} | {
+                "totals": Address("totals")
+            }
         return out
 
-    def _fluid(self, name: str, none: Place) -> Place:
+    def _fluid(self, name: str, none: Address) -> Address:
         """The water's motion at a body: its own row, or the one for all."""
         if name not in self.given:
             return none
-        return Place(name) if _uniform(self.given, name) else Place(name, compiler.ROW, self.given[name].shape[1])
+        return Address(name) if _uniform(self.given, name) else Address(name, compiler.ROW, self.given[name].shape[1])
 
     def world(self) -> Sweep:
         """What is known of the world, in the row after the last body's."""
@@ -306,7 +310,7 @@ class _Loop:
             return row, np.zeros(6) if self.rest else dynamics.world_acceleration(m), *zeros
 
         program = compiler.trace(world, dict.fromkeys(uniform, (3,)), name="world", outputs=tuple(sizes))
-        places = (*(Place(x) for x in uniform), *(Place(name, shift=m.nb * n) for name, n in sizes.items()))
+        places = (*(Address(x) for x in uniform), *(Address(name, shift=m.nb * n) for name, n in sizes.items()))
         return Sweep((Stage((program,), (places,)),), once=True)
 
     def rolled(self, name: str, inputs: Sequence[str], outputs: Sequence[str], sweeps: tuple[Sweep, ...]) -> Rolled:

@@ -61,7 +61,7 @@ class Stability(NamedTuple):
 
 def added_masses(model: Model) -> Array:
     """M_A of each body under water at rest, about its origin in its axes [kg, kg·m, kg·m²], shape (nb, 6, 6)."""
-    rest = hydro.Motion(np.zeros(6), np.zeros(3), np.eye(3), np.zeros(3), 0.0, model.world.water_density)
+    rest = hydro.WetMotion(np.zeros(6), np.zeros(3), np.eye(3), np.zeros(3), 0.0, model.world.water_density)
     return np.stack([np.array(hydro.added_mass(body, rest), dtype=float) for body in model.bodies])
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs.compiler import Compiled
 from hydromechs.equations import Dynamics
-from hydromechs.integrators import Bound, FixedSteps, Paths, Stepper
+from hydromechs.integrators import BoundSteps, FixedSteps, Paths, Stepper
 from hydromechs.model import Model
 from hydromechs.simulation import ExternalTerms, Plant
 from hydromechs.values import Array
@@ -25,7 +25,7 @@ FAST = 1e6
 
 
 class EngineRun:
-    """One world in an engine, with the interface of compiled steps (`integrators.Bound`).
+    """One world in an engine, with the interface of compiled steps (`integrators.BoundSteps`).
 
     `carried` is the inertia of each body that the engine has in addition to the rigid body's, shape (nb, 6, 6), `rotors` that
     of rotors that it does not know and `known_rotors` that of rotors that it knows, shape (nv,).
@@ -134,7 +134,7 @@ class EngineSteps(FixedSteps):
         self.world = world
 
     @cached_property
-    def _bound(self) -> Bound:
+    def _bound(self) -> BoundSteps:
         return self.world
 
     def _reason(self) -> str:

@@ -19,7 +19,7 @@ from ._environment import (
     RegularWave,
     Uniform,
 )
-from ._sampling import HullStrip, Sampling, sampling, strip_wavenumber
+from ._sampling import HullStrip, WetSampling, sampling, strip_wavenumber
 from ._surface import (
     BoxCell,
     Cell,
@@ -38,7 +38,7 @@ from ._surface import (
 )
 from ._terms import (
     LocalSurface,
-    Motion,
+    WetMotion,
     added_inertias,
     added_mass,
     added_mass_reaction,
@@ -88,17 +88,17 @@ __all__ = [
     "Immersion",
     "JonswapSea",
     "LocalSurface",
-    "Motion",
     "PiersonMoskowitzSea",
     "PowerLaw",
     "RegularWave",
-    "Sampling",
     "SurroundingWater",
     "Uniform",
     "UniformFlow",
     "WaveComponents",
     "WaveMotion",
     "WaveSurface",
+    "WetMotion",
+    "WetSampling",
     "WetStrip",
     "added_inertias",
     "added_mass",

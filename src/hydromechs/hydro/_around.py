@@ -25,7 +25,7 @@ from hydromechs.spatial import cross, force_cross, shift_wrench
 from hydromechs.values import Array, Scalar
 
 from ._drag import Faces, Strips, drag_wrench
-from ._sampling import AddedMassAt, DragAt, HullStrip, Sampling, Shares, corners
+from ._sampling import AddedMassAt, DragAt, HullStrip, Shares, WetSampling, corners
 from ._surface import immersion, wetting
 
 __all__ = [
@@ -73,7 +73,7 @@ class HullPoint(NamedTuple):
 class SurroundingWater(NamedTuple):
     """Non-uniform water around a body."""
 
-    sampling: Sampling
+    sampling: WetSampling
     """Points at which the body feels the water."""
     V: Array
     """Velocity of the body in the world, in body axes [m/s, rad/s], shape (6,)."""
@@ -150,7 +150,7 @@ def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tup
     return tuple(out)
 
 
-def hull_points(sampling: Sampling, flows: Sequence[Flow]) -> tuple[HullPoint, ...]:
+def hull_points(sampling: WetSampling, flows: Sequence[Flow]) -> tuple[HullPoint, ...]:
     """Return the points of a submerged hull.
 
     Args:

@@ -30,7 +30,7 @@ from ._environment import Environment, RegularWave
 from ._surface import BoxCell, Cell, CylinderCell, EllipsoidCell, hull_cells
 from ._waves import wavenumber
 
-__all__ = ["AddedMassAt", "DragAt", "HullStrip", "Sampling", "Shares", "corners", "sampling", "strip_wavenumber"]
+__all__ = ["AddedMassAt", "DragAt", "HullStrip", "Shares", "WetSampling", "corners", "sampling", "strip_wavenumber"]
 
 STRIP = 1.0
 """Largest k L of a strip of length L; two points then integrate a wave to (k L)⁴/4320 = 0.02 %, and a line through them gives
@@ -81,7 +81,7 @@ class HullStrip(NamedTuple):
     """Cells of the strip, relative to its centre; empty for water without a free surface."""
 
 
-class Sampling(NamedTuple):
+class WetSampling(NamedTuple):
     """Points at which a body feels the water, as nested tuples of numbers."""
 
     points: tuple[Array, ...]
@@ -108,7 +108,7 @@ def strip_wavenumber(environment: Environment, gravity: float) -> float:
     return max((wavenumber(2.0 * math.pi / period, gravity, depth) for period in periods), default=0.0)
 
 
-def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: bool) -> Sampling:
+def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: bool) -> WetSampling:
     """Return the points at which a body feels the water.
 
     Args:
@@ -122,7 +122,7 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
     hull = _hull(body, nominal, k, points, surface=surface)
     mean = tuple((i, strip.share * w) for strip in hull for i, w in strip.shares)
     if not isinstance(body.hydro, Hydro):
-        return Sampling(tuple(points.found), mean, hull, (), ())
+        return WetSampling(tuple(points.found), mean, hull, (), ())
     lumped = np.zeros((6, 6))
     added = []
     known = nominal.hydro if isinstance(nominal.hydro, Hydro) else body.hydro
@@ -140,7 +140,7 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
         added.append(AddedMassAt(lumped, mean))
     pairs = zip(body.hydro.drag, known.drag, strict=True)
     dragged = [_drag_at(element, given, density, k, points, mean) for element, given in pairs]
-    return Sampling(tuple(points.found), mean, hull, tuple(added), tuple(dragged))
+    return WetSampling(tuple(points.found), mean, hull, tuple(added), tuple(dragged))
 
 
 class _Points:

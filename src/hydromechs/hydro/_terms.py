@@ -27,12 +27,12 @@ from ._around import (
 )
 from ._drag import drag_wrench
 from ._drag_matrix import drag_matrix
-from ._sampling import AddedMassAt, Sampling
+from ._sampling import AddedMassAt, WetSampling
 from ._surface import crossing, hull_cells, hull_length, immersion, wetting
 
 __all__ = [
     "LocalSurface",
-    "Motion",
+    "WetMotion",
     "added_inertias",
     "added_mass",
     "added_mass_reaction",
@@ -55,10 +55,10 @@ __all__ = [
 ]
 
 
-class Motion(NamedTuple):
+class WetMotion(NamedTuple):
     """Motion of one body and of the water around it, in body axes at the body origin.
 
-    Non-uniform water is represented by its mean over the hull, see `Sampling`.
+    Non-uniform water is represented by its mean over the hull, see `WetSampling`.
     """
 
     velocity: Array
@@ -116,7 +116,7 @@ class Poses(Protocol):
 
 def body_motions(
     model: Model, kin: Poses, velocities: Sequence[Array], a_fg: Sequence[Array], surface: Sequence[LocalSurface] | None = None
-) -> list[Motion]:
+) -> list[WetMotion]:
     """Motion of every body.
 
     Args:
@@ -127,7 +127,7 @@ def body_motions(
         surface: The free surface at each body, a `LocalSurface`; None if there is none.
     """
     down, density = model.world.down, model.world.water_density
-    out = [Motion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
+    out = [WetMotion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
     if surface is None:
         return out
     for i, (body, motion) in enumerate(zip(model.bodies, out, strict=True)):
@@ -145,7 +145,7 @@ def body_motions(
     return out
 
 
-def motion_in(sampling: Sampling, V: Array, flows: Sequence[Flow], R_WB: Array, p_WB: Array, world: World) -> Motion:
+def motion_in(sampling: WetSampling, V: Array, flows: Sequence[Flow], R_WB: Array, p_WB: Array, world: World) -> WetMotion:
     """Return the motion of a submerged body in non-uniform water.
 
     Args:
@@ -159,10 +159,12 @@ def motion_in(sampling: Sampling, V: Array, flows: Sequence[Flow], R_WB: Array, 
     around = SurroundingWater(sampling, V, tuple(flows), hull_points(sampling, flows))
     a_fg = mean_of(sampling.mean, lambda i: flows[i].a_fg)
     V_r = relative_velocity(around, sampling.mean)
-    return Motion(V_r, a_fg, R_WB, p_WB, world.down @ p_WB, world.water_density, around=around)
+    return WetMotion(V_r, a_fg, R_WB, p_WB, world.down @ p_WB, world.water_density, around=around)
 
 
-def wetted(body: Body, motion: Motion, strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]], gravity: Scalar) -> Motion:
+def wetted(
+    body: Body, motion: WetMotion, strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]], gravity: Scalar
+) -> WetMotion:
     """Return the motion of a body at the free surface in non-uniform water.
 
     Args:
@@ -193,13 +195,13 @@ def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
     return mass, mass * np.array(body.hydro.buoyancy_center)
 
 
-def _displaced(body: Body, motion: Motion) -> tuple[Scalar, Array]:
+def _displaced(body: Body, motion: WetMotion) -> tuple[Scalar, Array]:
     """As `displaced_mass`, of the part that is wet."""
     mass, moment = displaced_mass(body, motion.density)
     return (mass, moment) if motion.wet_moment is None else (mass * motion.wet, mass * motion.wet_moment)
 
 
-def total_buoyancy(body: Body, motion: Motion) -> Array:
+def total_buoyancy(body: Body, motion: WetMotion) -> Array:
     """Buoyancy and fluid acceleration, f = m_f (a_f − g) at the centre of buoyancy (eqs. 23-27 of 1995), shape (6,).
 
     In non-uniform water the force acts at each point of the hull.
@@ -214,7 +216,7 @@ def total_buoyancy(body: Body, motion: Motion) -> Array:
     return F
 
 
-def still_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
+def still_buoyancy(body: Body, motion: WetMotion, gravity_B: Array) -> Array:
     """Return the buoyancy in water that does not accelerate, −m_f g at the centre of the displaced volume [N, N·m], shape (6,).
 
     Args:
@@ -225,7 +227,7 @@ def still_buoyancy(body: Body, motion: Motion, gravity_B: Array) -> Array:
     return total_buoyancy(body, motion._replace(a_fg=-gravity_B, around=None))
 
 
-def froude_krylov_force(body: Body, motion: Motion, gravity_B: Array) -> Array:
+def froude_krylov_force(body: Body, motion: WetMotion, gravity_B: Array) -> Array:
     """Return the force of the acceleration of the displaced water, m_f a_f (Froude-Krylov force in waves) [N, N·m], shape (6,).
 
     Args:
@@ -239,7 +241,7 @@ def froude_krylov_force(body: Body, motion: Motion, gravity_B: Array) -> Array:
     return total_buoyancy(body, motion._replace(around=motion.around._replace(hull=hull)))
 
 
-def water_potential(body: Body, motion: Motion) -> Scalar:
+def water_potential(body: Body, motion: WetMotion) -> Scalar:
     """Potential energy of the water's conservative forces on a body, zero at the world's origin [J].
 
     At a free surface it is |a_fg| m_f times the mean depth of the wet volume, zero in the air.
@@ -254,7 +256,7 @@ def water_potential(body: Body, motion: Motion) -> Scalar:
     return _called(body, motion, "potential_energy") if hasattr(body.hydro, "potential_energy") else 0.0
 
 
-def added_mass(body: Body, motion: Motion) -> Array:
+def added_mass(body: Body, motion: WetMotion) -> Array:
     """Added mass of a body about its origin [kg, kg·m, kg·m²], shape (6, 6)."""
     if body.hydro is None:
         return np.zeros((6, 6))
@@ -275,7 +277,7 @@ def _under_water(hydro: Hydro, density: Scalar) -> Array:
     return total
 
 
-def crossing_wrench(body: Body, motion: Motion) -> Array:
+def crossing_wrench(body: Body, motion: WetMotion) -> Array:
     """Force on a body whose wet part changes, −push M_A V_r with M_A of the whole body, see `crossing` [N, N·m], shape (6,).
 
     Zero for a body under water, and for hydrodynamics of the user's own.
@@ -288,7 +290,7 @@ def crossing_wrench(body: Body, motion: Motion) -> Array:
     return -motion.push * total
 
 
-def crossing_loss(body: Body, motion: Motion) -> Scalar:
+def crossing_loss(body: Body, motion: WetMotion) -> Scalar:
     """Energy that a body and its water lose in a second while the wet part changes, loss V_rᵀ M_A V_r, never below 0 [W].
 
     Zero where `crossing_wrench` is.
@@ -301,7 +303,7 @@ def crossing_loss(body: Body, motion: Motion) -> Scalar:
     return motion.loss * total
 
 
-def _momenta(body: Body, motion: Motion) -> list[tuple[Array, Array]]:
+def _momenta(body: Body, motion: WetMotion) -> list[tuple[Array, Array]]:
     """Return the added masses of a submerged body, and their velocities relative to the water."""
     assert isinstance(body.hydro, Hydro)
     if motion.around is None:
@@ -310,7 +312,7 @@ def _momenta(body: Body, motion: Motion) -> list[tuple[Array, Array]]:
     return [(item.matrix, relative_velocity(around, item.shares)) for item in around.sampling.added_mass]
 
 
-def added_parts(body: Body, motion: Motion) -> list[AddedMassAt]:
+def added_parts(body: Body, motion: WetMotion) -> list[AddedMassAt]:
     """Return the added masses of the wet part of a body in non-uniform water.
 
     Args:
@@ -326,7 +328,7 @@ def added_parts(body: Body, motion: Motion) -> list[AddedMassAt]:
     return [AddedMassAt(item.matrix * motion.wet, item.shares) for item in sampling.added_mass]
 
 
-def added_mass_reaction(body: Body, motion: Motion, a: Array) -> tuple[Array, Scalar]:
+def added_mass_reaction(body: Body, motion: WetMotion, a: Array) -> tuple[Array, Scalar]:
     """Return the force of the added mass on a body in non-uniform water, and the power drawn from the moving water.
 
     With force F_i and energy T_i of each part, the power is Σ F_i · V + dT_i/dt [W].
@@ -354,7 +356,7 @@ def added_mass_reaction(body: Body, motion: Motion, a: Array) -> tuple[Array, Sc
     return total, power
 
 
-def fluid_energy(body: Body, motion: Motion) -> Scalar:
+def fluid_energy(body: Body, motion: WetMotion) -> Scalar:
     """Return the kinetic energy of the water that moves with a body, ½ Σ V_rᵀ M_A V_r [J].
 
     Args:
@@ -370,7 +372,7 @@ def fluid_energy(body: Body, motion: Motion) -> Scalar:
     return total
 
 
-def viscous_wrench(body: Body, motion: Motion) -> Array:
+def viscous_wrench(body: Body, motion: WetMotion) -> Array:
     """Drag, damping and lift of a body about its origin [N, N·m], shape (6,); all of a user's own wrench."""
     if body.hydro is None:
         return np.zeros(6)
@@ -382,14 +384,14 @@ def viscous_wrench(body: Body, motion: Motion) -> Array:
     return F if motion.wet_moment is None else F * motion.wet
 
 
-def _drags(hydro: Hydro, motion: Motion) -> list[tuple[Array, Array]]:
+def _drags(hydro: Hydro, motion: WetMotion) -> list[tuple[Array, Array]]:
     """Return the wrench of each drag element of a submerged body, and its velocity relative to the water there."""
     if motion.around is not None:
         return [drag_of(motion.around, item, motion.density) for item in motion.around.sampling.drag]
     return [(drag_wrench(element, motion.velocity, motion.density), motion.velocity) for element in hydro.drag]
 
 
-def viscous_power(body: Body, motion: Motion, drag: Array) -> Scalar:
+def viscous_power(body: Body, motion: WetMotion, drag: Array) -> Scalar:
     """Return the power of drag, damping and lift relative to the water, Σ F · V_r, which is dissipated [W].
 
     Args:
@@ -405,7 +407,7 @@ def viscous_power(body: Body, motion: Motion, drag: Array) -> Scalar:
     return total if motion.wet_moment is None else total * motion.wet
 
 
-def viscous_matrix(body: Body, motion: Motion) -> Array:
+def viscous_matrix(body: Body, motion: WetMotion) -> Array:
     """Damping matrix D of a body about its origin, with D V_r = −`viscous_wrench` [N·s/m, N·s, N·m·s], shape (6, 6).
 
     For hydrodynamics of the user's own it is what its method `damping_matrix(body, motion)` says.
@@ -429,13 +431,13 @@ def viscous_matrix(body: Body, motion: Motion) -> Array:
     return D if motion.wet_moment is None else D * motion.wet
 
 
-def _called(body: Body, motion: Motion, method: str) -> Any:
+def _called(body: Body, motion: WetMotion, method: str) -> Any:
     """What a method of a user's own hydrodynamics returns."""
     with noted(f"in {method} of the hydrodynamics of the body {body.name!r} ({type(body.hydro).__name__})"):
         return getattr(body.hydro, method)(body, motion)
 
 
-def _shaped(body: Body, motion: Motion, method: str, shape: tuple[int, ...]) -> Array:
+def _shaped(body: Body, motion: WetMotion, method: str, shape: tuple[int, ...]) -> Array:
     """The same as an array, which must have the right shape."""
     out = np.asarray(_called(body, motion, method))
     if out.shape != shape:
@@ -443,12 +445,12 @@ def _shaped(body: Body, motion: Motion, method: str, shape: tuple[int, ...]) -> 
     return out
 
 
-def added_inertias(model: Model, motions: Sequence[Motion]) -> list[Array | None]:
+def added_inertias(model: Model, motions: Sequence[WetMotion]) -> list[Array | None]:
     """I^A of every body, shape (6, 6) each, or None for a body that the water does not touch."""
     return [None if b.hydro is None else added_mass(b, m) for b, m in zip(model.bodies, motions, strict=True)]
 
 
-def water_wrench(body: Body, motion: Motion, M_A: Array) -> Array:
+def water_wrench(body: Body, motion: WetMotion, M_A: Array) -> Array:
     """Return the force of the water on a body except −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
 
     In non-uniform water it excludes only −M_A a'; each element contributes the remaining terms with its own water velocity.

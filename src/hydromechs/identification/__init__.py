@@ -1,10 +1,10 @@
 """Identification: unknown numbers of a plant from recordings of it, with their uncertainties."""
 
 from ._identify import Direction, Found, Identification, States, Whiteness, identify
-from ._instruments import CHANNELS, Channel, Instrument
+from ._instruments import CHANNELS, Instrument, MeasuredChannel
 from ._pieces import Nodes
 from ._problem import Evaluated, Problem
-from ._samples import Samples, Trial
+from ._samples import ChannelSamples, Trial
 from ._sensitivity import SensitiveState, Sensitivities
 from ._solve import Solution, solve
 from ._unknowns import (
@@ -22,7 +22,7 @@ from ._unknowns import (
 __all__ = [
     "CHANNELS",
     "AddedMass",
-    "Channel",
+    "ChannelSamples",
     "CurrentOf",
     "Direction",
     "Evaluated",
@@ -32,11 +32,11 @@ __all__ = [
     "InertiaOf",
     "Instrument",
     "JointOffset",
+    "MeasuredChannel",
     "Nodes",
     "Number",
     "Positive",
     "Problem",
-    "Samples",
     "SensitiveState",
     "Sensitivities",
     "Solution",

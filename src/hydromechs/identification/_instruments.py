@@ -28,7 +28,7 @@ RAW = 14
 
 
 @dataclass(frozen=True, kw_only=True)
-class Channel:
+class MeasuredChannel:
     """One measured quantity."""
 
     quantity: str
@@ -58,7 +58,7 @@ class Instrument:
     """Name, as "imu"."""
     body: str
     """Name of the body that it is fixed to."""
-    channels: tuple[Channel, ...]
+    channels: tuple[MeasuredChannel, ...]
     """What it measures."""
     turn: float = 0.0
     """Standard deviation of the angle about z by which it may be turned on the body [rad]; 0 if it is not."""

@@ -17,7 +17,7 @@ MAX_OUTSIDE = 0.5
 """Part of a channel's samples that may be outside the trial."""
 
 
-class Samples(NamedTuple):
+class ChannelSamples(NamedTuple):
     """What a channel measured in a trial."""
 
     times: np.ndarray
@@ -40,7 +40,7 @@ class Trial:
     """Guess of the configuration at the start, shape (nq,)."""
     v: np.ndarray
     """Guess of the velocity at the start, shape (nv,)."""
-    samples: Mapping[str, Samples]
+    samples: Mapping[str, ChannelSamples]
     """What was measured, by channel, as "imu.roll"."""
     motions: Mapping[str, motions.Motion] = field(default_factory=dict)
     """Motion of joints that the plant has given, by name."""
@@ -48,7 +48,7 @@ class Trial:
     def windowed(self) -> Trial:
         """The trial with those samples alone that lie within it: a part of a long log."""
         kept = {name: ~outside(self, name) for name in self.samples}
-        return replace(self, samples={k: Samples(*(np.asarray(x)[kept[k]] for x in s)) for k, s in self.samples.items()})
+        return replace(self, samples={k: ChannelSamples(*(np.asarray(x)[kept[k]] for x in s)) for k, s in self.samples.items()})
 
 
 def outside(trial: Trial, channel: str) -> np.ndarray:

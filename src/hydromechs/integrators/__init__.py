@@ -27,7 +27,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._adaptive": ("AdaptiveSteps", "sample_times"),
         "._block_steps": ("BlockSteps",),
         "._chart_loops": ("chart_rate_loop", "retract_loop"),
-        "._fixed_steps": ("Bound", "FixedSteps"),
+        "._fixed_steps": ("BoundSteps", "FixedSteps"),
         "._implicit_steps": ("ImplicitSteps",),
         "._stepper": ("Stepper",),
     },

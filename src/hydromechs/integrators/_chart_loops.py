@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs import compiler, dynamics
-from hydromechs.compiler import Argument, Place, Rolled, Stage, Sweep
+from hydromechs.compiler import Address, Argument, Rolled, Stage, Sweep
 from hydromechs.model import Model
 
 
@@ -45,7 +45,7 @@ def _loop(model: Model, name: str, inputs: tuple[str, ...], like: str) -> Rolled
             programs.append(traced)
         rows.append((step.iq, step.iv, kinds[key]))
     column = {"q": "q", "u": "v", "v": "v"}
-    places = (*(Place(x, column[x]) for x in inputs), Place("out", column[like]))
+    places = (*(Address(x, column[x]) for x in inputs), Address("out", column[like]))
     shapes = {"q": (model.nq,), "u": (model.nv,), "v": (model.nv,)}
     stage = Stage(tuple(programs), (places,) * len(programs), "kind" if len(programs) > 1 else None)
     return Rolled(

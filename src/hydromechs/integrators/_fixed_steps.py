@@ -16,7 +16,7 @@ ROWS = 1024
 """Samples that one call of compiled code can keep."""
 
 
-class Bound(Protocol):
+class BoundSteps(Protocol):
     """Steps of one world in compiled code, as `compiler.BoundMarch` takes them."""
 
     state: list[np.ndarray]
@@ -46,7 +46,7 @@ class FixedSteps(Propagator):
         self.stepper = stepper
 
     @cached_property
-    def _bound(self) -> Bound:
+    def _bound(self) -> BoundSteps:
         return self.stepper.march.bound(ROWS)
 
     def _reason(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hydromechs.compiler import March
 
-from ._fixed_steps import ROWS, Bound, FixedSteps, numbers
+from ._fixed_steps import ROWS, BoundSteps, FixedSteps, numbers
 from ._integrator import Paths
 
 PATIENCE = 200_000
@@ -23,7 +23,7 @@ class ImplicitSteps(FixedSteps):
     """
 
     @cached_property
-    def _bound(self) -> Bound:
+    def _bound(self) -> BoundSteps:
         return _DividedSteps(self.stepper.attempts, ROWS)
 
     def _reason(self) -> str:

@@ -17,7 +17,7 @@ from ._manipulation import PickAndPlace, Reach
 from ._registration import TASKS, make_single, make_vector, register
 from ._task import Judgement, Task
 from ._tracking import StationKeeping, TrajectoryTracking
-from ._walking import Walk
+from ._walking import WalkAhead
 
 __all__ = [
     "TASKS",
@@ -30,7 +30,7 @@ __all__ = [
     "StationKeeping",
     "Task",
     "TrajectoryTracking",
-    "Walk",
+    "WalkAhead",
     "WorldEnv",
     "WorldsVectorEnv",
     "make_single",

@@ -9,7 +9,7 @@ import numpy as np
 from hydromechs.contact import Terrain
 from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array
-from hydromechs.viewer import Camera, LivePage, MovingFrame, Scene, Solid, Triangles, camera_for, live_scene, raster
+from hydromechs.viewer import Camera, LivePage, MovingFrame, Scene, SceneSolid, Triangles, camera_for, live_scene, raster
 
 from ._arena import Arena
 
@@ -40,7 +40,7 @@ class Picture:
         low, high = scene.bounds(0)
         ball = _octahedron(0.04 * float(np.linalg.norm(high - low)))
         goal = MovingFrame(name="goal", position=arena.task.goals()[world][None], wxyz=np.array([[1.0, 0.0, 0.0, 0.0]]))
-        mark = Solid(name="goal/mark", frame="goal", triangles=ball, color=GOAL)
+        mark = SceneSolid(name="goal/mark", frame="goal", triangles=ball, color=GOAL)
         return replace(scene, frames=(*scene.frames, goal), solids=(*scene.solids, mark), arrows=())
 
     def rgb(self, world: int) -> Array:

@@ -13,9 +13,11 @@ from ._environments import ArenaOptions, WorldEnv, WorldsVectorEnv
 from ._manipulation import PickAndPlace, Reach
 from ._task import Task
 from ._tracking import StationKeeping, TrajectoryTracking
-from ._walking import Walk
+from ._walking import WalkAhead
 
-TASKS: dict[str, type[Task]] = {kind.__name__: kind for kind in (StationKeeping, TrajectoryTracking, Reach, PickAndPlace, Walk)}
+TASKS: dict[str, type[Task]] = {
+    kind.__name__: kind for kind in (StationKeeping, TrajectoryTracking, Reach, PickAndPlace, WalkAhead)
+}
 """The tasks by name."""
 OPTIONS = ("scenario", "render_mode", *ArenaOptions.__annotations__)
 """Arguments of all environments."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True)
-class Walk(Task):
+class WalkAhead(Task):
     """A machine walks ahead along the heading that it starts with.
 
     reward = min(u, `speed`)/`speed` − 0.5 |w|/`speed` − 0.05 mean(a²)

@@ -13,7 +13,7 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, mode_of
 from hydromechs.spatial import clamp, maximum, norm, where
 from hydromechs.values import Positive, check_fields
 
@@ -106,7 +106,7 @@ class HangingLine(Component):
             record={"hanging_tension": np.array([norm([H, V_A]), norm([H, V_B])])},
         )
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """Its stiffness when it is taut and shortest, EA/L, between what is at its ends."""
         moves = point_mobility(model, mobility, self.frame) + self.top.mobility(model, mobility)
         return [mode_of(f"hanging line {self.name!r}", self.cable.axial_stiffness / self.lengths[0], 0.0, moves)]

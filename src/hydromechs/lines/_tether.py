@@ -23,7 +23,7 @@ import numpy as np
 from hydromechs.contact import signed_distance, terrain
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, Mobility, Mode, Now, Output, Slot, Values, mode_of
+from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, mode_of
 from hydromechs.spatial import clamp, norm, where
 from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 
@@ -283,7 +283,7 @@ class Tether(Component):
 
     # -- how fast it is -----------------------------------------------------------------------------------------------------
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """Its fastest vibrations along and across itself, straight, at its shortest length; drag; the ground; a winch's lag."""
         n, cable, density = self.segments, self.cable, model.world.water_density
         L = self.winch.shortest if self.winch else self.length
@@ -293,21 +293,21 @@ class Tether(Component):
         carried = cable.displaced(density)
         along = _fastest(cable.axial_stiffness, rests, 1, ends, piece * (cable.mass + carried * cable.tangential_added_mass))
         out = [
-            Mode(
+            FastMode(
                 f"stretch of tether {self.name!r}", along, cable.axial_damping / cable.axial_stiffness * along**2, internal=True
             )
         ]
         across_mass = cable.mass + carried * cable.normal_added_mass
         if cable.bending_stiffness:
             across = _fastest(cable.bending_stiffness, rests, 2, ends, piece * across_mass)
-            out.append(Mode(f"bending of tether {self.name!r}", across, 0.0, internal=True))
+            out.append(FastMode(f"bending of tether {self.name!r}", across, 0.0, internal=True))
         drag = density * cable.normal_drag * cable.diameter * NOMINAL_SPEED / across_mass
-        out.append(Mode(f"drag of tether {self.name!r} at {NOMINAL_SPEED:g} m/s", 0.0, drag))
+        out.append(FastMode(f"drag of tether {self.name!r} at {NOMINAL_SPEED:g} m/s", 0.0, drag))
         for solid in self.ground:
             what = f"tether {self.name!r} on terrain {solid.name!r}"
             out.append(mode_of(what, *solid.material.law.stiffness_at(1e-3), 1.0 / (cable.mass * piece), meets=True))
         if self.winch:
-            out.append(Mode(f"lag of the winch of tether {self.name!r}", 0.0, 1.0 / self.winch.time_constant))
+            out.append(FastMode(f"lag of the winch of tether {self.name!r}", 0.0, 1.0 / self.winch.time_constant))
         return out
 
 

@@ -74,7 +74,7 @@ class Hydro:
 class HydroModel(Protocol):
     """Hydrodynamics of one body, written by a user in NumPy operations; put it in place of `Hydro`.
 
-    `body` is the `Body`, `motion` a `hydromechs.hydro.Motion`.
+    `body` is the `Body`, `motion` a `hydromechs.hydro.WetMotion`.
     """
 
     def added_mass(self, body: Body, motion: Any) -> np.ndarray:

@@ -25,13 +25,13 @@ __all__ = [
     "Action",
     "Component",
     "Constraint",
+    "FastMode",
     "FrameNow",
     "InJoints",
     "JointForce",
     "JointNow",
     "Law",
     "Mobility",
-    "Mode",
     "MovedJoint",
     "Now",
     "Order",
@@ -157,7 +157,7 @@ class Action:
     energy must say it, as a loss below 0; of others it is Σ F·V unless given."""
 
 
-class Mode(NamedTuple):
+class FastMode(NamedTuple):
     """A fast mode of a component: m ẍ + c ẋ + k x = 0, or a lag."""
 
     name: str
@@ -191,7 +191,7 @@ def fastest_root(frequency: float, decay: float) -> float:
     return 0.5 * decay * (1.0 + math.sqrt(1.0 - (2.0 * frequency / decay) ** 2))
 
 
-def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False, internal: bool = False) -> Mode:
+def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False, internal: bool = False) -> FastMode:
     """The mode of a stiffness and a damping that move an inertia.
 
     Args:
@@ -202,7 +202,7 @@ def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = Fal
         meets: Whether it begins with an impact.
         internal: Whether the spring's deflection is an internal state.
     """
-    return Mode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets, internal)
+    return FastMode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets, internal)
 
 
 class Mobility(Protocol):
@@ -402,7 +402,7 @@ class Component(abc.ABC):
     def check_start(self, now: Now) -> None:  # noqa: B027  as above
         """Raise `ValueError` if a run cannot begin at an instant, with its states as they begin."""
 
-    def modes(self, model: Model, mobility: Mobility) -> Sequence[Mode]:
+    def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """Its fast modes, for advice on the step; none unless overridden."""
         return ()
 

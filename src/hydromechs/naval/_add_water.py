@@ -13,7 +13,7 @@ from hydromechs.errors import Fault, ModelError, message_of
 from hydromechs.model import Body, Hydro, Model, Origin
 from hydromechs.values import Array, nearest
 
-from ._added_mass import AddedMass, FromShapes
+from ._added_mass import AddedMassMethod, FromShapes
 from ._arguments import check_model
 from ._drag import drag_guess
 from ._hydrostatics import without_buoyancy
@@ -57,7 +57,7 @@ def add_water(
     bodies: Iterable[str] | None = None,
     meshes: Mapping[str, str | Path | Solid] | None = None,
     folder: str | Path = ".",
-    added_mass: AddedMass | None = None,
+    added_mass: AddedMassMethod | None = None,
 ) -> WetModel:
     """Give a dry model volume, centre of buoyancy, added mass and drag, from the shapes of its bodies.
 
@@ -87,7 +87,7 @@ def add_water(
         raise TypeError(f"add_water: bodies is {bodies!r}, must be names in a list: [{bodies!r}]")
     if meshes is not None and not isinstance(meshes, Mapping):
         raise TypeError(f"add_water: meshes is {meshes!r}, must be meshes by the name of a body: {{'hull': 'hull.stl'}}")
-    if added_mass is not None and not isinstance(added_mass, AddedMass):
+    if added_mass is not None and not isinstance(added_mass, AddedMassMethod):
         raise TypeError(
             f"add_water: added_mass is {added_mass!r}, must be naval.FromShapes() or naval.FromPanels(), or an AddedMass of "
             "your own"
@@ -164,7 +164,7 @@ def _geometry(body: Body, mesh: str | Path | Solid | None, folder: Path) -> _Geo
     return _Geometry((), "", 0.0)
 
 
-def _watered(body: Body, geometry: _Geometry, way: AddedMass, density: float) -> tuple[Hydro, list[Guess], list[str]]:
+def _watered(body: Body, geometry: _Geometry, way: AddedMassMethod, density: float) -> tuple[Hydro, list[Guess], list[str]]:
     """Hydrodynamics of one body, with the guesses and the notes about it."""
     parts = geometry.parts
     whole, shared, error = union(parts)

@@ -18,7 +18,7 @@ from ._parts import BoxPart, CapsulePart, CylinderPart, EllipsoidPart, Part
 from ._solid import Integrals, Solid
 from ._tables import LAST, cylinder_source, tabled_box, tabled_cylinder
 
-__all__ = ["AddedMass", "AddedMassGuess", "FromPanels", "FromShapes", "fitted_ellipsoid"]
+__all__ = ["AddedMassGuess", "AddedMassMethod", "FromPanels", "FromShapes", "fitted_ellipsoid"]
 
 EXACT, TABLED, FITTED, MESHED, TOGETHER = 0.01, 0.05, 0.15, 0.3, 0.3
 """Likely error, over the value: of an ellipsoid, of a table, of a box beyond the table or an ellipsoid in place of a capsule,
@@ -38,7 +38,7 @@ class AddedMassGuess(NamedTuple):
     """How it was found, in words."""
 
 
-class AddedMass(abc.ABC):
+class AddedMassMethod(abc.ABC):
     """A way to find added mass."""
 
     @abc.abstractmethod
@@ -47,7 +47,7 @@ class AddedMass(abc.ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromShapes(AddedMass):
+class FromShapes(AddedMassMethod):
     """Added mass part by part; parts add up.
 
     Exact for ellipsoids, from tables for boxes and cylinders, which go to plates, discs and strips, and Lamb's ellipsoid of the
@@ -69,7 +69,7 @@ class FromShapes(AddedMass):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FromPanels(AddedMass):
+class FromPanels(AddedMassMethod):
     """All parts of a body together by boundary elements, far from surface and bed. It needs the extra `mesh`."""
 
     count: int = 2500

@@ -61,7 +61,7 @@ def moved(x: Array, f: Array, w: Array, dt: Scalar, gravity: Array, decay: float
 
 
 class Believed(NamedTuple):
-    """A frame fixed to the IMU, as a filter believes it to move; see `sensors.Place`."""
+    """A frame fixed to the IMU, as a filter believes it to move; see `sensors.FrameMotion`."""
 
     p: Array
     """Its origin [m], shape (3,)."""

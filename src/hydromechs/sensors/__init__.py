@@ -12,7 +12,7 @@ from ._imu import Imu
 from ._instant import Instant, MountedFrame
 from ._instruments import Instruments, Reading, common_period, normals, whole_periods
 from ._noise import Noise
-from ._sensor import Aid, Channel, Errors, Mounted, Place, Sensor
+from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Sensor
 from ._tachometer import Tachometer
 from ._usbl import Usbl
 
@@ -27,6 +27,7 @@ __all__ = [
     "Dvl",
     "Errors",
     "ForceTorque",
+    "FrameMotion",
     "Imu",
     "Instant",
     "InstrumentArray",
@@ -35,7 +36,6 @@ __all__ = [
     "Mounted",
     "MountedFrame",
     "Noise",
-    "Place",
     "Reading",
     "Sensor",
     "Tachometer",

@@ -11,7 +11,7 @@ from hydromechs.model import Model, World
 from hydromechs.values import Array
 
 from ._noise import PERFECT, Noise
-from ._sensor import Aid, Channel, Place
+from ._sensor import Aid, Channel, FrameMotion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class Compass(Aid):
         """The heading."""
         return [Channel("heading", "rad", self.noise)]
 
-    def expected(self, place: Place, world: World) -> Array:
+    def expected(self, place: FrameMotion, world: World) -> Array:
         """atan2(x_y, x_x) of the x axis in the world."""
         x = place.R[:, 0]
         return np.array([np.arctan2(x[1], x[0])])

@@ -11,7 +11,7 @@ from hydromechs.model import Model, World
 from hydromechs.values import Array
 
 from ._noise import PERFECT, Noise
-from ._sensor import Aid, Channel, Place
+from ._sensor import Aid, Channel, FrameMotion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,6 @@ class DepthGauge(Aid):
         """The depth."""
         return [Channel("depth", "m", self.noise)]
 
-    def expected(self, place: Place, world: World) -> Array:
+    def expected(self, place: FrameMotion, world: World) -> Array:
         """down · p."""
         return np.array([world.down @ place.p])

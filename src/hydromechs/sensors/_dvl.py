@@ -16,7 +16,7 @@ from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar
 
 from ._instant import Instant
 from ._noise import PERFECT, Noise
-from ._sensor import Aid, Channel, Place
+from ._sensor import Aid, Channel, FrameMotion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Dvl(Aid):
             out += [Channel(f"water_{k}", "m/s", self.water_noise) for k in (1, 2, 3, 4)]
         return out
 
-    def expected(self, place: Place, world: World) -> Array:
+    def expected(self, place: FrameMotion, world: World) -> Array:
         """Of all beams, over ground and through the water, whichever it tracks."""
         ground = self.beams @ (place.R.T @ place.v)
         if self.water_noise is None:
@@ -72,7 +72,7 @@ class Dvl(Aid):
         out += [where(lock, math.nan, x) for lock, x in zip(locks, y[4:], strict=False)]
         return np.array(out)
 
-    def distance(self, instant: Instant, place: Place, beam: Array) -> Scalar:
+    def distance(self, instant: Instant, place: FrameMotion, beam: Array) -> Scalar:
         """Distance along a beam to the ground [m], infinite where it meets none.
 
         Args:

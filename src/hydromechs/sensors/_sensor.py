@@ -50,7 +50,7 @@ class Errors(NamedTuple):
     """Highest readings."""
 
 
-class Place(Protocol):
+class FrameMotion(Protocol):
     """A mounted frame, as it is or as a filter believes it to be. In world axes but for R, whose columns are its axes there."""
 
     @property
@@ -185,7 +185,7 @@ class Aid(Mounted):
     """What a filter that refused it for long takes for wrong."""
 
     @abc.abstractmethod
-    def expected(self, place: Place, world: World) -> Array:
+    def expected(self, place: FrameMotion, world: World) -> Array:
         """The measurement without errors of a frame that moves so, in NumPy operations, shape (n,).
 
         Args:

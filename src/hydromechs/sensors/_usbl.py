@@ -11,7 +11,7 @@ from hydromechs.model import Model, World
 from hydromechs.values import Array, NotNegative, Vector3
 
 from ._noise import PERFECT
-from ._sensor import Aid, Channel, Errors, Place
+from ._sensor import Aid, Channel, Errors, FrameMotion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Usbl(Aid):
         """Position from the transceiver in world axes."""
         return [Channel(x, "m", PERFECT) for x in "xyz"]
 
-    def expected(self, place: Place, world: World) -> Array:
+    def expected(self, place: FrameMotion, world: World) -> Array:
         """r = p − p_T."""
         return place.p - np.array(self.transceiver)
 

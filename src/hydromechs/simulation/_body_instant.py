@@ -30,7 +30,7 @@ class BodyWater(NamedTuple):
     """By cause: "drag", "water", "surface" [W]."""
 
 
-def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.Motion, V: Array, a: Array) -> BodyWater:
+def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.WetMotion, V: Array, a: Array) -> BodyWater:
     """Forces and powers of the water on a body.
 
     Args:
@@ -69,7 +69,7 @@ def energies_of(
     gravity: Array,
     body: Any,
     rigid: RigidBody | None,
-    motion: hydro.Motion | None,
+    motion: hydro.WetMotion | None,
     V: Array,
     R: Array,
     p: Array,
@@ -112,7 +112,7 @@ def weight_of(mass: Scalar, com: Array, gravity_B: Array) -> Array:
     return np.concatenate([f, cross(com, f)])
 
 
-def _added_mass_force(M_A: Array, a: Array, motion: hydro.Motion) -> Array:
+def _added_mass_force(M_A: Array, a: Array, motion: hydro.WetMotion) -> Array:
     """Return −M_A V̇_r − V_r ×* (M_A V_r) in uniform water, shape (6,).
 
     a is V̇ − g of the components of V_r for an observer who drifts with the water, so V̇_r = a − (a_f − g).

@@ -285,7 +285,7 @@ def _mechanics(
     )
 
 
-def _seen_by(motion: hydro.Motion) -> Array:
+def _seen_by(motion: hydro.WetMotion) -> Array:
     """Return the velocity of the water around a body in world axes [m/s], shape (3,); zero for a dry body."""
     return np.zeros(3) if motion.around is None else motion.R_WB @ (motion.around.V - motion.velocity)[:3]
 
@@ -303,7 +303,7 @@ def _accelerations(
     return dynamics.articulated_body_with_motions(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature, given)
 
 
-def _added_masses(model: Model, motions: Sequence[hydro.Motion] | None) -> list[Array]:
+def _added_masses(model: Model, motions: Sequence[hydro.WetMotion] | None) -> list[Array]:
     """M_A of each body, shape (6, 6) each; zero of a dry one."""
     if motions is None:
         return [np.zeros((6, 6)) for _ in model.bodies]
@@ -385,13 +385,13 @@ def _water_forces(
 
 
 def _energies(
-    plant: Plant, model: Model, kin: dynamics.Kinematics, motions: Sequence[hydro.Motion] | None, v: Array
+    plant: Plant, model: Model, kin: dynamics.Kinematics, motions: Sequence[hydro.WetMotion] | None, v: Array
 ) -> tuple[Scalar, Scalar, Scalar]:
     """Kinetic energy of bodies and rotors, kinetic energy of the water, potential energy [J]."""
     kinetic: Scalar = 0.0
     fluid: Scalar = 0.0
     potential: Scalar = 0.0
-    each: Sequence[hydro.Motion | None] = [None] * model.nb if motions is None else motions
+    each: Sequence[hydro.WetMotion | None] = [None] * model.nb if motions is None else motions
     for body, rigid, motion, moves, V, R, p in zip(
         model.bodies, model.rigid, each, model.moves, kin.V, kin.R_WB, kin.p_WB, strict=True
     ):

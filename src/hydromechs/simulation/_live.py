@@ -19,7 +19,7 @@ from ._held import settled_targets
 from ._implicit_size import advice
 from ._interrupt import Interrupt
 from ._recorder import Recorder
-from ._results import Log, Run
+from ._results import Run, RunLog
 from ._soft_stops import SoftStops
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class LiveRun:
         notes: Iterable[str] = (),
     ) -> None:
         self.simulation, self.recorder, self._saved = simulation, recorder, saved
-        self.log = Log()
+        self.log = RunLog()
         """What the run has to say."""
         self.stopped: str | None = None
         """Why it ended before its time, or None."""

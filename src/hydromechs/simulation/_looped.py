@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs import compiler, dynamics
-from hydromechs.compiler import NUMBERS, ROW, Argument, Place, Program, Rolled, Stage, Sweep
+from hydromechs.compiler import NUMBERS, ROW, Address, Argument, Program, Rolled, Stage, Sweep
 from hydromechs.integrators import chart_rate_loop, retract_loop
 from hydromechs.model import Model
 from hydromechs.model.component import InJoints, Now
@@ -243,7 +243,14 @@ class LoopedPlant:
 
         shapes = {"q": (nq,), "v": (nv,), "numbers": (numbers.shape[1],), "sums": (2,)}
         program = compiler.trace(law, shapes, name="law", outputs=("tau", "totals"))
-        at = (Place("q", "q"), Place("v", "v"), Place(NUMBERS, "numbers"), Place("totals"), Place("tau", "v"), Place("totals"))
+        at = (
+            Address("q", "q"),
+            Address("v", "v"),
+            Address(NUMBERS, "numbers"),
+            Address("totals"),
+            Address("tau", "v"),
+            Address("totals"),
+        )
         begin = numbers.shape[1] * np.arange(len(parts))
         table = np.column_stack([[p.q.start for p in parts], [p.v.start for p in parts], begin])
         return Rolled(
@@ -268,7 +275,7 @@ class LoopedPlant:
             return np.concatenate([p_WB + R_WB @ x for x in own])
 
         program = compiler.trace(one, {"R_WB": (3, 3), "p_WB": (3,), "own": (n, 3)}, name="sampled", outputs=("points",))
-        places = (Place("R_WB", ROW, 9), Place("p_WB", ROW, 3), Place(NUMBERS, ROW, 3 * n), Place("points", ROW, 3 * n))
+        places = (Address("R_WB", ROW, 9), Address("p_WB", ROW, 3), Address(NUMBERS, ROW, 3 * n), Address("points", ROW, 3 * n))
         given, results = self._arguments(R_WB=(nb, 3, 3), p_WB=(nb, 3)), self._arguments(points=(nb, 3 * n))
         table = np.zeros((nb, 0), dtype=int)
         return Rolled("sampled", given, results, (), table, points.ravel(), {}, (Sweep((Stage((program,), (places,)),)),))
@@ -280,8 +287,8 @@ class LoopedPlant:
         nb = int(np.prod(self.rolled.points.shape[:2]))
         inputs = tuple(Argument(a.name, (nb, 3) if a.name == "p" else a.shape) for a in program.inputs)
         outputs = tuple(Argument(a.name, (nb, *a.shape)) for a in program.outputs)
-        places = [Place(a.name, ROW, 3) if a.name == "p" else Place(a.name) for a in program.inputs]
-        places += [Place(a.name, ROW, a.size) for a in program.outputs]
+        places = [Address(a.name, ROW, 3) if a.name == "p" else Address(a.name) for a in program.inputs]
+        places += [Address(a.name, ROW, a.size) for a in program.outputs]
         return _over_rows("water_at_bodies", nb, program, places, inputs, outputs)
 
     @cached_property
@@ -289,7 +296,7 @@ class LoopedPlant:
         """Depth of the bodies' origins below the mean surface."""
         down, nb = self.plant.model.world.down, self.plant.model.nb
         program = compiler.trace(lambda p: np.asarray(down @ p), {"p": (3,)}, name="depth", outputs=("depth",))
-        places = [Place("p", ROW, 3), Place("depth", ROW)]
+        places = [Address("p", ROW, 3), Address("depth", ROW)]
         return _over_rows("depths", nb, program, places, self._arguments(p=(nb, 3)), self._arguments(depth=(nb,)))
 
     @cached_property
@@ -297,7 +304,7 @@ class LoopedPlant:
         """The same vector for all bodies."""
         nb = self.plant.model.nb
         program = compiler.trace(lambda x: x, {"x": (3,)}, name="same", outputs=("y",))
-        places = [Place("x"), Place("y", ROW, 3)]
+        places = [Address("x"), Address("y", ROW, 3)]
         return _over_rows("everywhere", nb, program, places, self._arguments(x=(3,)), self._arguments(y=(nb, 3)))
 
     @cached_property
@@ -309,7 +316,7 @@ class LoopedPlant:
             return np.asarray(before + 0.5 * inertia * v * v)
 
         program = compiler.trace(one, dict.fromkeys(("v", "inertia", "before"), ()), name="rotor", outputs=("energy",))
-        places = (Place("v", ROW), Place(NUMBERS, ROW), Place("energy"), Place("energy"))
+        places = (Address("v", ROW), Address(NUMBERS, ROW), Address("energy"), Address("energy"))
         sweep = Sweep((Stage((program,), (places,)),))
         given, energy = self._arguments(v=(nv,)), self._arguments(energy=())
         table = np.zeros((nv, 0), dtype=int)
@@ -317,7 +324,7 @@ class LoopedPlant:
 
 
 def _over_rows(
-    name: str, n: int, program: Program, places: Sequence[Place], inputs: tuple[Argument, ...], outputs: tuple[Argument, ...]
+    name: str, n: int, program: Program, places: Sequence[Address], inputs: tuple[Argument, ...], outputs: tuple[Argument, ...]
 ) -> Rolled:
     """A loop of one program over rows of arrays."""
     sweep = Sweep((Stage((program,), (tuple(places),)),))

@@ -14,10 +14,10 @@ from hydromechs.equations import Form, identity_of, model_of, parameter_value, w
 from hydromechs.errors import FieldError, ModelError
 from hydromechs.hydro import (
     Environment,
-    Sampling,
     Uniform,
     UniformFlow,
     WaveComponents,
+    WetSampling,
     has_hull,
     sampling,
     strip_wavenumber,
@@ -444,7 +444,7 @@ class Plant:
         """Whether the water moves alike at all bodies."""
         return not self.environment.waves and isinstance(self.environment.profile, Uniform)
 
-    def samplings(self, model: Model) -> tuple[Sampling | None, ...]:
+    def samplings(self, model: Model) -> tuple[WetSampling | None, ...]:
         """Return the points at which each body feels non-uniform water; None for a dry body.
 
         Args:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import xarray
 
 
-class Log:
+class RunLog:
     """What a run has to say."""
 
     def __init__(self) -> None:

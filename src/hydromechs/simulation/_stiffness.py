@@ -12,7 +12,7 @@ from hydromechs import dynamics, equations
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.integrators import Integrator, Point
 from hydromechs.model import Model
-from hydromechs.model.component import Component, Mode
+from hydromechs.model.component import Component, FastMode
 from hydromechs.spatial import skew
 from hydromechs.values import Array
 
@@ -126,7 +126,7 @@ class _KnownMobility(_Mobility):
         return self._M
 
 
-def stiff_modes(plant: Plant, q: Array, model: Model | None = None) -> list[Mode]:
+def stiff_modes(plant: Plant, q: Array, model: Model | None = None) -> list[FastMode]:
     """Fast modes of components, each alone, with the inertia that it meets at a configuration.
 
     Args:
@@ -137,12 +137,12 @@ def stiff_modes(plant: Plant, q: Array, model: Model | None = None) -> list[Mode
     return [mode for _, mode in _modes(plant, _Mobility(plant, model or plant.model, q))]
 
 
-def _modes(plant: Plant, mobility: _Mobility) -> list[tuple[Component, Mode]]:
+def _modes(plant: Plant, mobility: _Mobility) -> list[tuple[Component, FastMode]]:
     """Components and their fast modes."""
     return [(c, mode) for c in plant.components for mode in c.modes(plant.model, mobility)]
 
 
-def step_limit(mode: Mode, method: Integrator) -> float:
+def step_limit(mode: FastMode, method: Integrator) -> float:
     """Longest step [s] for a mode: stable, and within an impact unless the method sees impacts by their error.
 
     Args:
@@ -184,7 +184,7 @@ def _stiff_parts(plant: Plant, mobility: _Mobility, method: Integrator, step: fl
     ]
 
 
-def _remedy(mode: Mode, other: str) -> str:
+def _remedy(mode: FastMode, other: str) -> str:
     """Return advice about a mode that is too fast for a step."""
     return f"use a shorter step, {mode.remedy}, or {other}" if other else f"use a shorter step, or {mode.remedy}"
 

@@ -191,7 +191,7 @@ class Water:
         each = zip(self.plant.model.bodies, self.kin.R_WB, self.kin.V, strict=True)
         return [flat if body.hydro is None else flat._replace(depth_rate=down @ (R @ V[:3])) for body, R, V in each]
 
-    def motions(self, model: Model) -> list[hydro.Motion] | None:
+    def motions(self, model: Model) -> list[hydro.WetMotion] | None:
         """Return the motion of every body in non-uniform water; None if the water is uniform.
 
         Args:
@@ -213,7 +213,7 @@ class Water:
             R, p, V = kin.R_WB[i], kin.p_WB[i], kin.V[i]
             if sampled is None:
                 still = R.T @ -model.world.gravity_vector
-                out.append(hydro.Motion(V, still, R, p, model.world.down @ p, model.world.water_density))
+                out.append(hydro.WetMotion(V, still, R, p, model.world.down @ p, model.world.water_density))
                 continue
             seen = [hydro.Flow(*in_body_axes(R, x, model.world.gravity_vector)) for x in flows]
             out.append(hydro.motion_in(sampled, V, seen, R, p, model.world))
@@ -222,10 +222,10 @@ class Water:
     def _at_surface(
         self,
         model: Model,
-        motions: list[hydro.Motion],
-        samplings: Sequence[hydro.Sampling | None],
+        motions: list[hydro.WetMotion],
+        samplings: Sequence[hydro.WetSampling | None],
         here: Sequence[Sequence[PointMotion]],
-    ) -> list[hydro.Motion]:
+    ) -> list[hydro.WetMotion]:
         """Return the same for water with a surface: the wet part of each hull strip, and the water there."""
         wet: list[list[hydro.WetStrip]] = []
         points: list[Array] = []
@@ -244,7 +244,7 @@ class Water:
             out.append(hydro.wetted(body, motion, strips, a_fg, model.world.gravity))
         return out
 
-    def _wet(self, motion: hydro.Motion, strip: hydro.HullStrip, flows: Sequence[PointMotion]) -> hydro.WetStrip:
+    def _wet(self, motion: hydro.WetMotion, strip: hydro.HullStrip, flows: Sequence[PointMotion]) -> hydro.WetStrip:
         """Return the wet part of a strip below the mean of the surface's tangent planes above its points."""
         assert motion.around is not None
         down, R, V = self.plant.model.world.down, motion.R_WB, motion.around.V

@@ -10,7 +10,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._configuration": ("Catalog", "Changes", "Configured", "configured"),
         "._delayed": ("Delayed",),
         "._ghost": ("Ghost", "Telemetry", "advance", "as_commands"),
-        "._lookahead": ("LookAhead", "Paths", "SetPoint"),
+        "._lookahead": ("LookAhead", "Predictions", "SetPoint"),
         "._operator": ("InputLog", "Inputs", "LiveInputs", "Operator", "RecordedInputs"),
         "._pilot": ("Pilot",),
         "._seats": ("Seats",),

@@ -33,7 +33,7 @@ Strategy: TypeAlias = Mapping[str, float] | TracedController | SetPoint
 """Commands and held inputs by name, held all the time; or a control law; or a set-point of the on-board controller."""
 
 
-class Paths(NamedTuple):
+class Predictions(NamedTuple):
     """Where strategies lead."""
 
     names: tuple[str, ...]
@@ -53,7 +53,7 @@ class Paths(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """Where one strategy leads, as in `Paths`."""
+    """Where one strategy leads, as in `Predictions`."""
 
     q: np.ndarray
     v: np.ndarray
@@ -87,7 +87,7 @@ class LookAhead:
         self._laws: dict[int, _KeptLaw] = {}
         self._poses = _poses(simulation.model)
 
-    def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Paths:
+    def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Predictions:
         """Return the paths of strategies by name.
 
         The duration [s] is an integer multiple of `every` [s], and that of the step. They start at a state of a simulation or a
@@ -117,7 +117,7 @@ class LookAhead:
         p, R = self._poses([flat])
         shape, nb = q.shape[:2], sim.model.nb
         times = start.t + every * np.arange(rows + 1)
-        return Paths(tuple(strategies), times, q, v, p.reshape(*shape, nb, 3), R.reshape(*shape, nb, 3, 3), until)
+        return Predictions(tuple(strategies), times, q, v, p.reshape(*shape, nb, 3), R.reshape(*shape, nb, 3, 3), until)
 
     def _roll(self, begun: Sequence[State], rows: int, every: float, controller: TracedController | None = None) -> list[_Row]:
         """A rollout of worlds with held inputs, one from each state: q and v, shape (worlds, rows, n), and until when."""

@@ -7,7 +7,7 @@ __getattr__, __dir__, _later = _lazy_names(
     {
         "._dask": ("Dask",),
         "._each": ("each",),
-        "._engines": ("Engine", "Local", "Serial"),
+        "._engines": ("SweepEngine", "Local", "Serial"),
         "._sampling": (
             "Choices",
             "Grid",

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._engines import ATTEMPTS, Engine, Work, Workers
+from ._engines import ATTEMPTS, SweepEngine, Work, Workers
 from ._fingerprint import source_of
 from ._runner import Task
 
@@ -22,7 +22,7 @@ PATIENCE = 5.0
 
 
 @dataclass(frozen=True)
-class Dask(Engine):
+class Dask(SweepEngine):
     """Workers of a Dask cluster. Each gets the study, or other work, once; a task is numbers of runs and their parameters."""
 
     address: str = ""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from hydromechs.compiler import fingerprint
 
-from ._engines import ATTEMPTS, Engine, Local
+from ._engines import ATTEMPTS, Local, SweepEngine
 from ._runner import Task
 
 Found = TypeVar("Found")
@@ -44,7 +44,7 @@ def each(
     function: Callable[..., Found],
     items: Sequence[tuple[Any, ...]],
     *,
-    engine: Engine | None = None,
+    engine: SweepEngine | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[Found]:
     """Results of a function for each item, in the order of the items, whoever computes them. What it raises is raised.

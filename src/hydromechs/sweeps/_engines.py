@@ -43,7 +43,7 @@ class Workers(abc.ABC):
         """Tasks with their results, in the order in which they end; None for one of which `ATTEMPTS` workers have died."""
 
 
-class Engine(abc.ABC):
+class SweepEngine(abc.ABC):
     """Who runs a study."""
 
     @abc.abstractmethod
@@ -67,12 +67,12 @@ class _Alone(Workers):
 
 
 @dataclass(frozen=True)
-class Serial(Engine):
+class Serial(SweepEngine):
     """One run after the other in this process: to look for faults."""
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:
-        """See `Engine`."""
+        """See `SweepEngine`."""
         yield _Alone(work)
 
 
@@ -161,7 +161,7 @@ class _Processes(Workers):
 
 
 @dataclass(frozen=True)
-class Local(Engine):
+class Local(SweepEngine):
     """Processes of this machine."""
 
     workers: int | None = None
@@ -173,7 +173,7 @@ class Local(Engine):
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:
-        """See `Engine`."""
+        """See `SweepEngine`."""
         workers = _Processes(work, self.workers or os.cpu_count() or 1)
         try:
             yield workers

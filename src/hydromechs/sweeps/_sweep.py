@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._engines import ATTEMPTS, Engine, Local, Workers
+from ._engines import ATTEMPTS, Local, SweepEngine, Workers
 from ._runner import FAILED, Row, Runner, Task, failed_row
 from ._store import SweepStore, load_sweep
 from ._study import REFUSED, Study
@@ -60,7 +60,7 @@ def run_sweep(
     study: Study,
     folder: str | os.PathLike[str],
     *,
-    engine: Engine | None = None,
+    engine: SweepEngine | None = None,
     replace: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> SweepResult:

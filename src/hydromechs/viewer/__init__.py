@@ -13,7 +13,7 @@ from ._raster import Camera, camera_for, raster
 from ._recorded import recording_scene
 from ._replay import MOST_HTML, ReplayPage, replay, replay_html
 from ._report import write_report
-from ._scene import Arrows, Line, MovingFrame, Scene, Solid, Surface, model_scene
+from ._scene import Arrows, Line, MovingFrame, Scene, SceneSolid, Surface, model_scene
 from ._solids import Triangles
 from ._style import figure
 from ._video import VIDEOS, chosen_layers, follow, video_moments, write_video
@@ -36,8 +36,8 @@ __all__ = [
     "Rejected",
     "ReplayPage",
     "Scene",
+    "SceneSolid",
     "ShownMode",
-    "Solid",
     "Surface",
     "Triangles",
     "answer",

@@ -16,7 +16,7 @@ from hydromechs.model import Model
 from hydromechs.values import Array
 
 from ._raster import raster, scene_camera
-from ._scene import MovingFrame, Scene, Solid, bodies_at, body_parts
+from ._scene import MovingFrame, Scene, SceneSolid, bodies_at, body_parts
 from ._style import COLOURS, INK, figure
 
 COLUMNS = 3
@@ -127,7 +127,7 @@ def _drawn(model: Model, q: Array, shape: np.ndarray) -> Array:
     return raster(scene, size=(360, 270), camera=scene_camera(seen))
 
 
-def _parts(model: Model, q: Array) -> tuple[list[MovingFrame], list[Solid]]:
+def _parts(model: Model, q: Array) -> tuple[list[MovingFrame], list[SceneSolid]]:
     """Frames and solids of all bodies."""
     position, wxyz = bodies_at(model, q)
     return body_parts(model, position[None], wxyz[None])

@@ -16,7 +16,7 @@ from hydromechs.values import Array
 from . import _solids as solids
 from ._looks import Color
 from ._plots import depth, free_bodies
-from ._scene import Arrows, Line, Scene, Solid, Strand, Surface, body_parts
+from ._scene import Arrows, Line, Scene, SceneSolid, Strand, Surface, body_parts
 from ._solids import Triangles, moved
 
 if TYPE_CHECKING:
@@ -235,17 +235,19 @@ def _around(path: tuple[Array, Array], down: float) -> tuple[Array, float]:
 
 def _ground(
     model: Model, things: Sequence[terrain.Terrain], environment: Environment | None, path: tuple[Array, Array]
-) -> Iterator[Solid]:
+) -> Iterator[SceneSolid]:
     """Terrain, and the bed at the water's depth."""
     down = float(model.world.down[2])
     center, half = _around(path, down)
     for thing in things:
         color = SAND if isinstance(thing, terrain.Plane | terrain.HeightField) else CONCRETE
-        yield Solid(name=f"terrain {thing.name}", triangles=_terrain(thing, center, half, down), color=color, layer="terrain")
+        yield SceneSolid(
+            name=f"terrain {thing.name}", triangles=_terrain(thing, center, half, down), color=color, layer="terrain"
+        )
     bed = None if environment is None else environment.water_depth
     if bed is not None and not things and bed - abs(center[2]) < 4.0 * half:
         floor = moved(solids.cylinder(12.0 * half, 0.01), np.eye(3), (center[0], center[1], down * bed))
-        yield Solid(name="bed", triangles=floor, color=SAND, layer="terrain")
+        yield SceneSolid(name="bed", triangles=floor, color=SAND, layer="terrain")
 
 
 @singledispatch

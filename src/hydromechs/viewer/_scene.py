@@ -54,7 +54,7 @@ class ScenePart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Solid(ScenePart):
+class SceneSolid(ScenePart):
     """A surface that is fixed to a frame."""
 
     frame: str = ""
@@ -119,7 +119,7 @@ class Scene:
     """Times [s], shape (time,)."""
     frames: tuple[MovingFrame, ...] = ()
     """Frames, parents first."""
-    solids: tuple[Solid, ...] = ()
+    solids: tuple[SceneSolid, ...] = ()
     """Solids."""
     arrows: tuple[Arrows, ...] = ()
     """Arrows."""
@@ -203,14 +203,14 @@ def model_scene(model: Model, q: Array | None = None, *, properties: bool = Fals
 
 def body_parts(
     model: Model, position: Array, wxyz: Array, *, properties: bool = False, turns: dict[str, Array] | None = None
-) -> tuple[list[MovingFrame], list[Solid]]:
+) -> tuple[list[MovingFrame], list[SceneSolid]]:
     """Frames and solids of all bodies at positions [m], shape (time, nb, 3), and orientations, shape (time, nb, 4).
 
     `properties` adds what the equations know of the bodies. `turns` has angles of propellers by the name of their frame [rad],
     shape (time,); the others stand still.
     """
     frames: list[MovingFrame] = []
-    solids: list[Solid] = []
+    solids: list[SceneSolid] = []
     looks = [body_looks(body) for body in model.bodies]
     shown = [pieces for (pieces, _), scenery in zip(looks, model.scenery, strict=True) if not scenery]
     everything = joined(piece.triangles for pieces in shown for piece in pieces).vertices
@@ -221,13 +221,13 @@ def body_parts(
             pieces = [*pieces, *body_properties(body, model.world, size)]
         for k, piece in enumerate(pieces):
             values = piece._asdict()
-            solids.append(Solid(name=f"{body.name}/{piece.layer} {k}", frame=body.name, **values))
+            solids.append(SceneSolid(name=f"{body.name}/{piece.layer} {k}", frame=body.name, **values))
         for k, propeller in enumerate(propellers):
             name = f"{body.name}/propeller {k + 1}"
             frame = _frame_at(body, propeller.p)
             angle = (turns or {}).get(frame, np.zeros(len(position)))
             frames.append(_turning(name, body.name, propeller.R, propeller.p, angle))
-            solids.append(Solid(name=f"{name}/blades", frame=name, **propeller.piece._asdict()))
+            solids.append(SceneSolid(name=f"{name}/blades", frame=name, **propeller.piece._asdict()))
     return frames, solids
 
 

@@ -1,13 +1,13 @@
 """Validation: a model is fitted to some trials and predicts others that it has not seen."""
 
 from ._baseline import StaticBalance
-from ._campaign import Campaign, Recorded, read_campaign
+from ._campaign import Campaign, RecordedTrial, read_campaign
 from ._compare import compare_variants
 from ._decay import Decay, decay_of
-from ._logs import Log, euler_angles, read_log
+from ._logs import LogFile, euler_angles, read_log
 from ._report import found_cells, report_of, write_validation
 from ._shared_work import Iteration
-from ._study import Study, load_study
+from ._study import ValidationStudy, load_study
 from ._surface_scan import SurfaceRow, predicted_over_heights, scan_surface
 from ._validate import Fitted, Predicted, Validation, validate
 from ._variants import Variant, varied
@@ -17,13 +17,13 @@ __all__ = [
     "Decay",
     "Fitted",
     "Iteration",
-    "Log",
+    "LogFile",
     "Predicted",
-    "Recorded",
+    "RecordedTrial",
     "StaticBalance",
-    "Study",
     "SurfaceRow",
     "Validation",
+    "ValidationStudy",
     "Variant",
     "compare_variants",
     "decay_of",

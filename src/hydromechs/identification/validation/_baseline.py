@@ -16,7 +16,7 @@ import numpy as np
 from hydromechs import equations
 from hydromechs.model import Model
 
-from ._campaign import Campaign, Recorded
+from ._campaign import Campaign, RecordedTrial
 
 
 class StaticBalance:
@@ -31,7 +31,7 @@ class StaticBalance:
         self.channels = campaign.study.baseline
         self._moments = {r.trial.name: self._moment(r) for r in campaign.trials}
 
-    def _moment(self, recorded: Recorded) -> np.ndarray:
+    def _moment(self, recorded: RecordedTrial) -> np.ndarray:
         """Σ (ρ V b − m c) of all bodies but the one that floats, at the samples of the first channel, shape (m, 3)."""
         model, trial = self.model, recorded.trial
         times = trial.samples[self.channels[0]].times
@@ -51,12 +51,12 @@ class StaticBalance:
                 out += water * (p + R @ np.array(body.hydro.buoyancy_center, dtype=float))
         return out * _upward(model)
 
-    def angles(self, recorded: Recorded, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def angles(self, recorded: RecordedTrial, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Roll and pitch at the samples of the first channel [rad], shape (m,) each."""
         d = self._moments[recorded.trial.name] + fixed
         return np.arctan2(d[:, 1], d[:, 2]), np.arctan2(-d[:, 0], np.hypot(d[:, 1], d[:, 2]))
 
-    def errors(self, recorded: Recorded, fixed: np.ndarray, *, offsets: bool) -> np.ndarray:
+    def errors(self, recorded: RecordedTrial, fixed: np.ndarray, *, offsets: bool) -> np.ndarray:
         """Errors of roll and pitch [rad], shape (2, m); with offsets, less their mean before the motion begins."""
         measured = [recorded.trial.samples[name] for name in self.channels]
         found = np.stack([a - s.values for a, s in zip(self.angles(recorded, fixed), measured, strict=True)])
@@ -65,7 +65,7 @@ class StaticBalance:
             found = found - found[:, (t >= recorded.trial.start) & (t <= recorded.begins)].mean(axis=1, keepdims=True)
         return found
 
-    def fit(self, trials: Sequence[Recorded], *, offsets: bool) -> np.ndarray:
+    def fit(self, trials: Sequence[RecordedTrial], *, offsets: bool) -> np.ndarray:
         """The three numbers of what is fixed to the vehicle [kg·m], shape (3,).
 
         Args:

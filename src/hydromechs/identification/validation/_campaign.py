@@ -19,10 +19,10 @@ from hydromechs.model import Model, joints
 from hydromechs.simulation import Plant
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
-from .. import CurrentOf, Problem, Samples, SurfaceHeight, Trial
-from ._logs import FEW, Log, changed, euler_angles, read_log, without_outliers
+from .. import ChannelSamples, CurrentOf, Problem, SurfaceHeight, Trial
+from ._logs import FEW, LogFile, changed, euler_angles, read_log, without_outliers
 from ._signals import aligned, check_units, far_off, hanging, resampled
-from ._study import Study
+from ._study import ValidationStudy
 from ._variants import varied
 
 REPEATED = 0.2
@@ -42,7 +42,7 @@ FASTEST = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class RecordedTrial:
     """A trial with what a prediction of it may know."""
 
     trial: Trial
@@ -59,15 +59,15 @@ class Recorded:
 class Campaign:
     """All trials of a study."""
 
-    study: Study
+    study: ValidationStudy
     """The study."""
     plant: Plant
     """What was recorded."""
     base: str
     """Name of the body that floats."""
-    trials: tuple[Recorded, ...]
+    trials: tuple[RecordedTrial, ...]
     """The trials."""
-    fit_only: tuple[Recorded, ...] = ()
+    fit_only: tuple[RecordedTrial, ...] = ()
     """Records that every fit uses and that are never predicted."""
     remarks: tuple[str, ...] = ()
     """Notes on the folder."""
@@ -82,7 +82,7 @@ class Campaign:
         """Motions, in order."""
         return sorted({r.group for r in self.trials})
 
-    def problem_of(self, recorded: Sequence[Recorded]) -> Problem:
+    def problem_of(self, recorded: Sequence[RecordedTrial]) -> Problem:
         """What is unknown of some trials.
 
         Args:
@@ -102,7 +102,7 @@ class Campaign:
         return Problem(self.plant, first, study.measuring(), study.found(), start=start.tolist(), step=study.step)
 
 
-def read_campaign(study: Study, folder: str | Path) -> Campaign:
+def read_campaign(study: ValidationStudy, folder: str | Path) -> Campaign:
     """All trials in a folder.
 
     Args:
@@ -145,12 +145,12 @@ def read_campaign(study: Study, folder: str | Path) -> Campaign:
     )
 
 
-def _pattern(study: Study, names: str) -> str:
+def _pattern(study: ValidationStudy, names: str) -> str:
     """Return the file pattern from which the trials are listed."""
     return study.logs[study.trials.find].file.replace("{trial}", names)
 
 
-def _names(study: Study, folder: Path, names: str) -> list[str]:
+def _names(study: ValidationStudy, folder: Path, names: str) -> list[str]:
     """Return the names of the trials in a folder that match a pattern."""
     shape = re.compile(re.escape(study.logs[study.trials.find].file).replace(r"\{trial\}", "(.+)"))
     found = sorted(folder.glob(_pattern(study, names)))
@@ -158,8 +158,8 @@ def _names(study: Study, folder: Path, names: str) -> list[str]:
 
 
 def _fit_only(
-    study: Study, model: Model, base: str, folder: Path, trials: Sequence[str]
-) -> tuple[tuple[Recorded, ...], tuple[str, ...]]:
+    study: ValidationStudy, model: Model, base: str, folder: Path, trials: Sequence[str]
+) -> tuple[tuple[RecordedTrial, ...], tuple[str, ...]]:
     """Return the records that every fit uses, and a note if the folder has none of them."""
     entry = study.trials.fit_only
     if entry is None:
@@ -181,7 +181,9 @@ def _file(folder: Path, pattern: str, trial: str) -> Path:
     return folder / pattern.replace("{trial}", trial).replace("{number}", number)
 
 
-def _recorded(study: Study, model: Model, base: str, folder: Path, name: str, *, last: float | None = None) -> Recorded:
+def _recorded(
+    study: ValidationStudy, model: Model, base: str, folder: Path, name: str, *, last: float | None = None
+) -> RecordedTrial:
     """Return one trial, or the last seconds of a record without motion."""
     logs = _logs(study, model, folder, name)
     begins, logs = _from_zero(_begins(study, folder, name) if last is None else _end(study, logs), logs)
@@ -204,7 +206,7 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str, *,
         given[joint] = motions.Recorded.of(
             log.time[at], how.scale * log.column(how.column)[at] + how.offset, smoothing=study.smoothing
         )
-    samples: dict[str, Samples] = {}
+    samples: dict[str, ChannelSamples] = {}
     for instrument, entry in study.instruments.items():
         log = logs[entry.log]
         cleaned = without_outliers(log, entry.outliers, MEDIAN)
@@ -214,13 +216,13 @@ def _recorded(study: Study, model: Model, base: str, folder: Path, name: str, *,
         notes += hanging(cleaned, named)
         for quantity, channel in entry.channels.items():
             values = cleaned.column(channel.column or quantity)
-            samples[f"{instrument}.{quantity}"] = Samples(cleaned.time[:: entry.every], values[:: entry.every])
+            samples[f"{instrument}.{quantity}"] = ChannelSamples(cleaned.time[:: entry.every], values[:: entry.every])
     q, v = _guess(study, model, base, samples, given, start, begins)
     trial = Trial(name=name, start=start, end=end, q=q, v=v, samples=samples, motions=given)
-    return Recorded(trial, name.split(study.trials.group)[0], begins, tuple(notes))
+    return RecordedTrial(trial, name.split(study.trials.group)[0], begins, tuple(notes))
 
 
-def _begins(study: Study, folder: Path, name: str) -> float:
+def _begins(study: ValidationStudy, folder: Path, name: str) -> float:
     """Return the start time of the motion of a trial [s]."""
     said = _file(folder, study.trials.begins.file, name)
     if not said.is_file():
@@ -231,7 +233,7 @@ def _begins(study: Study, folder: Path, name: str) -> float:
         raise ValueError(f"{name}: {said} has no key {study.trials.begins.key!r}; correct trials.begins.key") from None
 
 
-def _logs(study: Study, model: Model, folder: Path, name: str) -> dict[str, Log]:
+def _logs(study: ValidationStudy, model: Model, folder: Path, name: str) -> dict[str, LogFile]:
     """The logs of a trial, with the angles of their quaternions, units checked, on one clock, resampled."""
     logs = {}
     for key, entry in study.logs.items():
@@ -264,7 +266,7 @@ def _limits(model: Model, joint: str, offset: float) -> tuple[float, float] | No
     return None if ends is None else (ends[0] - offset, ends[1] - offset)
 
 
-def _from_zero(begins: float, logs: dict[str, Log]) -> tuple[float, dict[str, Log]]:
+def _from_zero(begins: float, logs: dict[str, LogFile]) -> tuple[float, dict[str, LogFile]]:
     """Times of clocks that count from long ago, counted from a whole second before the motion, where floats are dense."""
     if abs(begins) < LONG_AGO:
         return begins, logs
@@ -274,7 +276,7 @@ def _from_zero(begins: float, logs: dict[str, Log]) -> tuple[float, dict[str, Lo
     return float(begins - zero), moved
 
 
-def _span(study: Study, name: str, logs: dict[str, Log], begins: float) -> tuple[float, float]:
+def _span(study: ValidationStudy, name: str, logs: dict[str, LogFile], begins: float) -> tuple[float, float]:
     """When a trial starts and ends [s]; clocks that do not fit together are refused."""
     for log in logs.values():
         usual = float(np.median(np.diff(log.time)))
@@ -295,12 +297,12 @@ def _span(study: Study, name: str, logs: dict[str, Log], begins: float) -> tuple
     return start, end
 
 
-def _end(study: Study, logs: dict[str, Log]) -> float:
+def _end(study: ValidationStudy, logs: dict[str, LogFile]) -> float:
     """Return the end time of a trial: the earliest end of its required logs [s]."""
     return min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
 
 
-def _refuse_sparse(logs: dict[str, Log], start: float, end: float) -> None:
+def _refuse_sparse(logs: dict[str, LogFile], start: float, end: float) -> None:
     """Refuse logs that have next to nothing of a trial, or that are far longer than others: their times are in another unit."""
     shortest = min(logs.values(), key=_length)
     for log in logs.values():
@@ -316,11 +318,11 @@ def _refuse_sparse(logs: dict[str, Log], start: float, end: float) -> None:
             )
 
 
-def _length(log: Log) -> float:
+def _length(log: LogFile) -> float:
     return float(log.time[-1] - log.time[0])
 
 
-def _cut_short(logs: dict[str, Log], start: float, end: float) -> list[str]:
+def _cut_short(logs: dict[str, LogFile], start: float, end: float) -> list[str]:
     """What is said of logs that go on long after the trial has to end."""
     longest = max(float(log.time[-1]) for log in logs.values())
     if longest - end < CUT * (longest - start):
@@ -329,15 +331,15 @@ def _cut_short(logs: dict[str, Log], start: float, end: float) -> list[str]:
     return [f"{first.name}: ends at {end:.2f} s, and the trial with it; other logs go on to {longest:.2f} s"]
 
 
-def _joint_logs(study: Study) -> set[str]:
+def _joint_logs(study: ValidationStudy) -> set[str]:
     return {how.log for how in study.joints.values()}
 
 
 def _guess(
-    study: Study,
+    study: ValidationStudy,
     model: Model,
     base: str,
-    samples: dict[str, Samples],
+    samples: dict[str, ChannelSamples],
     given: dict[str, motions.Motion],
     start: float,
     begins: float,

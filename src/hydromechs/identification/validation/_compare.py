@@ -18,7 +18,7 @@ from hydromechs.bench import machine
 from ._campaign import Campaign, read_campaign
 from ._report import unit_of
 from ._shared_work import Iteration, Telling, in_processes
-from ._study import Study
+from ._study import ValidationStudy
 from ._validate import fit, predictions
 
 BASE = "the model of the study"
@@ -42,7 +42,7 @@ class Fold(NamedTuple):
 
 
 def compare_variants(
-    study: Study,
+    study: ValidationStudy,
     data: str | Path,
     *,
     folds: int = 0,
@@ -95,7 +95,7 @@ def compare_variants(
     }
 
 
-def _rows(study: Study, found: Sequence[Fold]) -> list[dict[str, Any]]:
+def _rows(study: ValidationStudy, found: Sequence[Fold]) -> list[dict[str, Any]]:
     """What each model gave, and how much more than that of the study."""
     rows = [_row(study, name, found) for name in (BASE, *study.variants)]
     for row in rows:
@@ -105,7 +105,7 @@ def _rows(study: Study, found: Sequence[Fold]) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(study: Study, name: str, found: Sequence[Fold]) -> dict[str, Any]:
+def _row(study: ValidationStudy, name: str, found: Sequence[Fold]) -> dict[str, Any]:
     """Means and medians of a model over all trials that it could predict, in degrees and metres."""
     of_model = [f for f in found if f.model == name]
     trials = {
@@ -127,7 +127,7 @@ def _differences(row: dict[str, Any], base: dict[str, Any], channel: str) -> np.
     return np.array([row["trials"].get(t, {}).get(channel, np.nan) - e.get(channel, np.nan) for t, e in base["trials"].items()])
 
 
-def _fold(study: Study, data: str, kept: Path | None, left_out: tuple[str, ...], telling: Telling) -> list[Fold]:
+def _fold(study: ValidationStudy, data: str, kept: Path | None, left_out: tuple[str, ...], telling: Telling) -> list[Fold]:
     """All models, each fitted to all trials but those of some motions, and what they say of these."""
     out: list[Fold] = []
     start: dict[str, Any] = {}

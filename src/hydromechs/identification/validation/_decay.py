@@ -10,7 +10,7 @@ import numpy as np
 
 from hydromechs.actuation import motions
 
-from .. import Samples
+from .. import ChannelSamples
 
 STILL = 0.02
 """Largest distance of a joint from where it stays [rad]."""
@@ -55,7 +55,7 @@ def still_from(given: Mapping[str, motions.Motion], start: float, end: float) ->
     return latest
 
 
-def decay_of(samples: Samples, start: float, end: float) -> Decay | None:
+def decay_of(samples: ChannelSamples, start: float, end: float) -> Decay | None:
     """The swing of a signal between two times; None where there is too little of it.
 
     Args:

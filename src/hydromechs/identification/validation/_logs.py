@@ -49,7 +49,7 @@ FEW = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Log:
+class LogFile:
     """Columns of a log over time."""
 
     name: str
@@ -74,10 +74,10 @@ class Log:
         columns = {name: ("time", x) for name, x in self.columns.items() if name != "time"}
         return xarray.Dataset(columns, coords={"time": self.time})
 
-    def keeping(self, good: np.ndarray, note: str) -> Log:
+    def keeping(self, good: np.ndarray, note: str) -> LogFile:
         """The log without some samples, and why."""
         kept = {name: x[good] for name, x in self.columns.items()}
-        return Log(self.name, self.time[good], kept, (*self.notes, note) if note else self.notes)
+        return LogFile(self.name, self.time[good], kept, (*self.notes, note) if note else self.notes)
 
 
 def read_log(
@@ -87,7 +87,7 @@ def read_log(
     topic: str = "",
     columns: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
-) -> Log:
+) -> LogFile:
     """A log from a file of comma-separated values, an MCAP file, or a bag of ROS 1 (.bag) or ROS 2 (a folder).
 
     Tables, plain or compressed, have the names of their columns in the first line.
@@ -149,7 +149,7 @@ def _is_numbers(line: str) -> bool:
         return False
 
 
-def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Log:
+def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> LogFile:
     """The log of a table without samples that are not whole or not in order."""
     t, notes = rows[:, names.index(time)], []
     whole = np.isfinite(rows).all(axis=1)
@@ -179,7 +179,7 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
     pauses = np.flatnonzero(steps > GAP * usual)
     if len(pauses):
         notes.append(f"{file}: nothing from {', '.join(f'{t[k]:.2f} to {t[k + 1]:.2f}' for k in pauses)} s")
-    return Log(file, t, {name: rows[:, k] for k, name in enumerate(names)}, tuple(notes))
+    return LogFile(file, t, {name: rows[:, k] for k, name in enumerate(names)}, tuple(notes))
 
 
 def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
@@ -209,7 +209,7 @@ def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
         )
 
 
-def without_outliers(log: Log, limits: dict[str, float], span: float) -> Log:
+def without_outliers(log: LogFile, limits: dict[str, float], span: float) -> LogFile:
     """The log without samples that are off the median around them by more than a limit.
 
     Args:
@@ -228,7 +228,7 @@ def without_outliers(log: Log, limits: dict[str, float], span: float) -> Log:
     return log.keeping(good, f"{log.name}: {bad} of {len(good)} samples are outliers; left out" if bad else "")
 
 
-def changed(log: Log, name: str, longest: float) -> np.ndarray:
+def changed(log: LogFile, name: str, longest: float) -> np.ndarray:
     """Places of the samples at which a column has a new value, and of others where none came for a time.
 
     A bus that repeats the last value between two updates makes a staircase of a slope; its corners are the truth.

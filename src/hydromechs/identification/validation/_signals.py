@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._logs import Log
+from ._logs import LogFile
 
 TURNS = {"roll": 3.3, "pitch": 1.7}
 """Largest angles that are believed [rad], of nine of ten samples; others may turn twice."""
@@ -29,7 +29,7 @@ ALIKE = 0.7
 
 
 def check_units(
-    log: Log,
+    log: LogFile,
     quantities: Mapping[str, str],
     attitude: Mapping[str, np.ndarray] | None = None,
     limits: Mapping[str, tuple[float, float]] | None = None,
@@ -58,7 +58,7 @@ def check_units(
             _check_rate(log, quantities[rate], angles[angle], quantities.get(angle, angle))
 
 
-def _check_angle(log: Log, quantity: str, name: str, limits: tuple[float, float] | None) -> None:
+def _check_angle(log: LogFile, quantity: str, name: str, limits: tuple[float, float] | None) -> None:
     """Refuse an angle that is larger or quicker than such angles are."""
     x, why = log.column(name), ""
     if np.percentile(np.abs(x), 90) > TURNS.get(quantity, 4.0 * math.pi):
@@ -71,7 +71,7 @@ def _check_angle(log: Log, quantity: str, name: str, limits: tuple[float, float]
         raise ValueError(f"{log.name}: {name} {why}; is it in degrees? {_remedy(name, 'deg')} ({{{name}: rad}} if it is not)")
 
 
-def _check_rate(log: Log, name: str, angle: np.ndarray, of: str) -> None:
+def _check_rate(log: LogFile, name: str, angle: np.ndarray, of: str) -> None:
     """Refuse a rate and an angle of which one is in degrees and the other is not."""
     turns, rate = float(np.std(np.gradient(angle, log.time))), float(np.std(log.column(name)))
     if NEAR_DEGREES[0] * turns < rate < NEAR_DEGREES[1] * turns and turns > MOVES:
@@ -85,12 +85,12 @@ def _check_rate(log: Log, name: str, angle: np.ndarray, of: str) -> None:
         )
 
 
-def _speed(log: Log, x: np.ndarray) -> float:
+def _speed(log: LogFile, x: np.ndarray) -> float:
     """Speed of a signal that nine of ten samples have at most."""
     return float(np.percentile(np.abs(np.diff(x)) / np.diff(log.time), 90))
 
 
-def far_off(log: Log, columns: Mapping[str, str], span: float) -> tuple[str, ...]:
+def far_off(log: LogFile, columns: Mapping[str, str], span: float) -> tuple[str, ...]:
     """What is said of samples far off those around them.
 
     Args:
@@ -116,7 +116,7 @@ def far_off(log: Log, columns: Mapping[str, str], span: float) -> tuple[str, ...
     return tuple(notes)
 
 
-def hanging(log: Log, columns: Iterable[str]) -> tuple[str, ...]:
+def hanging(log: LogFile, columns: Iterable[str]) -> tuple[str, ...]:
     """What is said of signals that have one value to the last digit for long, but not always.
 
     Args:
@@ -147,7 +147,7 @@ def _remedy(column: str, unit: str) -> str:
     return f"give units: {{{column}: {unit}}} for this log"
 
 
-def resampled(log: Log, rate: float) -> Log:
+def resampled(log: LogFile, rate: float) -> LogFile:
     """The log with one sample for each tick of a regular grid, that nearest to it; ticks without one stay empty.
 
     Samples stay as they were measured, with their times: nothing is made up in pauses.
@@ -170,7 +170,7 @@ def resampled(log: Log, rate: float) -> Log:
     )
 
 
-def aligned(log: Log, column: np.ndarray, other: Log, reference: np.ndarray, most: float) -> tuple[Log, float]:
+def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndarray, most: float) -> tuple[LogFile, float]:
     """The log on the clock of another, and by how much it was moved [s]: the shift with which two signals are most alike.
 
     Alike up to a constant and a factor; found on a fine grid, between whose ticks a parabola is laid.

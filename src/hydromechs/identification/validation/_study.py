@@ -18,12 +18,12 @@ from hydromechs.values import is_path, nearest
 
 from .. import (
     AddedMass,
-    Channel,
     CurrentOf,
     Factor,
     InertiaOf,
     Instrument,
     JointOffset,
+    MeasuredChannel,
     Number,
     Positive,
     SurfaceHeight,
@@ -187,7 +187,7 @@ class StartEntry(_Entry):
     """[rad/s]"""
 
 
-class Study(_Entry):
+class ValidationStudy(_Entry):
     """All of a study."""
 
     hydromechs_study: int = Field(1, ge=1, le=1)
@@ -240,7 +240,7 @@ class Study(_Entry):
         """True if the Python code that its model names may run; set by the caller who loads the study, not by the file."""
         return self._code
 
-    def varied(self, name: str) -> Study:
+    def varied(self, name: str) -> ValidationStudy:
         """The study with one of its variants, without the quasi-static balance, which is the same for all of them.
 
         Args:
@@ -283,7 +283,7 @@ class Study(_Entry):
             for quantity, c in entry.channels.items():
                 unit = math.radians(1.0) if quantity in ANGLES else 1.0
                 channels.append(
-                    Channel(
+                    MeasuredChannel(
                         quantity=quantity,
                         deviation=unit * c.deviation,
                         offset=unit * c.offset,
@@ -319,7 +319,7 @@ def _fault(error: Any) -> str:
     place = [str(part) for part in error["loc"]]
     if error["type"] != "extra_forbidden":
         return f"{'.'.join(place)}: {error['msg']}"
-    entry: Any = Study
+    entry: Any = ValidationStudy
     for part in place[:-1]:
         field = getattr(entry, "model_fields", {}).get(part)
         inner = [a for a in (field.annotation, *get_args(field.annotation)) if isinstance(a, type)] if field else []
@@ -327,7 +327,7 @@ def _fault(error: Any) -> str:
     return f"{'.'.join(place)}: no such key{nearest(place[-1], entry.model_fields)}"
 
 
-def load_study(path: str | Path, *, code: bool = False) -> Study:
+def load_study(path: str | Path, *, code: bool = False) -> ValidationStudy:
     """Load a study from its file; all errors are listed in one `ValueError`.
 
     Args:
@@ -341,7 +341,7 @@ def load_study(path: str | Path, *, code: bool = False) -> Study:
     if "hydromechs_study" not in data:
         raise ValueError(f"{path} is not a study: it needs the key hydromechs_study: 1")
     try:
-        study = Study.model_validate(data, context={"code": code})
+        study = ValidationStudy.model_validate(data, context={"code": code})
     except ValidationError as error:
         raise _refused(path, [_fault(e) for e in error.errors()]) from None
     if is_path(study.model):
@@ -371,7 +371,7 @@ def load_study(path: str | Path, *, code: bool = False) -> Study:
     return study
 
 
-def _varied(study: Study, name: str) -> None:
+def _varied(study: ValidationStudy, name: str) -> None:
     """Build a variant of a study."""
     study.varied(name).found()
 

@@ -16,8 +16,8 @@ from hydromechs.actuation import motions
 from hydromechs.spatial import quaternion_matrix
 
 from .. import SensitiveState, SurfaceHeight, solve
-from ._campaign import Campaign, Recorded, read_campaign
-from ._study import Study
+from ._campaign import Campaign, RecordedTrial, read_campaign
+from ._study import ValidationStudy
 from ._validate import blinded, channels_of, errors_of, fit
 
 
@@ -35,7 +35,7 @@ class SurfaceRow(NamedTuple):
 
 
 def scan_surface(
-    study: Study,
+    study: ValidationStudy,
     data: str | Path,
     trial: str,
     heights: Sequence[float],
@@ -60,7 +60,7 @@ def scan_surface(
 
 
 def predicted_over_heights(
-    campaign: Campaign, recorded: Recorded, shared: np.ndarray, heights: Sequence[float]
+    campaign: Campaign, recorded: RecordedTrial, shared: np.ndarray, heights: Sequence[float]
 ) -> list[SurfaceRow]:
     """Predict a trial with the fitted and with other heights of the surface, everything else as fitted.
 
@@ -91,7 +91,7 @@ def predicted_over_heights(
 
 
 def _measured_heave(
-    campaign: Campaign, recorded: Recorded
+    campaign: Campaign, recorded: RecordedTrial
 ) -> Callable[[np.ndarray, np.ndarray, SensitiveState], SensitiveState]:
     """Return a function that puts the vehicle at its measured height and rate after each step; smoothed as joints are."""
     name = next((x for x in recorded.trial.samples if x.endswith(".z")), None)

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import Found, Identification, Problem, Samples, solve
+from .. import ChannelSamples, Found, Identification, Problem, solve
 from ._baseline import StaticBalance
-from ._campaign import Campaign, Recorded, read_campaign
+from ._campaign import Campaign, RecordedTrial, read_campaign
 from ._decay import Decay, decay_of, still_from
 from ._shared_work import Iteration, Telling, in_processes
-from ._study import Study
+from ._study import ValidationStudy
 
 ITERATIONS, GAIN = 30, 1e-3
 """Most iterations of a fit, and the part of the cost that another step must promise."""
@@ -46,9 +46,9 @@ class Predicted(NamedTuple):
     """The same with the time before, to which the start was fitted."""
     static: dict[str, float]
     """Errors of the quasi-static balance, fitted to the same other trials, with offsets from before the motion."""
-    simulated: dict[str, Samples]
+    simulated: dict[str, ChannelSamples]
     """What was predicted, by channel, with the offsets of the instruments."""
-    measured: dict[str, Samples]
+    measured: dict[str, ChannelSamples]
     """What was measured."""
     still: float
     """When the last joint has stopped [s]."""
@@ -89,7 +89,7 @@ class Fitted(NamedTuple):
 class Validation:
     """What a study found."""
 
-    study: Study
+    study: ValidationStudy
     """The study."""
     data: str
     """Folder of the logs."""
@@ -115,7 +115,7 @@ class Validation:
 
 
 def validate(
-    study: Study,
+    study: ValidationStudy,
     data: str | Path,
     *,
     workers: int | None = None,
@@ -178,7 +178,7 @@ def _shown(channel: str, x: float) -> str:
     return f"{np.degrees(x):.2f}°" if angle else f"{x:.3f}"
 
 
-def _fold_alone(study: Study, data: str, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
+def _fold_alone(study: ValidationStudy, data: str, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:
     """One fit in a process of its own."""
     return _fold(read_campaign(study, data), group, telling)
 
@@ -205,7 +205,7 @@ def _fold(campaign: Campaign, group: str, telling: Telling) -> tuple[Fitted, lis
 
 def fit(
     campaign: Campaign,
-    known: Sequence[Recorded],
+    known: Sequence[RecordedTrial],
     *,
     shared: np.ndarray | None = None,
     own: np.ndarray | None = None,
@@ -236,7 +236,7 @@ def _correlated(found: Identification) -> list[tuple[str, str, float]]:
 
 
 def predictions(
-    campaign: Campaign, known: Sequence[Recorded], unseen: Sequence[Recorded], shared: np.ndarray
+    campaign: Campaign, known: Sequence[RecordedTrial], unseen: Sequence[RecordedTrial], shared: np.ndarray
 ) -> list[Predicted]:
     """What a fit says of trials that it has not seen.
 
@@ -269,7 +269,7 @@ def predictions(
     return out
 
 
-def channels_of(problem: Problem, j: int, values: np.ndarray, own: np.ndarray) -> dict[str, Samples]:
+def channels_of(problem: Problem, j: int, values: np.ndarray, own: np.ndarray) -> dict[str, ChannelSamples]:
     """Return the simulated channels of a trial, with the offsets of the instruments.
 
     Args:
@@ -282,11 +282,11 @@ def channels_of(problem: Problem, j: int, values: np.ndarray, own: np.ndarray) -
     grid = problem.trials[j].start + problem.h * np.arange(problem.timeline.steps[j] + 1)
     for c, name in enumerate(problem.outputs.names):
         offset = own[j, ns + problem.offsets.index(c)] if c in problem.offsets else 0.0
-        out[name] = Samples(grid, values[: len(grid), j, c] + offset)
+        out[name] = ChannelSamples(grid, values[: len(grid), j, c] + offset)
     return out
 
 
-def errors_of(study: Study, r: Recorded, simulated: dict[str, Samples]) -> dict[str, float]:
+def errors_of(study: ValidationStudy, r: RecordedTrial, simulated: dict[str, ChannelSamples]) -> dict[str, float]:
     """Return the root mean square error of each judged channel from the start of the motion to the end of the trial.
 
     Args:
@@ -298,22 +298,22 @@ def errors_of(study: Study, r: Recorded, simulated: dict[str, Samples]) -> dict[
     return {name: _rms(error[t >= r.begins]) for name, (t, error) in rows.items()}
 
 
-def _error(r: Recorded, name: str, simulated: Samples) -> Samples:
+def _error(r: RecordedTrial, name: str, simulated: ChannelSamples) -> ChannelSamples:
     """Return simulated minus measured values of a channel within the trial, at the times of the samples."""
     t, x = r.trial.samples[name]
     within = (t >= r.trial.start) & (t <= r.trial.end)
     error = np.interp(t[within], *simulated) - x[within]
     if name.endswith((".roll", ".yaw")):
         error = (error + np.pi) % (2.0 * np.pi) - np.pi
-    return Samples(t[within], error)
+    return ChannelSamples(t[within], error)
 
 
-def blinded(r: Recorded) -> Recorded:
+def blinded(r: RecordedTrial) -> RecordedTrial:
     """The trial without what was measured after its motion begins; its joint angles stay."""
     samples = {}
     for name, (times, values) in r.trial.samples.items():
         before = (times >= r.trial.start) & (times <= r.begins)
-        samples[name] = Samples(times[before], values[before])
+        samples[name] = ChannelSamples(times[before], values[before])
     kept = {name: s for name, s in samples.items() if len(s.times)}
     return replace(r, trial=replace(r.trial, samples=kept))
 

@@ -1,0 +1,100 @@
+"""A study run into a folder, with a progress bar, and what is printed of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+from rich.table import Table
+from rich.text import Text
+
+from hydromechs.sweeps import Dask, Local, Progress, Serial, SweepEngine, SweepResult, load_study, run_sweep
+from hydromechs.values import nearest
+
+ENGINES = ("local", "dask", "serial")
+"""Names of the engines."""
+REASONS = 5
+"""Reasons of failed runs that are printed."""
+
+
+def sweep(
+    source: str, console: Console, *, out: str, engine: str, workers: int | None, address: str, force: bool, code: bool
+) -> bool:
+    """Run a study and print its results. Return True if no run failed."""
+    chosen = _engine(engine, workers, address)
+    study = load_study(source, code=code)
+    folder = Path(out or Path("sweeps") / study.name)
+    console.print(Text(study.title or study.name, "bold"))
+    if study.compiling:
+        names = ", ".join(study.compiling)
+        console.print(f"{names}: part of the compiled programs; each new value compiles anew", style="yellow", highlight=False)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Bars(*columns, console=console) as bars:
+        task = bars.add_task("starting", total=study.runs, left="")
+
+        def show(progress: Progress) -> None:
+            failed = f", {progress.failed} failed" if progress.failed else ""
+            left = "" if progress.remaining is None else f"{_clock(progress.remaining)} left"
+            bars.update(task, completed=progress.done, description=progress.phase, left=left + failed)
+
+        try:
+            result = run_sweep(study, folder, engine=chosen, replace=force, progress=show)
+        except KeyboardInterrupt:
+            bars.stop()
+            console.print(f"interrupted; what has run is in {folder}, and the same command goes on", highlight=False)
+            raise
+    _print(result, console)
+    return result.failed == 0
+
+
+def _engine(name: str, workers: int | None, address: str) -> SweepEngine:
+    if address and name != "dask":
+        raise ValueError(f"--address is given, but the engine is {name}; add --engine dask")
+    if name == "local":
+        return Local(workers)
+    if name == "dask":
+        return Dask(address, workers)
+    if name == "serial":
+        return Serial()
+    raise ValueError(f"engine is {name!r}{nearest(name, ENGINES)}, must be one of {', '.join(ENGINES)}")
+
+
+def _clock(seconds: float) -> str:
+    """A time as 0:01:30."""
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def _print(result: SweepResult, console: Console) -> None:
+    dataset = result.dataset
+    there = result.runs - result.new
+    again = f", {there} of them from before" if there else ""
+    console.print(f"{result.runs} runs in {result.wall_time:.1f} s{again}; {result.failed} failed", highlight=False)
+    if "on_gpu" in dataset:
+        on_gpu = int(dataset.on_gpu.sum())
+        beside = "" if on_gpu == result.runs else "; the others on the CPU: their workers have no GPU, or no CuPy"
+        console.print(f"{on_gpu} runs on a GPU{beside}", highlight=False)
+    table = Table("result", "min", "mean", "max", box=None)
+    done = dataset.where(dataset.status == 1, drop=True)
+    for name, values in done.data_vars.items():
+        if values.dims == ("run",) and name not in ("status", "reason", "end_time", "on_gpu") and values.size:
+            table.add_row(str(name), *(f"{x:.4g}" for x in (float(values.min()), float(values.mean()), float(values.max()))))
+    if table.row_count:
+        console.print(table)
+    for check in dataset.check.values if "check" in dataset.dims else ():
+        share = float(dataset.passed.sel(check=check).mean())
+        console.print(f"  {100 * share:.1f} % passed: {check}", highlight=False, markup=False)
+    failed = dataset.where(dataset.status == 2, drop=True)
+    for run, reason in list(zip(failed.run.values, failed.reason.values, strict=True))[:REASONS]:
+        console.print(f"  run {int(run)}: {reason}", style="red", highlight=False, markup=False)
+    console.print(
+        f"results in {result.folder}; hydromechs.sweeps.load_sweep({str(result.folder)!r}) opens them", highlight=False
+    )
