@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
@@ -38,7 +37,9 @@ from hydromechs.simulation import (
     Phase,
     Plant,
     PythonBlock,
+    Setup,
     Simulation,
+    SimulationSource,
     components_of,
     coordinates,
     quantities,
@@ -76,7 +77,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scenario:
+class Scenario(SimulationSource):
     """All of a simulation as data. Faults are found when it is built, and listed in one `ScenarioError`.
 
     scenario = hydromechs.library.load_scenario("sinking_chain")
@@ -306,7 +307,7 @@ class Scenario:
             parameters: Values of numbers of `model` that stay open, as "vehicle.inertia.mass": others compile nothing anew.
         """
         try:
-            sim = self._simulation(self.control(), self.events, parameters or {})
+            sim = Simulation(self, parameters=parameters or {})
         except ScenarioError:
             raise
         except REFUSED as e:
@@ -319,21 +320,24 @@ class Scenario:
             raise ScenarioError(self.name, faults)
         return sim
 
-    def _simulation(
-        self, controller: Controller | None, events: Sequence[Event], parameters: Mapping[str, Any] = MappingProxyType({})
-    ) -> Simulation:
+    def setup(self, parameters: Iterable[str] = ()) -> Setup:
+        """Return the plant and how it is simulated; runs the code that it names.
+
+        Args:
+            parameters: Names of numbers of `model` that stay open.
+        """
         plant = replace(self.plant, parameters=tuple(parameters)) if parameters else self.plant
         plant, method = (plant, self.integrator) if self.engine is None else self.engine.on(plant, self.start)
-        return Simulation(
-            plant,
-            controller=controller,
-            events=events,
+        return Setup(
+            plant=plant,
+            controller=self.control(),
+            events=self.events,
             integrator=method,
+            engine="" if self.engine is None else self.engine.engine,
             step=self.step,
             record=self.record,
             state=self.start,
             commands=dict(self.commands),
-            parameters=parameters,
         )
 
     def _start_faults(self, error: Exception) -> list[Fault]:
@@ -342,14 +346,14 @@ class Scenario:
             faults = _command_faults(self, self.plant.model, self.plant.layout.commands)
             if faults:
                 return faults
-            sim = self._simulation(self.control(), ())
+            sim = Simulation(self, events=())
             return _quantity_faults(self, self.plant, lambda dims: True, sim.signals)
         except REFUSED:
             pass
         if any(not isinstance(block, ControllerSpec) or block.runs_code for block in self.controllers) or not self.controllers:
             return []
         try:
-            self._simulation(None, ())
+            Simulation(replace(self.setup(), controller=None, events=()))
         except REFUSED:
             return []
         first = self.controllers[0]

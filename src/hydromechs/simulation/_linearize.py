@@ -96,7 +96,7 @@ def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -
         FieldError: It is none of these.
     """
     if not isinstance(what, Simulation | Plant | Model):
-        raise FieldError("what", what, "must be a Simulation, a Plant or a Model; of a scenario, scenario.simulation()")
+        raise FieldError("what", what, "must be a Simulation, a Plant or a Model; of a scenario, hm.Simulation(scenario)")
     if not isinstance(what, Simulation):
         sim = Simulation(what, state=state)
     elif state is None:

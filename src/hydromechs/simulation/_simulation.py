@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hydromechs.contact import unrepresented_contacts
-from hydromechs.equations import configuration, model_of
+from hydromechs.equations import configuration
 from hydromechs.errors import SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
 from hydromechs.integrators import (
@@ -30,7 +30,6 @@ from hydromechs.recording import ATTITUDE, STORED_ENERGIES, find_quantity, sourc
 from hydromechs.values import floats, instances, nearest, positive
 
 from . import _books
-from ._build import components_of
 from ._clock import size_faults
 from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller, own_controller, signals_of
@@ -44,6 +43,7 @@ from ._programs import PlantPrograms
 from ._ranges import CommandRanges, HeldRanges, by_name, input_values
 from ._recorder import Recorder
 from ._results import Run
+from ._setup import Setup, SimulationSource, setup_of
 from ._start import check_is_state, check_start
 from ._stiffness import divergence_hint
 from ._water import below_the_bed
@@ -60,9 +60,12 @@ class Simulation:
         run = sim.run(60.0)
         run.recording.position.sel(body="vehicle")
 
+        sim = hm.Simulation(hm.load_scenario("hold_in_gusts"), step=1e-3, seed=7)
+
     Args:
-        model: The mechanism; or a `Plant`, which has `environment`, `components`, `seed` and names of `parameters` itself.
-        environment: The water; still unless given.
+        what: A `Model`; a `Plant`, which has `environment`, `components`, `seed` and names of `parameters`; or a `Scenario`,
+            which has all of this and what follows. Arguments beside a scenario override it.
+        environment: The water. Defaults to still water.
         components: Parts in any order: thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom
             components. Contacts follow from terrain; friction and stops of joints from the model if they are not listed.
         parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass", or their values at the start by
@@ -71,55 +74,44 @@ class Simulation:
             `period`.
         period: Time between two calls of a function [s]; a `Controller` has its own.
         events: Things to watch for.
-        integrator: A method or its name: rk4, semi_implicit_euler, euler, linearly_implicit, dormand_prince,
-            or a block method such as b4pc5. The last two start anew at every sample and at every call of the controller.
-        step: Step of the integrator [s]; of an adaptive one, the first try.
-        record: Time between two samples of the recording [s].
-        seed: Of gusts and waves, 0 unless given; the same seed gives the same run to the last bit.
-        state: State at the start; the model's initial one unless given.
-        commands: Commands at the start, by actuator; those that do nothing unless given.
+        integrator: A method or its name: rk4 (the default), semi_implicit_euler, euler, linearly_implicit, dormand_prince,
+            or a block method such as b4pc5. The last two restart at every sample and at every call of the controller.
+        step: Step of the integrator [s]; of an adaptive one, the first attempt. Defaults to 1 ms.
+        record: Time between two samples of the recording [s]. Defaults to 20 ms.
+        seed: Seed of gusts, waves and sensors. Defaults to 0; the same seed gives the same run to the last bit.
+        state: Initial state. Defaults to that of the model or scenario.
+        commands: Initial commands, by actuator. Default to commands that do nothing.
     """
 
     def __init__(
         self,
-        model: Model | Plant,
+        what: Model | Plant | Setup | SimulationSource,
         *,
         environment: Environment | None = None,
         components: Iterable[Component] = (),
         parameters: Iterable[str] | Mapping[str, Any] = (),
         controller: Controller | Callable[[State], Commands] | None = None,
         period: float | None = None,
-        events: Iterable[Event] = (),
-        integrator: str | Integrator = "rk4",
-        step: float = 1e-3,
-        record: float = 0.02,
+        events: Iterable[Event] | None = None,
+        integrator: str | Integrator | None = None,
+        step: float | None = None,
+        record: float | None = None,
         seed: int | None = None,
         state: State | None = None,
         commands: Mapping[str, float] | None = None,
     ) -> None:
-        self.method = method_named(integrator)
-        self.step_size = positive(step, "step")
-        if isinstance(model, Plant):
-            named = () if isinstance(parameters, Mapping) else parameters
-            beside = {"environment": environment, "components": tuple(components), "parameters": named}
-            extra = [name for name, x in beside.items() if x]
-            extra += [] if seed is None else ["seed"]
-            if extra:
-                raise ValueError(f"{extra[0]} is given beside a Plant, which says what acts; put it into the plant")
-            self.plant = model
-        else:
-            self.plant = Plant(
-                model=model_of(model),
-                environment=Environment() if environment is None else environment,
-                components=components_of(model, components),
-                seed=0 if seed is None else seed,
-                parameters=instances(list(parameters), str, "parameters", "names of numbers of the model"),
-            )
+        setup = setup_of(what, environment, components, parameters, seed)
+        self.plant = setup.plant
         """What is simulated."""
+        if integrator is not None and setup.engine:
+            raise TypeError(f"integrator is given beside the engine {setup.engine!r}, which takes the steps; remove one of them")
+        self.method = method_named(setup.integrator if integrator is None else integrator)
+        self.step_size = positive(setup.step if step is None else step, "step")
+        controller = setup.controller if controller is None else controller
         self.controller = own_controller(as_controller(controller, period))
-        self.events = instances(events, Event, "events", "events, as Event(...)")
+        self.events = instances(setup.events if events is None else events, Event, "events", "events, as Event(...)")
         self.period = None if self.controller is None else self._multiple(self.controller.period, "period")
-        self.record = self._multiple(record, "record")
+        self.record = self._multiple(setup.record if record is None else record, "record")
         gusts = self.plant.environment.gusts
         if gusts is not None:
             self._multiple(gusts.interval, "gusts.interval")
@@ -135,8 +127,9 @@ class Simulation:
         self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
+        state = setup.state if state is None else state
         self._first = self.plant.start if state is None else state
-        self._first_commands = by_name(commands or {}, "commands")
+        self._first_commands = by_name(setup.commands if commands is None else commands, "commands")
         for text in self._ranges.faults(self._first_commands).values():
             raise ValueError(f"commands: {text}")
         self._first_memory = np.zeros(0)

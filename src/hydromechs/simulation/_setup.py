@@ -1,0 +1,97 @@
+"""What a simulation is built from: a model, a plant, or a source such as a scenario that has everything."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hydromechs.hydro import Environment
+from hydromechs.integrators import Integrator
+from hydromechs.model import Model, State
+from hydromechs.model.component import Component
+from hydromechs.values import instances
+
+from ._build import components_of
+from ._controller import Controller
+from ._events import Event
+from ._plant import Plant
+
+__all__ = ["Setup", "SimulationSource", "setup_of"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """A plant and how it is simulated; see `Simulation`."""
+
+    plant: Plant
+    """What is simulated."""
+    controller: Controller | None = None
+    """Gives commands; optional."""
+    events: tuple[Event, ...] = ()
+    """Things to watch for."""
+    integrator: str | Integrator = "rk4"
+    """A method or its name."""
+    engine: str = ""
+    """Name of the third-party engine that `integrator` drives; empty for the package's own equations."""
+    step: float = 1e-3
+    """Step [s]."""
+    record: float = 0.02
+    """Time between two samples [s]."""
+    state: State | None = None
+    """Initial state. Defaults to the plant's."""
+    commands: Mapping[str, float] = field(default_factory=dict)
+    """Initial commands, by actuator."""
+
+
+class SimulationSource(abc.ABC):
+    """Something other than a model or a plant that a `Simulation` can be built from; `Scenario` is one."""
+
+    @abc.abstractmethod
+    def setup(self, parameters: Iterable[str] = ()) -> Setup:
+        """Return the plant and how it is simulated.
+
+        Args:
+            parameters: Names of numbers of the model that stay open.
+        """
+
+
+def setup_of(
+    what: Model | Plant | Setup | SimulationSource,
+    environment: Environment | None,
+    components: Iterable[Component],
+    parameters: Iterable[str] | Mapping[str, Any],
+    seed: int | None,
+) -> Setup:
+    """Return the plant of what a caller wants to simulate, and how it is simulated.
+
+    Args:
+        what: A model, a plant, or a source that has everything.
+        environment: The water, for a model.
+        components: Parts, for a model.
+        parameters: Names or values of open numbers.
+        seed: Seed of gusts and waves, for a model or a source.
+    """
+    kind, parts = type(what).__name__, tuple(components)
+    named = () if isinstance(parameters, Mapping) else tuple(parameters)
+    if isinstance(what, Model):
+        plant = Plant(
+            model=what,
+            environment=Environment() if environment is None else environment,
+            components=components_of(what, parts),
+            seed=0 if seed is None else seed,
+            parameters=instances(list(parameters), str, "parameters", "names of numbers of the model"),
+        )
+        return Setup(plant=plant)
+    if not isinstance(what, Plant | Setup | SimulationSource):
+        raise TypeError(f"a simulation needs a Model, a Plant or a Scenario, got {kind}; hm.load gives a model")
+    given = {"environment": environment is not None, "components": bool(parts)}
+    if not isinstance(what, SimulationSource):
+        given |= {"parameters": bool(named), "seed": seed is not None}
+    for name in (name for name, is_given in given.items() if is_given):
+        raise TypeError(f"{name} is given beside a {kind}, which has its own; change it there, with dataclasses.replace")
+    if isinstance(what, Plant):
+        return Setup(plant=what)
+    setup = what.setup(tuple(parameters)) if isinstance(what, SimulationSource) else what
+    return setup if seed is None else replace(setup, plant=replace(setup.plant, seed=seed))
