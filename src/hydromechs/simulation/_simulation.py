@@ -104,7 +104,7 @@ class Simulation:
         self.plant = setup.plant
         """What is simulated."""
         if integrator is not None and setup.engine:
-            raise TypeError(f"integrator is given beside the engine {setup.engine!r}, which takes the steps; remove one of them")
+            raise TypeError(f"integrator is given beside the engine {setup.engine!r}, which takes the steps; remove one")
         self.method = method_named(setup.integrator if integrator is None else integrator)
         self.step_size = positive(setup.step if step is None else step, "step")
         controller = setup.controller if controller is None else controller
