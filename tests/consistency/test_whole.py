@@ -7,7 +7,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import compiler, library
-from hydromechs.actuation import ElasticJoints
+from hydromechs.actuation import JointSpring
 from hydromechs.compiler import Argument, Compiled, Recipe
 from hydromechs.compiler._backends import NATIVE
 
@@ -53,7 +53,7 @@ def test_the_code_of_a_step_does_not_grow_with_the_mechanism():
 
     def length(n):
         model = library.umbilical(n, length=float(n))
-        springs = ElasticJoints(joints=tuple(model.body_names))
+        springs = JointSpring(joints=tuple(model.body_names))
         plant = hm.Plant(model=model, components=(springs,), form="rolled")
         march = hm.Simulation(plant)._programs.stepper.march
         text = NATIVE.source(march.program_on(8), march.form(8))
@@ -69,7 +69,7 @@ def test_springs_in_loops_equal_straight_line_code():
     for form in ("specialised", "rolled"):
         plant = hm.Plant(
             model=model,
-            components=(ElasticJoints(joints=tuple(model.body_names)),),
+            components=(JointSpring(joints=tuple(model.body_names)),),
             environment=hm.Environment(current=hm.hydro.Current(velocity=(0.5, 0.2, 0.0))),
             form=form,
         )

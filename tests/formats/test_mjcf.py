@@ -45,7 +45,7 @@ def test_what_the_walker_has():
     assert knee.limits == pytest.approx((math.radians(-70.0), math.radians(80.0)))
     assert knee.damping == 2.0
     assert model.locate("sole").p == pytest.approx([0.0, 0.0, -0.45])  # from the knee's anchor
-    assert JointSpring(joint="shin", stiffness=5.0, rest=math.radians(20.0)) in imported.components
+    assert JointSpring(joints=("shin",), stiffness=5.0, rest=math.radians(20.0)) in imported.components
     assert sum(isinstance(c, JointRotor) for c in imported.components) == 6
 
 

@@ -524,7 +524,7 @@ class Nothing(Component):
 @pytest.mark.parametrize(
     "part",
     [
-        JointSpring(joint="link_3", stiffness=5.0, rest=0.2),
+        JointSpring(joints=("link_3",), stiffness=5.0, rest=0.2),
         JointRotor(joint="link_3", inertia=0.02),
         JointFriction(joint="link_3", viscous=0.1, armature=0.3),
         JointFriction(joint="link_3"),
@@ -545,9 +545,9 @@ def test_components_of_the_package_come_back(part):
 
 def test_components_of_the_package_can_be_named_by_their_class():
     text = "hydromechs_scenario: 1\nname: x\nduration: 1\nmodels: [{model: sinking_chain}]\n"
-    named = 'components: [{type: "hydromechs.actuation:JointSpring", parameters: {joint: link_3, stiffness: 5}}]\n'
+    named = 'components: [{type: "hydromechs.actuation:JointSpring", parameters: {joints: [link_3], stiffness: 5}}]\n'
     scenario = loads_scenario(text + named, library=library.load)
-    assert scenario.components == (JointSpring(joint="link_3", stiffness=5.0),) and not scenario.code
+    assert scenario.components == (JointSpring(joints=("link_3",), stiffness=5.0),) and not scenario.code
 
 
 def test_components_of_files(tmp_path):

@@ -270,7 +270,7 @@ def test_a_joint_whose_parent_and_child_change_places_keeps_its_coordinate():
     np.testing.assert_allclose(a.T @ b, hm.Origin(rpy=(0, 0.7, 0)).R, atol=1e-15)
     joint = model.joint_part("a").joint
     assert (joint.limits, joint.damping) == ((-0.2, 1.0), 0.0)
-    assert imported.components == (hm.actuation.JointSpring(joint="a", stiffness=3.0, rest=0.1),)
+    assert imported.components == (hm.actuation.JointSpring(joints=("a",), stiffness=3.0, rest=0.1),)
     assert any(n.value == "damping -1" and n.kind == "repaired" for n in imported.notes)
 
 

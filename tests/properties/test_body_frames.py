@@ -381,7 +381,7 @@ COMPONENTS = {
     "hydraulic drive": dict(components=[drives.Hydraulic(joint="arm", supply_pressure=10e6, displacement=2e-5, flow_coefficient=5e-9, bulk_modulus=8e7, chamber_volume=1e-4, spool_time_constant=0.02)]),
     "friction": dict(components=[drives.JointFriction(joint="arm", viscous=2.0, coulomb=3.0)]),
     "stops": dict(components=[drives.JointStops(joint="arm", lower=-0.05, upper=0.05, stiffness=500.0, damping=10.0)]),
-    "spring": dict(components=[actuation.JointSpring(joint="slide", stiffness=300.0, rest=0.1)]),
+    "spring": dict(components=[actuation.JointSpring(joints=("slide",), stiffness=300.0, rest=0.1)]),
     "elastic ball joint": dict(),
     "rotor": dict(components=[actuation.JointRotor(joint="arm", inertia=0.7)]),
     "given motion": dict(components=[hm.actuation.JointMotion(joint="arm", motion=actuation.motions.Sine(amplitude=0.3, period=4.0))]),

@@ -139,7 +139,7 @@ KINDS = {
     "ball stops": joint_case(BALL, JointStops(joint="arm", upper=0.5, stiffness=200.0, damping=4.0)),
     "spring and rotor": lambda: (
         model(body("arm", HINGE)),
-        [JointSpring(joint="arm", stiffness=30.0, rest=0.2), JointRotor(joint="arm", inertia=0.1)],
+        [JointSpring(joints=("arm",), stiffness=30.0, rest=0.2), JointRotor(joint="arm", inertia=0.1)],
     ),
     "contact": lambda: ground(FLOOR),
     "rough contact": lambda: ground(ROUGH),

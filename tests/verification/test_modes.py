@@ -35,7 +35,7 @@ def test_mass_spring_damper():
     m, c, k = 3.0, 2.0, 40.0
     sim = hm.Simulation(
         hm.Model(name="one", bodies=[slider("block", m)], world=DRY),
-        components=[drives.JointFriction(joint="block", viscous=c), JointSpring(joint="block", stiffness=k)],
+        components=[drives.JointFriction(joint="block", viscous=c), JointSpring(joints=("block",), stiffness=k)],
     )
     (mode,) = hm.modes(sim).modes
     assert mode.eigenvalue == pytest.approx(roots(m, c, k), rel=1e-13)
@@ -72,8 +72,8 @@ def test_masses_that_a_grasp_joins_are_one():
         hm.Model(name="two", bodies=bodies, world=DRY),
         components=[
             Grasp(name="clamp", holder="a", held="b"),
-            JointSpring(joint="a", stiffness=50.0),
-            JointSpring(joint="b", stiffness=30.0),
+            JointSpring(joints=("a",), stiffness=50.0),
+            JointSpring(joints=("b",), stiffness=30.0),
         ],
     )
     (mode,) = hm.modes(sim).modes
@@ -86,7 +86,7 @@ def test_masses_that_a_grasp_joins_are_one():
 def test_joint_whose_motion_is_given_has_no_modes():
     """Of two slides one is moved to where it is: the other has its mode alone."""
     model = hm.Model(name="two", bodies=[slider("a", 2.0), slider("b", 3.0)], world=DRY)
-    parts = (JointMotion(joint="a", motion=motions.Steady()), JointSpring(joint="b", stiffness=27.0))
+    parts = (JointMotion(joint="a", motion=motions.Steady()), JointSpring(joints=("b",), stiffness=27.0))
     (mode,) = hm.modes(hm.Plant(model=model, components=parts)).modes
     assert mode.eigenvalue == pytest.approx(3j) and mode.who == ("b",)
 

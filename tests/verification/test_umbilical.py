@@ -7,7 +7,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import dynamics, equations, library
-from hydromechs.actuation import ElasticJoints
+from hydromechs.actuation import JointSpring
 from hydromechs.integrators import RungeKutta4
 from hydromechs.model.component import Now, StillWater
 from hydromechs.simulation import step_faults
@@ -42,7 +42,7 @@ def turned(model, axis, angles):
 
 def spring_torques(model, q):
     """Joint forces of the springs, at rest, shape (nv,)."""
-    springs = ElasticJoints(joints=tuple(b.name for b in model.bodies))
+    springs = JointSpring(joints=tuple(b.name for b in model.bodies))
     v = np.zeros(model.nv)
     action = springs.act(Now(model, 0.0, q, v, dynamics.kinematics(model, q, v), StillWater(None)), {}, {})
     return np.concatenate([tau for _, tau in action.joint_forces])
@@ -150,4 +150,4 @@ def test_ball_joints_alone_can_have_springs():
     with pytest.raises(hm.ModelError, match="stiffness"):
         hm.Model(name="m", bodies=[hm.Body(name="b", joint=hm.joints.Ball(stiffness=(1.0, -1.0, 0.0)), inertia=inertia)])
     with pytest.raises(ValueError, match="joint 'module2' is no ball joint"):
-        hm.Simulation(library.snake(3), components=[ElasticJoints(joints=("module2",))])
+        hm.Simulation(library.snake(3), components=[JointSpring(joints=("module2",))])

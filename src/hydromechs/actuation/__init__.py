@@ -3,7 +3,6 @@
 from . import drives, motions
 from ._allocation import Allocation, Allocator, allocate, allocation_matrix
 from ._curves import ForceCurve, ideal_curve, linear_curve, t200_curve
-from ._elastic import ElasticJoints
 from ._external import ExternalWrench
 from ._friction import JointFriction
 from ._joint_motion import JointMotion
@@ -14,7 +13,6 @@ from ._thruster import Thruster
 __all__ = [
     "Allocation",
     "Allocator",
-    "ElasticJoints",
     "ExternalWrench",
     "ForceCurve",
     "JointFriction",

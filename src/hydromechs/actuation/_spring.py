@@ -1,64 +1,109 @@
-"""What a joint has besides friction and stops: a spring to a rest position, a rotor that turns with it."""
+"""Springs in joints, and rotors that turn with joints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.model import Model, joints
-from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Values, mode_of
-from hydromechs.spatial import cross
-from hydromechs.values import Finite, Positive, check_fields
+from hydromechs.model.component import Action, Component, FastMode, InJoints, Law, Mobility, Now, Order, Values, mode_of
+from hydromechs.spatial import cross, turn_between
+from hydromechs.values import Array, Finite, Positive, check_fields
 
 from ._joints import IN_JOINT
 
+SMALL = 1e-6
+"""θ² below which c of `JointSpring` is 1/12 to rounding."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointSpring(Component):
-    """A spring in a joint with one coordinate: τ = −k (q − rest)."""
+class JointSpring(InJoints):
+    """Springs in joints. With `stiffness`, in joints with one coordinate: τ = −k (q − rest).
+
+    Without it, the springs and dampers that the model gives its ball joints, at rest in their zero orientation:
+
+        E = ½ φᵀ K φ,    τ = −J⁻ᵀ K φ − d ω,    J⁻ᵀ = 1 − ½ φ̃ + c φ̃²,    c = (1 − (θ/2) cot(θ/2))/θ²
+
+    with the rotation vector φ from zero, of length θ, and its rate φ̇ = J⁻¹ ω; K has the stiffness about each axis of the body,
+    d is the joint's damping. Angles beyond 180° count the shorter way.
+    """
 
     kind = "joint_spring"
     cause = "springs"
-    refers = IN_JOINT
+    refers = MappingProxyType({"joints": "joint"})
 
-    joint: str
-    """Name of the joint."""
-    stiffness: Positive
-    """k [N·m/rad or N/m]."""
+    joints: tuple[str, ...]
+    """Names of the joints."""
+    stiffness: Positive | None = None
+    """k [N·m/rad or N/m]. If omitted, the joints are ball joints with the stiffness and damping of the model."""
     rest: Finite = 0.0
-    """Position without force [rad or m]."""
+    """Position without force, of joints with one coordinate [rad or m]."""
+    name: str = ""
+    """Name in files and recordings. Defaults to that of one joint with ".spring", and to "springs" for several."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.joints, str) or not self.joints:
+            raise FieldError("JointSpring.joints", self.joints, "must be a tuple with the name of one joint or more")
+        object.__setattr__(self, "joints", tuple(self.joints))
+        object.__setattr__(self, "name", self.name or (f"{self.joints[0]}.spring" if len(self.joints) == 1 else "springs"))
         check_fields(self)
 
-    @property
-    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the joint, and what it is."""
-        return f"{self.joint}.spring"
+    def order(self, model: Model) -> tuple[int, int]:
+        """After friction."""
+        return Order.SPRING, 0
 
     def check(self, model: Model) -> None:
-        """The joint must be there, with one coordinate."""
-        part = model.joint_part(self.joint)
-        if part.joint.nq != 1 or part.joint.nv != 1:
-            raise ValueError(f"spring of joint {self.joint!r}: it has {part.joint.nv} velocities, a spring needs one")
+        """With a stiffness the joints must have one coordinate, without it they must be ball joints."""
+        for name in self.joints:
+            joint = model.joint_part(name).joint
+            if self.stiffness is not None and (joint.nq != 1 or joint.nv != 1):
+                raise ValueError(f"spring of joint {name!r}: it has {joint.nv} velocities, a stiffness needs one")
+            if self.stiffness is None and not isinstance(joint, joints.Ball):
+                raise ValueError(f"spring of joint {name!r}: it is no ball joint, which has a stiffness in the model; give one")
 
-    def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Force, and what it stores; nothing is lost."""
-        joint = now.joint(self.joint)
-        stretch = joint.q[0] - self.rest
-        return Action(
-            joint_forces=[joint.force(np.array([-self.stiffness * stretch]))],
-            energy=0.5 * self.stiffness * stretch * stretch,
-            power=0.0,
-        )
+    def joint_names(self, model: Model) -> Sequence[str]:
+        """As given."""
+        return self.joints
+
+    def numbers(self, model: Model) -> Array:
+        """Stiffness and rest, shape (joints, 2); of ball joints, stiffness about x, y and z and damping, shape (joints, 4)."""
+        if self.stiffness is not None:
+            return np.array([[self.stiffness, self.rest]] * len(self.joints))
+        rows = []
+        for name in self.joints:
+            joint = model.joint_part(name).joint
+            assert isinstance(joint, joints.Ball)
+            rows.append([*joint.stiffness, joint.damping])
+        return np.array(rows, dtype=float)
+
+    def law(self, q: Array, v: Array, numbers: Array) -> Law:
+        """See the class."""
+        if self.stiffness is not None:
+            stretch = q[0] - numbers[1]
+            return Law(np.array([-numbers[0] * stretch]), 0.5 * numbers[0] * stretch * stretch, 0.0)
+        phi, half_cot = turn_between(np.array([1.0, 0.0, 0.0, 0.0]), q)
+        square = phi @ phi
+        c = (1.0 - half_cot + SMALL / 12.0) / (square + SMALL)  # 1/12 at 0; off by less than 1e-8 anywhere
+        pull = numbers[:3] * phi
+        across = cross(phi, pull)
+        spring = pull - 0.5 * across + c * cross(phi, across)
+        damper = numbers[3] * np.asarray(v)
+        return Law(-spring - damper, 0.5 * (phi @ pull), -(damper @ v))
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """That of the spring."""
-        return (
-            mode_of(f"spring of joint {self.joint!r}", self.stiffness, 0.0, mobility.joint(model.joint_part(self.joint).v)),
-        )
+        """Those of springs with one coordinate; of ball joints the fastest of all together."""
+        if self.stiffness is not None:
+            places = [(name, model.joint_part(name).v) for name in self.joints]
+            return [mode_of(f"spring of joint {name!r}", self.stiffness, 0.0, mobility.joint(v)) for name, v in places]
+        k, d = np.zeros(model.nv), np.zeros(model.nv)
+        for name, (*stiffness, damping) in zip(self.joints, self.numbers(model), strict=True):
+            at = model.joint_part(name).v
+            k[at], d[at] = stiffness, damping
+        return (FastMode("springs of ball joints", float(np.sqrt(mobility.together(k))), mobility.together(d)),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

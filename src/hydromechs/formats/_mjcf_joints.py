@@ -134,7 +134,7 @@ def _one_axis(
     if stiffness < 0.0:
         findings.left_out(item.place("stiffness"), item.label, f"stiffness {stiffness:g}", "it would drive the joint away")
     if stiffness > 0.0:
-        out.components.append(JointSpring(joint=name, stiffness=stiffness, rest=rest))
+        out.components.append(JointSpring(joints=(name,), stiffness=stiffness, rest=rest))
     damping, friction = _resistance(item)
     joint = joints.Revolute if kind == "hinge" else joints.Prismatic
     return joint(placement=place.origin, axis=tuple(axis), limits=limits, damping=damping, friction=friction, position=position)

@@ -10,7 +10,6 @@ from pydantic_core import PydanticCustomError
 
 from hydromechs import lines
 from hydromechs.actuation import (
-    ElasticJoints,
     ExternalWrench,
     ForceCurve,
     JointMotion,
@@ -212,7 +211,6 @@ _MATERIAL = Swap(
 PARTS = (
     _part(JointSpring, "joint_spring"),
     _part(JointRotor, "joint_rotor"),
-    _part(ElasticJoints, "elastic_joints"),
     _part(drives.JointFriction, "joint_friction"),
     _part(JointMotion, "joint_motion", types={"motion": Motion}),
     _part(ExternalWrench, "external_wrench"),

@@ -126,7 +126,8 @@ class _Sdf:
         model = assembled(f, links, at=world, name=name, world=around, carriers=held, joint_names=names)
         units_note(f, model, self.root)
         moving = set(model.joint_parts)
-        in_joints = [c for c in self.components if not isinstance(c, drives.Drive | JointSpring) or c.joint in moving]
+        named = [(c, c.joints if isinstance(c, JointSpring) else (getattr(c, "joint", None),)) for c in self.components]
+        in_joints = [c for c, names in named if names == (None,) or moving.issuperset(names)]
         thrusters = water.thrusters(model)
         return f.finish(
             model,
@@ -443,7 +444,7 @@ class _Sdf:
             stiffness = self._number(dynamics, "spring_stiffness", owner)
             if stiffness > 0.0:
                 rest = self._number(dynamics, "spring_reference", owner)
-                self.components.append(JointSpring(joint=name, stiffness=stiffness, rest=rest))
+                self.components.append(JointSpring(joints=(name,), stiffness=stiffness, rest=rest))
             elif stiffness:
                 f.left_out(dynamics, owner, f"spring of {plain(stiffness)}", "it would drive the joint away")
         return out

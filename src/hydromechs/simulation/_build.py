@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from hydromechs import equations
-from hydromechs.actuation import ElasticJoints, JointFriction, JointStops
+from hydromechs.actuation import JointFriction, JointSpring, JointStops
 from hydromechs.contact import Terrain, contact_pairs
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Component
@@ -70,10 +70,10 @@ def _warn_untouched(parts: Sequence[Component], pairs: Sequence[Component]) -> N
             )
 
 
-def _springs(model: Model, replaced: set[str]) -> list[ElasticJoints]:
+def _springs(model: Model, replaced: set[str]) -> list[JointSpring]:
     """Springs of ball joints."""
-    found = ElasticJoints(joints=tuple(name for name, part in model.joint_parts.items() if _elastic(part)))
-    return [found] if found.joints and found.name not in replaced else []
+    names = tuple(name for name, part in model.joint_parts.items() if _elastic(part))
+    return [JointSpring(joints=names, name="springs")] if names and "springs" not in replaced else []
 
 
 def _elastic(part: JointPart) -> bool:

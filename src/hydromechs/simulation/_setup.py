@@ -18,8 +18,6 @@ from ._controller import Controller
 from ._events import Event
 from ._plant import Plant
 
-__all__ = ["Setup", "SimulationSource", "setup_of"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
