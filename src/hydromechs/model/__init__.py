@@ -4,7 +4,7 @@ from hydromechs.errors import Fault
 
 from . import added_mass, component, drag, joints, shapes, visual
 from ._added_mass_matrix import added_mass_matrix, added_mass_strips
-from ._attach import attach
+from ._attach import attach, mount_point, mount_problem, mounted_bodies
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._families import FAMILIES
@@ -50,6 +50,9 @@ __all__ = [
     "joints",
     "limits_mistake",
     "motion_subspace",
+    "mount_point",
+    "mount_problem",
+    "mounted_bodies",
     "shapes",
     "transformation",
     "tree_faults",

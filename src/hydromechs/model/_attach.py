@@ -48,16 +48,47 @@ def attach(
             shown = repr(model) if isinstance(model, str) else f"a {type(model).__name__}"
             remedy = f"pass {what}.model" if hasattr(model, "model") else "load it with hydromechs.load"
             raise TypeError(f"attach: {what} is {shown}, must be a Model; {remedy}")
-    place = vehicle.locate(frame)
+    carrier, mount = mount_point(vehicle, frame)
     _check_worlds(vehicle, part)
     before = _prefix(vehicle, part, prefix)
-    carrier = vehicle.bodies[place.body].name
-    frames = vehicle.frames
-    mount = _composed(frames[frame][1].origin if frame in frames else Origin(), at or Origin())
+    problem = mount_problem(part)
+    if problem:
+        raise ValueError(f"attach: {problem}; attach each separately")
+    mounted = mounted_bodies(part, before, carrier, _composed(mount, at or Origin()))
+    carried = f"{part.name}: {part.description}" if part.description else ""
+    sources = dict(vehicle.sources)
+    sources |= {f"{before}{key}" if f"{before}{key}" not in sources else f"{part.name}: {key}": x for key, x in part.sources}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the parts warned when they were built
+        try:
+            return Model(
+                name=name or f"{vehicle.name}_{part.name}",
+                bodies=(*vehicle.bodies, *mounted),
+                world=vehicle.world,
+                description="; ".join(text for text in (vehicle.description, carried) if text),
+                sources=tuple(sources.items()),
+            )
+        except ModelError as error:
+            raise ValueError(f"attach: {part.name} on {vehicle.name}: {'; '.join(error.problems)}") from error
+
+
+def mount_point(vehicle: Model, frame: str) -> tuple[str, Origin]:
+    """Return the body of a frame or body of a model, and the pose of the frame on it."""
+    body = vehicle.bodies[vehicle.locate(frame).body].name
+    return body, vehicle.frames[frame][1].origin if frame in vehicle.frames else Origin()
+
+
+def mount_problem(part: Model) -> str:
+    """Return why a model cannot be mounted; empty if it can."""
     roots = [body for body in part.bodies if body.parent is None]
-    if len(roots) > 1 and any(isinstance(root.joint, Free) for root in roots):
-        names = ", ".join(repr(root.name) for root in roots)
-        raise ValueError(f"attach: {part.name} has {len(roots)} roots ({names}), one of them free; attach each separately")
+    if len(roots) < 2 or not any(isinstance(root.joint, Free) for root in roots):
+        return ""
+    names = ", ".join(repr(root.name) for root in roots)
+    return f"{part.name} has {len(roots)} roots ({names}), one of them free"
+
+
+def mounted_bodies(part: Model, before: str, carrier: str, mount: Origin) -> list[Body]:
+    """Return the bodies of a model on a pose of a body of another, with a prefix of all their names."""
     stand = f"{before}{part.name}.mount"
     mounted = [_renamed(body, before) for body in part.bodies]
     extra: list[Body] = []
@@ -67,21 +98,7 @@ def attach(
             if joint is None and not extra:  # a Denavit-Hartenberg row cannot follow another pose: insert a body
                 extra.append(Body(name=stand, parent=carrier, joint=Fixed(placement=mount)))
             mounted[i] = replace(mounted[i], parent=carrier if joint else stand, joint=joint or body.joint)
-    carried = f"{part.name}: {part.description}" if part.description else ""
-    sources = dict(vehicle.sources)
-    sources |= {f"{before}{key}" if f"{before}{key}" not in sources else f"{part.name}: {key}": x for key, x in part.sources}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the parts warned when they were built
-        try:
-            return Model(
-                name=name or f"{vehicle.name}_{part.name}",
-                bodies=(*vehicle.bodies, *extra, *mounted),
-                world=vehicle.world,
-                description="; ".join(text for text in (vehicle.description, carried) if text),
-                sources=tuple(sources.items()),
-            )
-        except ModelError as error:
-            raise ValueError(f"attach: {part.name} on {vehicle.name}: {'; '.join(error.problems)}") from error
+    return [*extra, *mounted]
 
 
 def _check_worlds(vehicle: Model, part: Model) -> None:

@@ -10,7 +10,18 @@ from typing import Any, Literal
 import numpy as np
 
 from hydromechs.errors import FieldError, ScenarioError
-from hydromechs.model import UNIT_TOLERANCE, Body, Fault, Model, Origin, State, joints
+from hydromechs.model import (
+    UNIT_TOLERANCE,
+    Body,
+    Fault,
+    Model,
+    Origin,
+    State,
+    joints,
+    mount_point,
+    mount_problem,
+    mounted_bodies,
+)
 from hydromechs.spatial import Path, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import NotNegative, check_fields, floats, nearest, number
 
@@ -61,6 +72,9 @@ class ModelStart:
     """Orientation of the same, unit quaternion (w, x, y, z), body to world, shape (4,)."""
     velocity: tuple[float, ...] | None = None
     """Velocity of its free root, in body axes [m/s, rad/s], shape (6,)."""
+    mount: str | None = None
+    """Frame or body of another model that carries it, as "rov.arm_mount". Its free root is fixed there, with the axes of the
+    frame; a root that stands on the world stands on the frame. Not with position, orientation or velocity."""
     joints: tuple[tuple[str, float | tuple[float, ...]], ...] = ()
     """Positions of joints, by the name of the body that they carry, "body.2" for the second part of a composite joint: a number
     [rad or m]; of a ball joint the unit quaternion (w, x, y, z), body to joint frame."""
@@ -72,6 +86,8 @@ class ModelStart:
             raise ValueError(f"ModelStart.model is {self.model!r}, must be a Model; hydromechs.load gives one")
         if self.name is not None and not (isinstance(self.name, str) and self.name.strip() and self.name == self.name.strip()):
             raise ValueError(f"ModelStart.name is {self.name!r}, must be a text without blanks at its ends")
+        if self.mount is not None and not isinstance(self.mount, str):
+            raise FieldError("ModelStart.mount", self.mount, "must be a text, as 'rov.arm_mount'")
         for name, n in (("position", 3), ("orientation", 4), ("velocity", 6)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, floats(getattr(self, name), n, f"ModelStart.{name}"))
@@ -126,7 +142,51 @@ def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
             out.append(Fault(("models", i, "name" if start.name is not None else "model"), text))
         out += [Fault(("models", i, *fault.path), f"models.{i}: {fault.text}") for fault in _faults(start)]
         out += _world_faults(i, name, start, names[0], starts[0].model)
+        if start.mount is not None:
+            problems = _mount_problems(i, starts, names)
+            out += [
+                Fault(("models", i, key), f"models.{i}: {key} is {getattr(start, key)!r}, {text}") for key, text in problems
+            ]
     return out
+
+
+def _mount(start: ModelStart, names: Sequence[str]) -> tuple[int, str]:
+    """Return the number of the model that carries another, and the name of the frame on it; raise `KeyError` if unknown."""
+    assert start.mount is not None
+    for k in sorted(range(len(names)), key=lambda k: -len(names[k])):  # names may have dots: the longest counts
+        if start.mount.startswith(f"{names[k]}."):
+            return k, start.mount[len(names[k]) + 1 :]
+    raise KeyError(start.mount)
+
+
+def _mount_problems(i: int, starts: Sequence[ModelStart], names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the keys of a mounted model that cannot be, each with the reason."""
+    start = starts[i]
+    posed = [key for key in ("position", "orientation", "velocity") if getattr(start, key) is not None]
+    out = [(key, f"but mount {start.mount!r} decides it; remove one of them") for key in posed]
+    try:
+        carrier, frame = _mount(start, names)
+    except KeyError:
+        others = [name for name in names if name != names[i]]
+        given = str(start.mount).partition(".")[0]
+        return [*out, ("mount", f"must be the name of another model, a dot, and one of its frames{nearest(given, others)}")]
+    host = starts[carrier].model
+    known = (*host.frames, *host.body_names)
+    if frame not in known:
+        out.append(("mount", f"but {names[carrier]!r} has no frame or body {frame!r}{nearest(frame, known)}"))
+    if mount_problem(start.model):
+        out.append(("mount", f"but {mount_problem(start.model)}; mount each as a model"))
+    seen = [i]
+    while carrier not in seen:
+        seen.append(carrier)
+        if starts[carrier].mount is None:
+            return out
+        try:
+            carrier, _ = _mount(starts[carrier], names)
+        except KeyError:  # reported of that model
+            return out
+    loop = " on ".join(repr(names[k]) for k in (*seen, carrier))
+    return [*out, ("mount", f"but then it carries itself: {loop}; mount one of them on the world")]
 
 
 def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Fault]:
@@ -229,7 +289,8 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
     """One model of several, and its state at time 0; raises `ScenarioError` where they do not fit together.
 
     A single model keeps its names; of several, all names get the name of the model and a dot in front. A model without a free
-    root that is given a pose gets a body "base" without mass, fixed there, for its roots to stand on.
+    root that is given a pose gets a body "base" without mass, fixed there, for its roots to stand on. A model with a `mount`
+    is part of the model that carries it.
 
     Args:
         starts: The models and how they start.
@@ -245,14 +306,20 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
     if len(parts) == 1:
         return parts[0]
     bodies, values = [], {}
-    for name, (model, state) in zip(names, parts, strict=True):
+    for start, name, (model, state) in zip(starts, names, parts, strict=True):
         for body, at_q, at_v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
-            frames = tuple(replace(f, name=f"{name}.{f.name}") for f in body.frames)
-            parent = None if body.parent is None else f"{name}.{body.parent}"
-            bodies.append(replace(body, name=f"{name}.{body.name}", parent=parent, frames=frames))
-            values[bodies[-1].name] = state.q[at_q], state.v[at_v]
+            values[f"{name}.{body.name}"] = state.q[at_q], state.v[at_v]
+            if start.mount is None:
+                frames = tuple(replace(f, name=f"{name}.{f.name}") for f in body.frames)
+                parent = None if body.parent is None else f"{name}.{body.parent}"
+                bodies.append(replace(body, name=f"{name}.{body.name}", parent=parent, frames=frames))
+        if start.mount is not None:
+            host, frame = _mount(start, names)
+            carrier, pose = mount_point(parts[host][0], frame)
+            bodies += mounted_bodies(model, f"{name}.", f"{names[host]}.{carrier}", pose)
     model = _model(name=" and ".join(names), bodies=tuple(bodies), world=starts[0].model.world)
-    q, v = (np.concatenate([values[b][k] for b in model.body_names]) for k in (0, 1))
+    moving = [body.name for body, at in zip(model.bodies, model.v_slices, strict=True) if at.start < at.stop]
+    q, v = (np.concatenate([np.zeros(0), *(values[name][k] for name in moving)]) for k in (0, 1))
     return model, State(q=q, v=v)
 
 
