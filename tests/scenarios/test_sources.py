@@ -51,6 +51,20 @@ def test_arguments_override_a_scenario():
     np.testing.assert_allclose(heavier.step(duration=0.01).v, 0.01 / 4.0, rtol=1e-12)
 
 
+def test_worlds_of_a_model_with_components_are_those_of_the_plant():
+    """A model with parts and open parameters, as of a simulation; a scenario or a plant has its own."""
+    scenario = replace(rod(), blocks=(), events=())
+    options = dict(components=[hm.drives.Torque(joint="rod")], parameters=["rod.inertia.mass"], step=0.01)
+    worlds = hm.Worlds(scenario.models[0].model, 2, **options)
+    assert worlds.commands == ("rod",)
+    worlds.parameters["rod.inertia.mass"][:] = [2.0, 4.0]
+    worlds.step({"rod": 1.0})
+    np.testing.assert_allclose(worlds.v[:, 0], [0.005, 0.0025], rtol=1e-12)
+    for what in (scenario, scenario.plant):
+        with pytest.raises(TypeError, match=f"components is given beside a {type(what).__name__}"):
+            hm.Worlds(what, 2, components=options["components"])
+
+
 def test_what_does_not_go_together_is_named():
     scenario = rod()
     for what in (scenario, scenario.plant):

@@ -31,7 +31,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._results": ("RunLog", "Run"),
         "._rollout_cost": ("CostGradient", "RolloutCost"),
         "._run_warnings": ("run_warnings",),
-        "._setup": ("Setup", "SimulationSource"),
+        "._setup": ("Setup", "SimulationSource", "setup_of"),
         "._simulation": ("Simulation",),
         "._start": ("check_time",),
         "._stiffness": ("divergence_hint", "step_faults", "step_limit", "stiff_modes", "stiff_parts"),

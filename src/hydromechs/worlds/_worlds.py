@@ -23,11 +23,13 @@ from hydromechs.compiler import NATIVE, TARGETS
 from hydromechs.contact.terrain import Terrain
 from hydromechs.equations import Dynamics
 from hydromechs.errors import FieldError
+from hydromechs.hydro import Environment
 from hydromechs.integrators import EQUAL_STEPS, Integrator, method_named
 from hydromechs.model import Model, State
+from hydromechs.model.component import Component
 from hydromechs.scenario import Scenario
 from hydromechs.sensors import Sensor
-from hydromechs.simulation import Plant, TracedController, check_time
+from hydromechs.simulation import Plant, TracedController, check_time, setup_of
 from hydromechs.values import nearest, positive, whole
 
 from ._mechanism import Mechanism
@@ -53,6 +55,8 @@ class Worlds:
         worlds: How many.
         step: Step [s]; a scenario's own, or 1 ms, unless given.
         method: The integrator, a method or its name; a scenario's own, or rk4, unless given.
+        environment: The water of a model with components. Defaults to still water.
+        components: Parts of a model, as of `Simulation`, which make it a plant.
         controller: Gives commands of a plant every period, compiled; they come from the caller unless given.
         sensors: What measures in a plant, see `readings`; a scenario's own unless given.
         ground: Terrain that sensors see besides what the plant can touch; a scenario's own unless given.
@@ -75,6 +79,8 @@ class Worlds:
         *,
         step: float | None = None,
         method: str | Integrator | None = None,
+        environment: Environment | None = None,
+        components: Iterable[Component] = (),
         controller: TracedController | None = None,
         sensors: Iterable[Sensor] | None = None,
         ground: Iterable[Terrain] | None = None,
@@ -92,6 +98,9 @@ class Worlds:
             raise ValueError(f"target is {target!r}, must be one of {', '.join(TARGETS)}")
         commands: dict[str, float] = {}
         measuring, seen = tuple(sensors or ()), tuple(ground or ())
+        parts = tuple(components)
+        if parts or environment is not None:
+            what = setup_of(what, environment, parts, tuple(parameters), None).plant
         if isinstance(what, Scenario):
             law = law_of(what)
             controller = law if controller is None else controller
