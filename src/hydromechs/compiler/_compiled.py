@@ -63,7 +63,7 @@ class Recipe(NamedTuple):
         """Trace it, or make the loop."""
         return self.traced(self.function) if self.rolled is None else self.rolled()
 
-    def program_alone(self) -> Program | Rolled:
+    def single_world_program(self) -> Program | Rolled:
         """The same for one world at a time."""
         return self.program() if self.single_world is None else self.single_world(self)
 
@@ -99,13 +99,13 @@ class MachineCode(abc.ABC):
         self.recipe, self.lanes, self.threads = recipe, lanes, threads
         self._sizes = [a.size for a in (*recipe.inputs, *recipe.outputs)]
         self._program = program
-        self._alone: Program | Rolled | None = None
+        self._single_program: Program | Rolled | None = None
         self._code: dict[int, Executable] = {}
         self._workers: Workers | None = None
         self._lock = threading.RLock()  # several threads may ask for the same code at once; it is made once
         self.share = SMALL
         """Worlds per thread below which a batch is not shared."""
-        self.alone = 1
+        self.single_lanes = 1
         """Lanes on which a batch of one world runs; `lanes` for the bits that it would have among others."""
 
     @property
@@ -121,9 +121,9 @@ class MachineCode(abc.ABC):
         if lanes > 1 or self.recipe.single_world is None:
             return self.program
         with self._lock:
-            if self._alone is None:
-                self._alone = self.recipe.program_alone()
-            return self._alone
+            if self._single_program is None:
+                self._single_program = self.recipe.single_world_program()
+            return self._single_program
 
     @property
     def traced(self) -> Program:
@@ -186,7 +186,7 @@ class MachineCode(abc.ABC):
             worlds: How many there are.
             keep: The arrays; every thread holds on to them, also if this one is interrupted before it knows of the others.
         """
-        loop, address = self.code(self.lanes if worlds > 1 else self.alone).loop, table.ctypes.data
+        loop, address = self.code(self.lanes if worlds > 1 else self.single_lanes).loop, table.ctypes.data
         parts = min(self.threads, -(-worlds // self.share))
         if parts <= 1:
             loop(address, 0, worlds)

@@ -43,7 +43,7 @@ class March(MachineCode):
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         super().__init__(recipe, lanes, threads, program)
         self.n_state = len(recipe.outputs)
-        self.share, self.alone = SMALL_MARCH, lanes
+        self.share, self.single_lanes = SMALL_MARCH, lanes
 
     @property
     def _arguments(self) -> int:

@@ -28,7 +28,7 @@ def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
         program: The program, if it is made already.
     """
     code = Compiled(recipe, compiler.native_lanes(), 1, program)
-    code.alone = code.lanes
+    code.single_lanes = code.lanes
     return code
 
 

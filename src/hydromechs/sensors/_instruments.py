@@ -166,7 +166,7 @@ class Instruments:
         identity = None if None in own else " ".join(map(str, own))
         self.truth = Compiled(Recipe("sensors", true, inputs, outputs, identity, rarely_called=True), lanes, threads)
         """What they would measure without errors, and what they keep."""
-        self.truth.alone = lanes  # the same bits for one world as for many
+        self.truth.single_lanes = lanes  # the same bits for one world as for many
         self.truth.code(lanes)
 
     def _draw(self, seed: int) -> None:

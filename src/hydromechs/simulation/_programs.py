@@ -107,6 +107,6 @@ class PlantPrograms:
         if wanted not in self._observing:
             loops = None if self.looped is None else self.looped.observed
             code = observer(self.plant, self.motion, loops, wanted, self.lanes, self.threads)
-            code.alone = code.lanes
+            code.single_lanes = code.lanes
             self._observing[wanted] = code
         return self._observing[wanted]

@@ -148,7 +148,7 @@ class PlantRun(Run):
 
     def _compiled(self, controller: TracedController) -> Compiled:
         law = controller.compiled(self.plant, lanes=self.source.lanes, threads=self.source.threads)
-        law.alone = law.lanes  # the same bits for one world as for many
+        law.single_lanes = law.lanes  # the same bits for one world as for many
         return law
 
     def _steps_to(self, t: float) -> int:
