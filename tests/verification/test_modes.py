@@ -238,5 +238,5 @@ def test_a_state_keeps_the_parameters_and_commands_of_the_simulation():
 
 
 def test_what_is_no_plant_is_refused():
-    with pytest.raises(ValueError, match=r"scenario\.simulation\(\)"):
+    with pytest.raises(ValueError, match=r"hm\.Simulation\(scenario\)"):
         hm.modes("station_keeping")
