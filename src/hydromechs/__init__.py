@@ -77,7 +77,7 @@ _PACKAGES = (
     "worlds",
 )
 
-__getattr__, _, _ = _lazy_names(
+__getattr__, _all_names, _later = _lazy_names(
     __name__,
     {
         ".equations": ("Dynamics", "compile", "to_casadi"),
