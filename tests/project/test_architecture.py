@@ -228,9 +228,15 @@ def test_no_two_public_classes_share_a_name():
     assert set(twice) == KNOWN_TWICE, "remove from KNOWN_TWICE what has one meaning now"
 
 
+EQUATIONS = """BodyMotion ClosedForm Energy bias_acceleration closed_form closed_form_dynamics coriolis_matrix_lagrange damping_force
+damping_matrix flow_force momentum operation_count restoring_force""".split()
+"""Names of `hydromechs.equations` that users call as they call those of `hydromechs`."""
+
+
 def public(kind):
-    """Names of `hydromechs` and of its equations that are of a kind, with what they name."""
-    found = {name: getattr(place, name) for place in (hydromechs.equations, hydromechs) for name in place.__all__}
+    """Names of a kind that users call, with what they name."""
+    found = {name: getattr(hydromechs, name) for name in hydromechs.__all__}
+    found |= {name: getattr(hydromechs.equations, name) for name in EQUATIONS}
     return {name: thing for name, thing in found.items() if kind(thing)}
 
 
