@@ -228,8 +228,21 @@ def test_no_two_public_classes_share_a_name():
     assert set(twice) == KNOWN_TWICE, "remove from KNOWN_TWICE what has one meaning now"
 
 
-EQUATIONS = """BodyMotion ClosedForm Energy bias_acceleration closed_form closed_form_dynamics coriolis_matrix_lagrange damping_force
-damping_matrix flow_force momentum operation_count restoring_force""".split()
+EQUATIONS = [
+    "BodyMotion",
+    "ClosedForm",
+    "Energy",
+    "bias_acceleration",
+    "closed_form",
+    "closed_form_dynamics",
+    "coriolis_matrix_lagrange",
+    "damping_force",
+    "damping_matrix",
+    "flow_force",
+    "momentum",
+    "operation_count",
+    "restoring_force",
+]
 """Names of `hydromechs.equations` that users call as they call those of `hydromechs`."""
 
 

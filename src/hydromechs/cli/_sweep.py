@@ -18,7 +18,7 @@ from ._kinds import expect
 from ._options import CODE
 
 if TYPE_CHECKING:
-    from hydromechs.sweeps import SweepEngine, Progress, SweepResult
+    from hydromechs.sweeps import Progress, SweepEngine, SweepResult
 
 ENGINES = ("local", "dask", "serial")
 """Names of the engines."""
