@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs.formats import dumps_scenario, loads_scenario
 from hydromechs.scenario import ModelStart, assemble
 
 VEHICLE, ARM = hm.load("bluerov2_heavy"), hm.load("reach_alpha5")
@@ -44,6 +45,16 @@ def test_free_root_is_fixed_and_chains_of_mounts_work():
     carrier = model.bodies[model.body_index("load.box")].parent
     assert carrier == f"arm.{ARM.bodies[ARM.locate(frame).body].name}"
     hm.Simulation(scenario).run(0.02)
+
+
+def test_mount_is_a_key_of_scenario_files():
+    starts = [
+        ModelStart(model=VEHICLE, source="bluerov2_heavy", name="rov", position=(0, 0, 5)),
+        ModelStart(model=ARM, source="reach_alpha5", name="arm", mount="rov.arm_mount"),
+    ]
+    scenario = hm.Scenario(name="carried", models=starts)
+    again = loads_scenario(dumps_scenario(scenario), library=hm.library.load)
+    assert again.models[1].mount == "rov.arm_mount" and again.model == scenario.model
 
 
 @pytest.mark.parametrize(
