@@ -32,6 +32,7 @@ check: lint
 
 # Before every merge: everything. Types are among the tests, beside the others.
 test: style
+	$(BIN)/python -m compileall -q src  # once, not in every worker
 	$(BIN)/pytest $(TEST_ARGS)
 
 # Added mass from boundary elements against closed forms, in a separate environment: Capytaine 3.0 needs pandas below 3, and

@@ -28,7 +28,8 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)  # before fixtures of the session and of modules compile
 def pytest_runtest_setup(item):
     """Outside `OPTIMISED` programs are compiled without optimising: what tests there state does not depend on a compiler."""
-    optimised = item.path.parent.name in OPTIMISED or item.get_closest_marker("optimised")
+    optimised = item.path.parent.name in OPTIMISED and "quickly_compiled" not in item.fixturenames
+    optimised |= item.get_closest_marker("optimised") is not None
     os.environ["HYDROMECHS_OPTIMISE"] = "1" if optimised else "0"
 
 
