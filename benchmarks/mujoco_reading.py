@@ -47,11 +47,11 @@ def mujoco_difference(imported: Imported, rng: np.random.Generator) -> float:
     data, worst, largest = mujoco.MjData(there), np.zeros(model.nv), np.zeros(model.nv)
     for _ in range(STATES):
         q, v, tau = _state(model, rng)
-        b = equations.balance(model, q, v, None, None, None)
+        b, _ = equations.balance(model, q, v)
         now, total = Now(model, 0.0, q, v, b.kin, StillWater(None)), tau.copy()
         for force in (force for c in rotors for force in c.act(now, {}, {}).joint_forces):
             total[force.dofs] += force.tau
-        vdot = dynamics.articulated_body(model, b.kin, b.bias, total, b.inertia, b.force, armature)
+        vdot = dynamics.articulated_body(model, b, total, armature)
         theirs = _their_accelerations(mujoco, there, data, model, q, v, tau)
         worst, largest = np.maximum(worst, np.abs(vdot - theirs)), np.maximum(largest, np.abs(theirs))
     return float(np.max(worst / np.where(largest > 0.0, largest, 1.0)))

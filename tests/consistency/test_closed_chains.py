@@ -113,9 +113,9 @@ def dense(case: Case, **flow):
 
 def table_1(model, q, v, tau, holdings, **flow):
     keys = ("fluid_velocity", "fluid_acceleration", "wrench")
-    b = balance(model, q, v, *(flow.get(k) for k in keys))
+    b, _ = balance(model, q, v, *(flow.get(k) for k in keys))
     load = model.body_index("load")
-    return dynamics.closed_chain_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, load, holdings)
+    return dynamics.closed_chain_dynamics(model, b, tau, load, holdings)
 
 
 def agree(case: Case, **flow):

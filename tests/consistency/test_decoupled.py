@@ -86,9 +86,9 @@ def test_geared_rotors_count():
     q, _ = model.neutral()
     v, tau = rng.normal(size=(2, model.nv))
     armature = np.array([0.0] * 6 + [0.5, 1.0, 2.0])
-    b = balance(model, q, v, None, None, None)
-    expected = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, armature)
-    ours = dynamics.arm_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, expected[:6], armature)
+    b, _ = balance(model, q, v)
+    expected = dynamics.articulated_body(model, b, tau, armature)
+    ours = dynamics.arm_dynamics(model, b, tau, expected[:6], armature)
     np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
 
 

@@ -113,9 +113,9 @@ class Held(NamedTuple):
         return dynamics.singular_chain_dynamics(*self._arguments(), **options)
 
     def _arguments(self):
-        b = balance(self.model, self.q, self.v, None, None, None)
+        b, _ = balance(self.model, self.q, self.v)
         load = self.model.body_index("load.load")
-        return self.model, b.kin, b.bias, self.tau, b.inertia, b.force, load, self.holdings
+        return self.model, b, self.tau, load, self.holdings
 
     def pseudo_inverse(self):
         """v̇ = v̇_free − M⁻¹ Jᵀ (J M⁻¹ Jᵀ)⁺ (J v̇_free + J̇ v), and the forces of least norm."""

@@ -74,9 +74,9 @@ def test_dry_star_by_full_inertias_is_the_same(seed):
     model = random_star(rng, base="free", wet=False)
     q, v, tau = model.initial().q, model.initial().v, rng.normal(size=model.nv)
     wrench, armature = rng.normal(size=(model.nb, 6)), np.concatenate([np.zeros(6), rng.uniform(0, 2, model.nv - 6)])
-    b = balance(model, q, v, None, None, wrench)
-    expected = dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, armature)
-    full = dynamics.star_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, armature)
+    b, _ = balance(model, q, v, wrench=wrench)
+    expected = dynamics.articulated_body(model, b, tau, armature)
+    full = dynamics.star_dynamics(model, b, tau, armature)
     rigid = dynamics.rigid_star_dynamics(model, b.kin, tau, wrench, armature)
     for ours in (full, rigid):
         np.testing.assert_allclose(ours, expected, rtol=0, atol=tolerance(model, q, expected))
@@ -88,8 +88,8 @@ def test_rigid_inverse_dynamics_equals_the_general_one(seed):
     rng = np.random.default_rng(seed)
     model = random_tree(rng, wet=False)
     state, vdot, wrench = model.initial(), rng.normal(size=model.nv), rng.normal(size=(model.nb, 6))
-    b = balance(model, state.q, state.v, None, None, wrench)
-    expected = dynamics.inverse_dynamics(model, b.kin, b.bias, vdot, b.inertia, b.force)
+    b, _ = balance(model, state.q, state.v, wrench=wrench)
+    expected = dynamics.inverse_dynamics(model, b, vdot)
     ours = dynamics.rigid_inverse_dynamics(model, b.kin, vdot, wrench)
     # sums of some hundred terms of the size of the largest force
     np.testing.assert_allclose(ours, expected, rtol=0, atol=1e-12 * max(1.0, np.abs(expected).max()))

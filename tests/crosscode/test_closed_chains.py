@@ -56,8 +56,8 @@ class Held:
         self.tau = 5.0 * rng.normal(size=model.nv)
 
     def ours(self, solver):
-        b = balance(self.model, self.q, self.v, None, None, None)
-        return solver(self.model, b.kin, b.bias, self.tau, b.inertia, b.force, self.load, self.holdings)
+        b, _ = balance(self.model, self.q, self.v)
+        return solver(self.model, b, self.tau, self.load, self.holdings)
 
 
 def pinocchio(held: Held):

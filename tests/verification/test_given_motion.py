@@ -64,8 +64,8 @@ def test_accelerations_are_those_of_the_partitioned_equations(vehicle):
     g = [vehicle.v_slices[vehicle.body_index(name)].start for name in GIVEN]
     f = [k for k in range(vehicle.nv) if k not in g]
     given = {vehicle.body_index(name): rng.normal(size=1) for name in GIVEN}
-    b = equations.balance(vehicle, q, v, current, np.zeros(3), None)
-    vdot, forces = articulated_body_with_motions(vehicle, b.kin, b.bias, tau, b.inertia, b.force, armature, given)
+    b, _ = equations.balance(vehicle, q, v, current, np.zeros(3), None)
+    vdot, forces = articulated_body_with_motions(vehicle, b, tau, armature, given)
     M = np.array(equations.mass_matrix(vehicle, q)) + np.diag(armature)
     bias = np.array(hm.inverse_dynamics(vehicle, q, v, np.zeros(vehicle.nv), fluid_velocity=current))
     known = np.concatenate(list(given.values()))

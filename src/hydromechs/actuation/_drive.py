@@ -99,7 +99,6 @@ class Drive(Component):
             command: Command, in the drive's unit.
             q: Joint position [rad].
             qd: Joint speed [rad/s].
-            x: Internal states.
         """
         return ()
 
@@ -110,7 +109,6 @@ class Drive(Component):
             command: Command, in the drive's unit.
             q: Joint position [rad].
             qd: Joint speed [rad/s].
-            x: Internal states.
         """
         return outside(command, *self.limits)
 

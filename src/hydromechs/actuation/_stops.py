@@ -65,12 +65,7 @@ class JointStops(Component):
         return where(depth > 0.0, maximum(self.stiffness * depth + self.damping * depth_rate, 0.0), 0.0)
 
     def force(self, q: Scalar, qd: Scalar) -> Scalar:
-        """Torque on the joint [N·m]: max(0, k d + c ḋ) back into the travel while the depth d > 0.
-
-        Args:
-            q: Joint position [rad].
-            qd: Joint speed [rad/s].
-        """
+        """Torque on the joint [N·m]: max(0, k d + c ḋ) back into the travel while the depth d > 0."""
         return sum((sense * self._push(d, -sense * qd) for d, sense in self._beyond(q)), 0.0)
 
     def energy(self, q: Scalar) -> Scalar:
@@ -85,15 +80,8 @@ class JointStops(Component):
         """Power that is lost [W], never negative: (F − k d) ḋ, so that τ q̇ = −loss − d(energy)/dt.
 
         It is c ḋ² while they push; where the joint leaves faster than they follow, the spring's energy is lost.
-
-        Args:
-            q: Joint position [rad].
-            qd: Joint speed [rad/s].
         """
-        return sum(
-            ((self._push(d, -sense * qd) - self.stiffness * d) * (-sense * qd) for d, sense in self._beyond(q)),
-            0.0,
-        )
+        return sum(((self._push(d, -sense * qd) - self.stiffness * d) * (-sense * qd) for d, sense in self._beyond(q)), 0.0)
 
     # -- the component ------------------------------------------------------------------------------------------------------
 
@@ -135,11 +123,7 @@ class JointStops(Component):
             out = phi / (q + TINY)
             qd = out @ joint.v
             stops = replace(self, lower=-math.inf)
-        return Action(
-            joint_forces=[joint.force(stops.force(q, qd) * out)],
-            energy=stops.energy(q),
-            power=-stops.loss(q, qd),
-        )
+        return Action(joint_forces=[joint.force(stops.force(q, qd) * out)], energy=stops.energy(q), power=-stops.loss(q, qd))
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """Their spring and damper."""

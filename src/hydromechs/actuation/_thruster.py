@@ -106,11 +106,7 @@ class Thruster(Component):
         return replace(self, curve=ideal_curve(wide, wide), time_constant=0.0, zero_thrust_speed=None)
 
     def reach(self, speed: float) -> tuple[float, float]:
-        """Return the lowest and highest thrust of a propeller that turns the way it pushes [N].
-
-        Args:
-            speed: Speed of advance [m/s].
-        """
+        """Lowest and highest thrust [N] of a propeller that turns the way it pushes, at a speed of advance [m/s]."""
         low, high = self.curve.limits
         wide = WIDE * max(high, -low)
         least, most = float(self.thrust(low, speed)), float(self.thrust(high, speed))
@@ -124,11 +120,7 @@ class Thruster(Component):
 
     @staticmethod
     def advance(frame: FrameNow) -> Scalar:
-        """Speed of a thruster relative to the water, along its positive thrust [m/s].
-
-        Args:
-            frame: Its frame at the instant.
-        """
+        """Speed of a thruster, with its frame at the instant, relative to the water along its positive thrust [m/s]."""
         d = frame.R_B[:, 0]
         return d @ frame.v_B - d @ (frame.now.R_WB[frame.body].T @ frame.v_water)
 
@@ -144,11 +136,7 @@ class Thruster(Component):
         return (target - x) / self.time_constant
 
     def wet(self, depth: Scalar) -> Scalar:
-        """Part of the thrust that is left at a depth of the propeller's centre below the free surface: 0 in the air, 1 below.
-
-        Args:
-            depth: Depth of its frame's origin below the surface [m].
-        """
+        """Part of the thrust left at a depth [m] of the propeller's centre below the free surface: 0 in the air, 1 below."""
         x = clamp(0.5 + 0.5 * depth / self.radius, 0.0, 1.0)
         return x * x * (3.0 - 2.0 * x)
 

@@ -46,11 +46,7 @@ class Motion(abc.ABC):
     """Names of numbers that change at known times; none for a formula."""
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
-        """The numbers that `timed` names from a time on, and until when they hold [s].
-
-        Args:
-            t: Time [s].
-        """
+        """The numbers that `timed` names from a time on, and until when they hold [s]."""
         return (), math.inf
 
     @abc.abstractmethod
@@ -58,16 +54,11 @@ class Motion(abc.ABC):
         """Position, velocity and acceleration.
 
         Args:
-            t: Time [s].
             x: The numbers that `timed` names.
         """
 
     def now(self, t: float) -> MotionNow:
-        """The motion at a time, in numbers.
-
-        Args:
-            t: Time [s].
-        """
+        """The motion at a time, in numbers."""
         return MotionNow(*(float(x) for x in self.at(t, self.timed_values(t)[0])))
 
     def faults(self) -> list[str]:

@@ -140,7 +140,7 @@ def _closed_chains(m: int = 4, N: int = 6) -> Iterator[Comparison]:
         given = zip(model.rigid, kin.V, strict=True)
         force = [np.zeros(6) if r is None else dynamics.rigid_bias(r, V) for r, V in given]
         inertia = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
-        return dynamics.closed_chain_dynamics(model, kin, kin.zeta, tau, inertia, force, load, holdings).vdot
+        return dynamics.closed_chain_dynamics(model, dynamics.Balance(kin, kin.zeta, inertia, force), tau, load, holdings).vdot
 
     ours = trace(closed, {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}).count().papers
     papers = (N**3 // 6 + 20 * N**2 + (131 * 6 + 5) * N // 6 + 225, N**3 // 6 + 15 * N**2 + (137 * 6 + 5) * N // 6 + 142)

@@ -53,11 +53,7 @@ class CoordinateMap:
     """Free joints whose linear velocity they have in world axes."""
 
     def q(self, q: ArrayLike) -> Array:
-        """Their configuration, shape (nq,).
-
-        Args:
-            q: Ours, shape (nq,).
-        """
+        """Their configuration from ours, shape (nq,)."""
         ours = _row(q, self.model.nq, "q").copy()
         for joint in self.in_world:
             p, turn = ours[joint.q][:3], ours[joint.q][3:]
@@ -66,40 +62,20 @@ class CoordinateMap:
         return _put(ours, self.q_of)
 
     def v(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Their velocity, shape (nv,).
-
-        Args:
-            q: Our configuration, shape (nq,).
-            v: Our velocity, shape (nv,).
-        """
+        """Their velocity, shape (nv,)."""
         return _put(self._turned(_row(q, self.model.nq, "q"), _row(v, self.model.nv, "v")), self.v_of)
 
     def tau(self, q: ArrayLike, tau: ArrayLike) -> Array:
-        """Their generalised force, dual to their velocity, shape (nv,).
-
-        Args:
-            q: Our configuration, shape (nq,).
-            tau: Our generalised force, shape (nv,).
-        """
+        """Their generalised force from ours, dual to their velocity, shape (nv,)."""
         return _put(self._turned(_row(q, self.model.nq, "q"), _row(tau, self.model.nv, "tau")), self.v_of)
 
     def vdot(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike) -> Array:
-        """The time derivative of their velocity, shape (nv,).
-
-        Args:
-            q: Our configuration, shape (nq,).
-            v: Our velocity, shape (nv,).
-            vdot: The time derivative of the numbers in `v`, shape (nv,).
-        """
+        """The time derivative of their velocity from that of the numbers in ours, shape (nv,)."""
         q, v, vdot = _row(q, self.model.nq, "q"), _row(v, self.model.nv, "v"), _row(vdot, self.model.nv, "vdot")
         return _put(self._turned(q, vdot + self._drift(v)), self.v_of)
 
     def our_q(self, theirs: ArrayLike) -> Array:
-        """Our configuration, shape (nq,).
-
-        Args:
-            theirs: Their configuration, shape (nq,).
-        """
+        """Our configuration from theirs, shape (nq,)."""
         q = _row(theirs, self.model.nq, "q")[self.q_of]
         for joint in self.in_world:
             back = joint.quaternion * np.array([1.0, -1.0, -1.0, -1.0])
@@ -108,40 +84,20 @@ class CoordinateMap:
         return q
 
     def our_v(self, q: ArrayLike, theirs: ArrayLike) -> Array:
-        """Our velocity, shape (nv,).
-
-        Args:
-            q: Our configuration, shape (nq,).
-            theirs: Their velocity, shape (nv,).
-        """
+        """Our velocity from theirs, shape (nv,)."""
         return self._turned_back(_row(q, self.model.nq, "q"), _row(theirs, self.model.nv, "v"))
 
     def our_tau(self, q: ArrayLike, theirs: ArrayLike) -> Array:
-        """Our generalised force, shape (nv,).
-
-        Args:
-            q: Our configuration, shape (nq,).
-            theirs: Their generalised force, shape (nv,).
-        """
+        """Our generalised force from theirs, shape (nv,)."""
         return self._turned_back(_row(q, self.model.nq, "q"), _row(theirs, self.model.nv, "tau"))
 
     def our_vdot(self, q: ArrayLike, v: ArrayLike, theirs: ArrayLike) -> Array:
-        """The time derivative of the numbers in our velocity, shape (nv,).
-
-        Args:
-            q: Our configuration, shape (nq,).
-            v: Our velocity, shape (nv,).
-            theirs: The time derivative of their velocity, shape (nv,).
-        """
+        """The time derivative of the numbers in our velocity from that of theirs, shape (nv,)."""
         q, v = _row(q, self.model.nq, "q"), _row(v, self.model.nv, "v")
         return self._turned_back(q, _row(theirs, self.model.nv, "vdot")) - self._drift(v)
 
     def matrix(self, q: ArrayLike) -> Array:
-        """T with v' = T v and τ' = T τ; orthogonal, so that their mass matrix is T M Tᵀ, shape (nv, nv).
-
-        Args:
-            q: Our configuration, shape (nq,).
-        """
+        """T with v' = T v and τ' = T τ; orthogonal, so that their mass matrix is T M Tᵀ, shape (nv, nv)."""
         return np.stack([self.v(q, unit) for unit in np.eye(self.model.nv)], axis=1) if self.model.nv else np.zeros((0, 0))
 
     def _rotation(self, joint: FreeJoint, q: Array) -> Array:

@@ -102,13 +102,7 @@ def _joint(pin: ModuleType, part: joints.Joint, name: str) -> Any:
 
 
 def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> CoordinateMap:
-    """Places of our coordinates in theirs.
-
-    Args:
-        model: Our model.
-        there: Theirs.
-        numbers: Number of the joint there of each body that moves on its parent.
-    """
+    """Places of our coordinates in theirs, from the numbers of the joints there of bodies that move on their parents."""
     q_of, v_of = np.zeros(model.nq, dtype=int), np.zeros(model.nv, dtype=int)
     for part in model.joint_parts.values():
         joint = there.joints[numbers[part.body]]

@@ -119,12 +119,7 @@ class Backend(abc.ABC):
         raise self._unable("makes no machine code of this process")
 
     def build(self, source: str, form: Form) -> bytes:
-        """Object code of a text.
-
-        Args:
-            source: The text.
-            form: The form in which it was written.
-        """
+        """Object code of a text that was written in the `form`."""
         raise self._unable("makes no machine code of this process")
 
     def load(self, code: bytes, arguments: int, form: Form) -> Executable:
@@ -144,29 +139,15 @@ class Backend(abc.ABC):
         return ""
 
     def arrays(self, precision: str) -> Arrays:
-        """Arrays of worlds.
-
-        Args:
-            precision: One of `precisions`.
-        """
+        """Arrays of worlds, in one of `precisions`."""
         raise self._unable("runs no worlds")
 
     def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
-        """A function for worlds: results of arrays of shape (worlds, ...).
-
-        Args:
-            code: The function.
-            precision: One of `precisions`.
-        """
+        """A function for worlds in one of `precisions`: results of arrays of shape (worlds, ...)."""
         raise self._unable("runs no worlds")
 
     def marcher(self, march: March, precision: str) -> Marcher:
-        """Steps of worlds.
-
-        Args:
-            march: One step.
-            precision: One of `precisions`.
-        """
+        """Steps of worlds in one of `precisions`."""
         raise self._unable("runs no worlds")
 
     # -- export -------------------------------------------------------------------------------------------------------------
@@ -175,17 +156,12 @@ class Backend(abc.ABC):
         """Texts of files that stand alone, by name, with a check.
 
         Args:
-            file: The functions.
             cases: Calls that the check makes, by name of the program.
         """
         raise self._unable("writes no files")
 
     def check_command(self, paths: Sequence[Path]) -> str:
-        """The shell command that compiles and runs the check.
-
-        Args:
-            paths: The files, in the order of `files`.
-        """
+        """The shell command that compiles and runs the check, from the `paths` of the files in the order of `files`."""
         raise self._unable("writes no files")
 
     def _straight(self, program: Program | Rolled) -> Program:
@@ -205,12 +181,7 @@ class Arrays:
     """True if they are NumPy's."""
 
     def check_memory(self, numbers: int, worlds: int) -> None:
-        """Raise `MemoryError` if worlds of so many numbers each do not fit.
-
-        Args:
-            numbers: Numbers of one world.
-            worlds: How many.
-        """
+        """Raise `MemoryError` if worlds of so many `numbers` each do not fit."""
 
     def zeros(self, worlds: int, *shape: int) -> Any:
         """A new array of shape (worlds, *shape)."""
@@ -225,12 +196,7 @@ class Arrays:
         return np.array([value])
 
     def repeated(self, array: Any, steps: int) -> Any:
-        """The same numbers for every step, shape (worlds, steps, ...); a new array.
-
-        Args:
-            array: One of its arrays.
-            steps: How many.
-        """
+        """The same numbers of one of its arrays for every step, shape (worlds, steps, ...); a new array."""
         return np.repeat(array[:, None], steps, axis=1)
 
     def put(self, array: Any, which: np.ndarray, values: np.ndarray) -> None:
@@ -238,7 +204,6 @@ class Arrays:
 
         Args:
             array: One of its arrays, or a part of one.
-            which: Numbers of the worlds.
             values: The rows, shape (len(which), ...).
         """
         array[which] = values
@@ -254,35 +219,19 @@ class Arrays:
         array[moves] = new[moves]
 
     def get(self, array: Any) -> np.ndarray:
-        """An array as NumPy's floats; NumPy's own arrays as they are.
-
-        Args:
-            array: One of its arrays, or a part of one.
-        """
+        """One of its arrays, or a part of one, as NumPy's floats; NumPy's own arrays as they are."""
         return array
 
     def seen(self, mask: Any) -> np.ndarray:
-        """A mask as NumPy's; NumPy's own as it is.
-
-        Args:
-            mask: One of its masks.
-        """
+        """One of its masks as NumPy's; NumPy's own as it is."""
         return mask
 
     def array(self, values: Any) -> Any:
-        """Numbers of a caller as one of its arrays.
-
-        Args:
-            values: An array of this machine, or what NumPy takes.
-        """
+        """Numbers of a caller, an array of this machine or what NumPy takes, as one of its arrays."""
         return np.asarray(values, dtype=float)
 
     def index(self, which: np.ndarray) -> Any:
-        """Numbers of worlds, or booleans, as its arrays take them.
-
-        Args:
-            which: The numbers.
-        """
+        """Numbers of worlds, or booleans, as its arrays take them."""
         return which
 
     def rows(self, array: Any, which: Any) -> Any:
@@ -295,10 +244,5 @@ class Arrays:
         return array[which]
 
     def stack(self, parts: Sequence[Any], axis: int) -> Any:
-        """Arrays one after another along an axis.
-
-        Args:
-            parts: The arrays.
-            axis: The axis.
-        """
+        """Arrays one after another along an axis."""
         return np.concatenate(parts, axis=axis)

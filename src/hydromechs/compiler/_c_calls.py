@@ -33,11 +33,7 @@ class CFunctions:
         self._names: dict[object, str] = {}
 
     def name(self, callee: Callee) -> str:
-        """Name of the function for a callee; arrays of its arguments, then of its results.
-
-        Args:
-            callee: What is called.
-        """
+        """Name of the function for a callee; arrays of its arguments, then of its results."""
         key: object = id(callee) if isinstance(callee, Program) else callee
         if key not in self._names:
             match callee:
@@ -104,10 +100,7 @@ class CFunctions:
         memory = "static __device__ const" if self.cuda else "static const"
         self.text.append(f"{memory} {self.real} {name}[{n}] = {{{entries}}};")
         last, zero = c_literal(n - 1.0, self.real), c_literal(0.0, self.real)
-        return [
-            f"const {self.real} x = a0[0];",
-            f"r0[0] = x != x ? x : {name}[(int)fmin{f}(fmax{f}(x, {zero}), {last})];",
-        ]
+        return [f"const {self.real} x = a0[0];", f"r0[0] = x != x ? x : {name}[(int)fmin{f}(fmax{f}(x, {zero}), {last})];"]
 
     def _solve(self, solve: Solve) -> list[str]:
         n, real, f = solve.n, self.real, "f" if self.real == "float" else ""

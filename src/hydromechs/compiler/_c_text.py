@@ -58,7 +58,6 @@ def c_literal(value: float, real: str) -> str:
     from divisions by it.
 
     Args:
-        value: The constant.
         real: "double" or "float".
     """
     if math.isnan(value):
@@ -92,7 +91,6 @@ def c_body(
     what each operation means.
 
     Args:
-        program: What to write.
         real: Type of all variables, "double" or "float".
         load: Expression of an entry of an input, from (argument, entry).
         store: Statement that stores a result, from (output, entry, expression).

@@ -6,7 +6,7 @@ import abc
 import math
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -51,12 +51,7 @@ class Recipe(NamedTuple):
 
     @classmethod
     def of(cls, program: Program, *, rarely_called: bool = False) -> Recipe:
-        """The recipe of a program that exists already.
-
-        Args:
-            program: The program.
-            rarely_called: As the field.
-        """
+        """The recipe of a program that exists already."""
         return cls(program.name, None, program.inputs, program.outputs, None, rarely_called=rarely_called)
 
     def program(self) -> Program | Rolled:
@@ -68,11 +63,7 @@ class Recipe(NamedTuple):
         return self.program() if self.single_world is None else self.single_world(self)
 
     def traced(self, function: Callable[..., Any] | None) -> Program:
-        """The trace of a function of its inputs.
-
-        Args:
-            function: NumPy function of the inputs, by name.
-        """
+        """The trace of a NumPy function of its inputs, by name."""
         from ._trace import trace  # CasADi is not needed for code from the cache
 
         if function is None:
@@ -89,10 +80,7 @@ class MachineCode(abc.ABC):
     """A recipe in machine code, made when first needed and cached on disk.
 
     Args:
-        recipe: What to compile.
         lanes: Worlds per vector operation in batches: 1, 4 or 8.
-        threads: Threads that share a batch.
-        program: The program, if it is made already.
     """
 
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
@@ -204,10 +192,7 @@ class Compiled(MachineCode):
     """A function in machine code.
 
     Args:
-        recipe: What to compile.
         lanes: Worlds per vector operation in batches: 1, 4 or 8.
-        threads: Threads that share a batch.
-        program: The program, if it is made already.
     """
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
@@ -227,11 +212,7 @@ class Compiled(MachineCode):
         return self.code(1).objects or (lambda *arrays: False)
 
     def single_results(self, *arrays: Array) -> list[Array]:
-        """Results for one state, straight into machine code if all arrays are as it needs them.
-
-        Args:
-            arrays: One array per input.
-        """
+        """Results for one state, straight into machine code if all arrays, one per input, are as it needs them."""
         results = [np.empty(a.shape) for a in self.recipe.outputs]
         return results if self.single()(*arrays, *results) else self(list(arrays))
 
@@ -332,3 +313,19 @@ def _as_out(out: Any, shape: tuple[int, ...], argument: Argument) -> Array:
     if not (good and out.flags.writeable and out.flags.aligned):
         raise ValueError(f"out for {argument.name} must be a writeable contiguous float64 array of shape {shape}")
     return out
+
+
+def compile_function(
+    name: str,
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    outputs: Mapping[str, tuple[int, ...]],
+    identity: str | None = None,
+    *,
+    rarely_called: bool = False,
+    lanes: int = 1,
+    threads: int = 1,
+) -> Compiled:
+    """A NumPy function in machine code, from the shapes of its inputs and outputs by name; see `Recipe` and `Compiled`."""
+    given, wanted = (tuple(Argument(*item) for item in shapes.items()) for shapes in (inputs, outputs))
+    return Compiled(Recipe(name, function, given, wanted, identity, rarely_called=rarely_called), lanes, threads)

@@ -114,11 +114,7 @@ def _sincos(real: str) -> str:
 
 
 def definitions(real: str) -> str:
-    """What every kernel needs before it.
-
-    Args:
-        real: Type of all numbers, "double" or "float".
-    """
+    """What every kernel needs before it; `real` is the type of all numbers, "double" or "float"."""
     infinity, nan = {
         "float": ("__int_as_float(0x7f800000)", "__int_as_float(0x7fffffff)"),
         "double": ("__longlong_as_double(0x7ff0000000000000LL)", "__longlong_as_double(0x7fffffffffffffffLL)"),
@@ -133,7 +129,6 @@ def kernel_body(
     """Lines of a program for one thread, and the functions that it calls.
 
     Args:
-        program: What to write.
         real: "float" or "double".
         load: Expression for an entry of an input.
         store: Statement that takes an entry of an output.
@@ -152,7 +147,6 @@ def cuda_text(program: Program, precision: str, *, block: int = 64, min_blocks: 
     and over each of its own axes.
 
     Args:
-        program: What to write.
         precision: "float32" or "float64".
         block: Threads per block that the kernel is compiled for.
         min_blocks: Blocks that must fit on a multiprocessor at once, which limits the registers of a thread.
@@ -223,9 +217,7 @@ class CudaKernel:
     Arrays may have any strides; row-major ones of shape (B, n) are the fastest.
 
     Args:
-        program: What to compile.
         precision: Numbers to compute with, "float32" or "float64".
-        block: Threads per block.
         min_blocks: Blocks that must fit on a multiprocessor at a time, which limits the registers of a thread; more hides
             latency better until values spill, see `attributes`.
     """

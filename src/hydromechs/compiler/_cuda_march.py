@@ -33,9 +33,7 @@ def cuda_march_text(program: Program, n_state: int, precision: str, *, block: in
 
     Args:
         program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
-        n_state: Number of parts of the state.
         precision: "float32" or "float64".
-        block: Threads per block.
         min_blocks: Blocks that must fit on a multiprocessor at once, which limits the registers of a thread.
     """
     if precision not in REALS:
@@ -123,9 +121,7 @@ class CudaMarch:
 
     Args:
         program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
-        n_state: Number of parts of the state.
         precision: Numbers to compute with, "float32" or "float64".
-        block: Threads per block.
         min_blocks: Blocks that must fit on a multiprocessor at a time; unless given, the first of
             `MIN_BLOCKS` with which nothing spills, or the last.
     """
@@ -160,7 +156,6 @@ class CudaMarch:
             state: Parts of the state, shape (worlds, ...) each, with the worlds fastest.
             inputs: Other inputs: shape (worlds or 1, ...), held, or (worlds or 1, steps, ...), in any order of axes.
             frozen: Worlds that stay where they are, of type bool, shape (worlds,).
-            steps: How many.
             stride: Steps from one record to the next; 0 for no records.
         """
         cupy, worlds = self._cupy, len(state[0])

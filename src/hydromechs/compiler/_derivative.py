@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import casadi
@@ -28,25 +28,17 @@ def expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], lis
 
 def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> list[casadi.SX]:
     """Outputs of a program as columns of expressions of the given inputs; its calls go into `sites`."""
-    values: list[Any] = []
-    for op in program.operations:
-        match op.kind:
-            case "const":
-                values.append(casadi.SX(op.value))
-            case "input":
-                values.append(inputs[op.value[0]][op.value[1]])
-            case "call":
-                callee, arguments = program.calls[op.value]
-                results = [casadi.SX.sym(f"call{len(sites)}_{k}", a.size) for k, a in enumerate(callee.outputs)]
-                sites.append(Site(callee, [casadi.vertcat(*[values[p] for p in row]) for row in arguments], results))
-                values.append(results)
-            case "result":
-                values.append(values[op.a][op.value[0]][op.value[1]])
-            case "sqrt":
-                values.append(applied("sqrt", values[op.a] + TINY))
-            case kind:
-                values.append(applied(kind, *[values[k] for k in (op.a, op.b) if k >= 0]))
-    return [casadi.vertcat(*[values[k] for k in places]) if places else casadi.SX(0, 1) for places in program.results]
+
+    def called(callee: Any, arguments: list[list[casadi.SX]]) -> list[casadi.SX]:
+        results = [casadi.SX.sym(f"call{len(sites)}_{k}", a.size) for k, a in enumerate(callee.outputs)]
+        sites.append(Site(callee, [casadi.vertcat(*row) for row in arguments], results))
+        return results
+
+    def smooth(kind: str, *values: casadi.SX) -> casadi.SX:
+        return applied("sqrt", values[0] + TINY) if kind == "sqrt" else applied(kind, *values)
+
+    results = program.replayed(inputs, casadi.SX, called, smooth)
+    return [casadi.vertcat(*row) if row else casadi.SX(0, 1) for row in results]
 
 
 def _differentiable(y: casadi.SX) -> casadi.SX:
@@ -78,78 +70,44 @@ def _program(
     return program_of(casadi.Function(name, inputs, dense), arguments, results)
 
 
-def jacobian_program(program: Program, wrt: tuple[str, ...], *, output: str | None = None) -> Program:
+def _sought(
+    program: Program, wrt: Sequence[str], output: str | None
+) -> tuple[list[casadi.SX], list[Site], casadi.SX, Argument, list[int]]:
+    """Inputs and calls of a program, an output (the first by default) as expressions and as argument, and places of inputs."""
+    inputs, outputs, sites = expressions(program)
+    o = 0 if output is None else _index(program.outputs, output, "output")
+    return inputs, sites, outputs[o], program.outputs[o], [_index(program.inputs, name, "input") for name in wrt]
+
+
+def jacobian_program(program: Program, wrt: Sequence[str], *, output: str | None = None, with_value: bool = False) -> Program:
     """∂ output / ∂ wrt of a program, one result of shape (size of output, size of input) for each name in `wrt`.
 
-    Results of calls are held constant.
-
-    Args:
-        program: The program.
-        wrt: Names of inputs.
-        output: Name of the output; the first unless given.
+    Results of calls are held constant. `with_value` gives the output itself as first result: they share their operations.
     """
-    inputs, outputs, sites = expressions(program)
-    o = 0 if output is None else _index(program.outputs, output, "output")
-    at = [_index(program.inputs, name, "input") for name in wrt]
-    jacobians = [casadi.jacobian(outputs[o], inputs[k]) for k in at]
-    results = tuple(
-        Argument(f"d_{program.outputs[o].name}_d_{program.inputs[k].name}", (program.outputs[o].size, program.inputs[k].size))
-        for k in at
-    )
-    return _program(f"{program.name}_jacobian", inputs, jacobians, program.inputs, results, sites)
-
-
-def with_jacobians(program: Program, wrt: tuple[str, ...], *, output: str | None = None) -> Program:
-    """An output of a program and its derivatives in one program, see `jacobian_program`: they share their operations.
-
-    Args:
-        program: The program.
-        wrt: Names of inputs.
-        output: Name of the output; the first unless given.
-    """
-    inputs, outputs, sites = expressions(program)
-    o = 0 if output is None else _index(program.outputs, output, "output")
-    at = [_index(program.inputs, name, "input") for name in wrt]
-    value, size = program.outputs[o], program.outputs[o].size
-    wanted = [outputs[o], *(casadi.jacobian(outputs[o], inputs[k]) for k in at)]
-    results = [value, *(Argument(f"d_{value.name}_d_{program.inputs[k].name}", (size, program.inputs[k].size)) for k in at)]
-    return _program(f"{program.name}_and_jacobian", inputs, wanted, program.inputs, tuple(results), sites)
+    inputs, sites, y, of, at = _sought(program, wrt, output)
+    wanted = [*([y] if with_value else []), *(casadi.jacobian(y, inputs[k]) for k in at)]
+    slopes = [Argument(f"d_{of.name}_d_{program.inputs[k].name}", (of.size, program.inputs[k].size)) for k in at]
+    name = f"{program.name}_{'and_' if with_value else ''}jacobian"
+    return _program(name, inputs, wanted, program.inputs, (*([of] if with_value else []), *slopes), sites)
 
 
 def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
-    """Jacobian-vector product: (∂ output / ∂ wrt) · direction; the direction is one more input, `direction`.
-
-    Args:
-        program: The program.
-        wrt: Name of an input.
-        output: Name of the output; the first unless given.
-    """
-    inputs, outputs, sites = expressions(program)
-    o = 0 if output is None else _index(program.outputs, output, "output")
-    k = _index(program.inputs, wrt, "input")
+    """Jacobian-vector product: (∂ output / ∂ wrt) · direction; the direction is one more input, `direction`."""
+    inputs, sites, y, of, (k,) = _sought(program, [wrt], output)
     direction = casadi.SX.sym("direction", program.inputs[k].size)
-    product = casadi.jtimes(outputs[o], inputs[k], direction)
-    arguments = (*program.inputs, Argument("direction", program.inputs[k].shape))
-    result = (Argument(f"d_{program.outputs[o].name}", program.outputs[o].shape),)
-    return _program(f"{program.name}_jvp", [*inputs, direction], [product], arguments, result, sites)
+    product = casadi.jtimes(y, inputs[k], direction)
+    arguments, result = (*program.inputs, Argument("direction", program.inputs[k].shape)), Argument(f"d_{of.name}", of.shape)
+    return _program(f"{program.name}_jvp", [*inputs, direction], [product], arguments, (result,), sites)
 
 
 def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
-    """Vector-Jacobian product: weightᵀ (∂ output / ∂ wrt); the weight is one more input, `weight`.
-
-    Args:
-        program: The program.
-        wrt: Name of an input.
-        output: Name of the output; the first unless given.
-    """
-    inputs, outputs, sites = expressions(program)
-    o = 0 if output is None else _index(program.outputs, output, "output")
-    k = _index(program.inputs, wrt, "input")
-    weight = casadi.SX.sym("weight", program.outputs[o].size)
-    product = casadi.jtimes(outputs[o], inputs[k], weight, True)
-    arguments = (*program.inputs, Argument("weight", program.outputs[o].shape))
-    result = (Argument(f"d_{program.inputs[k].name}", program.inputs[k].shape),)
-    return _program(f"{program.name}_vjp", [*inputs, weight], [product], arguments, result, sites)
+    """Vector-Jacobian product: weightᵀ (∂ output / ∂ wrt); the weight is one more input, `weight`."""
+    inputs, sites, y, of, (k,) = _sought(program, [wrt], output)
+    weight = casadi.SX.sym("weight", of.size)
+    product = casadi.jtimes(y, inputs[k], weight, True)
+    x, arguments = program.inputs[k], (*program.inputs, Argument("weight", of.shape))
+    result = Argument(f"d_{x.name}", x.shape)
+    return _program(f"{program.name}_vjp", [*inputs, weight], [product], arguments, (result,), sites)
 
 
 def linearized(function: Callable[..., Array], coupling: Array, v: Array, tau: Array) -> tuple[Array, Array]:

@@ -23,12 +23,7 @@ class Hoisted(NamedTuple):
 
 
 def hoist(program: Program, name: str) -> Hoisted:
-    """Move all operations that depend only on one input out of a program.
-
-    Args:
-        program: The program.
-        name: Name of an input whose values are known before the others.
-    """
+    """Move all operations that depend only on the input `name`, which is known before the others, out of a program."""
     names = [a.name for a in program.inputs]
     if name not in names:
         raise KeyError(f"no input {name!r}; there are {', '.join(names)}")
@@ -124,12 +119,7 @@ def merge(programs: Sequence[Program], name: str) -> tuple[Program, Array] | Non
 
 
 def evaluate_rows(program: Program, rows: Array) -> Array:
-    """The result of a program of one input and one output, without calls, for many inputs at once, shape (rows, n).
-
-    Args:
-        program: The program.
-        rows: Values of its input, shape (rows, m).
-    """
+    """The result of a program of one input and one output, without calls, for rows of inputs (rows, m), shape (rows, n)."""
     values: list = []
     for op in program.operations:
         match op.kind:

@@ -70,7 +70,6 @@ def object_code(text: str, rarely_called: bool = False) -> bytes:
     """Object code of LLVM IR for this machine, with the constants next to the code where that can be done.
 
     Args:
-        text: The IR.
         rarely_called: Made without optimising: in a twentieth of the time, for code that takes three times as long.
     """
     lines = text.count("\n")

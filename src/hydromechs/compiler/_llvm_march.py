@@ -27,9 +27,6 @@ def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool
 
     Args:
         program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
-        n_state: Number of parts of the state.
-        lanes: Worlds per vector operation.
-        seldom: Whether the time of compiling counts more than that of running.
     """
     module = Module(lanes, seldom)
     step = module.name(program)

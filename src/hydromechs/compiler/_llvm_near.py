@@ -33,11 +33,7 @@ class _Section(NamedTuple):
 
 
 def with_constants(code: bytes) -> bytes | None:
-    """An ELF object file of x86-64 whose code has its constants behind it; None if the code refers to anything else.
-
-    Args:
-        code: The object file, compiled for the small code model.
-    """
+    """An x86-64 ELF object, compiled for the small code model, with its constants behind its code; None if it needs more."""
     table, size, count = struct.unpack_from("<Q", code, 40)[0], *struct.unpack_from("<HH", code, 58)
     sections = [_Section(*HEADER.unpack_from(code, table + k * size)) for k in range(count)]
     loaded = [k for k, s in enumerate(sections) if s.flags & ALLOCATED and s.size]

@@ -36,12 +36,7 @@ class _Bound(np.ndarray):
 
 
 def built_in(address: int, keep: object) -> Any:
-    """A function of Python from the machine code of `objects`.
-
-    Args:
-        address: Where the code is.
-        keep: What owns it.
-    """
+    """A function of Python from the machine code of `objects` at an address; `keep` owns the code."""
     hold = ctypes.cast(ctypes.pythonapi.Py_IncRef, ctypes.c_void_p).value
     things = (np.ndarray, np.dtype(np.float64), True, False)
     bound = np.array([*map(id, things), hold], dtype=np.int64).view(_Bound)

@@ -46,7 +46,6 @@ def rolled_text(name: str, rolled: Rolled, module: Functions) -> str:
 
     Args:
         name: Name of the function.
-        rolled: What it does.
         module: Where its programs go.
     """
     table = np.ascontiguousarray(rolled.table, dtype=np.int32)
@@ -178,12 +177,7 @@ def _step(
 
 
 def rolled_module(rolled: Rolled, module: Functions) -> str:
-    """The IR of a whole module, as `llvm_text` gives it for a program.
-
-    Args:
-        rolled: What is evaluated.
-        module: An empty module.
-    """
+    """The IR of a whole module, as `llvm_text` gives it for a program."""
     name, lanes = module.name(rolled), module.lanes
     arguments = [*rolled.inputs, *rolled.outputs]
     parts: list[str] = []

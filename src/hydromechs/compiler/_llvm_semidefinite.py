@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._llvm_solve import WIDE, Loops
+from ._llvm_solve import WIDE, Elimination
 
 
 def semidefinite_text(name: str, n: int, lanes: int, tolerance: float, least: float) -> str:
@@ -11,41 +11,17 @@ def semidefinite_text(name: str, n: int, lanes: int, tolerance: float, least: fl
     The largest diagonal entry that is left is the next pivot (rows and columns are exchanged alike); elimination ends where it
     falls below `tolerance` times the first or is not above `least`. `pivot` is the last one taken over the first.
     """
-    width = -(-(n + 1) // WIDE) * WIDE
-    vector = f"<{WIDE} x double>"
-    t = Loops()
-    t.head.append(f"  %M = alloca [{n * width} x double], align 64")
+    t = Elimination(n, lanes)
+    at, packed, load, store = t.at, t.packed, t.load, t.store
     t.head.append(f"  %order = alloca [{n} x i64], align 64")
-
-    def at(i: str, j: str) -> str:
-        row = t.new(f"mul i64 {i}, {width}")
-        return t.new(f"getelementptr inbounds double, ptr %M, i64 {t.new(f'add i64 {row}, {j}')}")
-
-    def packed(array: str, k: str, lane: str) -> str:
-        first = t.new(f"mul i64 {k}, {lanes}")
-        return t.new(f"getelementptr inbounds double, ptr {array}, i64 {t.new(f'add i64 {first}, {lane}')}")
-
-    def load(pointer: str, kind: str = "double") -> str:
-        return t.new(f"load {kind}, ptr {pointer}, align 8")
-
-    def store(value: str, pointer: str, kind: str = "double") -> None:
-        t.put(f"store {kind} {value}, ptr {pointer}, align 8")
-
-    def swap(a: str, b: str, kind: str) -> None:
-        x, y = load(a, kind), load(b, kind)
-        store(y, a, kind)
-        store(x, b, kind)
 
     def place(k: str) -> str:
         return t.new(f"getelementptr inbounds i64, ptr %order, i64 {k}")
 
     best, row, rank, first, last = (t.variable(kind) for kind in ("double", "i64", "i64", "double", "double"))
     with t.loop("0", str(lanes)) as lane:
+        t.fill(lane)
         with t.loop("0", str(n)) as i:
-            with t.loop("0", str(n)) as j:
-                k = t.new(f"add i64 {t.new(f'mul i64 {i}, {n}')}, {j}")
-                store(load(packed("%p0", k, lane)), at(i, j))
-            store(load(packed("%p1", i, lane)), at(i, str(n)))
             store(i, place(i), "i64")
         store("0", rank, "i64")
         store("0.0", first)
@@ -69,22 +45,18 @@ def semidefinite_text(name: str, n: int, lanes: int, tolerance: float, least: fl
             store(t.new(f"select i1 {going}, i64 {after}, i64 {load(rank, 'i64')}"), rank, "i64")
             store(t.new(f"select i1 {going}, double {load(best)}, double {load(last)}"), last)
             end = t.new(f"select i1 {going}, i64 {n}, i64 0")
-            wide = t.new(f"select i1 {going}, i64 {width}, i64 0")
+            wide = t.new(f"select i1 {going}, i64 {t.width}, i64 0")
             pivot = load(row, "i64")
             with t.loop("0", t.new(f"select i1 {going}, i64 1, i64 0")):
-                swap(place(k), place(pivot), "i64")
+                t.swap(place(k), place(pivot), "i64")
             with t.loop("0", wide, WIDE) as j:
-                swap(at(k, j), at(pivot, j), vector)
+                t.swap(at(k, j), at(pivot, j), t.vector)
             with t.loop("0", end) as i:
-                swap(at(i, k), at(i, pivot), "double")
+                t.swap(at(i, k), at(i, pivot), "double")
             inverse = t.new(f"fdiv double 1.0, {load(at(k, k))}")
+            start = t.new(f"and i64 {k}, -{WIDE}")
             with t.loop(after, end) as i:
-                factor = t.new(f"fmul double {load(at(i, k))}, {inverse}")
-                one = t.new(f"insertelement {vector} poison, double {factor}, i32 0")
-                all_ = t.new(f"shufflevector {vector} {one}, {vector} poison, <{WIDE} x i32> zeroinitializer")
-                with t.loop(t.new(f"and i64 {k}, -{WIDE}"), str(width), WIDE) as j:
-                    product = t.new(f"fmul contract {vector} {all_}, {load(at(k, j), vector)}")
-                    store(t.new(f"fsub contract {vector} {load(at(i, j), vector)}, {product}"), at(i, j), vector)
+                t.subtract(t.new(f"fmul double {load(at(i, k))}, {inverse}"), i, k, start)
         with t.loop("0", str(n)) as k:
             store("0.0", packed("%p2", load(place(k), "i64"), lane))
         found = load(rank, "i64")
@@ -97,6 +69,4 @@ def semidefinite_text(name: str, n: int, lanes: int, tolerance: float, least: fl
             store(t.new(f"fdiv double {load(best)}, {load(at(k, k))}"), packed("%p2", load(place(k), "i64"), lane))
         store(t.new(f"sitofp i64 {found} to double"), packed("%p3", "0", lane))
         store(t.new(f"fdiv double {load(last)}, {load(first)}"), packed("%p4", "0", lane))
-    body = "\n".join([*t.head, *t.lines])
-    signature = ", ".join(f"ptr noalias %p{k}" for k in range(5))
-    return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
+    return t.function(name, 5)

@@ -51,68 +51,101 @@ class Loops:
         self.lines.append(f"{name}.end:")
 
 
-def solve_text(name: str, n: int, lanes: int) -> str:
-    """`name(A, b, x)`: x = A⁻¹ b of packed arrays, lane by lane, in scratch memory on the stack.
+class Elimination(Loops):
+    """Lines of IR that solve A x = b of packed arrays, lane by lane; `%M` on the stack holds A with b as last column.
 
-    Rows are padded to whole vectors. Elimination starts at the vector that holds the pivot's column; what it spoils left of
-    that column is not read again. A singular matrix gives inf or NaN.
+    Rows are padded to whole vectors.
+
+    Args:
+        lanes: Values per entry of the packed arrays.
     """
-    width = -(-(n + 1) // WIDE) * WIDE
-    vector = f"<{WIDE} x double>"
-    t = Loops()
-    t.head.append(f"  %M = alloca [{n * width} x double], align 64")
 
-    def at(i: str, j: str) -> str:
-        row = t.new(f"mul i64 {i}, {width}")
-        return t.new(f"getelementptr inbounds double, ptr %M, i64 {t.new(f'add i64 {row}, {j}')}")
+    def __init__(self, n: int, lanes: int) -> None:
+        super().__init__()
+        self.n, self.lanes, self.width, self.vector = n, lanes, -(-(n + 1) // WIDE) * WIDE, f"<{WIDE} x double>"
+        self.head.append(f"  %M = alloca [{n * self.width} x double], align 64")
 
-    def packed(array: str, k: str, lane: str) -> str:
-        first = t.new(f"mul i64 {k}, {lanes}")
-        return t.new(f"getelementptr inbounds double, ptr {array}, i64 {t.new(f'add i64 {first}, {lane}')}")
+    def at(self, i: str, j: str) -> str:
+        """Address of an entry of the matrix."""
+        row = self.new(f"mul i64 {i}, {self.width}")
+        return self.new(f"getelementptr inbounds double, ptr %M, i64 {self.new(f'add i64 {row}, {j}')}")
 
-    def load(pointer: str, kind: str = "double") -> str:
-        return t.new(f"load {kind}, ptr {pointer}, align 8")
+    def packed(self, array: str, k: str, lane: str) -> str:
+        """Address of an entry of a packed array in one lane."""
+        first = self.new(f"mul i64 {k}, {self.lanes}")
+        return self.new(f"getelementptr inbounds double, ptr {array}, i64 {self.new(f'add i64 {first}, {lane}')}")
 
+    def load(self, pointer: str, kind: str = "double") -> str:
+        """A value from memory."""
+        return self.new(f"load {kind}, ptr {pointer}, align 8")
+
+    def store(self, value: str, pointer: str, kind: str = "double") -> None:
+        """A value into memory."""
+        self.put(f"store {kind} {value}, ptr {pointer}, align 8")
+
+    def swap(self, a: str, b: str, kind: str) -> None:
+        """Exchange two values in memory."""
+        x, y = self.load(a, kind), self.load(b, kind)
+        self.store(y, a, kind)
+        self.store(x, b, kind)
+
+    def fill(self, lane: str) -> None:
+        """Copy A and b of a lane into the matrix."""
+        with self.loop("0", str(self.n)) as i:
+            with self.loop("0", str(self.n)) as j:
+                k = self.new(f"add i64 {self.new(f'mul i64 {i}, {self.n}')}, {j}")
+                self.store(self.load(self.packed("%p0", k, lane)), self.at(i, j))
+            self.store(self.load(self.packed("%p1", i, lane)), self.at(i, str(self.n)))
+
+    def subtract(self, factor: str, i: str, k: str, start: str) -> None:
+        """Subtract `factor` times row k from row i, from a column on, a vector at a time."""
+        one = self.new(f"insertelement {self.vector} poison, double {factor}, i32 0")
+        all_ = self.new(f"shufflevector {self.vector} {one}, {self.vector} poison, <{WIDE} x i32> zeroinitializer")
+        with self.loop(start, str(self.width), WIDE) as j:
+            product = self.new(f"fmul contract {self.vector} {all_}, {self.load(self.at(k, j), self.vector)}")
+            left = self.new(f"fsub contract {self.vector} {self.load(self.at(i, j), self.vector)}, {product}")
+            self.store(left, self.at(i, j), self.vector)
+
+    def function(self, name: str, arrays: int) -> str:
+        """The lines as a function of packed arrays."""
+        body = "\n".join([*self.head, *self.lines])
+        signature = ", ".join(f"ptr noalias %p{k}" for k in range(arrays))
+        return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
+
+
+def solve_text(name: str, n: int, lanes: int) -> str:
+    """`name(A, b, x)`: x = A⁻¹ b of packed arrays, lane by lane.
+
+    Elimination starts at the vector that holds the pivot's column; what it spoils left of that column is not read again.
+    A singular matrix gives inf or NaN.
+    """
+    t = Elimination(n, lanes)
+    at, packed, load, store = t.at, t.packed, t.load, t.store
     best, row = t.variable("double"), t.variable("i64")
     with t.loop("0", str(lanes)) as lane:
-        with t.loop("0", str(n)) as i:
-            with t.loop("0", str(n)) as j:
-                k = t.new(f"add i64 {t.new(f'mul i64 {i}, {n}')}, {j}")
-                t.put(f"store double {load(packed('%p0', k, lane))}, ptr {at(i, j)}, align 8")
-            t.put(f"store double {load(packed('%p1', i, lane))}, ptr {at(i, str(n))}, align 8")
+        t.fill(lane)
         with t.loop("0", str(n)) as k:
             after = t.new(f"add i64 {k}, 1")
-            t.put(f"store double {t.new(f'call double @llvm.fabs.f64(double {load(at(k, k))})')}, ptr {best}, align 8")
-            t.put(f"store i64 {k}, ptr {row}, align 8")
+            store(t.new(f"call double @llvm.fabs.f64(double {load(at(k, k))})"), best)
+            store(k, row, "i64")
             with t.loop(after, str(n)) as i:
                 size = t.new(f"call double @llvm.fabs.f64(double {load(at(i, k))})")
                 larger = t.new(f"fcmp ogt double {size}, {load(best)}")
                 new_best = t.new(f"select i1 {larger}, double {size}, double {load(best)}")
                 new_row = t.new(f"select i1 {larger}, i64 {i}, i64 {load(row, 'i64')}")
-                t.put(f"store double {new_best}, ptr {best}, align 8")
-                t.put(f"store i64 {new_row}, ptr {row}, align 8")
+                store(new_best, best)
+                store(new_row, row, "i64")
             pivot, start = load(row, "i64"), t.new(f"and i64 {k}, -{WIDE}")
-            with t.loop(start, str(width), WIDE) as j:
-                here, there = at(k, j), at(pivot, j)
-                x, y = load(here, vector), load(there, vector)
-                t.put(f"store {vector} {y}, ptr {here}, align 8")
-                t.put(f"store {vector} {x}, ptr {there}, align 8")
+            with t.loop(start, str(t.width), WIDE) as j:
+                t.swap(at(k, j), at(pivot, j), t.vector)
             inverse = t.new(f"fdiv double 1.0, {load(at(k, k))}")
             with t.loop(after, str(n)) as i:
-                factor = t.new(f"fmul double {load(at(i, k))}, {inverse}")
-                one = t.new(f"insertelement {vector} poison, double {factor}, i32 0")
-                all_ = t.new(f"shufflevector {vector} {one}, {vector} poison, <{WIDE} x i32> zeroinitializer")
-                with t.loop(start, str(width), WIDE) as j:
-                    product = t.new(f"fmul contract {vector} {all_}, {load(at(k, j), vector)}")
-                    left = t.new(f"fsub contract {vector} {load(at(i, j), vector)}, {product}")
-                    t.put(f"store {vector} {left}, ptr {at(i, j)}, align 8")
+                t.subtract(t.new(f"fmul double {load(at(i, k))}, {inverse}"), i, k, start)
         with t.loop("0", str(n)) as back:
             k = t.new(f"sub i64 {n - 1}, {back}")
-            t.put(f"store double {load(at(k, str(n)))}, ptr {best}, align 8")
+            store(load(at(k, str(n))), best)
             with t.loop(t.new(f"add i64 {k}, 1"), str(n)) as j:
                 known = t.new(f"fmul double {load(at(k, j))}, {load(packed('%p2', j, lane))}")
-                t.put(f"store double {t.new(f'fsub double {load(best)}, {known}')}, ptr {best}, align 8")
-            t.put(f"store double {t.new(f'fdiv double {load(best)}, {load(at(k, k))}')}, ptr {packed('%p2', k, lane)}, align 8")
-    body = "\n".join([*t.head, *t.lines])
-    signature = "ptr noalias %p0, ptr noalias %p1, ptr noalias %p2"
-    return f"define internal void {name}({signature}) noinline nounwind {{\n{body}\n  ret void\n}}\n"
+                store(t.new(f"fsub double {load(best)}, {known}"), best)
+            store(t.new(f"fdiv double {load(best)}, {load(at(k, k))}"), packed("%p2", k, lane))
+    return t.function(name, 3)

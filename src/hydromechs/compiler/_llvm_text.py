@@ -49,7 +49,6 @@ class Module:
     lane evaluates several points on lanes, the functions for that many lanes are in a module of their own within this one.
 
     Args:
-        lanes: Values per entry.
         rarely_called: True if the time of compiling counts more than that of running.
     """
 
@@ -173,7 +172,6 @@ class Emitter:
     """Writes the operations of a program as lines of IR.
 
     Args:
-        program: The program.
         module: Where the functions go that it calls.
         abreast: Operations that are computed by one vector operation, see `OneLane`.
     """
@@ -206,7 +204,6 @@ class Emitter:
         """Call a function of packed arrays, or look up a table.
 
         Args:
-            callee: What is called.
             arguments: Names of the entries of each argument.
             given: For each argument, the packed array that it is in already, or an empty text.
         """
@@ -528,7 +525,6 @@ def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False
 
     Args:
         program: The program, or a loop over bodies.
-        lanes: Worlds per vector operation.
         rarely_called: True if the time of compiling counts more than that of running.
     """
     if isinstance(program, Rolled):

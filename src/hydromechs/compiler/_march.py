@@ -36,8 +36,6 @@ class March(MachineCode):
     Args:
         recipe: One step: parts of the state, then other inputs; its outputs are the parts of the state again.
         lanes: Worlds per vector operation: 1, 4 or 8.
-        threads: Threads that share the worlds.
-        program: The program, if it is made already.
     """
 
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
@@ -67,7 +65,6 @@ class March(MachineCode):
         Args:
             state: Parts of the state, shape (worlds, ...) each.
             inputs: Other inputs: shape (worlds, ...) or (1, ...), held, or (worlds or 1, steps, ...), one for each step.
-            steps: How many.
             stride: Steps from one record to the next; steps + 1 records nothing.
             ends: Arrays for the last state, which may be those of `state`; new ones unless given.
         """
@@ -99,11 +96,7 @@ class March(MachineCode):
         return MarchResult(records, ends, good)
 
     def bound(self, rows: int) -> BoundMarch:
-        """A march of one world whose arrays stay in place, for many short calls.
-
-        Args:
-            rows: Maximum number of records of one call.
-        """
+        """A march of one world whose arrays stay in place, for many short calls of at most `rows` records."""
         return BoundMarch(self, rows)
 
 
@@ -132,12 +125,7 @@ class BoundMarch:
         self._loop = march.code(1).loop
 
     def run(self, steps: int, stride: int) -> int:
-        """Take steps; returns how many had finite results. At most `rows` records fit: steps // stride.
-
-        Args:
-            steps: How many.
-            stride: Steps from one record to the next.
-        """
+        """Take steps, with a record after every `stride`, at most `rows` of them; returns how many had finite results."""
         if steps // stride > self.rows:
             raise ValueError(f"{steps // stride} records do not fit into {self.rows} rows")
         self._table[:2] = steps, stride

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -262,25 +262,45 @@ class Program:
     def _interpreted(self, arrays: Sequence[ArrayLike]) -> tuple[Array, ...]:
         """Results of a program with calls, operation by operation."""
         flat = [np.ravel(np.asarray(a, dtype=float)) for a in arrays]
+
+        def called(callee: Callee, arguments: list[list[Any]]) -> list[Array]:
+            shaped = [np.reshape(row, a.shape) for row, a in zip(arguments, callee.inputs, strict=True)]
+            return [np.ravel(y) for y in callee(*shaped)]
+
+        with np.errstate(all="ignore"):
+            results = self.replayed(flat, np.float64, called, lambda kind, *values: KINDS[kind].floats(*values))
+        return tuple(np.reshape(row, a.shape) for row, a in zip(results, self.outputs, strict=True))
+
+    def replayed(
+        self,
+        inputs: Sequence[Any],
+        constant: Callable[[float], Any],
+        called: Callable[[Callee, list[list[Any]]], Sequence[Any]],
+        applied: Callable[..., Any],
+    ) -> list[list[Any]]:
+        """Entries of the results, with numbers of any kind.
+
+        Args:
+            inputs: Entries of each input.
+            constant: Makes a number of a float.
+            called: Results of what is called, from the entries of its arguments.
+            applied: Result of an operation, from its kind and its operands.
+        """
         values: list[Any] = []
         for op in self.operations:
             match op.kind:
                 case "const":
-                    values.append(np.float64(op.value))
+                    values.append(constant(op.value))
                 case "input":
-                    values.append(flat[op.value[0]][op.value[1]])
+                    values.append(inputs[op.value[0]][op.value[1]])
                 case "call":
                     callee, arguments = self.calls[op.value]
-                    shaped = [
-                        np.reshape([values[p] for p in row], a.shape) for row, a in zip(arguments, callee.inputs, strict=True)
-                    ]
-                    values.append([np.ravel(y) for y in callee(*shaped)])
+                    values.append(called(callee, [[values[p] for p in row] for row in arguments]))
                 case "result":
                     values.append(values[op.a][op.value[0]][op.value[1]])
                 case kind:
-                    with np.errstate(all="ignore"):
-                        values.append(KINDS[kind].floats(*[values[k] for k in (op.a, op.b) if k >= 0]))
-        return tuple(np.reshape([values[p] for p in row], a.shape) for row, a in zip(self.results, self.outputs, strict=True))
+                    values.append(applied(kind, *[values[k] for k in (op.a, op.b) if k >= 0]))
+        return [[values[p] for p in row] for row in self.results]
 
 
 Callee: TypeAlias = "Program | Table | Solve | SolveSemidefinite | Packed | Rolled"

@@ -52,11 +52,7 @@ class OneLane(NamedTuple):
 
 
 def short_waits(program: Program) -> OneLane:
-    """The same program with sums and operations in an order in which a core waits little.
-
-    Args:
-        program: The program; it may have calls.
-    """
+    """The same program, which may have calls, with sums and operations in an order in which a core waits little."""
     return _ordered(*on_time(program))
 
 

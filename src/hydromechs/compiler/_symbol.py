@@ -45,13 +45,7 @@ CODES = {kind.name: getattr(casadi, kind.casadi[0]) for kind in KINDS.values()}
 
 
 def applied(kind: str, a: casadi.SX, b: casadi.SX | None = None) -> casadi.SX:
-    """An operation of the table on CasADi's scalars; several times as fast as through their operators.
-
-    Args:
-        kind: Its name.
-        a: First operand.
-        b: Second operand, if there are two.
-    """
+    """An operation of the table on one or two of CasADi's scalars; several times as fast as through their operators."""
     return casadi.SX.unary(CODES[kind], a) if b is None else casadi.SX.binary(CODES[kind], a, b)
 
 
@@ -244,7 +238,6 @@ def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
     Derivatives treat results of calls as constants.
 
     Args:
-        program: What to call.
         arrays: One array per input of the program.
     """
     for a, x in zip(program.inputs, arrays, strict=True):
@@ -263,7 +256,6 @@ def call_on_lanes(program: Program, *arrays: Any) -> list[Array]:
     Derivatives treat the results as constants.
 
     Args:
-        program: What to call.
         arrays: One array per input of the program, shape (points, ...); what `np.broadcast_to` made the same at all points is
             passed once.
     """

@@ -108,11 +108,7 @@ def program_with_calls(
 
 
 def identifiers(names: list[str]) -> list[str]:
-    """Names as CasADi wants them: letters, digits and single underscores, all different.
-
-    Args:
-        names: The names.
-    """
+    """Names as CasADi wants them: letters, digits and single underscores, all different."""
     out: list[str] = []
     for name in names:
         plain = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_") or "x"

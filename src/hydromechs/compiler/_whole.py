@@ -237,7 +237,6 @@ def call_whole(callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
     """Results of a program or a loop for whole arrays, in a function that is traced by `trace_whole`.
 
     Args:
-        callee: What to call.
         arrays: One array per input, or an array of equal numbers.
     """
     loops = OPEN.get()

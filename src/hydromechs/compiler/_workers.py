@@ -58,7 +58,6 @@ class Workers:
 
         Args:
             work: Called with the bounds of a range.
-            bounds: The ranges.
             keep: What must live until all threads are done.
         """
         parts = [_Part(work, *b, keep) for b in bounds[1:]]

@@ -63,12 +63,7 @@ class Admittance:
 
     @classmethod
     def of(cls, given: Mapping[str, Any], period: float) -> Admittance:
-        """From a mapping with sensor, stiffness, damping, and start and touched if there are such.
-
-        Args:
-            given: The mapping.
-            period: Time between two calls [s].
-        """
+        """From a mapping with sensor, stiffness, damping, and start and touched if there are such."""
         if not isinstance(given, Mapping) or set(given) - set(KEYS) or not {*KEYS[:3]} <= set(given):
             raise ValueError(f"admittance is {given!r}, must have {', '.join(KEYS[:3])}, may have {', '.join(KEYS[3:])}")
         try:
@@ -80,7 +75,6 @@ class Admittance:
         """Look up the sensor.
 
         Args:
-            model: The mechanism.
             tool: Name of the tool's frame.
             measured: The sensors in front of the controller.
         """
@@ -103,7 +97,6 @@ class Admittance:
 
         Args:
             memory: What was remembered, shape (9,).
-            t: Time [s].
             R_WT: The tool's axes in the world, shape (3, 3).
             force: The force that the sensor measured last, in its axes [N], shape (3,); NaN if there is none yet.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,9 @@ def carry_law(
     the force that the load needs shared among the grasps with the least sum of squares.
 
     Args:
-        model: The mechanism.
-        load: Index of the load's body.
         grasps: The grasps that hold it.
         arms: For each grasp, places in v of the arm that holds.
         gains: Of e and ė.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
         reference: Position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
     """
     at = list(range(model.nv)[model.v_slices[load]])
@@ -103,11 +100,7 @@ class CarryLoad(Controller):
         self.gains = (w**2, 2.0 * z * w)
 
     def start(self, simulation: Simulation) -> None:
-        """Look up the arms and compile the law.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Look up the arms and compile the law."""
         model, plant = simulation.model, simulation.plant
         load = model.body_index(self.load)
         if isinstance(model.bodies[load].joint, joints.Free):
@@ -133,16 +126,9 @@ class CarryLoad(Controller):
         if not grasps:
             raise ValueError(f"nothing holds {self.load!r}; name it as `held` in a grasp")
         self._out = driven
-        arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("reference", (3, 6)))
-        recipe = compiler.Recipe(
-            "carry_law",
-            lambda **arrays: carry_law(model, load, grasps, arms, self.gains, **arrays),
-            tuple(compiler.Argument(*a) for a in arguments),
-            (compiler.Argument("tau", (model.nv,)), compiler.Argument("error", (6,))),
-            None,
-            rarely_called=True,
-        )
-        self._law = compiler.Compiled(recipe, 1, 1)
+        law = partial(carry_law, model, load, grasps, arms, self.gains)
+        shapes = {"q": (model.nq,), "v": (model.nv,), "reference": (3, 6)}
+        self._law = compiler.compile_function("carry_law", law, shapes, {"tau": (model.nv,), "error": (6,)}, rarely_called=True)
         self._law.code(1)
         self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
 

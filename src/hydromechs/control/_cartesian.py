@@ -169,11 +169,7 @@ class CartesianMotion(Controller):
         self.admittance = None if admittance is None else Admittance.of(admittance, self.period)
 
     def start(self, simulation: Simulation) -> None:
-        """Look up the arm and compile its kinematics.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Look up the arm and compile its kinematics."""
         directions = [DIRECTIONS[k] for k in self.rows]
         self._loop = ToolLoop(simulation, self.frame, self.joints, directions, self.stiffness, self.rate, self.period)
         self._n, more = len(self._loop.servos.names), 0

@@ -37,7 +37,6 @@ def current_notes(
     to the water minus that of the path speed.
 
     Args:
-        vehicle: The vehicle.
         model: The mechanism; its other joints count as held in the initial configuration.
         environment: The water; only its mean current is used.
         path: Position and roll, pitch, heading [m, rad]; waypoints and the fastest instant of each leg are checked.
@@ -91,7 +90,6 @@ def turning_rates(model: Model, body: int, inertia: np.ndarray, turn: np.ndarray
     Positive leads away. Most of it is the Munk moment: water that flows past a body turns it across.
 
     Args:
-        model: The mechanism.
         body: Index of the vehicle's body.
         inertia: Its inertia with all that it carries, shape (6, 6).
         turn: Its attitude, a quaternion, shape (4,).

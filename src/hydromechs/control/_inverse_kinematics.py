@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.compiler import compile_function
 from hydromechs.dynamics import jacobian as body_jacobian
 from hydromechs.dynamics import kinematics
 from hydromechs.model import Model, State
@@ -72,8 +72,8 @@ class Tool:
             J = body_jacobian(model, kin, place.body, place.p)  # in body axes
             return R @ place.R, kin.p_WB[place.body] + R @ place.p, np.concatenate([R @ J[:3], R @ J[3:]])
 
-        outputs = (Argument("R", (3, 3)), Argument("p", (3,)), Argument("J", (6, model.nv)))
-        self._code = Compiled(Recipe("tool", pose, (Argument("q", (model.nq,)),), outputs, None), 1, 1)
+        outputs = {"R": (3, 3), "p": (3,), "J": (6, model.nv)}
+        self._code = compile_function("tool", pose, {"q": (model.nq,)}, outputs)
         self._code.code(1)
 
     def __call__(self, q: np.ndarray) -> ToolPose:
@@ -117,7 +117,6 @@ def reach_pose(
     reached, the configuration is one that comes as near as any close to it.
 
     Args:
-        model: The mechanism.
         frame: Name of the frame.
         position: Where it should be, in world axes [m], shape (3,).
         axes: Its axes in the world there, shape (3, 3); any unless given.

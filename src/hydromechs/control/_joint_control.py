@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from hydromechs.actuation import drives
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.compiler import compile_function
 from hydromechs.equations import inverse_dynamics, mass_matrix, restoring_force
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
@@ -51,11 +51,7 @@ class TorqueControl(Controller):
         """Torques of the joints for wanted accelerations, in NumPy operations, shape (n,)."""
 
     def start(self, simulation: Simulation) -> None:
-        """Look up the joints and compile the law.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Look up the joints and compile the law."""
         model = simulation.model
         self._servos = Servos(simulation, self.names, drives.Torque)
         dofs = [model.joint_part(name).v.start for name in self.names]
@@ -67,8 +63,7 @@ class TorqueControl(Controller):
             return (self._torque(model, dofs, q, v, wanted),)
 
         sizes = {"q": (model.nq,), "v": (model.nv,), "off": (n,), "memory": (n,), "reference": (3, n)}
-        inputs = tuple(Argument(name, shape) for name, shape in sizes.items())
-        self._law = Compiled(Recipe("joint_law", law, inputs, (Argument("tau", (n,)),), None), 1, 1)
+        self._law = compile_function("joint_law", law, sizes, {"tau": (n,)})
         self._law.code(1)
         self.memory = np.zeros(n)
         units = self._servos.units

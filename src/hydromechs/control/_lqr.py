@@ -123,8 +123,6 @@ def servo_lqr(
         Āᵀ P + P Ā − P B̄ R⁻¹ B̄ᵀ P + Q̄ = 0,     Ā = [[A, 0], [−C, 0]],   B̄ = [B; 0]
 
     Args:
-        A: Shape (n, n).
-        B: Shape (n, m).
         C: What follows references, shape (p, n).
         state_limits: x_max, deviation of each state that is acceptable, infinite where any is, shape (n,).
         integral_limits: ξ_max, the same of the integrals, shape (p,).
@@ -165,7 +163,6 @@ def loop_margins(design: LqrDesign, *, lag: float = 0.0, delay: float = 0.0, poi
         design: The gains and their plant.
         lag: Time constant of the actuators [s].
         delay: Dead time of the loop: half a period of a sampled controller, and more if it computes long [s].
-        points: Number of frequencies.
     """
     A, B, _ = _augmented(design.A, design.B, design.C)
     K = np.hstack([design.K_x, -design.K_i])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.compiler import compile_function
 from hydromechs.equations import inverse_dynamics, mass_matrix
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
@@ -75,12 +76,9 @@ def pose_law(
     stiffness would decrease with path speed and vanish at high speed.
 
     Args:
-        model: The mechanism.
         body: Index of the vehicle's body.
         inertia: M, shape (6, 6).
         gains: Of e, ė and ∫e for position, then for orientation, shape (2, 3).
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
         memory: ∫e dt, of positions in world axes, shape (6,).
         reference: Position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
     """
@@ -157,11 +155,7 @@ class FollowPath(Controller):
         return f"<FollowPath{of}: {len(times)} waypoints from t = {times[0]:g} to {times[-1]:g} s, every {self.period:g} s>"
 
     def start(self, simulation: Simulation) -> None:
-        """Look up the vehicle, its thrusters and its inertia, and compile the law.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Look up the vehicle, its thrusters and its inertia, and compile the law."""
         model = simulation.model
         self._vehicle = Vehicle(simulation, self.body)
         i, at = self._vehicle.body, self._vehicle.v
@@ -170,16 +164,9 @@ class FollowPath(Controller):
             *pose_notes(self._vehicle, self._vehicle.axes, self.path.points),
             *current_notes(self._vehicle, model, simulation.plant.environment, self.path, inertia, self.gains[1]),
         ]
-        arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (3, 6)))
-        recipe = Recipe(
-            "pose_law",
-            lambda **arrays: pose_law(model, i, inertia, self.gains, **arrays),
-            tuple(Argument(*a) for a in arguments),
-            (Argument("wrench", (6,)), Argument("error", (6,))),
-            None,
-            rarely_called=True,
-        )
-        self._law = Compiled(recipe, 1, 1)
+        law = partial(pose_law, model, i, inertia, self.gains)
+        shapes = {"q": (model.nq,), "v": (model.nv,), "memory": (6,), "reference": (3, 6)}
+        self._law = compile_function("pose_law", law, shapes, {"wrench": (6,), "error": (6,)}, rarely_called=True)
         self._law.code(1)
         self.memory = np.zeros(6)
         self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}

@@ -33,7 +33,6 @@ def listed_waypoints(waypoints: Any, name: str = "waypoints") -> Sequence[Any]:
     """Waypoints as a caller gave them: a list of one or more.
 
     Args:
-        waypoints: What was given.
         name: What the error calls it.
     """
     if not isinstance(waypoints, Sequence) or isinstance(waypoints, str):
@@ -105,11 +104,7 @@ class JointTrajectory(Controller):
         self.path = Waypoints([row["t"] for row in rows], [[row[name] for name in self.names] for row in rows])
 
     def start(self, simulation: Simulation) -> None:
-        """Check that all joints are driven, and that no waypoint is beyond their stops.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Check that all joints are driven, and that no waypoint is beyond their stops."""
         self._servos = Servos(simulation, self.names)
         stops = {c.joint: c for c in simulation.plant.components if isinstance(c, JointStops)}
         for name, column in zip(self.names, self.path.points.T.tolist(), strict=True):
@@ -178,7 +173,6 @@ class Servos:
         Args:
             position: Targets at the time [rad or m], shape (n,).
             rate: Their rates [rad/s or m/s], shape (n,).
-            t: The time [s].
         """
         out: dict[str, float] = {}
         for name, follows, r, rd in zip(self.names, self._follow, position.tolist(), rate.tolist(), strict=True):

@@ -76,11 +76,7 @@ class Serpenoid(Controller):
             raise FieldError("frequency", float(frequency), f"{must} {0.5 / frequency:g} s, or a slower wave")
 
     def start(self, simulation: Simulation) -> None:
-        """Look up the joints, the head and where it looks.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Look up the joints, the head and where it looks."""
         model = simulation.model
         self._servos = Servos(simulation, self.joints)
         parts = [model.joint_part(name) for name in self.joints]

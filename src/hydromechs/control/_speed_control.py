@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Compiled, Recipe, jacobian_program, trace
+from hydromechs.compiler import Compiled, Recipe, compile_function, jacobian_program, trace
 from hydromechs.dynamics import retract
 from hydromechs.equations import damping_force, inverse_dynamics, mass_matrix, restoring_force
 from hydromechs.model import Model, State
@@ -45,9 +46,7 @@ def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, 
     derivatives of the accelerations are −M⁻¹ those of the forces that inverse dynamics finds, h(q ⊕ δ, ν).
 
     Args:
-        model: The mechanism.
         body: Index of the vehicle's body.
-        q: Configuration, shape (nq,).
     """
     at = model.v_slices[body]
 
@@ -95,12 +94,10 @@ def speed_design(
 
     Args:
         simulation: The simulation that the vehicle is in.
-        vehicle: The vehicle.
         controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate; all that the thrusters reach unless
             given.
         bandwidth: ω [rad/s].
         integral: k; larger is weaker.
-        period: Time between two commands [s].
     """
     chosen = list(vehicle.axes) if controlled is None else axes_of(controlled)
     names = [list(AXES)[k] for k in chosen]
@@ -149,12 +146,8 @@ def speed_law(
     g is weight and buoyancy at the attitude of the reference with the arm as it is, D the damping of still water at its speed.
 
     Args:
-        model: The mechanism.
         body: Index of the vehicle's body.
-        design: The gains.
         chosen: Which of the six axes are controlled.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
         memory: ξ, shape (6,).
         reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
     """
@@ -223,16 +216,9 @@ class SpeedLoop:
         model = simulation.model
         at, self._speeds = model.v_slices[self.vehicle.body], [k for k in SPEEDS if k in self.axes]
         self._inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at][:, self._speeds]
-        arguments = (("q", (model.nq,)), ("v", (model.nv,)), ("memory", (6,)), ("reference", (6,)))
-        recipe = Recipe(
-            "speed_law",
-            lambda **arrays: speed_law(model, self.vehicle.body, self.design, self.axes, **arrays),
-            tuple(Argument(*a) for a in arguments),
-            (Argument("wrench", (6,)), Argument("error", (6,))),
-            None,
-            rarely_called=True,
-        )
-        self._law = Compiled(recipe, 1, 1)
+        law = partial(speed_law, model, self.vehicle.body, self.design, self.axes)
+        shapes = {"q": (model.nq,), "v": (model.nv,), "memory": (6,), "reference": (6,)}
+        self._law = compile_function("speed_law", law, shapes, {"wrench": (6,), "error": (6,)}, rarely_called=True)
         self._law.code(1)
 
     @property
@@ -312,11 +298,7 @@ class LqrSpeed(Controller):
         return self._loop.design
 
     def start(self, simulation: Simulation) -> None:
-        """Design the gains and compile the law.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Design the gains and compile the law."""
         self._loop = SpeedLoop(simulation, self.body, self.controlled, self.bandwidth, self.integral, self.period)
         for k, name in enumerate(AXES):
             if k in self._asked and k not in self._loop.axes and np.any(self.path.points[:, k]):

@@ -96,11 +96,7 @@ class LqrFollowPath(LqrSpeed):
         return pose_waypoints(waypoints)
 
     def start(self, simulation: Simulation) -> None:
-        """As of `LqrSpeed`.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """As of `LqrSpeed`."""
         super().start(simulation)
         vehicle = self._loop.vehicle
         self.notes = [*self.notes, *pose_notes(vehicle, self._loop.axes, self.path.points)]

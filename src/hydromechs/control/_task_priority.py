@@ -36,7 +36,6 @@ def prioritised(tasks: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> np.nd
 
     Args:
         tasks: Jacobian (m_k, n) and wanted velocity (m_k,) of each, the most important first.
-        n: Number of velocities.
     """
     out, free = np.zeros(n), np.eye(n)
     for k, (J, rate) in enumerate(tasks):
@@ -277,11 +276,7 @@ class TaskPriority(Controller):
         self.period = positive(period, "period")
 
     def start(self, simulation: Simulation) -> None:
-        """Design the vehicle's speed control, look up the arm and compile.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Design the vehicle's speed control, look up the arm and compile."""
         model = simulation.model
         self._loop = SpeedLoop(simulation, self.body, tuple(AXES), self.bandwidth, self.integral, self.period)
         self.notes = self._loop.notes

@@ -128,7 +128,6 @@ def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) ->
     A level vehicle comes to another depth by heave, to another heading by yaw, and over ground by surge or sway.
 
     Args:
-        vehicle: The vehicle.
         controlled: Axes that are controlled, of 0 to 5.
         path: Waypoints: position and roll, pitch, heading [m, rad], shape (n, 6).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from hydromechs.model import Model, RigidBody
 from hydromechs.spatial import cross, force_cross, skew
 from hydromechs.values import Array
 
-from ._kinematics import Bias, Kinematics
+from ._kinematics import Balance
 from ._sweeps import inward, outward, world_acceleration
 
 
@@ -61,15 +61,7 @@ def _less_common(values: Array) -> Array:
     return values - max(values, key=lambda x: np.count_nonzero(values == x))
 
 
-def articulated_body(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
-    armature: Array | None = None,
-) -> Array:
+def articulated_body(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
     """Accelerations v̇ for given joint forces.
 
     The force balance of a link, with the acceleration biased by gravity, a' = a − g (eqs. 5, 8, 29):
@@ -79,32 +71,16 @@ def articulated_body(
     is passed on from body to body by the two sweeps of `inward` and `outward`.
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        bias: Bias acceleration of each body, `kin.zeta` or `kin.c`.
-        tau: Joint forces τ, shape (nv,).
-        inertia: I^H of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
-        force: F on each body in its own frame, all but gravity, joints and −I^H a'; with the velocity-dependent
-            force that belongs to the chosen acceleration (`rigid_bias` or `velocity_force`), shape (6,) each.
         armature: Inertia of geared rotors that each degree of freedom feels in addition, part of m*, shape (nv,), or None.
 
     Returns:
         v̇, shape (nv,).
     """
-    everyone = range(model.nb)
-    swept = inward(model, kin, bias, tau, dict(enumerate(inertia)), dict(enumerate(force)), armature, members=everyone)
-    return outward(model, kin, bias, swept.gains, swept.parts, {-1: world_acceleration(model)}, members=everyone)[0]
+    return articulated_body_with_motions(model, b, tau, armature, {})[0]
 
 
 def articulated_body_with_motions(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
-    armature: Array | None,
-    given: Mapping[int, Array],
+    model: Model, b: Balance, tau: Array, armature: Array | None, given: Mapping[int, Array]
 ) -> tuple[Array, Array]:
     """Accelerations v̇ of a mechanism in which the motion of some joints is given, and the forces that this takes.
 
@@ -113,25 +89,21 @@ def articulated_body_with_motions(
         τ_i = ϕ_iᵀ (I*_i a'_i − β*_i) + J_i v̇_i        (J_i: geared rotors)
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        bias: Bias acceleration of each body, `kin.zeta` or `kin.c`.
         tau: Joint forces τ, shape (nv,); those in joints of given motion change nothing.
-        inertia: As in `articulated_body`.
-        force: As in `articulated_body`.
-        armature: As in `articulated_body`.
         given: v̇ of joints whose motion is given, by the index of the body that they carry, shape (n,) each.
 
     Returns:
         v̇, shape (nv,), and all joint forces, shape (nv,): τ itself where the motion is not given.
     """
     everyone = range(model.nb)
-    swept = inward(model, kin, bias, tau, dict(enumerate(inertia)), dict(enumerate(force)), armature, given, members=everyone)
+    swept = inward(
+        model, b.kin, b.bias, tau, dict(enumerate(b.inertia)), dict(enumerate(b.force)), armature, given, members=everyone
+    )
     world = {-1: world_acceleration(model)}
-    vdot, a = outward(model, kin, bias, swept.gains, swept.parts, world, given, members=everyone)
+    vdot, a = outward(model, b.kin, b.bias, swept.gains, swept.parts, world, given, members=everyone)
     forces = list(tau)
     for i, acceleration in given.items():
         at = model.v_slices[i]
-        along = kin.subspaces[i].T @ (swept.inertia[i] @ a[i] - swept.force[i])
+        along = b.kin.subspaces[i].T @ (swept.inertia[i] @ a[i] - swept.force[i])
         forces[at] = along if armature is None else along + armature[at] * acceleration
     return vdot, np.array(forces)

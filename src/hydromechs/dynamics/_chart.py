@@ -24,7 +24,6 @@ def retract(model: Model, q: Array, u: Array) -> Array:
     """q ⊕ u, shape (nq,).
 
     Args:
-        model: The mechanism.
         q: Configuration at the centre of the chart, shape (nq,).
         u: Coordinates, shape (nv,).
     """
@@ -41,10 +40,7 @@ def chart_rate(model: Model, q: Array, u: Array, v: Array) -> Array:
     derivative of the exponential map. Positions of free joints: u̇ = R(q ⊕ u) (u, v, w).
 
     Args:
-        model: The mechanism.
         q: Configuration q ⊕ u itself, shape (nq,).
-        u: Its coordinates, shape (nv,).
-        v: Velocity, shape (nv,).
     """
     out = list(v)
     for step in moving_steps(model):

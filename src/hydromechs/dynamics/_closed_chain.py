@@ -20,7 +20,7 @@ from hydromechs.values import Array, Scalar
 from ._articulated_body import articulated_body
 from ._composite_body import mass_matrix
 from ._inverse_dynamics import accelerations, inverse_dynamics
-from ._kinematics import Bias, Kinematics
+from ._kinematics import Balance, Kinematics
 from ._sweeps import world_acceleration
 
 
@@ -68,13 +68,7 @@ class ClosedChains(NamedTuple):
 
 
 def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tuple[int, list]]:
-    """Roots of the trees that hold the load, each with its grips; all other trees move by themselves.
-
-    Args:
-        model: The mechanism.
-        load: Index of the load's body: a free body without children.
-        holdings: The grips.
-    """
+    """Roots of the trees that hold the load, a free body without children, each with its grips."""
     if model.parent[load] >= 0 or model.free_rows[load] != (0, 1, 2, 3, 4, 5) or load in model.parent:
         raise ValueError(
             f"load {model.body_names[load]!r} must be one free body; a load with joints needs the general solution"
@@ -100,40 +94,23 @@ def _dofs(model: Model, root: int) -> list[int]:
 
 
 def open_chains(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
-    load: int,
-    holdings: Sequence[Holding],
+    model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]
 ) -> tuple[list[OpenChain], np.ndarray, np.ndarray]:
     """The open-chain quantities of every holding tree (eqs. 2.22-2.25), and inertia and force of the load.
-
-    Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        bias: Bias accelerations, `kin.zeta` or `kin.c`, as in `articulated_body`.
-        tau: Joint forces τ, shape (nv,).
-        inertia: As in `articulated_body`.
-        force: As in `articulated_body`.
-        load: Index of the load's body.
-        holdings: The grips.
 
     Returns:
         Open chains, I_r of the load (6, 6), and the sum of all other forces on it less its bias, for a' = a − g, shape (6,).
     """
-    still = np.zeros(model.nv)
-    M = mass_matrix(model, kin, inertia)
-    b = inverse_dynamics(model, kin, bias, still, inertia, force)
-    a = accelerations(model, kin, bias, still, world_acceleration(model))
-    true = bias is kin.zeta
+    kin, still = b.kin, np.zeros(model.nv)
+    M = mass_matrix(model, kin, b.inertia)
+    holding = inverse_dynamics(model, b, still)
+    a = accelerations(model, kin, b.bias, still, world_acceleration(model))
+    true = b.bias is kin.zeta
     out = []
     for root, grips in held_trees(model, load, holdings):
         dofs = _dofs(model, root)[::-1]  # from the tips inwards: a tip joint moves few directions, zeros fold away
         H = ldl([[M[i, j] for j in dofs] for i in dofs])
-        y = H.forward([tau[k] - b[k] for k in dofs])
+        y = H.forward([tau[k] - holding[k] for k in dofs])
         rows, start, onto, paths = [], [], [], []
         for g in grips:
             X = g.load_path
@@ -153,11 +130,10 @@ def open_chains(
         mobility, open_ = _symmetric_product(W.T, scaled), scaled.T @ y + np.array(start)
         out.append(OpenChain(tuple(dofs), H, y, W, mobility, open_, np.array(onto), tuple(paths)))
     at = model.v_slices[load]
-    I_r = inertia[load]
+    I_r = b.inertia[load]
     I_r = np.zeros((6, 6)) if I_r is None else I_r
-    # b of the load is what holds it in place: I_r a' + bias forces at a' = −g, with v̇ = 0
-    a_load = a[load]
-    return out, I_r, tau[at] - (b[at] - I_r @ a_load)
+    # what holds the load in place is I_r a' + bias forces at a' = −g, with v̇ = 0
+    return out, I_r, tau[at] - (holding[at] - I_r @ a[load])
 
 
 def _moving_grip(
@@ -195,12 +171,7 @@ def _swing(path: Path, V: Array, true: bool) -> Array:
 
 
 def chain_vdot(chain: OpenChain, f: Array) -> Array:
-    """q̈ = q̈_open − Ω f = L⁻ᵀ D⁻¹ (y − W f), shape (n,).
-
-    Args:
-        chain: The open chain.
-        f: Force of its tips on the load, shape (c,).
-    """
+    """q̈ = q̈_open − Ω f = L⁻ᵀ D⁻¹ (y − W f), shape (n,), with the force f (c,) of its tips on the load."""
     return chain.factor.back((chain.pushed - chain.W @ f) * np.array(chain.factor.inverse_diagonal))
 
 
@@ -212,9 +183,6 @@ def tip_jacobian(model: Model, kin: Kinematics, body: int, path: Path) -> Array:
     which for a revolute joint costs a third less than moving each column from link to link outwards, shape (6, nv).
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics, of which only the configuration counts.
-        body: Index of the body.
         path: From the body's frame to the tip.
     """
     T, p = path.pose()
@@ -259,31 +227,12 @@ def inverse(A: Array) -> Array:
     return np.array(out)
 
 
-def closed_chain_dynamics(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
-    load: int,
-    holdings: Sequence[Holding],
-) -> ClosedChains:
+def closed_chain_dynamics(model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]) -> ClosedChains:
     """Accelerations of chains that hold a load, none of them at a singularity (Table 1).
 
-        [I_r + Σ Xᵀ Λ_k X] a'_r = f_r + Σ Xᵀ Λ_k ẍ'_open,    f_k = Λ_k (ẍ'_open − X a'_r),    q̈_k = q̈_open − Ω_k f_k
-
-    Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        bias: As in `articulated_body`.
-        tau: As in `articulated_body`.
-        inertia: As in `articulated_body`.
-        force: As in `articulated_body`.
-        load: Index of the load's body.
-        holdings: The grips.
+    [I_r + Σ Xᵀ Λ_k X] a'_r = f_r + Σ Xᵀ Λ_k ẍ'_open,    f_k = Λ_k (ẍ'_open − X a'_r),    q̈_k = q̈_open − Ω_k f_k
     """
-    chains, A, rhs = open_chains(model, kin, bias, tau, inertia, force, load, holdings)
+    chains, A, rhs = open_chains(model, b, tau, load, holdings)
     Lambdas = []
     for chain in chains:
         if len(chain.mobility) > len(chain.dofs):
@@ -302,54 +251,40 @@ def closed_chain_dynamics(
             A = A + chain.onto.T @ Lambda @ chain.onto
             rhs = rhs + chain.onto.T @ pushed
     a_r = ldl(A).solve(rhs)
-    return _joined(model, kin, bias, load, chains, Lambdas, a_r, _alone(model, kin, bias, tau, inertia, force, load, holdings))
+    forces = []
+    for chain, Lambda in zip(chains, Lambdas, strict=True):
+        seen = chain.paths[0].motion(a_r) if len(chain.paths) == 1 and chain.paths[0] is not None else chain.onto @ a_r
+        forces.append(Lambda @ (chain.acceleration - seen))
+    return joined(model, b, tau, load, holdings, chains, a_r, forces)
 
 
-def _alone(
+def joined(
     model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
+    b: Balance,
     tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
     load: int,
     holdings: Sequence[Holding],
-) -> list[Scalar]:
+    chains: Sequence[OpenChain],
+    a_r: Array,
+    forces: Sequence[Array],
+) -> ClosedChains:
+    """Accelerations of all once the load's, a'_r (6,), and the forces of the chains on it are known."""
+    vdot = _alone(model, b, tau, load, holdings)
+    for chain, f in zip(chains, forces, strict=True):
+        for i, value in zip(chain.dofs, chain_vdot(chain, f), strict=True):
+            vdot[i] = value
+    own = accelerations(model, b.kin, b.bias, np.zeros(model.nv), world_acceleration(model))[load]
+    for k, i in enumerate(range(model.nv)[model.v_slices[load]]):
+        vdot[i] = a_r[k] - own[k]
+    return ClosedChains(np.array(vdot), tuple(forces))
+
+
+def _alone(model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]) -> list[Scalar]:
     """v̇ of trees that hold nothing; 0 elsewhere, shape (nv,)."""
     busy = [root for root, _ in held_trees(model, load, holdings)] + [load]
     rest = [i for i in range(model.nb) if model.parent[i] < 0 and i not in busy]
     if not rest:
         return [0.0] * model.nv
-    vdot = articulated_body(model, kin, bias, tau, inertia, force)
+    vdot = articulated_body(model, b, tau)
     dofs = {k for root in rest for k in _dofs(model, root)}
     return [vdot[k] if k in dofs else 0.0 for k in range(model.nv)]
-
-
-def _joined(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    load: int,
-    chains: Sequence[OpenChain],
-    Lambdas: Sequence[Array],
-    a_r: Array,
-    alone: list[Scalar],
-) -> ClosedChains:
-    """Forces and accelerations once the load's acceleration is known."""
-    vdot = list(alone)
-    forces = []
-    for chain, Lambda in zip(chains, Lambdas, strict=True):
-        seen = chain.paths[0].motion(a_r) if len(chain.paths) == 1 and chain.paths[0] is not None else chain.onto @ a_r
-        f = Lambda @ (chain.acceleration - seen)
-        forces.append(f)
-        for i, value in zip(chain.dofs, chain_vdot(chain, f), strict=True):
-            vdot[i] = value
-    return ClosedChains(load_vdot(model, kin, bias, load, a_r, vdot), tuple(forces))
-
-
-def load_vdot(model: Model, kin: Kinematics, bias: Sequence[Bias], load: int, a_r: Array, vdot: list[Scalar]) -> Array:
-    """v̇ with that of the load, from its biased acceleration a'_r, shape (nv,)."""
-    own = accelerations(model, kin, bias, np.zeros(model.nv), world_acceleration(model))[load]
-    for k, i in enumerate(range(model.nv)[model.v_slices[load]]):
-        vdot[i] = a_r[k] - own[k]
-    return np.array(vdot)

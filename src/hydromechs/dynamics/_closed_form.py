@@ -71,11 +71,6 @@ def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobia
         J = (X J_before, ϕ),       J̇ = (X J̇_before − V_J × (X J_before), ϕ̇)
 
     ϕ̇ = Σ ∂_k ϕ v_k is 0 but for joints of a user's own.
-
-    Args:
-        model: The mechanism.
-        kin: Its kinematics, of which only the configuration counts.
-        v: Velocity, shape (nv,).
     """
     out: list[BodyJacobian] = []
     root = BodyJacobian((), (), np.zeros((6, 0)), np.zeros((6, 0)))
@@ -99,13 +94,7 @@ def body_jacobians(model: Model, kin: Kinematics, v: Array) -> tuple[BodyJacobia
 
 
 def transposed_times(model: Model, jacobians: Sequence[BodyJacobian], wrenches: Array | Sequence[Array | None]) -> Array:
-    """Σ J_iᵀ F_i, the generalised force of wrenches on bodies, shape (nv,).
-
-    Args:
-        model: The mechanism.
-        jacobians: Of `body_jacobians`.
-        wrenches: F of each body in its own frame, shape (6,) each, or None.
-    """
+    """Σ J_iᵀ F_i, the generalised force (nv,) of wrenches F (6,) on bodies, each in its own frame, or None."""
     out: list = [0.0] * model.nv
     for body, F in zip(jacobians, wrenches, strict=True):
         if F is not None:
@@ -118,8 +107,6 @@ def mass_matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], 
     """M = Σ J_iᵀ I_i J_i, the sum of eq. (8) over the bodies (9), symmetric, shape (nv, nv).
 
     Args:
-        model: The mechanism.
-        jacobians: Of `body_jacobians`.
         inertia: I of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
     """
     rows = _square(model)
@@ -134,13 +121,7 @@ def mass_matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], 
 
 
 def matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], matrices: Sequence[Array | None]) -> Array:
-    """Σ J_iᵀ A_i J_i for any A, symmetric or not, shape (nv, nv).
-
-    Args:
-        model: The mechanism.
-        jacobians: Of `body_jacobians`.
-        matrices: A of each body in its own frame, shape (6, 6) each, or None.
-    """
+    """Σ J_iᵀ A_i J_i, shape (nv, nv), for matrices A (6, 6) of bodies in their own frames, symmetric or not, or None."""
     rows = _square(model)
     for body, A in zip(jacobians, matrices, strict=True):
         if A is None:
@@ -197,8 +178,6 @@ def mass_matrix_derivatives(model: Model, jacobians: Sequence[BodyJacobian], ine
     """∂_k M = Σ ∂_k J_iᵀ I_i J_i + J_iᵀ I_i ∂_k J_i, eq. (32) for any joints; [k, i, j], shape (nv, nv, nv).
 
     Args:
-        model: The mechanism.
-        jacobians: Of `body_jacobians`.
         inertia: I of each body, constant in its own frame, shape (6, 6) each, or None.
     """
     out = [_square(model) for _ in range(model.nv)]
@@ -220,8 +199,6 @@ def structure_matrix(model: Model, kin: Kinematics, momentum: Array) -> Array:
     −[[0, p̂], [p̂, l̂]] with μ = (p, l) for a free joint, −l̂ with μ = l for a ball, 0 for the others; between joints 0.
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics, of which only the configuration counts.
         momentum: Generalised momentum μ = M v, shape (nv,).
     """
     rows = _square(model)
@@ -263,7 +240,6 @@ def adjoint(kin: Kinematics, i: int, j: int) -> Array:
     """Ad(g_ij) = [[R, p̂R], [0, R]] of the pose of body j in body i: takes motions from frame j to frame i, shape (6, 6).
 
     Args:
-        kin: Kinematics.
         i: Index of a body, −1 for the world.
         j: Index of a body, −1 for the world.
     """
@@ -280,8 +256,6 @@ def adjoint_derivative(kin: Kinematics, jacobians: Sequence[BodyJacobian], i: in
     With J_jk = Ad_{j(k−1)} X_k this is ±Ad_{i(k−1)} ad(X_k) Ad_{(k−1)j} of the paper.
 
     Args:
-        kin: Kinematics.
-        jacobians: Of `body_jacobians`.
         i: Index of a body, −1 for the world.
         j: Index of a body, −1 for the world.
         k: Index of a velocity.
@@ -299,7 +273,6 @@ def vehicle_blocks(model: Model, matrix: Array) -> Blocks:
     """The blocks VV, Vq, qV and qq of M or C as in eq. (12); its first body must be free.
 
     Args:
-        model: The mechanism.
         matrix: M, C or another matrix of the velocities, shape (nv, nv).
     """
     if model.free_rows[0] != (0, 1, 2, 3, 4, 5) or model.parent[0] >= 0:

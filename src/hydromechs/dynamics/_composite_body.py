@@ -56,7 +56,6 @@ def body_inertias(model: Model, inertia: Sequence[Array | None]) -> list[BodyIne
     """Inertias as `PseudoInertia` where they are the rigid body's own, as (6, 6) where water adds to them, else None.
 
     Args:
-        model: The mechanism.
         inertia: As in `mass_matrix`.
     """
     pairs = zip(inertia, model.rigid, strict=True)
@@ -73,7 +72,6 @@ def pass_axis_masses(model: Model, paths: Sequence[Path], inertias: list[BodyIne
     """The same inertias with the mass on the axes of revolute joints passed to the inboard bodies.
 
     Args:
-        model: The mechanism.
         paths: Transformation from the parent's frame to each body's, a `Path`.
         inertias: `PseudoInertia`, (6, 6) or None of each body.
     """

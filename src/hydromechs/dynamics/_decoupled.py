@@ -15,16 +15,12 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Model
 from hydromechs.values import Array
 
-from ._kinematics import Bias, Kinematics
+from ._kinematics import Balance
 from ._sweeps import arriving, inward, outward, world_acceleration
 
 
 def base_bodies(model: Model) -> tuple[int, ...]:
-    """The base and the bodies that are fixed to it, by index; an error if there is not one base.
-
-    Args:
-        model: The mechanism.
-    """
+    """The base and the bodies that are fixed to it, by index; an error if there is not one base."""
     roots = [model.body_names[i] for i in range(model.nb) if model.parent[i] < 0]
     if len(roots) > 1:
         raise UnsupportedFeature(
@@ -38,83 +34,44 @@ def base_bodies(model: Model) -> tuple[int, ...]:
     return tuple(base)
 
 
-def arm_dynamics(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
-    vdot_base: Array,
-    armature: Array | None = None,
-) -> Array:
+def arm_dynamics(model: Model, b: Balance, tau: Array, vdot_base: Array, armature: Array | None = None) -> Array:
     """Accelerations v̇ of all joints for a given acceleration of the base, by articulated bodies.
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        bias: As in `articulated_body`.
+        b: As in `articulated_body`; inertia and force of the base do not matter.
         tau: As in `articulated_body`; the entries of the base's joint do not matter.
-        inertia: As in `articulated_body`; the base's do not matter.
-        force: As in `articulated_body`; the base's do not matter.
         vdot_base: v̇ of the base's joint, shape (n,), n = 6 for a free base.
-        armature: As in `articulated_body`.
 
     Returns:
         v̇ with the base's as given, shape (nv,).
     """
     base, a = base_bodies(model), {-1: world_acceleration(model)}
     for i in base:
-        a_bar = arriving(kin.paths[i], bias[i], a[model.parent[i]])
-        a[i] = a_bar if i else a_bar + kin.subspaces[0] @ vdot_base
+        a_bar = arriving(b.kin.paths[i], b.bias[i], a[model.parent[i]])
+        a[i] = a_bar if i else a_bar + b.kin.subspaces[0] @ vdot_base
     rest = [i for i in range(model.nb) if i not in base]
-    return np.array([*vdot_base, *_solved(model, kin, bias, tau, inertia, force, armature, rest, a)[0]])
+    return np.array([*vdot_base, *_solved(model, b, tau, armature, rest, a)[0]])
 
 
-def decoupled_dynamics(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
-    armature: Array | None = None,
-) -> Array:
+def decoupled_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
     """Accelerations v̇ with a base that does not feel what it carries: neither reaction nor weight.
 
     The base's own equation, I_0^H a'_0 = ϕ τ_0 + F_0, then `arm_dynamics` with its acceleration.
-
-    Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        bias: As in `articulated_body`.
-        tau: As in `articulated_body`.
-        inertia: As in `articulated_body`.
-        force: As in `articulated_body`.
-        armature: As in `articulated_body`.
 
     Returns:
         v̇, shape (nv,).
     """
     base, a = base_bodies(model), {-1: world_acceleration(model)}
     rest = [i for i in range(model.nb) if i not in base]
-    own, a = _solved(model, kin, bias, tau, inertia, force, armature, base, a)
-    others, _ = _solved(model, kin, bias, tau, inertia, force, armature, rest, a)
+    own, a = _solved(model, b, tau, armature, base, a)
+    others, _ = _solved(model, b, tau, armature, rest, a)
     return np.concatenate([own, others])
 
 
 def _solved(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
-    armature: Array | None,
-    members: Sequence[int],
-    a: dict[int, Array],
+    model: Model, b: Balance, tau: Array, armature: Array | None, members: Sequence[int], a: dict[int, Array]
 ) -> tuple[Array, dict[int, Array]]:
     """v̇ of some bodies' joints and all a', from the a' of the bodies that carry them, which do not feel them."""
-    own = {i: inertia[i] for i in members}
-    swept = inward(model, kin, bias, tau, own, {i: force[i] for i in members}, armature, members=members)
-    return outward(model, kin, bias, swept.gains, swept.parts, a, members=members)
+    inertia, force = {i: b.inertia[i] for i in members}, {i: b.force[i] for i in members}
+    swept = inward(model, b.kin, b.bias, tau, inertia, force, armature, members=members)
+    return outward(model, b.kin, b.bias, swept.gains, swept.parts, a, members=members)

@@ -13,13 +13,7 @@ from ._kinematics import Kinematics
 
 
 def generalized_force(model: Model, kin: Kinematics, wrenches: Sequence[Array]) -> Array:
-    """Σ J_iᵀ F_i, from the tips to the roots: what joint forces would do the same, shape (nv,).
-
-    Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        wrenches: F of each body in its own frame, shape (6,) each.
-    """
+    """Σ J_iᵀ F_i of wrenches F (6,) on all bodies, in their own frames, from the tips to the roots, shape (nv,)."""
     force = list(wrenches)
     tau: list = [None] * model.nb
     for i in reversed(range(model.nb)):

@@ -14,7 +14,7 @@ from hydromechs.values import Array
 
 from ._composite_body import pass_axis_masses, turning_axis
 from ._generalized_force import generalized_force
-from ._kinematics import Bias, Kinematics
+from ._kinematics import Balance, Bias, Kinematics
 from ._pseudo_inertia import PseudoInertia, moment_of_spin, moved_back, pseudo_inertia, spin_matrix
 from ._sweeps import arriving, world_acceleration
 
@@ -27,10 +27,7 @@ def accelerations(
     """Accelerations a_i = X a_p + ϕ_i v̇_i + bias of all bodies, each of shape (6,).
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics.
         bias: Bias acceleration of each body, `kin.zeta` or `kin.c`.
-        vdot: v̇, shape (nv,).
         world: Acceleration of the world, (−g, 0) for accelerations biased by gravity, shape (6,).
         known: Accelerations that are given whatever v̇ says, by index of the body, shape (6,) each.
     """
@@ -46,34 +43,23 @@ def accelerations(
     return a
 
 
-def inverse_dynamics(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    vdot: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
-    known: Mapping[int, Array] = NOTHING,
-) -> Array:
+def inverse_dynamics(model: Model, b: Balance, vdot: Array, known: Mapping[int, Array] = NOTHING) -> Array:
     """Joint forces that give the accelerations v̇.
 
         f_i = I_i^H a'_i − F_i + Σ Xᵀ f_outboard,     τ_i = ϕ_iᵀ f_i
 
     Args:
         model: The mechanism.
-        kin: Its kinematics.
-        bias: As in `articulated_body`.
+        b: Inertias and forces of its bodies.
         vdot: v̇, shape (nv,).
-        inertia: As in `articulated_body`.
-        force: F, as in `articulated_body`.
         known: Accelerations a' that are given whatever v̇ says, by index of the body, shape (6,) each.
 
     Returns:
         τ, shape (nv,).
     """
-    a = accelerations(model, kin, bias, vdot, world_acceleration(model), known)
-    balance = [-F if I is None else I @ a_i - F for I, a_i, F in zip(inertia, a, force, strict=True)]
-    return generalized_force(model, kin, balance)
+    a = accelerations(model, b.kin, b.bias, vdot, world_acceleration(model), known)
+    needed = [-F if I is None else I @ a_i - F for I, a_i, F in zip(b.inertia, a, b.force, strict=True)]
+    return generalized_force(model, b.kin, needed)
 
 
 class _AxisFrames(NamedTuple):
@@ -123,9 +109,6 @@ def rigid_inverse_dynamics(
     counted as the inboard body's, which leaves 7 of 10 numbers for each link (see `axis_part`).
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        vdot: v̇, shape (nv,).
         wrenches: External wrench on each body in its own frame, shape (6,) each; None for none.
         known: As in `inverse_dynamics`.
 

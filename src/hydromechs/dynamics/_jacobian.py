@@ -40,9 +40,7 @@ def jacobian_derivative_times_velocity(model: Model, kin: Kinematics, body: int,
     """J̇ v, so that d/dt V_P = J v̇ + J̇ v for the numbers of V_P in the body's axes, shape (6,).
 
     Args:
-        model: The mechanism.
         kin: Its kinematics for an observer at rest.
-        body: Index of the body.
         point: P from the body's origin, in its axes [m], shape (3,).
     """
     return shift_motion(accelerations(model, kin, kin.c, np.zeros(model.nv), np.zeros(6))[body], point)

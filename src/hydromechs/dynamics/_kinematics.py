@@ -77,6 +77,20 @@ class Kinematics(NamedTuple):
     """What each step of the joints moves with."""
 
 
+class Balance(NamedTuple):
+    """What the recursions need of every body: its motion, its inertia and the forces on it, each in its own axes."""
+
+    kin: Kinematics
+    """Kinematics, relative to the water where this is uniform."""
+    bias: Sequence[Bias]
+    """Bias acceleration of each body, `kin.zeta` or `kin.c`."""
+    inertia: Sequence[Array | None]
+    """I^H of each body, rigid and added, shape (6, 6) each, or None."""
+    force: Sequence[Array]
+    """F on each body: all but gravity, joints and −I^H a', with the velocity-dependent force that belongs to the chosen
+    acceleration (`rigid_bias` or `velocity_force`), shape (6,) each."""
+
+
 def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequence[Scalar] = (0.0, 0.0, 0.0)) -> Kinematics:
     """Poses, velocities and bias accelerations of all bodies.
 
@@ -111,8 +125,6 @@ def body_kinematics(
 
     Args:
         steps: Steps of its joint, which name their places in `q` and `v`.
-        q: Configuration.
-        v: Velocity.
         V_parent: Velocity of the parent, shape (6,).
         pose: Axes (3, 3) and origin (3,) of the parent in the world; None for the world itself.
     """

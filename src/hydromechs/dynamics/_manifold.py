@@ -31,7 +31,6 @@ def displacement(model: Model, q: Array, q_other: Array) -> Array:
         J_l⁻¹ = 1 − ½ φ̃ + c φ̃²,    c = (1 − (θ/2) cot(θ/2))/θ²,    θ = |φ|
 
     Args:
-        model: The mechanism.
         q: Configuration to start at, shape (nq,).
         q_other: Configuration to reach, shape (nq,).
     """

@@ -50,11 +50,7 @@ class PseudoInertia(NamedTuple):
 
 
 def pseudo_inertia(rigid: RigidBody) -> PseudoInertia:
-    """Moments of a `RigidBody`: Σ = ½ tr Ī 1 − Ī.
-
-    Args:
-        rigid: Inertia of a body with those fixed to it.
-    """
+    """Moments of a `RigidBody`, a body with those fixed to it: Σ = ½ tr Ī 1 − Ī."""
     D = rigid.matrix[3:, 3:]
     half = 0.5 * (D[0, 0] + D[1, 1] + D[2, 2])
     return PseudoInertia(rigid.mass, rigid.first_moment, _symmetric(lambda i, j: half - D[i, i] if i == j else -D[i, j]))

@@ -19,8 +19,8 @@ from hydromechs.model import Model
 from hydromechs.spatial import ldl, pivoted_solve
 from hydromechs.values import Array
 
-from ._closed_chain import ClosedChains, Holding, OpenChain, _alone, chain_vdot, inverse, load_vdot, open_chains
-from ._kinematics import Bias, Kinematics
+from ._closed_chain import ClosedChains, Holding, OpenChain, inverse, joined, open_chains
+from ._kinematics import Balance
 
 Solver: TypeAlias = Callable[[Array, Array], tuple[Any, Any, Any]]
 """(A, b) → (x, rank, smallest pivot over the largest) of a semidefinite system."""
@@ -40,11 +40,7 @@ class LoadSolution(NamedTuple):
 
 
 def condition_numbers(chains: Sequence[OpenChain]) -> Array:
-    """Condition number of Λ⁻¹ of each chain; infinite at a singularity. For floats.
-
-    Args:
-        chains: Open chains.
-    """
+    """Condition number of Λ⁻¹ of each chain; infinite at a singularity. For floats."""
     out = []
     for chain in chains:
         low, *_, high = np.linalg.eigvalsh(np.asarray(chain.mobility, dtype=float)).tolist() * 2
@@ -67,7 +63,6 @@ def load_solution(
     rows and columns scaled by the roots of the diagonal of their own Λ⁻¹ + E Xᵀ.
 
     Args:
-        chains: Open chains.
         I_r: Inertia of the load, shape (6, 6).
         f_r: All other forces on it, shape (6,).
         singular: Indices of the chains to be taken as singular; it may be more than are.
@@ -120,11 +115,8 @@ def load_solution(
 
 def singular_chain_dynamics(
     model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
+    b: Balance,
     tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
     load: int,
     holdings: Sequence[Holding],
     *,
@@ -134,25 +126,13 @@ def singular_chain_dynamics(
     """As `closed_chain_dynamics`, for floats, with arms at or near singularities: whose Λ⁻¹ has a larger condition number.
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        bias: As in `articulated_body`.
-        tau: As in `articulated_body`.
-        inertia: As in `articulated_body`.
-        force: As in `articulated_body`.
-        load: Index of the load's body.
-        holdings: The grips.
         threshold: Condition number of Λ⁻¹ from which on a chain counts as singular.
         solve: As in `load_solution`.
     """
-    chains, I_r, f_r = open_chains(model, kin, bias, tau, inertia, force, load, holdings)
+    chains, I_r, f_r = open_chains(model, b, tau, load, holdings)
     near = [k for k, c in enumerate(condition_numbers(chains)) if c > threshold]
     solution = load_solution(chains, I_r, f_r, near, solve)
-    vdot = _alone(model, kin, bias, tau, inertia, force, load, holdings)
-    for chain, f in zip(chains, solution.forces, strict=True):
-        for i, value in zip(chain.dofs, chain_vdot(chain, f), strict=True):
-            vdot[i] = value
-    return ClosedChains(load_vdot(model, kin, bias, load, solution.a_r, vdot), solution.forces), solution
+    return joined(model, b, tau, load, holdings, chains, solution.a_r, solution.forces), solution
 
 
 def dual_arm(
@@ -185,15 +165,7 @@ def dual_arm_without_detection(
         f_2 = [Λ_2⁻¹ + I_r⁻¹ − I_r⁻¹ A⁻¹ I_r⁻¹]⁻¹ {ẍ_2 − y − I_r⁻¹ A⁻¹ (ẍ_1 − y)}
         f_1 = A⁻¹ (ẍ_1 − y − I_r⁻¹ f_2),     a_r = y + I_r⁻¹ (f_1 + f_2)
 
-    The bracket is singular only if both arms are and their lost directions coincide.
-
-    Args:
-        mobility_1: Λ_1⁻¹, shape (6, 6).
-        mobility_2: Λ_2⁻¹, shape (6, 6).
-        x_1: ẍ of the open first arm, shape (6,).
-        x_2: ẍ of the open second arm, shape (6,).
-        I_r: Diagonal of the load's inertia, shape (6,).
-        f_r: Other forces on the load less its bias, shape (6,).
+    The bracket is singular only if both arms are and their lost directions coincide. Arguments as in `dual_arm`.
     """
     light = [1.0 / i for i in I_r]
     y = np.array([light[i] * f_r[i] for i in range(6)])

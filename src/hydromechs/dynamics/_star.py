@@ -26,7 +26,7 @@ from hydromechs.values import Array
 
 from ._composite_body import mass_matrix
 from ._inverse_dynamics import inverse_dynamics, rigid_inverse_dynamics
-from ._kinematics import Bias, Kinematics
+from ._kinematics import Balance, Bias, Kinematics
 from ._sweeps import FREE, arriving, world_acceleration
 
 
@@ -44,9 +44,6 @@ def star_of(model: Model) -> Star:
 
     The base is the one body without a parent, with all that is fixed to it; if there are several such bodies, it is the world.
     Bodies that are fixed to a link belong to the link.
-
-    Args:
-        model: The mechanism.
     """
     roots = [i for i in range(model.nb) if model.parent[i] < 0]
     base = roots[0] if len(roots) == 1 else -1
@@ -79,34 +76,17 @@ def star_of(model: Model) -> Star:
     return Star(own, tuple(tuple(k for i in reversed(chain) for k in reversed(dofs[i])) for chain in chains))
 
 
-def star_dynamics(
-    model: Model,
-    kin: Kinematics,
-    bias: Sequence[Bias],
-    tau: Array,
-    inertia: Sequence[Array | None],
-    force: Sequence[Array],
-    armature: Array | None = None,
-) -> Array:
+def star_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
     """Accelerations v̇ for given joint forces of a star, with rigid or full 6×6 inertias.
 
     The same as `articulated_body`, by block elimination of the chains (eqs. 5.22-5.25).
-
-    Args:
-        model: The mechanism, a star.
-        kin: Its kinematics.
-        bias: As in `articulated_body`.
-        tau: As in `articulated_body`.
-        inertia: As in `articulated_body`.
-        force: As in `articulated_body`.
-        armature: As in `articulated_body`.
 
     Returns:
         v̇, shape (nv,).
     """
     star, known = star_of(model), _base_at_rest(model)
-    b = inverse_dynamics(model, kin, bias, np.zeros(model.nv), inertia, force, known)
-    return _accelerations(model, star, kin, bias, mass_matrix(model, kin, inertia), tau - b, armature)
+    rest = tau - inverse_dynamics(model, b, np.zeros(model.nv), known)
+    return _accelerations(model, star, b.kin, b.bias, mass_matrix(model, b.kin, b.inertia), rest, armature)
 
 
 def rigid_star_dynamics(
@@ -115,11 +95,7 @@ def rigid_star_dynamics(
     """As `star_dynamics`, of rigid bodies without water, cheaper.
 
     Args:
-        model: The mechanism, a star.
-        kin: Its kinematics.
-        tau: As in `articulated_body`.
         wrenches: External wrench on each body in its own frame, shape (6,) each; None for none.
-        armature: As in `articulated_body`.
 
     Returns:
         v̇, shape (nv,).

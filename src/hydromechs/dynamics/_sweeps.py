@@ -57,8 +57,6 @@ def inward(
     What a member passes on to a parent without an entry in `inertia` is left out.
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics.
         bias: Bias acceleration of each body.
         tau: Joint forces, shape (nv,).
         inertia: I^H of the members and of bodies that carry them, by index, shape (6, 6) each, or None.
@@ -171,7 +169,6 @@ def outward(
     """v̇ of some bodies' joints, and a' of the bodies, from the roots outwards.
 
     Args:
-        model: The mechanism.
         kin: Its kinematics, of which paths and subspaces count.
         bias: Bias acceleration of each body.
         gains: What `inward` gave.
@@ -219,11 +216,7 @@ def accelerated(
 
 
 def world_acceleration(model: Model) -> Array:
-    """a' of the world: −g, so that weights need no forces of their own, shape (6,).
-
-    Args:
-        model: The mechanism.
-    """
+    """a' of the world: −g, so that weights need no forces of their own, shape (6,)."""
     return np.concatenate([-model.world.gravity_vector, np.zeros(3)])
 
 

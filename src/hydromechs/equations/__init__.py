@@ -4,7 +4,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._after import After, BodyNow
 from ._arguments import configuration, model_of
-from ._balance import Balance, balance
+from ._balance import balance
 from ._closed_chain import closed_chain_dynamics, singular_chain_dynamics
 from ._closed_form import (
     ClosedForm,
@@ -42,17 +42,16 @@ __getattr__, __dir__, _later = _lazy_names(
         "._branches_on_lanes": ("BranchesOnLanes",),
         "._casadi": ("to_casadi",),
         "._dynamics": ("Dynamics", "compile_model as compile", "operation_count"),
-        "._export": ("FLOW", "FORMATS", "FUNCTIONS", "export_source"),
+        "._export": ("FORMATS", "FUNCTIONS", "export_source"),
         "._parameters": ("parameter_value", "with_parameters"),
         "._rolled": ("RolledTree",),
-        "._table": ("EQUATIONS", "FLUID", "FORMULATIONS", "Equation", "shape_of"),
+        "._table": ("EQUATIONS", "FLOW", "FLUID", "FORMULATIONS", "Equation", "shape_of"),
     },
 )
 
 __all__ = [
     "LARGE",
     "After",
-    "Balance",
     "BodyMotion",
     "BodyNow",
     "ClosedForm",

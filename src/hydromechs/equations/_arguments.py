@@ -88,10 +88,15 @@ def fluid(model: Model, value: ArrayLike | None, name: str) -> Array:
     return array(value, ((3,), (model.nb, 3)), name, "in world axes, uniform or one row per body")
 
 
-def dry(model: Model, velocity: ArrayLike | None, acceleration: ArrayLike | None, wrench: ArrayLike | None) -> Array | None:
+def dry(
+    model: Model,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
+) -> Array | None:
     """External wrenches on a mechanism that no water touches; the water's motion is checked, and has no effect."""
-    fluid(model, velocity, "fluid_velocity")
-    fluid(model, acceleration, "fluid_acceleration")
+    fluid(model, fluid_velocity, "fluid_velocity")
+    fluid(model, fluid_acceleration, "fluid_acceleration")
     return wrenches(model, wrench)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs import dynamics, hydro
-from hydromechs.dynamics import Bias, Kinematics
+from hydromechs.dynamics import Balance, Bias, Kinematics
 from hydromechs.hydro import LocalSurface, WetMotion
 from hydromechs.model import Body, Model, RigidBody
 from hydromechs.spatial import cross
@@ -18,40 +18,38 @@ from hydromechs.values import Array
 from . import _arguments as arguments
 
 
-class Balance(NamedTuple):
-    """What the recursions need of every body."""
+class WaterOptions(TypedDict, total=False):
+    """Motion of the water: optional keywords of `closed_form` and its relatives."""
 
-    kin: Kinematics
-    """Kinematics, relative to the water where this is uniform."""
-    bias: Sequence[Bias]
-    """Bias accelerations."""
-    inertia: list[Array | None]
-    """Rigid and added inertia, shape (6, 6) each, or None."""
-    force: list[Array]
-    """All forces but gravity, joints and inertia times acceleration, shape (6,) each."""
-    motions: list[WetMotion] | None
-    """Motion of each body in the water; None for a dry mechanism."""
+    fluid_velocity: ArrayLike | None
+    """Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); still if None."""
+    fluid_acceleration: ArrayLike | None
+    """Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3); zero if None."""
+
+
+class FlowOptions(WaterOptions, total=False):
+    """Motion of the water and external wrenches: optional keywords of `forward_dynamics` and its relatives."""
+
+    wrench: ArrayLike | None
+    """External wrench on each body in its axes about its origin [N, N·m], shape (nb, 6); none if None."""
 
 
 def balance(
     model: Model,
     q: Array,
     v: Array,
-    fluid_velocity: ArrayLike | None,
-    fluid_acceleration: ArrayLike | None,
-    wrench: ArrayLike | None,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+    wrench: ArrayLike | None = None,
     surface: Sequence[LocalSurface] | None = None,
     motions: list[WetMotion] | None = None,
-) -> Balance:
-    """Kinematics, inertias and forces (the water's and the caller's) of all bodies.
+) -> tuple[Balance, list[WetMotion] | None]:
+    """Kinematics, inertias and forces (the water's and the caller's) of all bodies, and their motions in the water, if any.
 
     Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); still if None.
-        fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3); zero if None.
-        wrench: External wrench on each body in its axes about its origin [N, N·m], shape (nb, 6); none if None.
+        fluid_velocity: See `FlowOptions`.
+        fluid_acceleration: See `FlowOptions`.
+        wrench: See `FlowOptions`.
         surface: The free surface at each body; None if there is none.
         motions: Motion of each body in non-uniform water; replaces the water's velocity, acceleration and surface.
     """
@@ -67,15 +65,22 @@ def balance(
     return _with_wrench(model, kin, motions, v_f.ndim == 1, wrench)
 
 
+def prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: FlowOptions) -> tuple[Model, Balance, Array]:
+    """Checked arguments of the recursions for accelerations: the model, the balance of its bodies, and τ (nv,)."""
+    model, q, v = arguments.state(model, q, v)
+    tau = arguments.torques(model, tau)
+    return model, balance(model, q, v, **flow)[0], tau
+
+
 def _with_wrench(
     model: Model, kin: Kinematics, motions: list[WetMotion] | None, uniform: bool, wrench: ArrayLike | None
-) -> Balance:
+) -> tuple[Balance, list[WetMotion] | None]:
     """Return the balance for known motions and the caller's wrenches."""
     bias, inertia, force = forces_on_bodies(model, kin, motions, uniform=uniform)
     external = arguments.wrenches(model, wrench)
     if external is not None:
         force = [F + external[i] for i, F in enumerate(force)]
-    return Balance(kin, bias, inertia, force, motions)
+    return Balance(kin, bias, inertia, force), motions
 
 
 def in_water(
@@ -91,9 +96,6 @@ def in_water(
     A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes.
 
     Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
         fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3).
         fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3).
         surface: The free surface at each body; None if there is none.
@@ -121,8 +123,6 @@ def forces_on_bodies(
     with derivatives of numbers as accelerations the velocity products of rigid and added inertia are one: −V ×* (I + I^A) V.
 
     Args:
-        model: The mechanism.
-        kin: Its kinematics.
         motions: Motion of each body in the water; None for a dry mechanism.
         uniform: Whether `kin` has velocities relative to the water, which moves the same at all bodies.
     """
@@ -150,9 +150,7 @@ def force_in_water(
     """Inertia (6, 6) or None, and force (6,), of one body of a mechanism in water, for derivatives of numbers.
 
     Args:
-        body: The body.
         rigid: Its rigid inertia, or None.
-        motion: Its motion in the water.
         V: Its velocity, relative to the water if that is uniform, shape (6,).
         uniform: Whether the water moves the same at all bodies.
     """

@@ -129,10 +129,8 @@ class JointSteps:
     """The steps across the joint of bodies of one kind.
 
     Args:
-        alike: The joints.
         record: What is known of the parent's motion.
         wet: Whether accelerations are derivatives of numbers, as in water, or the papers' true ones.
-        rest: Whether nothing moves.
     """
 
     def __init__(self, alike: Alike, record: Record, wet: bool, *, rest: bool = False) -> None:
@@ -215,9 +213,7 @@ def after_program(alike: Alike, world: World, flow: Flow, after: After, *, movin
 
     Args:
         alike: What acts on bodies of one kind.
-        world: Gravity and water.
         flow: How the water's motion is given.
-        after: What is computed.
         moving: Whether the water's velocity is given at all.
     """
 
@@ -266,7 +262,6 @@ def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Pr
 
     Args:
         alike: What acts on bodies of one kind.
-        world: Gravity and water.
         flow: How the water's motion is given.
         wrench: Whether a wrench is added.
     """

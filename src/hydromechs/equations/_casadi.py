@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from hydromechs.model import Model
 from ._arguments import model_of
 from ._dynamics import Dynamics
 from ._export import DEFAULT
-from ._table import EQUATIONS, FLUID
+from ._table import EQUATIONS, check_options
 
 if TYPE_CHECKING:
     import casadi
@@ -40,17 +39,14 @@ def to_casadi(
     """
     functions, inputs = ((x,) if isinstance(x, str) else tuple(x) for x in (functions, inputs))
     dyn = Dynamics(model_of(model), parameters=parameters)
-    unknown = [x for x in inputs if x not in (*FLUID, "wrench")]
-    if unknown:
-        raise KeyError(f"no optional input {unknown[0]!r}; there are {', '.join(FLUID)}, wrench")
+    check_options(inputs)
     out = {}
     for name in functions:
         kind, _, place = name.partition(":")
         if kind == "jacobian" and place:
             program = dyn.jacobian_program(place)
         elif name in EQUATIONS:
-            takes = inspect.signature(EQUATIONS[name].function).parameters
-            program = dyn.program(name, [x for x in inputs if x in takes])
+            program = dyn.program(name, [x for x in inputs if x in EQUATIONS[name].options])
         else:
             raise KeyError(f"no equation {name!r}; there are {', '.join(EQUATIONS)}, and jacobian:NAME for a body or frame")
         out[name] = casadi_function(program)

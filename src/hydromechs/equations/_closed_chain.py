@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable
+from typing import Protocol, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs import dynamics
-from hydromechs.dynamics import Bias, Holding, Kinematics
+from hydromechs.dynamics import Holding
 from hydromechs.model import Model
 from hydromechs.spatial import Path, Shift, Turn
-from hydromechs.values import Array
 
-from . import _arguments as arguments
-from ._balance import balance
+from ._balance import FlowOptions, prepared
 
 
 class Grip(Protocol):
@@ -58,32 +56,18 @@ def _holdings(model: Model, load: str, grasps: Iterable[Grip]) -> tuple[int, lis
 
 
 def closed_chain_dynamics(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    *,
-    load: str,
-    grasps: Iterable[Grip],
-    fluid_velocity: ArrayLike | None = None,
-    fluid_acceleration: ArrayLike | None = None,
-    wrench: ArrayLike | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, load: str, grasps: Iterable[Grip], **flow: Unpack[FlowOptions]
 ) -> dynamics.ClosedChains:
     """Accelerations of arms that hold a load, and their forces on it; none of the arms at a singularity.
 
     Args:
         model: The mechanism: arms, and the load as a free body.
         q: Configuration, in which the grasps meet, shape (nq,).
-        v: Velocity, shape (nv,).
-        tau: Generalised force, shape (nv,).
         load: Name of the load's body.
         grasps: `hydromechs.contact.Grasp`s whose `held` is on the load.
-        fluid_velocity: As in `forward_dynamics`.
-        fluid_acceleration: As in `forward_dynamics`.
-        wrench: As in `forward_dynamics`.
+        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
     """
-    at = _arguments(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench)
-    return dynamics.closed_chain_dynamics(*at, *_holdings(model, load, grasps))
+    return dynamics.closed_chain_dynamics(*prepared(model, q, v, tau, flow), *_holdings(model, load, grasps))
 
 
 def singular_chain_dynamics(
@@ -95,38 +79,15 @@ def singular_chain_dynamics(
     load: str,
     grasps: Iterable[Grip],
     threshold: float = 1e8,
-    fluid_velocity: ArrayLike | None = None,
-    fluid_acceleration: ArrayLike | None = None,
-    wrench: ArrayLike | None = None,
+    **flow: Unpack[FlowOptions],
 ) -> tuple[dynamics.ClosedChains, dynamics.LoadSolution]:
     """As `closed_chain_dynamics`, for floats, with arms at or near singularities; the load's solution says what was chosen.
 
     Args:
-        model: The mechanism: arms, and the load as a free body.
-        q: Configuration, in which the grasps meet, shape (nq,).
-        v: Velocity, shape (nv,).
-        tau: Generalised force, shape (nv,).
+        model: As in `closed_chain_dynamics`, like all that follow but one.
         load: Name of the load's body.
-        grasps: `hydromechs.contact.Grasp`s whose `held` is on the load.
         threshold: Condition number of Λ⁻¹ from which on an arm counts as singular.
-        fluid_velocity: As in `forward_dynamics`.
-        fluid_acceleration: As in `forward_dynamics`.
-        wrench: As in `forward_dynamics`.
+        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
     """
-    at = _arguments(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench)
+    at = prepared(model, q, v, tau, flow)
     return dynamics.singular_chain_dynamics(*at, *_holdings(model, load, grasps), threshold=threshold)
-
-
-def _arguments(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    fluid_velocity: ArrayLike | None,
-    fluid_acceleration: ArrayLike | None,
-    wrench: ArrayLike | None,
-) -> tuple[Model, Kinematics, Sequence[Bias], Array, list[Array | None], list[Array]]:
-    model, q, v = arguments.state(model, q, v)
-    tau = arguments.torques(model, tau)
-    b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
-    return model, b.kin, b.bias, tau, b.inertia, b.force

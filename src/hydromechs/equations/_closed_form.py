@@ -7,7 +7,7 @@ water F = 0.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from hydromechs.spatial import cross, ldl
 from hydromechs.values import Array
 
 from . import _arguments as arguments
-from ._balance import total_inertias
+from ._balance import WaterOptions, total_inertias
 
 
 class ClosedForm(NamedTuple):
@@ -37,6 +37,9 @@ class ClosedForm(NamedTuple):
 
 
 class _Bodies(NamedTuple):
+    model: Model
+    v: Array
+    """Velocity, shape (nv,)."""
     kin: dynamics.Kinematics
     jacobians: tuple[dynamics.BodyJacobian, ...]
     motions: list[hydro.WetMotion]
@@ -48,8 +51,17 @@ class _Bodies(NamedTuple):
     """Velocity of the water at each body in its axes, shape (3,)."""
 
 
-def _bodies(model: Model, q: Array, v: Array, v_f: Array, a_f: Array) -> _Bodies:
-    """Jacobians, inertias and relative motions of all bodies."""
+def _bodies(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    fluid_velocity: ArrayLike | None = None,
+    fluid_acceleration: ArrayLike | None = None,
+) -> _Bodies:
+    """Jacobians, inertias and relative motions of all bodies, from arguments that are checked here."""
+    model, q, v = arguments.state(model, q, v)
+    v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
+    a_f = arguments.fluid(model, fluid_acceleration, "fluid_acceleration")
     gravity = model.world.gravity_vector
     kin = dynamics.kinematics(model, q, v)
     jacobians = dynamics.body_jacobians(model, kin, v)
@@ -58,13 +70,13 @@ def _bodies(model: Model, q: Array, v: Array, v_f: Array, a_f: Array) -> _Bodies
     relative = [np.concatenate([V[:3] - u, V[3:]]) for V, u in zip(kin.V, carried, strict=True)]
     motions = hydro.body_motions(model, kin, relative, [R.T @ (a - gravity) for R, a in zip(kin.R_WB, rows_a, strict=True)])
     added = hydro.added_inertias(model, motions)
-    return _Bodies(kin, jacobians, motions, added, total_inertias(model.rigid, added), carried)
+    return _Bodies(model, v, kin, jacobians, motions, added, total_inertias(model.rigid, added), carried)
 
 
-def _momenta(model: Model, b: _Bodies) -> list[Array | None]:
+def _momenta(b: _Bodies) -> list[Array | None]:
     """I V of each body with its added mass's I^A V_r, shape (6,) each, or None."""
     out: list[Array | None] = []
-    for rigid, M_A, V, motion in zip(model.rigid, b.added, b.kin.V, b.motions, strict=True):
+    for rigid, M_A, V, motion in zip(b.model.rigid, b.added, b.kin.V, b.motions, strict=True):
         h = None if rigid is None else rigid.matrix @ V
         if M_A is not None:
             h = M_A @ motion.velocity if h is None else h + M_A @ motion.velocity
@@ -85,9 +97,8 @@ def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity:
         v: Velocity, shape (nv,).
         fluid_velocity: As in `forward_dynamics`; Ṁ − 2C is skew in a current too, but there C v is not all: see `flow_force`.
     """
-    model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, None)
-    b = _bodies(model, q, v, v_f, a_f)
-    return dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b))
+    b = _bodies(model, q, v, fluid_velocity)
+    return dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(b))
 
 
 def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
@@ -102,19 +113,11 @@ def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
     """
-    model, q, v, v_f, a_f = _arguments(model, q, v, None, None)
-    b = _bodies(model, q, v, v_f, a_f)
-    return dynamics.coriolis_matrix_lagrange(model, b.kin, b.jacobians, b.inertia, v)
+    b = _bodies(model, q, v)
+    return dynamics.coriolis_matrix_lagrange(model, b.kin, b.jacobians, b.inertia, b.v)
 
 
-def closed_form(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    fluid_velocity: ArrayLike | None = None,
-    fluid_acceleration: ArrayLike | None = None,
-) -> ClosedForm:
+def closed_form(model: Model, q: ArrayLike, v: ArrayLike, **water: Unpack[WaterOptions]) -> ClosedForm:
     """The matrices and forces of  M v̇ + C v + D + N + F = τ.
 
     Water that moves with u at a body, in body axes, with acceleration a_f, mass m_f displaced at b, adds (V_r = V − (u, 0))
@@ -128,27 +131,26 @@ def closed_form(
         model: The mechanism.
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`.
-        fluid_acceleration: As in `forward_dynamics`.
+        water: `fluid_velocity` and `fluid_acceleration`, as in `forward_dynamics`.
     """
-    model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, fluid_acceleration)
-    return _terms(model, _bodies(model, q, v, v_f, a_f))
+    return _terms(_bodies(model, q, v, **water))
 
 
-def _terms(model: Model, b: _Bodies) -> ClosedForm:
+def _terms(b: _Bodies) -> ClosedForm:
     """As `closed_form`, from what is known of the bodies."""
-    damping, restoring, flow = zip(*(_body_terms(model, b, i) for i in range(model.nb)), strict=True)
+    model = b.model
+    damping, restoring, flow = zip(*(_body_terms(b, i) for i in range(model.nb)), strict=True)
     return ClosedForm(
         dynamics.mass_matrix_from_jacobians(model, b.jacobians, b.inertia),
-        dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(model, b)),
+        dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(b)),
         *(dynamics.transposed_times(model, b.jacobians, terms) for terms in (damping, restoring, flow)),
     )
 
 
-def _body_terms(model: Model, b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array | None]:
+def _body_terms(b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array | None]:
     """What one body adds to D, N and F, each on the left-hand side in its axes about its origin, shape (6,), or None."""
-    body, rigid, motion, M_A = model.bodies[i], model.rigid[i], b.motions[i], b.added[i]
-    down = b.kin.R_WB[i].T @ model.world.gravity_vector
+    body, rigid, motion, M_A = b.model.bodies[i], b.model.rigid[i], b.motions[i], b.added[i]
+    down = b.kin.R_WB[i].T @ b.model.world.gravity_vector
     weight = None if rigid is None else -np.concatenate([rigid.mass * down, cross(rigid.first_moment, down)])
     if body.hydro is None or M_A is None:
         return None, weight, None
@@ -165,14 +167,7 @@ def _body_terms(model: Model, b: _Bodies, i: int) -> tuple[Array | None, Array |
     return -viscous, -static if weight is None else weight - static, flow
 
 
-def flow_force(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    *,
-    fluid_velocity: ArrayLike | None = None,
-    fluid_acceleration: ArrayLike | None = None,
-) -> Array:
+def flow_force(model: Model, q: ArrayLike, v: ArrayLike, **water: Unpack[WaterOptions]) -> Array:
     """F in M v̇ + C v + D + g + F = τ: what moving water adds beside C and D, zero in still water, shape (nv,).
 
     With the same `fluid_velocity` in `coriolis_matrix` and `damping_force`; see `closed_form` for the equation.
@@ -181,12 +176,10 @@ def flow_force(
         model: The mechanism.
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`.
-        fluid_acceleration: As in `forward_dynamics`.
+        water: `fluid_velocity` and `fluid_acceleration`, as in `forward_dynamics`.
     """
-    model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, fluid_acceleration)
-    b = _bodies(model, q, v, v_f, a_f)
-    return dynamics.transposed_times(model, b.jacobians, [_body_terms(model, b, i)[2] for i in range(model.nb)])
+    b = _bodies(model, q, v, **water)
+    return dynamics.transposed_times(model, b.jacobians, [_body_terms(b, i)[2] for i in range(model.nb)])
 
 
 def damping_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
@@ -205,22 +198,14 @@ def damping_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: 
         v: Velocity, shape (nv,).
         fluid_velocity: As in `forward_dynamics`.
     """
-    model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, None)
-    b = _bodies(model, q, v, v_f, a_f)
+    b = _bodies(model, q, v, fluid_velocity)
     pairs = zip(model.bodies, b.motions, strict=True)
     matrices = [None if body.hydro is None else hydro.viscous_matrix(body, motion) for body, motion in pairs]
     return dynamics.matrix_from_jacobians(model, b.jacobians, matrices)
 
 
 def closed_form_dynamics(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    *,
-    fluid_velocity: ArrayLike | None = None,
-    fluid_acceleration: ArrayLike | None = None,
-    wrench: ArrayLike | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *, wrench: ArrayLike | None = None, **water: Unpack[WaterOptions]
 ) -> Array:
     """Accelerations for given joint forces, by the closed form:  v̇ = M⁻¹ (τ + Σ Jᵀ w − C v − D − N − F),  M solved by LDLᵀ.
 
@@ -229,28 +214,16 @@ def closed_form_dynamics(
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
         tau: Generalised force dual to `v`, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`.
-        fluid_acceleration: As in `forward_dynamics`.
         wrench: As in `forward_dynamics`.
+        water: `fluid_velocity` and `fluid_acceleration`, as in `forward_dynamics`.
 
     Returns:
         v̇, the time derivative of the numbers in `v`, shape (nv,).
     """
-    model, q, v, v_f, a_f = _arguments(model, q, v, fluid_velocity, fluid_acceleration)
-    tau = arguments.torques(model, tau)
-    b = _bodies(model, q, v, v_f, a_f)
-    terms = _terms(model, b)
-    rest = tau - terms.C @ v - terms.D - terms.N - terms.F
+    b = _bodies(model, q, v, **water)
+    terms = _terms(b)
+    rest = arguments.torques(model, tau) - terms.C @ b.v - terms.D - terms.N - terms.F
     external = arguments.wrenches(model, wrench)
     if external is not None:
         rest = rest + dynamics.transposed_times(model, b.jacobians, external)
     return ldl(terms.M).solve(rest)
-
-
-def _arguments(
-    model: Model, q: ArrayLike, v: ArrayLike, fluid_velocity: ArrayLike | None, fluid_acceleration: ArrayLike | None
-) -> tuple[Model, Array, Array, Array, Array]:
-    """Checked arguments: model, q, v and the water's velocity and acceleration in world axes."""
-    model, q, v = arguments.state(model, q, v)
-    velocity = arguments.fluid(model, fluid_velocity, "fluid_velocity")
-    return model, q, v, velocity, arguments.fluid(model, fluid_acceleration, "fluid_acceleration")

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 from numpy.typing import ArrayLike
 
 from hydromechs import dynamics
+from hydromechs.dynamics import Balance
 from hydromechs.model import Model
 from hydromechs.values import Array
 
 from . import _arguments as arguments
-from ._balance import Balance, balance
+from ._balance import FlowOptions, prepared
 
 
 def arm_dynamics(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    vdot_base: ArrayLike,
-    *,
-    fluid_velocity: ArrayLike | None = None,
-    fluid_acceleration: ArrayLike | None = None,
-    wrench: ArrayLike | None = None,
+    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, vdot_base: ArrayLike, **flow: Unpack[FlowOptions]
 ) -> Array:
     """Accelerations for given joint forces and a given acceleration of the base, by articulated bodies in water.
 
@@ -30,63 +25,35 @@ def arm_dynamics(
 
     Args:
         model: The mechanism, with one base that carries all other bodies.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
         tau: Generalised force dual to `v`, of which the base's entries do not matter, shape (nv,).
         vdot_base: v̇ of the base's joint, shape (6,) for a free base.
-        fluid_velocity: As in `forward_dynamics`.
-        fluid_acceleration: As in `forward_dynamics`.
-        wrench: As in `forward_dynamics`.
+        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
 
     Returns:
         v̇ with the base's as given, shape (nv,).
     """
-    model, tau, b = _prepared(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench)
+    model, b, tau = _prepared(model, q, v, tau, flow)
     n = model.bodies[0].joint.nv
     vdot_base = arguments.array(vdot_base, ((n,),), "vdot_base", "acceleration of the base's joint")
-    return dynamics.arm_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force, vdot_base)
+    return dynamics.arm_dynamics(model, b, tau, vdot_base)
 
 
-def decoupled_dynamics(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    *,
-    fluid_velocity: ArrayLike | None = None,
-    fluid_acceleration: ArrayLike | None = None,
-    wrench: ArrayLike | None = None,
-) -> Array:
+def decoupled_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
     """Accelerations with a base that does not feel what it carries: its own equation first, then `arm_dynamics`.
 
     The arm's reaction, its weight and its buoyancy are all missing from the base's equation: trim the base by itself.
 
     Args:
         model: The mechanism, with one base that carries all other bodies.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
         tau: Generalised force dual to `v`, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`.
-        fluid_acceleration: As in `forward_dynamics`.
-        wrench: As in `forward_dynamics`.
+        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
 
     Returns:
         v̇, shape (nv,).
     """
-    model, tau, b = _prepared(model, q, v, tau, fluid_velocity, fluid_acceleration, wrench)
-    return dynamics.decoupled_dynamics(model, b.kin, b.bias, tau, b.inertia, b.force)
+    return dynamics.decoupled_dynamics(*_prepared(model, q, v, tau, flow))
 
 
-def _prepared(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    fluid_velocity: ArrayLike | None,
-    fluid_acceleration: ArrayLike | None,
-    wrench: ArrayLike | None,
-) -> tuple[Model, Array, Balance]:
-    model, q, v = arguments.state(model, q, v)
-    tau = arguments.torques(model, tau)
-    dynamics.base_bodies(model)  # several bases are an error before any work
-    return model, tau, balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
+def _prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: FlowOptions) -> tuple[Model, Balance, Array]:
+    dynamics.base_bodies(arguments.model_of(model))  # several bases are an error before any work
+    return prepared(model, q, v, tau, flow)

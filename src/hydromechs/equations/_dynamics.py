@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,16 +18,11 @@ from . import _fossen as fossen
 from ._arguments import model_of
 from ._form import Form
 from ._machine import CompiledEquations, Parameters
-from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
+from ._table import ALL, FLUID, Equation, shape_of
 
 
 def compile_model(
-    model: Model,
-    *,
-    lanes: int | None = None,
-    threads: int = 1,
-    parameters: Sequence[str] = (),
-    form: Form | None = None,
+    model: Model, *, lanes: int | None = None, threads: int = 1, parameters: Sequence[str] = (), form: Form | None = None
 ) -> Dynamics:
     """A model in machine code; the code of each method is made when it is first called, and cached on disk.
 
@@ -41,8 +37,42 @@ def compile_model(
     return Dynamics(model, lanes=lanes, threads=threads, parameters=parameters, form=form)
 
 
+class Keywords(TypedDict, total=False):
+    """Optional arguments of the methods of `Dynamics`."""
+
+    parameters: Parameters | None
+    """Values of open parameters by name; those not named have the model's value."""
+    out: Array | None
+    """Array for the result."""
+
+
+class InCurrent(Keywords, total=False):
+    """The same for equations that depend on the water's velocity."""
+
+    fluid_velocity: ArrayLike | None
+    """In world axes [m/s], shape (..., 3) or, one row per body, (..., nb, 3); still if None. In a batch of just nb worlds write
+    (nb, 1, 3) for worlds or (1, nb, 3) for bodies."""
+
+
+class InFlow(InCurrent, total=False):
+    """The same for equations that depend on the water's acceleration, too."""
+
+    fluid_acceleration: ArrayLike | None
+    """In world axes [m/s²], of the same shapes; zero if None."""
+
+
+class Loaded(InFlow, total=False):
+    """The same for equations with external forces."""
+
+    wrench: ArrayLike | None
+    """On each body in its axes about its origin [N, N·m], shape (..., nb, 6); none if None."""
+
+
 class Dynamics(CompiledEquations):
     """The equations of one model, compiled. All methods take leading batch dimensions, which broadcast; most take `out=`.
+
+    `q` is a configuration, shape (..., nq), `v` a velocity, `tau` a generalised force and `vdot` the derivative of the numbers
+    in v, shape (..., nv) each. `Keywords`, `InCurrent`, `InFlow` and `Loaded` describe the optional arguments.
 
     Numbers are not checked, for speed: NaN in gives NaN out, and quaternions are taken as they are. Those whose length is not 1
     give wrong results: divide them by their length, or get them from `hm.integrate`, which keeps it.
@@ -59,162 +89,41 @@ class Dynamics(CompiledEquations):
 
     # -- equations of motion ------------------------------------------------------------------------------------------------
 
-    def forward_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        fluid_acceleration: ArrayLike | None = None,
-        wrench: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
-        """v̇ by the articulated-body algorithm in water, shape (..., nv).
-
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            tau: Generalised force, shape (..., nv).
-            fluid_velocity: In world axes [m/s], shape (..., 3) or, one row per body, (..., nb, 3); still if None. In a batch of
-                just nb worlds write (nb, 1, 3) for worlds or (1, nb, 3) for bodies.
-            fluid_acceleration: In world axes [m/s²], of the same shapes; zero if None.
-            wrench: On each body in its axes about its origin [N, N·m], shape (..., nb, 6); none if None.
-            parameters: Values of open parameters by name; those not named have the model's value.
-            out: Array for the result.
-        """
-        plain = fluid_velocity is None and fluid_acceleration is None and wrench is None
-        if plain and not self.parameters and not parameters and getattr(q, "ndim", 1) == 1:
+    def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
+        """v̇ by the articulated-body algorithm in water, shape (..., nv)."""
+        out = more.get("out") if more else None
+        if (not more or (out is not None and len(more) == 1)) and not self.parameters and getattr(q, "ndim", 1) == 1:
             if self._fast is None:
                 self._fast = self._compiled("forward_dynamics").single()
             result = np.empty(self.model.nv) if out is None else out
             if self._fast(q, v, tau, result):
                 return result
-        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
-        return self._run("forward_dynamics", (q, v, tau), flow, parameters, out)[0]
+        return self._run("forward_dynamics", (q, v, tau), more)[0]
 
-    def inverse_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        vdot: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        fluid_acceleration: ArrayLike | None = None,
-        wrench: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
-        """τ that gives the accelerations v̇, shape (..., nv).
+    def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **more: Unpack[Loaded]) -> Array:
+        """τ that gives the accelerations v̇, shape (..., nv)."""
+        return self._run("inverse_dynamics", (q, v, vdot), more)[0]
 
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            vdot: Time derivative of the numbers in v, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`.
-            fluid_acceleration: As in `forward_dynamics`.
-            wrench: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
+    def star_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
+        """v̇ of a star by composite bodies (CRB/DTS), the same as `forward_dynamics`, shape (..., nv)."""
+        return self._run("star_dynamics", (q, v, tau), more)[0]
+
+    def decoupled_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **more: Unpack[Loaded]) -> Array:
+        """v̇ with a base that does not feel what it carries (McMillan 1994, 7.5.2), shape (..., nv)."""
+        return self._run("decoupled_dynamics", (q, v, tau), more)[0]
+
+    def arm_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, vdot_base: ArrayLike, **more: Unpack[Loaded]) -> Array:
+        """v̇ for a given acceleration of the base, shape (..., nv); the base's entries of τ do not matter.
+
+        `vdot_base` is v̇ of the base's joint, shape (..., 6) for a free base.
         """
-        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
-        return self._run("inverse_dynamics", (q, v, vdot), flow, parameters, out)[0]
+        return self._run("arm_dynamics", (q, v, tau, vdot_base), more)[0]
 
-    def star_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        fluid_acceleration: ArrayLike | None = None,
-        wrench: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
-        """v̇ of a star by composite bodies (CRB/DTS), the same as `forward_dynamics`, shape (..., nv).
-
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            tau: Generalised force, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`.
-            fluid_acceleration: As in `forward_dynamics`.
-            wrench: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
-        """
-        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
-        return self._run("star_dynamics", (q, v, tau), flow, parameters, out)[0]
-
-    def decoupled_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        fluid_acceleration: ArrayLike | None = None,
-        wrench: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
-        """v̇ with a base that does not feel what it carries (McMillan 1994, 7.5.2), shape (..., nv).
-
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            tau: Generalised force, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`.
-            fluid_acceleration: As in `forward_dynamics`.
-            wrench: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
-        """
-        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
-        return self._run("decoupled_dynamics", (q, v, tau), flow, parameters, out)[0]
-
-    def arm_dynamics(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        tau: ArrayLike,
-        vdot_base: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        fluid_acceleration: ArrayLike | None = None,
-        wrench: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
-        """v̇ for a given acceleration of the base, shape (..., nv).
-
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            tau: Generalised force, of which the base's entries do not matter, shape (..., nv).
-            vdot_base: v̇ of the base's joint, shape (..., 6) for a free base.
-            fluid_velocity: As in `forward_dynamics`.
-            fluid_acceleration: As in `forward_dynamics`.
-            wrench: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
-        """
-        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration, wrench=wrench)
-        return self._run("arm_dynamics", (q, v, tau, vdot_base), flow, parameters, out)[0]
-
-    def mass_matrix(self, q: ArrayLike, *, parameters: Parameters | None = None, out: Array | None = None) -> Array:
-        """Joint-space inertia matrix with added mass, shape (..., nv, nv).
-
-        Args:
-            q: Configuration, shape (..., nq).
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
-        """
+    def mass_matrix(self, q: ArrayLike, **more: Unpack[Keywords]) -> Array:
+        """Joint-space inertia matrix with added mass, shape (..., nv, nv)."""
         if self.form == "rolled":
-            return self._mass_matrix_by_columns(np.asarray(q, dtype=float), out)
-        return self._run("mass_matrix", (q,), {}, parameters, out)[0]
+            return self._mass_matrix_by_columns(np.asarray(q, dtype=float), more.get("out"))
+        return self._run("mass_matrix", (q,), more)[0]
 
     def _mass_matrix_by_columns(self, q: Array, out: Array | None) -> Array:
         """M from the forces of unit accelerations, which share the lanes."""
@@ -227,142 +136,53 @@ class Dynamics(CompiledEquations):
         out[...] = M
         return out
 
-    def coriolis_matrix(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
-        """C(q, v) in M v̇ + C v + D + g + F = τ, of the factorisation for which Ṁ − 2C is skew, shape (..., nv, nv).
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
+        """C(q, v) in M v̇ + C v + D + g + F = τ, of the factorisation for which Ṁ − 2C is skew, shape (..., nv, nv)."""
+        return self._run("coriolis_matrix", (q, v), more)[0]
 
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
-        """
-        return self._run("coriolis_matrix", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
+    def damping_force(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
+        """D(q, v) in M v̇ + C v + D + g + F = τ: the water's damping, shape (..., nv)."""
+        return self._run("damping_force", (q, v), more)[0]
 
-    def damping_force(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
-        """D(q, v) in M v̇ + C v + D + g + F = τ: the water's damping, shape (..., nv).
-
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
-        """
-        return self._run("damping_force", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
-
-    def damping_matrix(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
+    def damping_matrix(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
         """D(q, v) as a matrix: D v is the damping force in still water, shape (..., nv, nv).
 
         In a current it is the matrix of the velocities relative to the water; see `hm.equations.damping_matrix`.
-
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
         """
-        return self._run("damping_matrix", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
+        return self._run("damping_matrix", (q, v), more)[0]
 
-    def flow_force(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        fluid_acceleration: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
+    def flow_force(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InFlow]) -> Array:
         """F in M v̇ + C v + D + g + F = τ: what moving water adds beside C and D; zero in still water, shape (..., nv).
 
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`; the same for C and D.
-            fluid_acceleration: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
+        C and D must be those of the same `fluid_velocity`.
         """
-        flow = dict(fluid_velocity=fluid_velocity, fluid_acceleration=fluid_acceleration)
-        return self._run("flow_force", (q, v), flow, parameters, out)[0]
+        return self._run("flow_force", (q, v), more)[0]
 
-    def restoring_force(self, q: ArrayLike, *, parameters: Parameters | None = None, out: Array | None = None) -> Array:
-        """g(q) in M v̇ + C v + D + g + F = τ: weight and buoyancy in still water, shape (..., nv).
-
-        Args:
-            q: Configuration, shape (..., nq).
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
-        """
-        return self._run("restoring_force", (q,), {}, parameters, out)[0]
+    def restoring_force(self, q: ArrayLike, **more: Unpack[Keywords]) -> Array:
+        """g(q) in M v̇ + C v + D + g + F = τ: weight and buoyancy in still water, shape (..., nv)."""
+        return self._run("restoring_force", (q,), more)[0]
 
     # -- kinematics, energy -------------------------------------------------------------------------------------------------
 
     def kinematics(
         self, q: ArrayLike, v: ArrayLike, *, parameters: Parameters | None = None, out: tuple[Array, Array] | None = None
     ) -> equations.BodyMotion:
-        """Poses (..., nb, 4, 4) and velocities (..., nb, 6) of all bodies.
+        """Poses (..., nb, 4, 4) and velocities (..., nb, 6) of all bodies; `out` is a pair of arrays for these."""
+        return equations.BodyMotion(*self._run("kinematics", (q, v), dict(parameters=parameters, out=out)))
 
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            parameters: As in `forward_dynamics`.
-            out: Pair of arrays for the results.
-        """
-        return equations.BodyMotion(*self._run("kinematics", (q, v), {}, parameters, out))
-
-    def jacobian(
-        self,
-        q: ArrayLike,
-        name: str,
-        point: ArrayLike = (0.0, 0.0, 0.0),
-        *,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
+    def jacobian(self, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0), **more: Unpack[Keywords]) -> Array:
         """J with V = J v of a point of a body or frame, in its axes, linear first, shape (..., 6, nv).
 
         Args:
             q: Configuration, shape (..., nq).
             name: Name of a body or frame.
             point: Position in the axes of that body or frame [m], shape (..., 3).
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
+            more: See `Keywords`.
         """
-        return self._call(self._jacobian(name), [q, np.asarray(point, dtype=float)], parameters, out)[0]
+        return self._call(self._jacobian(name), [q, np.asarray(point, dtype=float)], **more)[0]
 
     def jacobian_program(self, name: str) -> Program:
-        """The traced program of `jacobian` for a body or frame, of q and the point.
-
-        Args:
-            name: Name of a body or frame.
-        """
+        """The traced program of `jacobian` for the body or frame `name`, of q and the point."""
         return self._jacobian(name).traced
 
     def _jacobian(self, name: str) -> Compiled:
@@ -376,56 +196,21 @@ class Dynamics(CompiledEquations):
     def energy(
         self, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None, parameters: Parameters | None = None
     ) -> equations.Energy:
-        """Kinetic energy of bodies and water, potential energy [J], each of the batch's shape.
+        """Kinetic energy of bodies and water, potential energy [J], each of the batch's shape."""
+        more = dict(fluid_velocity=fluid_velocity, parameters=parameters)
+        return equations.Energy(*self._run("energy", (q, v), more))
 
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-        """
-        return equations.Energy(*self._run("energy", (q, v), dict(fluid_velocity=fluid_velocity), parameters, None))
-
-    def momentum(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        *,
-        fluid_velocity: ArrayLike | None = None,
-        parameters: Parameters | None = None,
-        out: Array | None = None,
-    ) -> Array:
-        """Momentum of bodies and water in world axes about the world's origin, shape (..., 6).
-
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
-            out: Array for the result.
-        """
-        return self._run("momentum", (q, v), dict(fluid_velocity=fluid_velocity), parameters, out)[0]
+    def momentum(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InCurrent]) -> Array:
+        """Momentum of bodies and water in world axes about the world's origin, shape (..., 6)."""
+        return self._run("momentum", (q, v), more)[0]
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: ArrayLike, *, out: Array | None = None) -> Array:
-        """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (..., nq).
-
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            dt: Time [s], shape (...).
-            out: Array for the result.
-        """
-        return self._run("integrate", (q, v, np.asarray(dt, dtype=float)), {}, None, out)[0]
+        """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (..., nq)."""
+        return self._run("integrate", (q, v, np.asarray(dt, dtype=float)), dict(out=out))[0]
 
     def difference(self, q0: ArrayLike, q: ArrayLike, *, out: Array | None = None) -> Array:
-        """The velocity that leads from `q0` to `q` in unit time: the inverse of `integrate`, shape (..., nv).
-
-        Args:
-            q0: Configuration to start at, shape (..., nq).
-            q: Configuration to reach, shape (..., nq).
-            out: Array for the result.
-        """
-        return self._run("difference", (q0, q), {}, None, out)[0]
+        """The velocity that leads from `q0` to `q` in unit time: the inverse of `integrate`, shape (..., nv)."""
+        return self._run("difference", (q0, q), dict(out=out))[0]
 
     # -- derivatives --------------------------------------------------------------------------------------------------------
 
@@ -442,13 +227,6 @@ class Dynamics(CompiledEquations):
 
         δ (nv,) displaces the configuration on its manifold, q ⊕ δ = integrate(q, δ, 1), so that a quaternion has three
         coordinates and no constraint: δ̇ = δv − v × δ for a free joint. Nothing is assumed about equilibrium.
-
-        Args:
-            q: Configuration, shape (..., nq).
-            v: Velocity, shape (..., nv).
-            tau: Generalised force, shape (..., nv).
-            fluid_velocity: As in `forward_dynamics`.
-            parameters: As in `forward_dynamics`.
         """
 
         def ab(m: Model, q: Array, v: Array, tau: Array, **others: Array) -> tuple[Array, Array]:
@@ -459,7 +237,7 @@ class Dynamics(CompiledEquations):
 
         given, extra = self._options((q, v, tau), dict(fluid_velocity=fluid_velocity))
         made = self._compiled("linearize", Equation(ab, ("q", "v", "tau"), ("A", "B"), "", rarely_called=True), extra)
-        A, B = self._call(made, [q, v, tau, *given], parameters, None)
+        A, B = self._call(made, [q, v, tau, *given], parameters)
         return A, B
 
 
@@ -478,7 +256,7 @@ def operation_count(model: Model, algorithm: str) -> OperationCount:
     names |= {"star": "star_dynamics", "decoupled": "decoupled_dynamics", "decoupled_arm": "arm_dynamics"}
     if algorithm not in names:
         raise ValueError(f"algorithm is {algorithm!r}, must be one of {', '.join(names)}")
-    equation = (EQUATIONS | FORMULATIONS)[names[algorithm]]
+    equation = ALL[names[algorithm]]
     wet = "dynamics" in names[algorithm] and model.wet
     inputs = {x: shape_of(x, model) for x in (*equation.inputs, *(FLUID if wet else ()))}
     return compiler.trace(lambda **arrays: equation.function(model, **arrays), inputs, name=algorithm).count()

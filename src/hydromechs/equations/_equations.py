@@ -5,7 +5,7 @@ Each function is written in NumPy operations: floats give numbers, arrays of sym
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from hydromechs.spatial import pose_matrix
 from hydromechs.values import Array, Scalar
 
 from . import _arguments as arguments
-from ._balance import balance, in_water, total_inertias
+from ._balance import FlowOptions, balance, in_water, prepared, total_inertias
 
 
 class BodyMotion(NamedTuple):
@@ -45,16 +45,7 @@ class Energy(NamedTuple):
         return self.kinetic_body + self.kinetic_fluid + self.potential
 
 
-def forward_dynamics(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    *,
-    fluid_velocity: ArrayLike | None = None,
-    fluid_acceleration: ArrayLike | None = None,
-    wrench: ArrayLike | None = None,
-) -> Array:
+def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
     """Accelerations for given joint forces, by the articulated-body algorithm in water.
 
     Joint damping, friction and limits of the model are not part of it; they belong in `tau`.
@@ -64,29 +55,16 @@ def forward_dynamics(
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
         tau: Generalised force dual to `v`, shape (nv,).
-        fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3); still if None.
-        fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3); zero if None.
-        wrench: External wrench on each body in its axes about its origin [N, N·m], shape (nb, 6); none if None.
+        flow: `fluid_velocity` [m/s] and `fluid_acceleration` [m/s²] of the water in world axes, shape (3,) or (nb, 3) each,
+            and `wrench` on each body in its axes about its origin [N, N·m], shape (nb, 6); each is zero if omitted.
 
     Returns:
         v̇, the time derivative of the numbers in `v`, shape (nv,).
     """
-    model, q, v = arguments.state(model, q, v)
-    tau = arguments.torques(model, tau)
-    b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
-    return dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force)
+    return dynamics.articulated_body(*prepared(model, q, v, tau, flow))
 
 
-def inverse_dynamics(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    vdot: ArrayLike,
-    *,
-    fluid_velocity: ArrayLike | None = None,
-    fluid_acceleration: ArrayLike | None = None,
-    wrench: ArrayLike | None = None,
-) -> Array:
+def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
     """Generalised force that gives the accelerations `vdot`, shape (nv,).
 
     Args:
@@ -94,39 +72,25 @@ def inverse_dynamics(
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
         vdot: Time derivative of the numbers in `v`, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`.
-        fluid_acceleration: As in `forward_dynamics`.
-        wrench: As in `forward_dynamics`.
+        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
     """
     model, q, v = arguments.state(model, q, v)
     vdot = arguments.array(vdot, ((model.nv,),), "vdot", "acceleration")
     if not model.wet:
-        external = arguments.dry(model, fluid_velocity, fluid_acceleration, wrench)
+        external = arguments.dry(model, **flow)
         return dynamics.rigid_inverse_dynamics(model, dynamics.kinematics(model, q, v), vdot, external)
-    b = balance(model, q, v, fluid_velocity, fluid_acceleration, wrench)
-    return dynamics.inverse_dynamics(model, b.kin, b.bias, vdot, b.inertia, b.force)
+    return dynamics.inverse_dynamics(model, balance(model, q, v, **flow)[0], vdot)
 
 
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
-    """Joint-space inertia matrix with added mass, shape (nv, nv).
-
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-    """
+    """Joint-space inertia matrix of a `model` at the configuration `q` (nq,), with added mass, shape (nv, nv)."""
     model = arguments.model_of(model)
     kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))
     return dynamics.mass_matrix(model, kin, total_inertias(model.rigid, hydro.added_inertias(model, motions)))
 
 
 def kinematics(model: Model, q: ArrayLike, v: ArrayLike) -> BodyMotion:
-    """Poses and velocities of all bodies.
-
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-    """
+    """Poses and velocities of all bodies of a `model` at the configuration `q` (nq,) with the velocity `v` (nv,)."""
     model, q, v = arguments.state(model, q, v)
     kin = dynamics.kinematics(model, q, v)
     poses = [pose_matrix(R, p) for R, p in zip(kin.R_WB, kin.p_WB, strict=True)]
@@ -140,13 +104,7 @@ def _place(model: Model, name: str, point: ArrayLike) -> Place:
 
 
 def frame_pose(model: Model, q: ArrayLike, name: str) -> Array:
-    """Pose in the world of a body or a named frame, shape (4, 4).
-
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        name: Name of a body or frame.
-    """
+    """Pose in the world of the body or frame `name` of a `model` at the configuration `q` (nq,), shape (4, 4)."""
     model = arguments.model_of(model)
     i, p, R = model.locate(name)
     kin = dynamics.kinematics(model, arguments.configuration(model, q), np.zeros(model.nv))
@@ -209,11 +167,7 @@ def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLik
 
     Hydrodynamics of a user's own counts in the potential by its method `potential_energy(body, motion)`, if it has one.
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`.
+    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """
     model, q, v = arguments.state(model, q, v)
     at = _moving(model, q, v, fluid_velocity)
@@ -234,11 +188,7 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayL
     In a steady current the linear part is conserved without external forces; the angular part only about an origin that
     drifts with the water.
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`.
+    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """
     model, q, v = arguments.state(model, q, v)
     at = _moving(model, q, v, fluid_velocity)
@@ -246,14 +196,7 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayL
 
 
 def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Array:
-    """Configuration after moving with the constant velocity `v` for `dt`, on the manifold, shape (nq,).
-
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        dt: Time [s].
-    """
+    """Configuration of a `model` after moving from `q` (nq,) with constant `v` (nv,) for `dt` [s], on the manifold."""
     model, q, v = arguments.state(model, q, v)
     return dynamics.integrate(model, q, v, arguments.array(dt, ((),), "dt", "time step")[()])
 

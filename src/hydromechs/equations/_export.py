@@ -15,7 +15,7 @@ from hydromechs.model import Model
 from hydromechs.values import Array
 
 from . import _equations as equations
-from ._table import EQUATIONS, Equation, shape_of
+from ._table import EQUATIONS, FLOW, FLUID, Equation, shape_of
 
 FORMATS = tuple(key for key, backend in BACKENDS.items() if backend.exports)
 """Back ends that write files."""
@@ -52,9 +52,8 @@ NOTES = {
 }
 """Meaning and unit of arguments and results."""
 
-FLOW = ("fluid_velocity", "fluid_acceleration", "wrench")
 FUNCTIONS = {name: e for name, e in EQUATIONS.items() if "q0" not in e.inputs}  # those of one configuration
-FUNCTIONS["flow_force"] = EQUATIONS["flow_force"]._replace(inputs=("q", "v", *FLOW[:2]))
+FUNCTIONS["flow_force"] = EQUATIONS["flow_force"]._replace(inputs=("q", "v", *FLUID))
 for _name in ("forward_dynamics", "inverse_dynamics"):
     _still = EQUATIONS[_name]
     _purpose = _still.purpose[:-1] + ", in water that moves, with external wrenches."
@@ -82,7 +81,6 @@ def export_source(model: Model, folder: str | Path, functions: Sequence[str] = D
     """Write a model's equations as source files with a check; return their paths.
 
     Args:
-        model: The mechanism.
         folder: Where to write; made if it is not there.
         functions: Names of `FUNCTIONS`, or `jacobian:NAME`.
         format: One of `FORMATS`; "c" gives header, source and check.
@@ -179,10 +177,7 @@ def _about(model: Model) -> list[str]:
     for body, q, v in zip(model.bodies, model.q_slices, model.v_slices, strict=True):
         iq, iv = q.start, v.start
         for part in body.joint.parts:
-            for rows, letter, start, meanings in (
-                (q_rows, "q", iq, part.coordinates),
-                (v_rows, "v", iv, part.rates),
-            ):
+            for rows, letter, start, meanings in ((q_rows, "q", iq, part.coordinates), (v_rows, "v", iv, part.rates)):
                 for group in meanings:
                     rows.append(f"  {_range(letter, start, len(group.names)):<10} {body.name}: {group.text}")
                     start += len(group.names)

@@ -28,7 +28,6 @@ def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
     """How a model is compiled.
 
     Args:
-        model: The mechanism.
         form: What the caller wants; None if that is left to its size and shape.
         parameters: Names of numbers that stay open.
     """

@@ -20,11 +20,7 @@ from ._equations import forward_dynamics
 def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
     """D(q, v): the water's damping as a generalised force on the left-hand side, so that D · v ≥ 0 in still water, shape (nv,).
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`.
+    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """
     model, q, v = arguments.state(model, q, v)
     kin, motions = in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
@@ -42,9 +38,7 @@ def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: A
 def restoring_force(model: Model, q: ArrayLike) -> Array:
     """g(q): weight and buoyancy as a generalised force on the left-hand side, in still water, shape (nv,).
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
+    `model` is the mechanism, `q` its configuration, shape (nq,).
     """
     model = arguments.model_of(model)
     kin, motions = in_water(model, arguments.configuration(model, q), np.zeros(model.nv), np.zeros(3), np.zeros(3))

@@ -170,7 +170,6 @@ def acting_on(model: Model, i: int, sampling: hydro.WetSampling | None = None) -
     """Return the forces on body i.
 
     Args:
-        model: The mechanism.
         i: Number of the body.
         sampling: Points at which it feels non-uniform water.
     """

@@ -14,14 +14,14 @@ from hydromechs import compiler
 from hydromechs.compiler import Argument, Compiled, Program, Recipe, Rolled
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Model
-from hydromechs.values import Array
+from hydromechs.values import Array, nearest
 
 from ._arguments import model_of
 from ._branches_on_lanes import BranchesOnLanes
 from ._form import LARGER, ROLLED, STRAIGHT, Form, form_of
 from ._identity import identity_of
 from ._parameters import parameter_value, with_parameters
-from ._table import EQUATIONS, FLUID, FORMULATIONS, Equation, shape_of
+from ._table import ALL, FLUID, Equation, check_options, shape_of
 
 Parameters: TypeAlias = Mapping[str, ArrayLike]
 """Values of open parameters by name."""
@@ -31,7 +31,6 @@ class CompiledEquations:
     """Equations of one model by name, each traced and compiled when it is first asked for.
 
     Args:
-        model: The mechanism.
         lanes: As in `hm.compile`.
         threads: As in `hm.compile`.
         parameters: As in `hm.compile`.
@@ -94,12 +93,7 @@ class CompiledEquations:
         return other
 
     def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """What was made of this model under a key, made now if it was not.
-
-        Args:
-            key: What it is.
-            make: Makes it.
-        """
+        """What was made of this model under a key, made now if it was not."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
@@ -113,12 +107,11 @@ class CompiledEquations:
         key = (name, extra, variant)
         if key in self._made:
             return self._made[key]
-        known = EQUATIONS | FORMULATIONS
-        if equation is None and name not in known:
-            raise KeyError(f"no equation {name!r}; there are {', '.join(known)}")
+        if equation is None and name not in ALL:
+            raise KeyError(f"no equation {name!r}; there are {', '.join(ALL)}")
         loop = self.form == "rolled" and not variant and name in ROLLED
         straight = loop and self._wanted is None and name in STRAIGHT and self.model.nb < LARGER
-        equation = equation or known[name]
+        equation = equation or ALL[name]
 
         def traced(**arrays: Array) -> Any:
             values = {p: arrays.pop(p) for p in self.parameters}
@@ -147,15 +140,17 @@ class CompiledEquations:
         recipe = Recipe(name, traced, (*inputs, *extra, *opened), outputs, identity, whole, alone, equation.rarely_called)
         return self._made.setdefault(key, Compiled(recipe, self.lanes, self.threads))
 
-    def _run(
-        self,
-        name: str,
-        arrays: tuple[ArrayLike, ...],
-        options: Mapping[str, ArrayLike | None],
-        parameters: Parameters | None,
-        out: Array | Sequence[Array] | None,
-    ) -> list[Array]:
-        """An equation for arrays and for those of the optional ones that are not None; `out` is an array, a tuple or None."""
+    def _run(self, name: str, arrays: tuple[ArrayLike, ...], keywords: Mapping[str, Any]) -> list[Array]:
+        """An equation for arrays and for those of its options that are not None; `out` is an array, a tuple or None."""
+        if not keywords:
+            return self._call(self._compiled(name), arrays)
+        options = dict(keywords)
+        parameters, out = options.pop("parameters", None), options.pop("out", None)
+        for x in options:
+            if x not in (known := ALL[name].options):
+                raise TypeError(
+                    f"{name} takes no {x!r}{nearest(x, known)}; it takes {', '.join((*known, 'parameters', 'out'))}"
+                )
         given, extra = self._options(arrays, options)
         return self._call(self._compiled(name, extra=extra), [*arrays, *given], parameters, out)
 
@@ -173,8 +168,8 @@ class CompiledEquations:
         self,
         compiled: Compiled,
         arrays: Sequence[ArrayLike],
-        parameters: Parameters | None,
-        out: Array | Sequence[Array] | None,
+        parameters: Parameters | None = None,
+        out: Array | Sequence[Array] | None = None,
     ) -> list[Array]:
         """Run with the parameters' values appended: straight into machine code if all arrays are as it wants them."""
         arrays = [*arrays, *self._values(parameters)] if parameters or self.parameters else arrays
@@ -220,14 +215,9 @@ class CompiledEquations:
             name: Name of the equation.
             inputs: Optional inputs that it takes too: "fluid_velocity", "fluid_acceleration", "wrench".
         """
-        return self._with_inputs(name, inputs).traced
-
-    def _with_inputs(self, name: str, inputs: Sequence[str]) -> Compiled:
-        unknown = [x for x in inputs if x not in (*FLUID, "wrench")]
-        if unknown:
-            raise KeyError(f"no optional input {unknown[0]!r}; there are {', '.join(FLUID)}, wrench")
+        check_options(inputs)
         extra = tuple(Argument(x, shape_of(x, self.model)) for x in inputs)
-        return self._compiled(name, extra=extra, variant="specialised" if self.form == "rolled" else "")
+        return self._compiled(name, extra=extra, variant="specialised" if self.form == "rolled" else "").traced
 
     def casadi(self, name: str, inputs: Sequence[str] = ()) -> Any:
         """A CasADi function of flat arguments, for optimal control.
@@ -254,26 +244,12 @@ class CompiledEquations:
         return self._function(name, inputs, f"jacobian {names} {output}", make, single=isinstance(wrt, str))
 
     def jvp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable[..., Array]:
-        """A compiled Jacobian-vector product of an equation; the direction comes after its inputs.
-
-        Args:
-            name: Name of the equation, as in `program`.
-            wrt: Name of an input or parameter.
-            output: As in `differentiate`.
-            inputs: As in `differentiate`.
-        """
+        """A compiled Jacobian-vector product of an equation, as `differentiate`; the direction comes after its inputs."""
         make = lambda p: compiler.jvp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"jvp {wrt} {output}", make, single=True)
 
     def vjp(self, name: str, wrt: str, *, output: str | None = None, inputs: Sequence[str] = ()) -> Callable[..., Array]:
-        """A compiled vector-Jacobian product of an equation; the weight comes after its inputs.
-
-        Args:
-            name: Name of the equation, as in `program`.
-            wrt: Name of an input or parameter.
-            output: As in `differentiate`.
-            inputs: As in `differentiate`.
-        """
+        """A compiled vector-Jacobian product of an equation, as `differentiate`; the weight comes after its inputs."""
         make = lambda p: compiler.vjp_program(p, wrt, output=output)  # noqa: E731
         return self._function(name, inputs, f"vjp {wrt} {output}", make, single=True)
 

@@ -51,7 +51,6 @@ def parameter_value(model: Model, path: str) -> Array:
     """The number or array that a parameter has in the model.
 
     Args:
-        model: The mechanism.
         path: Its name: a body (or "world") and then fields, as "vehicle.hydro.added_mass.0.matrix"; tuples are counted from 0.
     """
     thing, names = model, _names(model, path)
@@ -75,7 +74,6 @@ def with_parameters(model: Model, values: Mapping[str, np.ndarray]) -> Model:
     """The model with other numbers or symbols in place of named parameters; nothing is checked again.
 
     Args:
-        model: The mechanism.
         values: Arrays by parameter name.
     """
     for path, value in values.items():

@@ -22,11 +22,7 @@ from ._table import shape_of
 
 
 class _Table:
-    """The table of a loop over bodies, and the numbers that its programs read.
-
-    Args:
-        model: The mechanism.
-    """
+    """The table of a loop over bodies, and the numbers that its programs read."""
 
     def __init__(self, model: Model) -> None:
         nb = model.nb
@@ -74,7 +70,6 @@ class RolledTree:
     """Loops over the bodies of a model.
 
     Args:
-        model: The mechanism.
         armature: Inertia of geared rotors at each degree of freedom, shape (nv,), or None.
         samplings: Points at which each body feels non-uniform water; None if the water is uniform over each body.
     """
@@ -116,11 +111,7 @@ class RolledTree:
         return loop.rolled("forward_dynamics", ("q", "v", "tau"), ("vdot",), sweeps)
 
     def inverse_dynamics(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """τ of (q, v, vdot, ...), see `hm.inverse_dynamics`.
-
-        Args:
-            extra: Which of the optional arguments there are, with their shapes.
-        """
+        """τ of (q, v, vdot, ...) with the optional arguments `extra`, see `hm.inverse_dynamics`."""
         loop = _Loop(self, extra, None)
         loop.work |= {"star": self.model.nb * STAR, "load": (self.model.nb + 1) * 6}
         outward = (
@@ -150,11 +141,7 @@ class RolledTree:
         return loop.rolled("poses", ("q", "v"), ("R_WB", "p_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
 
     def inertia_times(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """M(q) v̇ of (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity.
-
-        Args:
-            extra: Nothing.
-        """
+        """M(q) v̇ of (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity."""
         loop = _Loop(self, extra, None, rest=True)
         loop.work |= {"star": self.model.nb * STAR, "load": (self.model.nb + 1) * 6}
         outward = (
@@ -168,12 +155,7 @@ class RolledTree:
         return loop.rolled("inertia_times", ("q", "vdot"), ("tau",), sweeps)
 
     def instant(self, extra: Sequence[Argument], after: After) -> Rolled:
-        """What is computed of all bodies of (q, v, vdot, ...).
-
-        Args:
-            extra: Which of the optional arguments there are, with their shapes.
-            after: What is computed.
-        """
+        """What is computed of all bodies of (q, v, vdot, ...) with the optional arguments `extra`."""
         loop = _Loop(self, extra, after)
         outward = (
             loop.of_joints("motion", loop.motion),
@@ -187,21 +169,13 @@ class _Loop:
     """What the loops of all equations share.
 
     Args:
-        tree: The bodies.
-        extra: Optional arguments.
         after: What is computed of bodies when their accelerations are known; None for nothing.
         posed: Whether poses are wanted whatever the forces need.
         rest: Whether the mechanism is at rest, without gravity.
     """
 
     def __init__(
-        self,
-        tree: RolledTree,
-        extra: Sequence[Argument],
-        after: After | None,
-        *,
-        posed: bool = False,
-        rest: bool = False,
+        self, tree: RolledTree, extra: Sequence[Argument], after: After | None, *, posed: bool = False, rest: bool = False
     ) -> None:
         self.rest = rest
         self.tree, self.model, self.extra = tree, tree.model, tuple(extra)
@@ -388,7 +362,6 @@ def rolled_equation(model: Model, name: str, extra: Sequence[Argument] = ()) -> 
     """The loop of an equation over the bodies of a model.
 
     Args:
-        model: The mechanism.
         name: One of `ROLLED`.
         extra: Optional arguments, with their shapes.
     """

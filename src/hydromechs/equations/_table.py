@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from hydromechs.model import Model
@@ -16,6 +16,9 @@ from ._star import star_dynamics
 
 FLUID = ("fluid_velocity", "fluid_acceleration")
 """Inputs that say how the water moves."""
+CURRENT = FLUID[:1]
+FLOW = (*FLUID, "wrench")
+"""All optional inputs."""
 
 
 class Equation(NamedTuple):
@@ -29,26 +32,32 @@ class Equation(NamedTuple):
     """Names of the arrays that it returns."""
     purpose: str
     """What it computes."""
+    options: tuple[str, ...] = ()
+    """Names of the arrays that it takes besides, zero if omitted."""
     rarely_called: bool = False
     """True if called so rarely that single calls are compiled quickly, not made fast."""
 
 
 EQUATIONS = {
     "forward_dynamics": Equation(
-        equations.forward_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations for given joint forces."
+        equations.forward_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations for given joint forces.", FLOW
     ),
     "inverse_dynamics": Equation(
-        equations.inverse_dynamics, ("q", "v", "vdot"), ("tau",), "Joint forces for given accelerations."
+        equations.inverse_dynamics, ("q", "v", "vdot"), ("tau",), "Joint forces for given accelerations.", FLOW
     ),
     "mass_matrix": Equation(equations.mass_matrix, ("q",), ("M",), "Joint-space inertia matrix with added mass."),
-    "coriolis_matrix": Equation(closed.coriolis_matrix, ("q", "v"), ("C",), "Coriolis matrix for which dM/dt - 2C is skew."),
-    "damping_matrix": Equation(closed.damping_matrix, ("q", "v"), ("D_matrix",), "The water's damping as a matrix times v."),
-    "flow_force": Equation(closed.flow_force, ("q", "v"), ("F",), "What moving water adds beside C and D."),
-    "damping_force": Equation(fossen.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force."),
+    "coriolis_matrix": Equation(
+        closed.coriolis_matrix, ("q", "v"), ("C",), "Coriolis matrix for which dM/dt - 2C is skew.", CURRENT
+    ),
+    "damping_matrix": Equation(
+        closed.damping_matrix, ("q", "v"), ("D_matrix",), "The water's damping as a matrix times v.", CURRENT
+    ),
+    "flow_force": Equation(closed.flow_force, ("q", "v"), ("F",), "What moving water adds beside C and D.", FLUID),
+    "damping_force": Equation(fossen.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force.", CURRENT),
     "restoring_force": Equation(fossen.restoring_force, ("q",), ("g",), "Weight and buoyancy as a generalised force."),
     "kinematics": Equation(equations.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
-    "energy": Equation(equations.energy, ("q", "v"), equations.Energy._fields, "Energies of bodies and water."),
-    "momentum": Equation(equations.momentum, ("q", "v"), ("h",), "Momentum of bodies and water."),
+    "energy": Equation(equations.energy, ("q", "v"), equations.Energy._fields, "Energies of bodies and water.", CURRENT),
+    "momentum": Equation(equations.momentum, ("q", "v"), ("h",), "Momentum of bodies and water.", CURRENT),
     "integrate": Equation(
         equations.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after moving with constant v for dt."
     ),
@@ -59,15 +68,16 @@ EQUATIONS = {
 """All equations that are compiled and exported."""
 
 FORMULATIONS = {
-    "star_dynamics": Equation(star_dynamics, ("q", "v", "tau"), ("vdot",), "The same by composite bodies, for a star."),
+    "star_dynamics": Equation(star_dynamics, ("q", "v", "tau"), ("vdot",), "The same by composite bodies, for a star.", FLOW),
     "decoupled_dynamics": Equation(
-        decoupled_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations with a base that does not feel its arms."
+        decoupled_dynamics, ("q", "v", "tau"), ("vdot",), "Accelerations with a base that does not feel its arms.", FLOW
     ),
     "arm_dynamics": Equation(
-        arm_dynamics, ("q", "v", "tau", "vdot_base"), ("vdot",), "Accelerations for a given acceleration of the base."
+        arm_dynamics, ("q", "v", "tau", "vdot_base"), ("vdot",), "Accelerations for a given acceleration of the base.", FLOW
     ),
 }
 """Other ways to the accelerations, for models that have the structure that they need; compiled like the rest."""
+ALL = EQUATIONS | FORMULATIONS
 
 _SHAPES = {
     "q": lambda m: (m.nq,),
@@ -93,6 +103,13 @@ _SHAPES = {
     **{name: lambda m: () for name in equations.Energy._fields},
     **{name: lambda m: (m.nv,) for name in ("v", "tau", "vdot", "D", "F", "g", "dq")},
 }
+
+
+def check_options(names: Sequence[str]) -> None:
+    """A `KeyError` if one of the names is not an optional input of any equation."""
+    for name in names:
+        if name not in FLOW:
+            raise KeyError(f"no optional input {name!r}; there are {', '.join(FLOW)}")
 
 
 def shape_of(name: str, model: Model) -> tuple[int, ...]:

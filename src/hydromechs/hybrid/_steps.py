@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from hydromechs.compiler import Compiled
 from hydromechs.equations import Dynamics
-from hydromechs.integrators import BoundSteps, FixedSteps, Paths, Stepper
+from hydromechs.integrators import BoundSteps, FixedSteps, Paths, Stepper, Stretch
 from hydromechs.model import Model
 from hydromechs.simulation import ExternalTerms, Plant
 from hydromechs.values import Array
@@ -144,6 +143,6 @@ class EngineSteps(FixedSteps):
         """Make the machine code of what acts from outside."""
         self.world.program.code(1)
 
-    def march(self, *args: Any, **options: Any) -> Paths:
+    def march(self, stretch: Stretch) -> Paths:
         """See `Propagator.march`; an engine holds one world."""
         raise TypeError(f"engine {self.world.engine.name!r} holds one world; roll out many with an integrator of ours")

@@ -7,17 +7,7 @@ from ._problem import Evaluated, Problem
 from ._samples import ChannelSamples, Trial
 from ._sensitivity import SensitiveState, Sensitivities
 from ._solve import Solution, solve
-from ._unknowns import (
-    AddedMass,
-    CurrentOf,
-    Factor,
-    InertiaOf,
-    JointOffset,
-    Number,
-    Positive,
-    SurfaceHeight,
-    Unknown,
-)
+from ._unknowns import AddedMass, CurrentOf, Factor, InertiaOf, JointOffset, Number, Positive, SurfaceHeight, Unknown
 
 __all__ = [
     "CHANNELS",

@@ -27,7 +27,6 @@ def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes
 
     Args:
         problem: What is unknown, and what was measured.
-        shared: What all trials share, shape (g,).
     """
     own = np.zeros((len(problem.trials), len(problem.own_deviation)))
     count = len(problem.node_trials)

@@ -83,8 +83,6 @@ class Outputs:
     """The channels of instruments, compiled with their derivatives.
 
     Args:
-        model: The mechanism.
-        instruments: What measures.
         nx: Number of velocities and internal states.
     """
 
@@ -118,14 +116,13 @@ class Outputs:
     def _code(self) -> Compiled:
         n = self.model.nv + self.nx
         shapes = {"q": (self.model.nq,), "y": (n,), "own": (OWN * len(self.instruments),)}
-        program = compiler.with_jacobians(compiler.trace(self.raw, shapes, name="measured"), ("y", "own"))
+        program = compiler.jacobian_program(compiler.trace(self.raw, shapes, name="measured"), ("y", "own"), with_value=True)
         return on_lanes(Recipe.of(program), program)
 
     def __call__(self, q: np.ndarray, x: np.ndarray, own: np.ndarray) -> Measured:
         """Channels and derivatives of many states.
 
         Args:
-            q: Configurations, shape (n, nq).
             x: Velocities and internal states, shape (n, nx).
             own: Numbers of the instruments, shape (OWN instruments,).
         """

@@ -21,10 +21,6 @@ class InternalStarts:
 
     Most begin with a number. Some are functions of the instant, as the places of the masses of a tether, which hang between
     its ends: they are found anew for every start, with their derivatives by differences.
-
-    Args:
-        dynamics: Of the plant.
-        trials: The recordings.
     """
 
     def __init__(self, dynamics: Sensitivities, trials: Sequence[Trial]) -> None:
@@ -50,7 +46,6 @@ class InternalStarts:
         """Internal states, shape (n, nz), and ∂/∂θ, shape (n, nz, k).
 
         Args:
-            q: Configurations, shape (n, nq).
             v: Velocities, shape (n, nv).
             inputs: Inputs at the start, shape (n, nu).
             S: ∂(chart of q, v)/∂θ, shape (n, 2 nv, k).

@@ -99,20 +99,11 @@ class Normal:
         return Step(change, push, side)
 
     def promised(self, change: np.ndarray) -> float:
-        """By how much the cost falls if the problem is as linear as it is taken for.
-
-        Args:
-            change: Of all unknowns, shape (size,).
-        """
+        """By how much the cost falls by a change of all unknowns (size,) if the problem is as linear as it is taken for."""
         return -float(self.b @ change + 0.5 * change @ (self.H @ change))
 
     def covariance_times(self, columns: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """The covariance of all unknowns under the conditions times some columns, shape (size, n).
-
-        Args:
-            columns: Shape (size, n).
-            held: Which unknowns do not vary, shape (size,).
-        """
+        """Covariance of all unknowns, 0 of those that are `held` (size,), times some columns, shape (size, n)."""
         return self._solved(columns, np.zeros((len(self.d), columns.shape[1])), 0.0, held)[0]
 
     @property
@@ -149,8 +140,6 @@ def normal(problem: Problem, at: Point, found: list[Evaluated], gaps: Gaps | Non
 
     Args:
         problem: What is unknown, and what was measured.
-        at: The point.
-        found: Residuals there.
         gaps: Gaps between pieces there.
         fixed: Whether what is shared stays as it is.
     """

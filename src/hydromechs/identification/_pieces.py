@@ -49,12 +49,7 @@ class Gaps(NamedTuple):
 
 
 def cut(steps: Sequence[int], every: int | None) -> list[Piece]:
-    """Trials as pieces, the last of a trial at least half as long as the others.
-
-    Args:
-        steps: Of each trial.
-        every: Steps of a piece; trials are one piece each for None.
-    """
+    """Trials as pieces of `every` steps, the last of a trial at least half as long as the others; one piece each for None."""
     out: list[Piece] = []
     node = 0
     for j, count in enumerate(steps):

@@ -47,10 +47,10 @@ class Evaluated(NamedTuple):
 class Problem:
     """What is unknown of a plant and its trials, and what the data say of it.
 
+    Methods take `shared`, what all trials share, shape (g,), `own`, what each trial has of its own, shape (n, l), and `nodes`,
+    the states at which pieces begin that do not begin a trial.
+
     Args:
-        plant: What was recorded.
-        trials: The recordings.
-        instruments: What measured.
         unknowns: What is to be found of the plant.
         start: Standard deviations of the guesses of the start, of the chart's coordinates and the velocities, shape (2 nv,);
             0 where the guess is exact.
@@ -91,21 +91,13 @@ class Problem:
         self.take(trials)
 
     def of(self, trials: Sequence[Trial]) -> Problem:
-        """The same problem of other trials, which shares what is compiled.
-
-        Args:
-            trials: The recordings.
-        """
+        """The same problem of other trials, which shares what is compiled."""
         other = copy(self)
         other.take(trials)
         return other
 
     def take(self, trials: Sequence[Trial]) -> None:
-        """Have other trials.
-
-        Args:
-            trials: The recordings.
-        """
+        """Have other trials."""
         if not trials:
             raise ValueError("there are no trials; give at least one recording, as identification.Trial(...)")
         self.trials = list(trials)
@@ -170,20 +162,11 @@ class Problem:
         self.own_labels += [f"offset of {self.outputs.names[c]}" for c in self.offsets]
 
     def within(self, shared: np.ndarray) -> np.ndarray:
-        """What all trials share, or what is next to it within the bounds, shape (g,).
-
-        Args:
-            shared: Shape (g,).
-        """
+        """What all trials share, or what is next to it within the bounds, shape (g,)."""
         return np.clip(shared, self.lower, self.upper)
 
     def inputs(self, shared: np.ndarray, parts: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
-        """Inputs of parts of the timeline, shape (parts, nu), and ∂p/∂θ, shape (np, g).
-
-        Args:
-            shared: What all trials share, shape (g,).
-            parts: Which; all unless given.
-        """
+        """Inputs of parts of the timeline, by default of all, shape (parts, nu), and ∂p/∂θ, shape (np, g)."""
         inputs = self.timeline.inputs[parts].copy()
         places = list(self.columns)
         P = np.zeros((len(places), len(shared)))
@@ -210,10 +193,6 @@ class Problem:
         """Channels of all pieces at each step, shape (steps + 1, pieces, channels), and their derivatives, (..., g + starts).
 
         Args:
-            shared: What all trials share, shape (g,).
-            own: What each trial has of its own, shape (n, l).
-            nodes: States at which pieces begin that do not begin a trial.
-            derivatives: Whether to find them.
             corrected: Called after each step; returns the states from which the simulation continues. Without derivatives.
         """
         if derivatives and corrected is not None:
@@ -223,12 +202,7 @@ class Problem:
         return self.run(shared, own, nodes, everything, steps, derivatives=derivatives, corrected=corrected)[:2]
 
     def starts(self, shared: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """States at which trials begin, q, (n, nq), and x, (n, nx), and ∂/∂(shared, free start), shape (n, nv + nx, g + ns).
-
-        Args:
-            shared: What all trials share, shape (g,).
-            own: What each trial has of its own, shape (n, l).
-        """
+        """States at which trials begin, q, (n, nq), and x, (n, nx), and ∂/∂(shared, free start), shape (n, nv + nx, g + ns)."""
         model, n, g, ns = self.plant.model, len(self.trials), len(shared), len(self.free_start)
         nv = model.nv
         moved = np.zeros((n, 2 * nv))
@@ -262,12 +236,8 @@ class Problem:
         """Some pieces, each for some steps: their channels, derivatives of these, and the states at their ends.
 
         Args:
-            shared: What all trials share, shape (g,).
-            own: What each trial has of its own, shape (n, l).
-            nodes: States at which pieces begin that do not begin a trial.
             chosen: Numbers of the pieces.
             steps: How many of each.
-            derivatives: Whether to find them.
             corrected: As in `simulate`.
         """
         g, ns = len(shared), len(self.free_start)
@@ -367,11 +337,7 @@ class Problem:
         """Residuals of all trials with their derivatives, and the gaps between pieces, None if there are none.
 
         Args:
-            shared: What all trials share, shape (g,).
-            own: What each trial has of its own, shape (n, l).
-            nodes: States at which pieces begin that do not begin a trial.
             until: Time of each trial after which samples do not count [s], for trials of one piece; all count unless given.
-            derivatives: Whether to find them.
         """
         steps = [p.steps for p in self.pieces]
         if until is not None:  # no longer than it takes
@@ -400,9 +366,6 @@ class Problem:
         Args:
             j: Number of the trial.
             values: Channels, shape (steps + 1, simulated pieces, channels).
-            slopes: Their derivatives.
-            shared: What all trials share, shape (g,).
-            own: What each trial has of its own, shape (n, l).
             pieces: Of each piece of the trial its place in `values`, −1 if it was not simulated.
             until: As in `evaluate`.
         """
@@ -478,12 +441,7 @@ class Problem:
         return Gaps(size, by_all[..., :g], by_before, by_node)
 
     def moved_nodes(self, nodes: Nodes, change: np.ndarray) -> Nodes:
-        """Nodes that are moved by chart coordinates, velocities and internal states.
-
-        Args:
-            nodes: Where they are.
-            change: By how much, shape (nodes, w).
-        """
+        """Nodes moved by a change of chart coordinates, velocities and internal states, shape (nodes, w)."""
         nv = self.plant.model.nv
         nothing = np.zeros((len(change), nv, 0))
         q, _ = self.dynamics.moved(nodes.q, np.ascontiguousarray(change[:, :nv]), nothing)

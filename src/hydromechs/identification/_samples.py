@@ -52,23 +52,13 @@ class Trial:
 
 
 def outside(trial: Trial, channel: str) -> np.ndarray:
-    """Which samples of a channel lie before the trial or after it and do not count, shape (m,).
-
-    Args:
-        trial: The recording.
-        channel: Name of the channel.
-    """
+    """Which samples of a channel, by its name, lie before the trial or after it and do not count, shape (m,)."""
     t = np.asarray(trial.samples[channel].times)
     return (t < trial.start) | (t > trial.end)
 
 
 def check_trial(trial: Trial, channels: Sequence[str]) -> None:
-    """Refuse a trial whose samples cannot be used, with the channel, what is wrong and the remedy.
-
-    Args:
-        trial: The recording.
-        channels: Names of the channels of all instruments.
-    """
+    """Reject a trial with samples that cannot be used, or not of one of the instruments' `channels`, with the remedy."""
     if not trial.start < trial.end:
         raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and ends at {trial.end:g} s; it must end later")
     for name, (times, values) in trial.samples.items():

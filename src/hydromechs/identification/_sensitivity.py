@@ -8,28 +8,30 @@ the chart, as in `integrators`, with the derivative of each of them:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hydromechs import compiler, dynamics
-from hydromechs.compiler import Argument, Compiled, Program, Recipe
+from hydromechs.compiler import Compiled, Program, Recipe
 from hydromechs.simulation import Plant, check_derivable, derivative
 from hydromechs.values import Array, Scalar
 
 
 def on_lanes(recipe: Recipe, program: Program | None = None) -> Compiled:
-    """Machine code on lanes, one trial alone too: it is compiled once, and a trial's bits do not depend on others.
-
-    Args:
-        recipe: What to compile.
-        program: The program, if it is made already.
-    """
+    """Machine code on lanes, one trial alone too: it is compiled once, and a trial's bits do not depend on others."""
     code = Compiled(recipe, compiler.native_lanes(), 1, program)
     code.single_lanes = code.lanes
     return code
+
+
+def _on_lanes(
+    name: str, function: Callable[..., Any], inputs: Mapping[str, tuple[int, ...]], outputs: Mapping[str, tuple[int, ...]]
+) -> Compiled:
+    """The same of a function, with the shapes of its inputs and of its outputs by name."""
+    return on_lanes(compiler.compile_function(name, function, inputs, outputs).recipe)
 
 
 class SensitiveState(NamedTuple):
@@ -76,7 +78,7 @@ class Sensitivities:
     @cached_property
     def _code(self) -> Compiled:
         """(t, q, y, p, rest) to ẏ, ∂ẏ/∂y and ∂ẏ/∂p."""
-        both = compiler.with_jacobians(self._rates, ("y", "p"))
+        both = compiler.jacobian_program(self._rates, ("y", "p"), with_value=True)
         return on_lanes(Recipe.of(both), both)
 
     @cached_property
@@ -90,15 +92,12 @@ class Sensitivities:
             centre = np.stack([dynamics.chart_rate(model, here, np.zeros(nv), e) for e in columns], axis=1)
             return there, centre
 
-        inputs = (Argument("here", (model.nq,)), Argument("u", (nv,)))
-        outputs = (Argument("there", (nv, nv)), Argument("centre", (nv, nv)))
-        return on_lanes(Recipe("chart_turn", rates, inputs, outputs, None))
+        return _on_lanes("chart_turn", rates, {"here": (model.nq,), "u": (nv,)}, {"there": (nv, nv), "centre": (nv, nv)})
 
     def moved(self, q: np.ndarray, u: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Configurations q ⊕ u, and the derivatives of u as those of the chart around them.
 
         Args:
-            q: Configurations, shape (n, nq).
             u: Chart coordinates, shape (n, nv).
             S: ∂u/∂θ, shape (n, nv, k).
         """
@@ -112,7 +111,6 @@ class Sensitivities:
         """Chart coordinates u of other configurations around q, shape (n, nv), and their derivatives.
 
         Args:
-            q: Configurations, shape (n, nq).
             other: The others, shape (n, nq).
             S: Derivatives of the chart around the others, shape (n, nv, k).
 
@@ -127,23 +125,20 @@ class Sensitivities:
     @cached_property
     def _difference(self) -> Compiled:
         model = self.plant.model
-        inputs = (Argument("q", (model.nq,)), Argument("q_other", (model.nq,)))
-        u = (Argument("u", (self.nv,)),)
-        return on_lanes(Recipe("difference", partial(dynamics.difference, model), inputs, u, None))
+        shapes = {"q": (model.nq,), "q_other": (model.nq,)}
+        return _on_lanes("difference", partial(dynamics.difference, model), shapes, {"u": (self.nv,)})
 
     @cached_property
     def _retract(self) -> Compiled:
         model = self.plant.model
-        inputs = (Argument("q", (model.nq,)), Argument("u", (self.nv,)))
-        recipe = Recipe("retract", lambda q, u: dynamics.retract(model, q, u), inputs, (Argument("here", (model.nq,)),), None)
-        return on_lanes(recipe)
+        shapes = {"q": (model.nq,), "u": (self.nv,)}
+        return _on_lanes("retract", partial(dynamics.retract, model), shapes, {"here": (model.nq,)})
 
     def step(self, t: np.ndarray, at: SensitiveState, inputs: np.ndarray, P: np.ndarray, h: np.ndarray) -> SensitiveState:
         """One step of all trials.
 
         Args:
             t: Time of each trial [s], shape (n,).
-            at: States.
             inputs: Inputs of the plant during the step, shape (n, nu).
             P: ∂p/∂θ, shape (n, np, k).
             h: Step of each trial [s], shape (n,).

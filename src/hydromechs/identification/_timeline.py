@@ -31,12 +31,7 @@ class Timeline(NamedTuple):
 
 
 def motion_names(plant: Plant, trial: Trial) -> dict[str, str]:
-    """Joints whose motion a trial gives, by the names of the components that move them.
-
-    Args:
-        plant: What was recorded.
-        trial: The recording.
-    """
+    """Joints whose motion a trial gives, by the names of the components that move them."""
     timed = [name.removeprefix("timed.").removesuffix(".motion") for name in plant.layout.data if name.startswith("timed.")]
     for joint in trial.motions:
         if joint not in timed:
@@ -51,9 +46,7 @@ def timeline(plant: Plant, trials: Sequence[Trial], h: float) -> Timeline:
     """Inputs of all trials; steps within which a current, gusts or a motion of the plant bend are cut there.
 
     Args:
-        plant: What was recorded.
         trials: The recordings; motions that they give are cubic over each part.
-        h: Step [s].
     """
     layout = plant.layout
     steps = tuple(int(np.ceil((t.end - t.start) / h - 1e-9)) for t in trials)

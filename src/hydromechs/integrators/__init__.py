@@ -3,7 +3,7 @@
 from hydromechs._lazy import lazy_names as _lazy_names
 
 from ._block_methods import SlidingBlock, block_named, block_step, corrector_weights, predictor_weights
-from ._integrator import FixedStep, Integrator, NotFinite, OneStep, Paths, Point, Propagator, Samples
+from ._integrator import FixedStep, Integrator, NotFinite, OneStep, Paths, Point, Propagator, Samples, Stretch
 from ._methods import (
     EQUAL_STEPS,
     METHODS,
@@ -51,6 +51,7 @@ __all__ = [
     "Samples",
     "SemiImplicitEuler",
     "SlidingBlock",
+    "Stretch",
     "System",
     "block_named",
     "block_step",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._integrator import NotFinite, Paths, Point, Propagator, Samples
+from ._integrator import NotFinite, Paths, Point, Propagator, Samples, Stretch
 from ._methods import EQUAL_STEPS, DormandPrince, dense_output
 from ._stepper import Stepper
 from ._times import rounding
@@ -58,17 +58,7 @@ class AdaptiveSteps(Propagator):
             h = h_now * min(5.0, 0.9 * max(norm, 1e-10) ** -0.2)
         return Point(t, q, x)
 
-    def march(
-        self,
-        t: float,
-        n: int | np.ndarray,
-        q: np.ndarray,
-        x: np.ndarray,
-        inputs: list[np.ndarray],
-        h: float,
-        steps: int,
-        record: int,
-    ) -> Paths:
+    def march(self, stretch: Stretch) -> Paths:
         """It takes no equal steps."""
         raise ValueError(
             f"{self.method.name} chooses its steps, but many worlds go on together in steps of one length; {EQUAL_STEPS}"

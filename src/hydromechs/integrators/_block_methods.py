@@ -23,17 +23,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs.model.component import fastest_root
 from hydromechs.values import Array, Scalar
 
-from ._integrator import Integrator, Propagator
-
-if TYPE_CHECKING:
-    from ._stepper import Stepper
+from ._integrator import Integrator
 
 LARGEST_ORDER = 10
 """Beyond, the region of stability of Adams methods is next to nothing."""
@@ -63,22 +60,12 @@ def integration_weights(nodes: tuple[int, ...], end: int) -> tuple[Fraction, ...
 
 
 def predictor_weights(order: int, points: int) -> list[tuple[Fraction, ...]]:
-    """a_ji for the points j = 1 ... p of derivatives at the nodes 1 − k ... 0, one row for each point.
-
-    Args:
-        order: k.
-        points: p.
-    """
+    """a_ji for the points j = 1 ... p of derivatives at the nodes 1 − k ... 0, one row for each point."""
     return [integration_weights(tuple(range(1 - order, 1)), j) for j in range(1, points + 1)]
 
 
 def corrector_weights(order: int, points: int) -> list[tuple[Fraction, ...]]:
-    """b_ji for the points j = 1 ... p of derivatives at the nodes p + 1 − k ... p, one row for each point.
-
-    Args:
-        order: k.
-        points: p.
-    """
+    """b_ji for the points j = 1 ... p of derivatives at the nodes p + 1 − k ... p, one row for each point."""
     return [integration_weights(tuple(range(points + 1 - order, points + 1)), j) for j in range(1, points + 1)]
 
 
@@ -89,6 +76,7 @@ class SlidingBlock(Integrator):
     It is started, and started anew after every jump of the inputs, by Dormand-Prince steps of the same length.
     """
 
+    steps = "BlockSteps"
     impact = 0.02  # a block goes on with derivatives from before the jump of the force
     order: int = 5  # a field in place of the interface's property
     """k: 2 to 10, order of predictor and corrector."""
@@ -134,12 +122,6 @@ class SlidingBlock(Integrator):
         direction = complex(round(root.real / abs(root), 2), round(root.imag / abs(root), 2))
         return _stable_until(self.order, self.points, direction, 0.0 if root.imag == 0.0 else 1e-3) / abs(root)
 
-    def propagator(self, stepper: Stepper) -> Propagator:
-        """Blocks of steps, and shorter steps to times off the grid."""
-        from ._block_steps import BlockSteps  # CasADi and LLVM
-
-        return BlockSteps(stepper)
-
     @property
     def substeps(self) -> int:
         """Dormand-Prince steps in a step of the start: their error must not show beside that of an order above 5."""
@@ -157,23 +139,13 @@ class SlidingBlock(Integrator):
 
 
 def block_named(name: str) -> SlidingBlock | None:
-    """The method of a name like "b4pc5", or None if the name does not have that form.
-
-    Args:
-        name: b, number of points, pc, order.
-    """
+    """The method of a name like "b4pc5" (points 4, order 5), or None if the name does not have that form."""
     found = re.fullmatch(r"b(\d+)pc(\d+)", name) if isinstance(name, str) else None
     return SlidingBlock(points=int(found[1]), order=int(found[2])) if found else None
 
 
 def amplification(order: int, points: int, z: complex) -> np.ndarray:
-    """What a block does to (y_0, h f_{1−k}, ..., h f_0) of the linear equation ẏ = λ y with z = h λ, shape (k + 1, k + 1).
-
-    Args:
-        order: k.
-        points: p.
-        z: h λ.
-    """
+    """What a block does to (y_0, h f_{1−k}, ..., h f_0) of the linear equation ẏ = λ y with z = h λ, shape (k + 1, k + 1)."""
     k, p = order, points
     A, B = (np.array(w(k, p), dtype=float) for w in (predictor_weights, corrector_weights))
     predicted = z * np.column_stack([np.ones(p), A])
@@ -218,13 +190,10 @@ def block_step(
     """The last k points of the trajectory after p more.
 
     Args:
-        method: The method.
-        system: What is integrated.
         t: Time of the newest point [s].
         Q: Configurations of the last k points, the newest last, shape (k, nq).
         X: Velocities and internal states there, shape (k, nv + nz).
         D: Their derivatives, shape (k, nv + nz).
-        h: Step [s].
     """
     k, p = method.order, method.points
     q, x = Q[-1], X[-1]

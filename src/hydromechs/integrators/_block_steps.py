@@ -14,7 +14,7 @@ from hydromechs.compiler import Argument, March, Recipe
 from hydromechs.values import Array, Scalar
 
 from ._block_methods import BlockSystem, SlidingBlock, block_step
-from ._integrator import NotFinite, Paths, Point, Propagator, Samples
+from ._integrator import NotFinite, Paths, Point, Propagator, Samples, Stretch
 from ._methods import embedded_step
 from ._stepper import Stepper
 from ._times import is_multiple, next_multiple, reached, rounding, slack
@@ -165,29 +165,9 @@ class BlockSteps(Propagator):
 
     # -- running ------------------------------------------------------------------------------------------------------------
 
-    def run(
-        self,
-        n: float,
-        offset: float,
-        q: np.ndarray,
-        x: np.ndarray,
-        inputs: list[np.ndarray],
-        h: float,
-        steps: int,
-        record: int,
-    ) -> Paths:
-        """Take steps from t = offset + n h with held inputs: a start, long enough that whole blocks are left, then these.
-
-        Args:
-            n: Number of the first point.
-            offset: Time of the point 0 [s].
-            q: Configurations, shape (worlds, nq).
-            x: Velocities and internal states, shape (worlds, nv + nz).
-            inputs: Of the derivative, shape (worlds or 1, ...) each.
-            h: Step [s].
-            steps: How many.
-            record: Steps from one recorded state to the next.
-        """
+    def _run(self, stretch: Stretch) -> Paths:
+        """Take steps with held inputs, all worlds at one time: a start, long enough that whole blocks are left, then these."""
+        offset, n, q, x, inputs, h, steps, record = stretch
         k, p = self.method.order, self.method.points
         blocks = max(0, (steps - (k - 1)) // p)
         first = steps - blocks * p
@@ -216,7 +196,7 @@ class BlockSteps(Propagator):
         return Paths(q_path, x_path, good)
 
     def _started(
-        self, n: float, offset: float, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int
+        self, n: float | np.ndarray, offset: float, q: np.ndarray, x: np.ndarray, inputs: list[np.ndarray], h: float, steps: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The first `steps` points after the given one, itself included: Q, X, D, (worlds, steps + 1, ...) each, and good."""
         worlds, m = len(q), self.method.substeps
@@ -231,30 +211,20 @@ class BlockSteps(Propagator):
         )
         return Q, X, D, np.floor(result.good / m)
 
-    def march(
-        self,
-        t: float,
-        n: int | np.ndarray,
-        q: np.ndarray,
-        x: np.ndarray,
-        inputs: list[np.ndarray],
-        h: float,
-        steps: int,
-        record: int,
-    ) -> Paths:
+    def march(self, stretch: Stretch) -> Paths:
         """See `Propagator.march`; inputs must be held."""
-        for given, argument in zip(inputs, self.stepper.inputs, strict=True):
+        for given, argument in zip(stretch.inputs, self.stepper.inputs, strict=True):
             if given.ndim > 1 + len(argument.shape):
                 raise ValueError(
                     f"{argument.name} changes with every step, but {self.method.name} builds on earlier derivatives and needs "
                     "inputs without jumps: hold it, roll out piece by piece, or use rk4"
                 )
-        first = float(np.max(n, initial=0.0))
-        if np.any(n != first):
+        first = float(np.max(stretch.n, initial=0.0))
+        if np.any(stretch.n != first):
             raise ValueError(
                 f"{self.method.name} builds on earlier derivatives and needs all worlds at one time; reset all, or use rk4"
             )
-        return self.run(first, t, q, x, inputs, h, steps, record)
+        return self._run(stretch._replace(n=first))
 
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
         """See `Propagator.advance`: one Dormand-Prince step to the grid, blocks on it, one step from it to the end."""
@@ -282,7 +252,7 @@ class BlockSteps(Propagator):
     def _blocks(self, at: Point, n: int, inputs: np.ndarray, steps: int, h: float, samples: Samples | None) -> Point:
         """Steps on the grid."""
         offset = 0.0 if abs(at.t - n * h) <= rounding(at.t) else at.t - n * h
-        path = self.run(n, offset, at.q[None], at.x[None], [inputs[None]], h, steps, 1)
+        path = self._run(Stretch(offset, n, at.q[None], at.x[None], [inputs[None]], h, steps, 1))
         good = int(path.good[0])
         numbers = n + np.arange(1, good + 1)
         if samples is not None:

@@ -12,20 +12,12 @@ from hydromechs.model import Model
 
 
 def retract_loop(model: Model) -> Rolled:
-    """q ⊕ u of (q, u).
-
-    Args:
-        model: The mechanism.
-    """
+    """q ⊕ u of (q, u)."""
     return _loop(model, "retract", ("q", "u"), "q")
 
 
 def chart_rate_loop(model: Model) -> Rolled:
-    """u̇ of (q, u, v).
-
-    Args:
-        model: The mechanism.
-    """
+    """u̇ of (q, u, v)."""
     return _loop(model, "chart_rate", ("q", "u", "v"), "u")
 
 

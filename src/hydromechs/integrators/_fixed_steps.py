@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ._integrator import NotFinite, Paths, Point, Propagator, Samples
+from ._integrator import NotFinite, Paths, Point, Propagator, Samples, Stretch
 from ._stepper import Stepper
 from ._times import is_multiple, next_multiple, reached, rounding, slack
 
@@ -30,7 +30,7 @@ class BoundSteps(Protocol):
         """Take steps; returns how many were taken."""
 
 
-def numbers(n: int | np.ndarray, worlds: int) -> np.ndarray:
+def numbers(n: float | np.ndarray, worlds: int) -> np.ndarray:
     """The number of the first point in each world, shape (worlds,)."""
     return np.array(np.broadcast_to(n, worlds), dtype=float)
 
@@ -106,17 +106,8 @@ class FixedSteps(Propagator):
             samples.rows(np.array([t_end]), end.q[None], end.x[None], inputs)
         return end
 
-    def march(
-        self,
-        t: float,
-        n: int | np.ndarray,
-        q: np.ndarray,
-        x: np.ndarray,
-        inputs: list[np.ndarray],
-        h: float,
-        steps: int,
-        record: int,
-    ) -> Paths:
+    def march(self, stretch: Stretch) -> Paths:
         """See `Propagator.march`."""
+        t, n, q, x, inputs, h, steps, record = stretch
         result = self.stepper.march([numbers(n, len(q)), q, x], [np.array([h]), np.array([t]), *inputs], steps, stride=record)
         return Paths(result.records[1], result.records[2], result.good)

@@ -9,7 +9,7 @@ import numpy as np
 from hydromechs.compiler import March
 
 from ._fixed_steps import ROWS, BoundSteps, FixedSteps, numbers
-from ._integrator import Paths
+from ._integrator import Paths, Stretch
 
 PATIENCE = 200_000
 """Attempts at one step after which it is given up."""
@@ -32,18 +32,9 @@ class ImplicitSteps(FixedSteps):
             "smooth it, or use rk4 with a short step"
         )
 
-    def march(
-        self,
-        t: float,
-        n: int | np.ndarray,
-        q: np.ndarray,
-        x: np.ndarray,
-        inputs: list[np.ndarray],
-        h: float,
-        steps: int,
-        record: int,
-    ) -> Paths:
+    def march(self, stretch: Stretch) -> Paths:
         """See `Propagator.march`. All worlds wait for the one that takes most parts, at records and at changes of inputs."""
+        t, n, q, x, inputs, h, steps, record = stretch
         attempts, worlds = self.stepper.attempts, len(q)
         changing = [a.ndim == len(b.shape) + 2 for a, b in zip(inputs, self.stepper.inputs, strict=True)]
         stop = record if not any(changing) else 1
@@ -103,12 +94,7 @@ class _DividedSteps:
         self.records = [np.zeros((rows, *a.shape[1:])) for a in self.state]
 
     def run(self, steps: int, stride: int) -> float:
-        """Take whole steps; how many, with a fraction where it stops within one.
-
-        Args:
-            steps: How many.
-            stride: Steps from one record to the next.
-        """
+        """Take whole steps, with a record after every `stride`; how many, with a fraction where it stops within one."""
         n = self.state[0]
         first = float(n[0])
         self._part[0], self._size[0] = 0.0, 1.0

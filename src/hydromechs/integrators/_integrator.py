@@ -25,6 +25,27 @@ class Point(NamedTuple):
     """Velocity and internal states, shape (nv + nz,)."""
 
 
+class Stretch(NamedTuple):
+    """Equal steps to be taken in many worlds."""
+
+    t: float
+    """Time of point number 0 [s]."""
+    n: int | float | np.ndarray
+    """Number of the first point: it starts at t + n h; of one-step methods also one for each world, shape (worlds,)."""
+    q: np.ndarray
+    """Configurations, shape (worlds, nq)."""
+    x: np.ndarray
+    """Velocities and internal states, shape (worlds, nv + nz)."""
+    inputs: list[np.ndarray]
+    """Shape (worlds or 1, ...) each, held, or (worlds or 1, steps, ...), one for each step."""
+    h: float
+    """Step [s]."""
+    steps: int
+    """How many."""
+    record: int
+    """Steps from one recorded state to the next."""
+
+
 class Paths(NamedTuple):
     """Where worlds came."""
 
@@ -41,7 +62,6 @@ class NotFinite(ArithmeticError):
 
     Args:
         at: The last good point.
-        reason: Why, in words.
     """
 
     def __init__(self, at: Point, reason: str) -> None:
@@ -73,6 +93,8 @@ class Integrator(abc.ABC):
     """Whether it keeps its error within a tolerance, whatever the step."""
     other: ClassVar[str] = "use the integrator linearly_implicit"
     """What else there is for what is too stiff for its step, in words; empty for nothing."""
+    steps: ClassVar[str] = "FixedSteps"
+    """Name of its `Propagator` in this package."""
     impact: ClassVar[float] = 3.0
     """Longest step through the beginning of a contact, times the |λ| of its mode."""
 
@@ -115,13 +137,12 @@ class Integrator(abc.ABC):
         """
         return self.longest_step(frequency, decay)
 
-    @abc.abstractmethod
     def propagator(self, stepper: Stepper) -> Propagator:
-        """What carries a state through time with this method.
+        """What carries a state through time with this method: `steps` of the compiled system."""
+        from hydromechs import integrators  # its steps load CasADi and LLVM
 
-        Args:
-            stepper: The system, compiled.
-        """
+        made: Propagator = getattr(integrators, self.steps)(stepper)
+        return made
 
 
 class OneStep(Integrator):
@@ -131,15 +152,7 @@ class OneStep(Integrator):
 
     @abc.abstractmethod
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """One step from (q, x) at time t over h: the new q and x.
-
-        Args:
-            system: What is integrated.
-            t: Time [s].
-            q: Configuration, shape (nq,).
-            x: Velocity and internal states, shape (nv + nz,).
-            h: Step [s].
-        """
+        """One step from (q, x) at time t over h: the new q and x."""
 
 
 class FixedStep(OneStep):
@@ -147,12 +160,6 @@ class FixedStep(OneStep):
 
     __slots__ = ()
     restarts_at_stops = False
-
-    def propagator(self, stepper: Stepper) -> Propagator:
-        """Steps of one length."""
-        from ._fixed_steps import FixedSteps  # CasADi and LLVM
-
-        return FixedSteps(stepper)
 
 
 class Propagator(abc.ABC):
@@ -169,7 +176,6 @@ class Propagator(abc.ABC):
         A pure function of its arguments: a run that is resumed takes the same steps.
 
         Args:
-            at: Where to start.
             inputs: Inputs, held, shape (nu,).
             t_end: Where to stop [s].
             h: Step, or the first step to try [s].
@@ -177,26 +183,5 @@ class Propagator(abc.ABC):
         """
 
     @abc.abstractmethod
-    def march(
-        self,
-        t: float,
-        n: int | np.ndarray,
-        q: np.ndarray,
-        x: np.ndarray,
-        inputs: list[np.ndarray],
-        h: float,
-        steps: int,
-        record: int,
-    ) -> Paths:
-        """Take equal steps in many worlds without returning to Python.
-
-        Args:
-            t: Time of point number 0 [s].
-            n: Number of the first point: it starts at t + n h; of one-step methods also one for each world, shape (worlds,).
-            q: Configurations, shape (worlds, nq).
-            x: Velocities and internal states, shape (worlds, nv + nz).
-            inputs: Shape (worlds or 1, ...) each, held, or (worlds or 1, steps, ...), one for each step.
-            h: Step [s].
-            steps: How many.
-            record: Steps from one recorded state to the next.
-        """
+    def march(self, stretch: Stretch) -> Paths:
+        """Take a `stretch` of equal steps in many worlds without returning to Python."""

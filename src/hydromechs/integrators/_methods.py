@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,7 @@ from hydromechs.spatial import floor, maximum, where
 from hydromechs.values import Array, Positive, Scalar, check_fields
 
 from ._block_methods import block_named
-from ._integrator import FixedStep, Integrator, OneStep, Propagator
-
-if TYPE_CHECKING:
-    from ._stepper import Stepper
+from ._integrator import FixedStep, Integrator, OneStep
 
 
 class System(NamedTuple):
@@ -129,6 +126,7 @@ class DormandPrince(OneStep):
     stages = 6
     adaptive = True
     controlled = True
+    steps = "AdaptiveSteps"
 
     def longest_step(self, frequency: float, decay: float) -> float:
         """It finds its step by itself."""
@@ -137,12 +135,6 @@ class DormandPrince(OneStep):
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
         """The fifth-order result of `embedded_step`."""
         return embedded_step(system, t, q, x, h)[:2]
-
-    def propagator(self, stepper: Stepper) -> Propagator:
-        """Steps of the length that the error asks for."""
-        from ._adaptive import AdaptiveSteps  # CasADi and LLVM
-
-        return AdaptiveSteps(stepper)
 
     def __post_init__(self) -> None:
         check_fields(self, "integrator")
@@ -161,6 +153,7 @@ class LinearlyImplicit(OneStep):
     stages = 2
     controlled = True
     other = ""
+    steps = "ImplicitSteps"
 
     def longest_step(self, frequency: float, decay: float) -> float:
         """Any step is stable."""
@@ -169,12 +162,6 @@ class LinearlyImplicit(OneStep):
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
         """The result of `implicit_step`, whatever its error."""
         return implicit_step(system, t, q, x, h)[:2]
-
-    def propagator(self, stepper: Stepper) -> Propagator:
-        """Steps of one length, divided where the error asks for it."""
-        from ._implicit_steps import ImplicitSteps  # CasADi and LLVM
-
-        return ImplicitSteps(stepper)
 
 
 RELATIVE = 1e-3
@@ -239,14 +226,9 @@ def implicit_part(
     step after it is tried whole again, so it depends on nothing but the state. Not finite where parts get too small.
 
     Args:
-        system: What is integrated.
         n: Number of the point before the step.
         part: How much of the step is done, from 0, below 1.
         size: Part of the step that is tried.
-        q: Configuration, shape (nq,).
-        x: Velocity and internal states, shape (nv + nz,).
-        h: Step [s].
-        offset: Time of point 0 [s].
         last: Number of the point at which to stay.
     """
     q1, x1, error = implicit_step(system, offset + (n + part) * h, q, x, size * h)
@@ -350,10 +332,7 @@ def dense_output(system: System, q: Array, x: Array, h: float, stages: Array, pa
     """q and x at a `part` from 0 to 1 of a Dormand-Prince step, from its stages, by the continuous extension of order 4.
 
     Args:
-        system: What is integrated.
-        q: Configuration at the start, shape (nq,).
         x: Velocity and internal states at the start, shape (nv + nz,).
-        h: Step [s].
         stages: Of the step, shape (7, n).
         part: Where, 0 to 1.
     """

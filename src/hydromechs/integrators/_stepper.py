@@ -26,11 +26,8 @@ class Stepper:
         derivative: ẏ = f(t, q, y, *inputs), traceable, shape (2 nv + nz,).
         nz: Number of internal states.
         inputs: What else the derivative takes.
-        method: The integrator.
         name: Name of the programs.
         identity: A text that fixes the derivative together with the package's source, or None.
-        lanes: Worlds per vector operation.
-        threads: Threads that share worlds.
         counted: 1 for the entries of y = (u, v, z) whose error counts for adaptive steps, else 0, shape (n,); all unless given.
         differentiable: The derivative without calls, for its Jacobian: a call counts as constant there; itself unless given.
         loops: Makes the derivative of a large system as loops; steps are then loops over the entries of its state, too. None to

@@ -39,7 +39,6 @@ def whole_steps(value: float, step: float, name: str, of: str = "steps of", reme
 
     Args:
         value: The time [s].
-        step: The step [s].
         name: What the time is, for the message.
         of: What the steps are, for the message.
         remedy: What else can be changed, for the message.

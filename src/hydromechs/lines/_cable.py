@@ -35,11 +35,7 @@ class Cable:
         check_fields(self)
 
     def displaced(self, density: float) -> float:
-        """Water that it displaces per length, ρ π d²/4 [kg/m].
-
-        Args:
-            density: Of the water [kg/m³].
-        """
+        """Mass of water of a density [kg/m³] that it displaces per length, ρ π d²/4 [kg/m]."""
         return density * math.pi / 4.0 * self.diameter**2
 
     def weight(self, density: float, gravity: float) -> float:

@@ -52,7 +52,6 @@ def catenary_pull(x: Scalar, z: Scalar, length: Scalar, weight: float, stiffness
         length: Unstretched length L [m].
         weight: Weight in water per unstretched length w, above 0 [N/m].
         stiffness: EA [N].
-        steps: Newton steps.
     """
     k = weight * length / stiffness
     X, Z = maximum(x / length, NEAREST), z / length

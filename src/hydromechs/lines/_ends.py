@@ -47,9 +47,7 @@ def too_short(now: Now, frame: str, top: TopPoint, length: float) -> str | None:
     """What is wrong with a line that does not reach from end to end at an instant; None of one that does.
 
     Args:
-        now: The instant.
         frame: Frame at its lower end.
-        top: Its upper end.
         length: Its unstretched length [m].
     """
     a, b = now.frame(frame).p, top.now(now).p

@@ -89,7 +89,6 @@ def bending_forces(stiffness: float, parts: Sequence[Segment]) -> tuple[list[Arr
 
     Args:
         stiffness: EI [N·m²].
-        parts: The segments.
     """
     F = [np.zeros(3) for _ in range(len(parts) + 1)]
     energy: Scalar = 0.0
@@ -123,7 +122,6 @@ def ground_force(ground: Sequence[terrain.Terrain], p: Array, u: Array, radius: 
     instead of sticking.
 
     Args:
-        ground: What stands still.
         p: The mass [m], shape (3,).
         u: Its velocity [m/s], shape (3,).
         radius: Of the line [m].

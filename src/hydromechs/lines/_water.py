@@ -79,7 +79,6 @@ def water_force(
         density: ρ of the water [kg/m³].
         gravity: g [m/s²].
         down: Unit vector down, shape (3,).
-        water: The water there.
         chord: From the point below to that above [m], shape (3,).
         u: Velocity of the mass [m/s], shape (3,).
         spread: Velocity of the point above less that of the point below [m/s], shape (3,).

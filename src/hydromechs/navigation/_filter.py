@@ -40,12 +40,7 @@ class ErrorStateFilter:
         check_fields(self)
 
     def on(self, model: Model, sensors: Sequence[Sensor]) -> Navigator:
-        """The filter for the sensors of a vehicle, compiled.
-
-        Args:
-            model: The mechanism.
-            sensors: One `Imu`, and others on the same body.
-        """
+        """The filter for the sensors of a vehicle, one `Imu` and others on the same body, compiled."""
         return Navigator(self, model, sensors)
 
     def run(self, log: Mapping[str, tuple[Array, Array]], model: Model, sensors: Sequence[Sensor], start: Array) -> Track:
@@ -53,7 +48,6 @@ class ErrorStateFilter:
 
         Args:
             log: Times (n,) and values (n, channels) of each sensor's measurements, by its name; see `log_of`.
-            model: The mechanism.
             sensors: The sensors that measured.
             start: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
         """

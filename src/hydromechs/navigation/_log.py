@@ -38,7 +38,6 @@ def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: 
     """A filter on a log.
 
     Args:
-        navigator: The filter.
         log: Times (n,) and values (n, channels) of each sensor's measurements, by its name; NaN where there is nothing. A
             measurement counts as known after its sensor's latency.
         start: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
@@ -72,13 +71,7 @@ def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: 
 
 
 def log_of(recording: xarray.Dataset, model: Model, sensors: Sequence[Sensor]) -> dict[str, tuple[Array, Array]]:
-    """The log of sensors from the signals of a recording, which must be recorded at least as often as they measure.
-
-    Args:
-        recording: A recording with the variable `signal`.
-        model: The mechanism.
-        sensors: The sensors.
-    """
+    """The log of sensors from the variable `signal` of a recording, with samples at least as often as they measure."""
     if "signal" not in recording:
         raise KeyError("the recording has no signals; run it with hydromechs.navigation.Navigated as its controller")
     times, out = recording["time"].values, {}

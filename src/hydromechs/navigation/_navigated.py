@@ -101,11 +101,7 @@ class Navigated(Controller):
         ]
 
     def start(self, simulation: Simulation) -> None:
-        """Compile the sensors and the filter, and start the inner controller.
-
-        Args:
-            simulation: The simulation that it will control.
-        """
+        """Compile the sensors and the filter, and start the inner controller."""
         model = simulation.model
         self._simulation = simulation
         self.instruments = Instruments(simulation.plant, self.sensors, simulation.step_size, self.terrain)

@@ -57,8 +57,6 @@ class Navigator:
     their errors, one for each channel that has a bias.
 
     Args:
-        settings: The filter.
-        model: The mechanism.
         sensors: One `Imu`, and others; those that are no `Aid` are not used.
     """
 
@@ -169,13 +167,7 @@ class Navigator:
     # -- a filter at work ---------------------------------------------------------------------------------------------------
 
     def start(self, m: Memory, believed: Array, t: float) -> None:
-        """Begin with a state.
-
-        Args:
-            m: What it remembers; is changed.
-            believed: x̂, shape (19,).
-            t: Time [s].
-        """
+        """Begin with the state x̂, shape (19,)."""
         for x in m.values():
             x[...] = 0.0
         m["started"][...] = 1.0
@@ -186,11 +178,7 @@ class Navigator:
         m["P"][of_biases, of_biases] = [n.bias**2 for n in self._bias_noise]
 
     def first_covariance(self, x: Array) -> Array:
-        """Covariance at the start, shape (18, 18); the attitude has `tilt` about horizontal axes, `heading` about the vertical.
-
-        Args:
-            x: State, shape (19,).
-        """
+        """Initial covariance, shape (18, 18); the attitude has `tilt` about horizontal axes, `heading` about the vertical."""
         s = self.settings
         force, rate = self.imu.accelerometer, self.imu.gyroscope
         down = quaternion_matrix(x[STATES["q"]]).T @ self.model.world.down
@@ -211,7 +199,6 @@ class Navigator:
         """One period of the IMU: move on, keep what late sensors need, use what has arrived; what there is to say.
 
         Args:
-            m: What it remembers; is changed.
             t: Time, a multiple of the period [s].
             imu: Reading of the IMU, shape (6,); NaN if there is none.
             arrived: Readings of aids that are there now; `sensor` counts among `aids`.
@@ -240,7 +227,6 @@ class Navigator:
         """Move on by one period of the IMU, with the reading at its end: that is the mean over the period.
 
         Args:
-            m: What it remembers; is changed.
             imu: Specific force and angular velocity [m/s², rad/s], shape (6,); where there are none (NaN), the last ones count
                 on.
         """
@@ -261,7 +247,6 @@ class Navigator:
         """Keep what is believed now, for a measurement of now that comes later.
 
         Args:
-            m: What it remembers; is changed.
             aid: Number of the sensor.
             number: Number of its sample.
         """
@@ -284,7 +269,6 @@ class Navigator:
         b is the bias of the sensor; H has a 1 for it. After `patience` refusals in a row `_widen` makes P fit first.
 
         Args:
-            m: What it remembers; is changed.
             reading: The measurement; `sensor` counts among `aids`.
             t: Time of now [s].
         """
@@ -346,7 +330,6 @@ class Navigator:
         so when it was last used, and a velocity has moved the position since then.
 
         Args:
-            m: What it remembers; is changed.
             aid: Number of the sensor.
             H: Derivative of its measurement by δ, shape (n, 18).
             S: Covariance of r, shape (n, n).
@@ -398,11 +381,7 @@ class Navigator:
     # -- what it believes ---------------------------------------------------------------------------------------------------
 
     def estimate(self, m: Memory) -> Estimate:
-        """What it believes of the vehicle's body.
-
-        Args:
-            m: What it remembers.
-        """
+        """What it believes of the vehicle's body."""
         position, orientation, velocity = self._of_body.single_results(m["x"][0], m["w"][0])
         sigma = np.sqrt(np.maximum(np.diagonal(m["P"])[:NE], 0.0))
         return Estimate(
@@ -416,28 +395,18 @@ class Navigator:
         )
 
     def covariance(self, m: Memory) -> Array:
-        """Covariance of the error δ, shape (18, 18).
-
-        Args:
-            m: What it remembers.
-        """
+        """Covariance of the error δ, shape (18, 18)."""
         return m["P"][:NE, :NE].copy()
 
     @staticmethod
     def moved(x: Array, error: Array) -> Array:
-        """x ⊞ δ for the first entries of δ, the others 0, shape (19,).
-
-        Args:
-            x: State, shape (19,).
-            error: The first entries of δ: position, velocity, attitude, ..., shape (n,).
-        """
+        """x ⊞ δ, shape (19,), of the first entries of δ (n,): position, velocity, attitude, ...; the others are 0."""
         return plus(x, np.concatenate([error, np.zeros(NE - len(error))]))
 
     def true(self, state: State, bias: Array | None = None, current: Array | None = None) -> Array:
         """x of a true motion, shape (19,).
 
         Args:
-            state: The true state.
             bias: Biases of the IMU, of specific force and rate [m/s², rad/s], shape (6,); none unless given.
             current: Velocity of the water in world axes [m/s], shape (3,); still unless given.
         """
@@ -449,12 +418,7 @@ class Navigator:
         return np.concatenate([p + R @ self._p_BI, v, q, b[3:], b[:3], np.zeros(3) if current is None else current])
 
     def error(self, m: Memory, true: Array) -> Array:
-        """δ of a true x, shape (18,); see `true`.
-
-        Args:
-            m: What it remembers.
-            true: x, shape (19,).
-        """
+        """δ of a true x (19,), shape (18,); see `true`."""
         return difference(true, m["x"][0])
 
 
@@ -465,12 +429,7 @@ def _compiled(program: Program) -> Compiled:
 
 
 def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
-    """Index of the body that a filter with these sensors navigates; an error says what it cannot use.
-
-    Args:
-        model: The mechanism.
-        sensors: The sensors.
-    """
+    """Index of the body that a filter with these sensors navigates; an error says what it cannot use."""
     imus = [s for s in sensors if isinstance(s, Imu)]
     if len(imus) != 1:
         named = ", ".join(repr(s.name) for s in imus) or "none"

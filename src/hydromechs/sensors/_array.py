@@ -20,13 +20,7 @@ class InstrumentArray:
     """Sensors of worlds, which measure what those of a simulation with the same seed do. What they remember is here.
 
     Args:
-        plant: What is simulated.
-        sensors: The sensors.
-        step: Step of the integrator [s].
-        worlds: How many.
         terrain: Ground that they see besides what the plant can touch.
-        lanes: Worlds per vector operation.
-        threads: Threads that share the worlds.
     """
 
     def __init__(
@@ -59,12 +53,7 @@ class InstrumentArray:
         return {s.name: tuple(c.label for c in channels) for s, channels in zip(self.sensors, self._of.channels, strict=True)}
 
     def begin(self, which: Array, seeds: Sequence[int]) -> None:
-        """Set up worlds at their start: biases and misalignments are drawn, nothing has been measured.
-
-        Args:
-            which: Numbers of the worlds.
-            seeds: Seed of each of them.
-        """
+        """Set up worlds at their start, each with its seed: biases and misalignments are drawn, nothing has been measured."""
         for world, seed in zip(which, seeds, strict=True):
             one = self._of.seeded(int(seed))
             self._memory[world], self._turns[world] = one.start(), one.turns

@@ -73,13 +73,7 @@ class Dvl(Aid):
         return np.array(out)
 
     def distance(self, instant: Instant, place: FrameMotion, beam: Array) -> Scalar:
-        """Distance along a beam to the ground [m], infinite where it meets none.
-
-        Args:
-            instant: The instant.
-            place: Its frame.
-            beam: Unit vector in the frame's axes, shape (3,).
-        """
+        """Distance along a beam, a unit vector in the frame's axes (3,), to the ground [m], infinite where it meets none."""
         nearest: Scalar = math.inf
         for solid in instant.terrain:
             r = ray_distance(solid, place.p, place.R @ beam, instant.model.world.down)

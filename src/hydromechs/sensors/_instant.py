@@ -36,7 +36,6 @@ class MountedFrame(FrameNow):
     """The frame that a sensor sits on, turned by the error of its mounting.
 
     Args:
-        instant: The instant.
         name: Name of the frame.
         turn: Error of the mounting, a rotation vector in the frame's axes [rad], shape (3,).
     """
@@ -67,12 +66,6 @@ class Instant:
     """All that holds at one instant.
 
     Args:
-        plant: What is simulated.
-        t: Time [s].
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        z: Internal states, shape (nz,).
-        inputs: As `plant.layout` has them, shape (nu,).
         misalignment: Error of the mounting of each sensor, a rotation vector [rad], by its name; none for those not named.
         terrain: What a sensor can see of the ground.
         before: What sensors kept at their last measurement, by their names.
@@ -118,11 +111,7 @@ class Instant:
         return MountedFrame(self, frame, self._turns.get(sensor, np.zeros(3)))
 
     def before(self, sensor: str) -> Before:
-        """What a sensor kept at its last measurement.
-
-        Args:
-            sensor: Name of the sensor.
-        """
+        """What the sensor of this name kept at its last measurement."""
         return self._before.get(sensor, NOTHING_BEFORE)
 
     def contact_force(self, body: int) -> Array:
@@ -158,11 +147,6 @@ class Instant:
 
 
 def terrain_of(plant: Plant, others: Sequence[Terrain] = ()) -> tuple[Terrain, ...]:
-    """What stands still in a plant and can be touched, and others that cannot.
-
-    Args:
-        plant: What is simulated.
-        others: Terrain besides; of two with one name, the first counts.
-    """
+    """Terrain that can be touched in a plant, and others; of two with one name, the first counts."""
     touched = [c.solid for c in plant.components if isinstance(c, Pair) and isinstance(c.solid, Terrain)]
     return tuple({solid.name: solid for solid in [*reversed(touched), *reversed(list(others))]}.values())

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.compiler import compile_function
 from hydromechs.contact.terrain import Terrain
 from hydromechs.equations import identity_of
 from hydromechs.hydro import UniformFlow
@@ -48,7 +48,6 @@ def normals(name: str, seeds: Sequence[int], block: int, shape: tuple[int, ...])
     """Standard normal numbers that a name, seeds and a number decide, and nothing else.
 
     Args:
-        name: Whose they are.
         seeds: Whole numbers of at least 0.
         block: Number of the block.
         shape: Their shape.
@@ -58,11 +57,7 @@ def normals(name: str, seeds: Sequence[int], block: int, shape: tuple[int, ...])
 
 
 def common_period(sensors: Sequence[Sensor]) -> float:
-    """Period of the fastest sensor [s], of which all others' must be whole multiples.
-
-    Args:
-        sensors: The sensors.
-    """
+    """Period of the fastest sensor [s], of which all others' must be whole multiples."""
     fastest = max(sensors, key=lambda s: s.rate)
     for s in sensors:
         ratio = fastest.rate / s.rate
@@ -98,9 +93,6 @@ class Instruments:
     """The sensors of a plant. What they remember is in an array that the caller keeps.
 
     Args:
-        plant: What is simulated.
-        sensors: The sensors.
-        step: Step of the integrator [s].
         terrain: Ground that they see besides what the plant can touch.
         lanes: Worlds per vector operation, for `truth` of many worlds.
         threads: Threads that share worlds there.
@@ -160,11 +152,11 @@ class Instruments:
         arguments = {"t": (), "q": (model.nq,), "x": (nv + plant.layout.nz,), "inputs": (plant.layout.size,)}
         arguments["turns"] = (len(sensors), 3)
         arguments["before"] = (self._past,)
-        outputs = (Argument("values", (ends[-1],)), Argument("kept", (self._past,)))
-        inputs = tuple(Argument(name, shape) for name, shape in arguments.items())
+        outputs = {"values": (ends[-1],), "kept": (self._past,)}
         own = (plant.identity, identity_of((*map(_equations, sensors), *ground)))
         identity = None if None in own else " ".join(map(str, own))
-        self.truth = Compiled(Recipe("sensors", true, inputs, outputs, identity, rarely_called=True), lanes, threads)
+        how = {"lanes": lanes, "threads": threads}
+        self.truth = compile_function("sensors", true, arguments, outputs, identity, rarely_called=True, **how)
         """What they would measure without errors, and what they keep."""
         self.truth.single_lanes = lanes  # the same bits for one world as for many
         self.truth.code(lanes)
@@ -177,11 +169,7 @@ class Instruments:
         self._drawn: dict[int, tuple[int, Array]] = {}
 
     def seeded(self, seed: int) -> Instruments:
-        """The same sensors with errors of another seed; nothing is compiled.
-
-        Args:
-            seed: In place of that of the plant.
-        """
+        """The same sensors with errors of another seed than the plant's; nothing is compiled."""
         out = copy.copy(self)
         Instruments._draw(out, seed)
         return out
@@ -272,7 +260,6 @@ class Instruments:
 
         Args:
             i: Number of the sensor.
-            t: Times [s], shape (n,).
             random: Standard normal numbers that decide on drop-outs, shape (n,).
         """
         s = self.sensors[i]

@@ -16,8 +16,6 @@ def acting(component: Component, now: Now, z: Values, u: Values) -> Action:
     """What a component does in one instant; errors in it get a note that names it.
 
     Args:
-        component: The component.
-        now: The instant.
         z: Its states, by name.
         u: Its inputs, by name.
     """
@@ -26,14 +24,7 @@ def acting(component: Component, now: Now, z: Values, u: Values) -> Action:
 
 
 def check_action(component: Component, model: Model, action: object, z: Mapping[str, float]) -> None:
-    """Raise an error that names the component where its action is not one.
-
-    Args:
-        component: The component.
-        model: The mechanism.
-        action: What its `act` returned for floats.
-        z: Its states.
-    """
+    """Raise an error that names the component unless `action`, which its `act` returned for floats, is an action."""
     who = f"component {component.name!r} ({type(component).__name__})"
     if not isinstance(action, Action):
         raise TypeError(f"{who}: act returned {_short(action)}, must be an Action(...)")

@@ -57,10 +57,6 @@ class PythonBlock(Block):
         as_controller(self.controller, self.period)  # raises for what cannot be one
 
     def make(self, number: int = 0) -> Controller:
-        """Return the controller.
-
-        Args:
-            number: Its place among the blocks, from 0.
-        """
+        """Return the controller; `number` is its place among the blocks, from 0."""
         made: Any = as_controller(self.controller, self.period)
         return made

@@ -34,10 +34,7 @@ def water_on_body(plant: Plant, gravity: Array, body: Any, motion: hydro.WetMoti
     """Forces and powers of the water on a body.
 
     Args:
-        plant: What is simulated.
-        gravity: Acceleration of gravity in world axes [m/s²], shape (3,).
         body: The body, with its `hydro`.
-        motion: Its motion in the water.
         V: Its velocity in the world in its axes, shape (6,).
         a: a' of the body as the recursions have it, shape (6,).
     """
@@ -77,8 +74,6 @@ def energies_of(
     """Kinetic energy of a body, kinetic energy of its water, potential energy [J].
 
     Args:
-        plant: What is simulated.
-        gravity: Acceleration of gravity in world axes [m/s²], shape (3,).
         body: The body, with its `hydro`.
         rigid: Its inertia with that of bodies fixed to it, or None.
         motion: Its motion in the water; None if it is dry or cannot move.

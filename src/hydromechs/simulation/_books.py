@@ -12,21 +12,12 @@ from ._layout import Layout
 
 
 def size(layout: Layout) -> int:
-    """Number of numbers in `State.books`.
-
-    Args:
-        layout: Of the plant.
-    """
+    """Number of numbers in `State.books`."""
     return len(STORED_ENERGIES) + len(layout.causes)
 
 
 def booked(layout: Layout, x: np.ndarray) -> np.ndarray:
-    """Work of each cause that is booked in velocities and internal states [J], shape (..., nc).
-
-    Args:
-        layout: Of the plant.
-        x: Velocities and internal states, shape (..., nv + nz).
-    """
+    """Work of each cause that is booked in velocities and internal states [J], shape (..., nc)."""
     return x[..., x.shape[-1] - len(layout.causes) :]
 
 
@@ -34,7 +25,6 @@ def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> 
     """Books that begin at an instant, as in `State.books`.
 
     Args:
-        layout: Of the plant.
         x: Velocities and internal states there, shape (nv + nz,).
         observed: Stored energies there, by name [J].
     """
@@ -42,11 +32,7 @@ def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> 
 
 
 def unknown(layout: Layout) -> np.ndarray:
-    """Books of a state that was never recorded: stored energies that nobody looked at, no work.
-
-    Args:
-        layout: Of the plant.
-    """
+    """Books of a state that was never recorded: stored energies that nobody looked at, no work."""
     return np.concatenate([np.full(len(STORED_ENERGIES), np.nan), np.zeros(len(layout.causes))])
 
 
@@ -58,9 +44,7 @@ def audited(
         residual = Σ (E − E_0) − Σ (W − W_0)   over stored energies E and causes of work W
 
     Args:
-        layout: Of the plant.
         books: As in `State.books`.
-        x: Velocities and internal states, shape (..., nv + nz).
         observed: Stored energies, by name [J], shape (...) each.
     """
     stored, before = np.split(books, [len(STORED_ENERGIES)])

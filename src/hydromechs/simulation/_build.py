@@ -37,7 +37,6 @@ def components_of(model: Model, parts: Iterable[Component]) -> tuple[Component, 
     model's joints; a part with the same name, as "elbow.stops", takes the place of each.
 
     Args:
-        model: The mechanism.
         parts: Components in any order; in a plant they are in that of `Component.order`.
     """
     parts = instances(parts, Component, "components", COMPONENTS)

@@ -23,7 +23,6 @@ def size_faults(duration: float, step: float, record: float) -> list[tuple[str, 
 
     Args:
         duration: How long to simulate [s].
-        step: Step of the integrator [s].
         record: Time between two samples [s].
     """
     out = []
@@ -42,19 +41,13 @@ class Clock:
 
     Args:
         t: Time at the start [s].
-        step: Step of the integrator [s].
         periods: Times between looks of controller, events and recording [s].
         progress: Called now and then with the time reached [s]; None for no one.
         real_time: Pace of a run in real time, 1 as fast as the wall clock; None for as fast as possible.
     """
 
     def __init__(
-        self,
-        t: float,
-        step: float,
-        periods: Iterable[float],
-        progress: Callable[[float], None] | None,
-        real_time: float | None,
+        self, t: float, step: float, periods: Iterable[float], progress: Callable[[float], None] | None, real_time: float | None
     ) -> None:
         self.t_start, self.step, self.progress = t, step, progress
         self.pace = None if real_time is None else positive(real_time, "real_time")
@@ -75,11 +68,7 @@ class Clock:
         return min(until, *(next_multiple(t, period, self.step) for period in self.periods))
 
     def look(self, t: float) -> None:
-        """Report progress; wait for the wall clock.
-
-        Args:
-            t: Time reached [s].
-        """
+        """Report the time reached, `t` [s]; wait for the wall clock."""
         now = time.perf_counter()
         if self.pace is not None:
             ahead = self.started + (t - self.t_start) / self.pace - now

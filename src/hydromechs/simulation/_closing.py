@@ -19,8 +19,6 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
     """The state after a change of inputs that may close constraints, and the energy lost [J].
 
     Args:
-        plant: What is simulated.
-        at: The state.
         before: Inputs so far, shape (nu,).
         after: Inputs from now on, shape (nu,).
     """
@@ -44,7 +42,6 @@ def closure_error(t: float, component: Component, row: Constraint) -> str:
     """What to say of a constraint that cannot close because what it joins does not meet; empty where it does.
 
     Args:
-        t: Time [s].
         component: What has the constraint.
         row: The constraint at that time.
     """
@@ -59,24 +56,13 @@ def closure_error(t: float, component: Component, row: Constraint) -> str:
 
 
 def active_rows(plant: Plant, at: Point, inputs: np.ndarray) -> np.ndarray:
-    """J of all closed constraints, one below the other, shape (c, nv).
-
-    Args:
-        plant: What is simulated.
-        at: The state.
-        inputs: Inputs, shape (nu,).
-    """
+    """J of all closed constraints, one below the other, shape (c, nv)."""
     rows = [np.array(row.J, dtype=float) for _, row in _constraints(plant, at, inputs) if row.active]
     return np.vstack([np.zeros((0, plant.model.nv)), *rows])
 
 
 def switched_off(plant: Plant, inputs: np.ndarray) -> np.ndarray:
-    """Inputs with what switches constraints at 0, shape (..., nu).
-
-    Args:
-        plant: What is simulated.
-        inputs: Inputs, shape (..., nu).
-    """
+    """Return inputs (..., nu) with all switches of constraints at 0."""
     out, first = inputs.copy(), len(plant.layout.commands)
     out[..., [i for k in plant.constraining for i in plant.layout.u[k].values() if i >= first]] = 0.0
     return out

@@ -34,12 +34,7 @@ class Response(NamedTuple):
 
 
 def constraint_groups(model: Model, constraints: Sequence[Constraint]) -> tuple[tuple[int, ...], ...]:
-    """Numbers of the constraints that share a movable tree, directly or through others; group by group.
-
-    Args:
-        model: The mechanism.
-        constraints: All constraints, open ones too.
-    """
+    """Numbers of the constraints, open ones too, that share a movable tree, directly or through others; group by group."""
     tree: dict[int, int] = {}  # of each degree of freedom: the outermost body that carries it and moves
     roots: list[int] = []
     for i, dofs in enumerate(model.v_slices):
@@ -68,9 +63,7 @@ def constrained(
 
     Args:
         M: Joint-space inertia, shape (nv, nv).
-        v: Velocity, shape (nv,).
         vdot: Accelerations without constraints, shape (nv,).
-        constraints: The rows.
         groups: Numbers of those that are solved together.
         given: Places in v of joints whose motion is given: no force changes it.
     """
@@ -97,7 +90,6 @@ def response(
 
     Args:
         M: Joint-space inertia, shape (nv, nv).
-        constraints: The rows.
         lacking: What each lacks, shape (c,).
         groups: Numbers of those that are solved together.
         given: Places in v of joints whose motion is given: no force changes it.

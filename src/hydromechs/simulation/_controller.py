@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.compiler import Compiled, compile_function
 from hydromechs.model import State
 from hydromechs.values import Array, Scalar, positive
 
@@ -87,7 +87,6 @@ class FunctionController(Controller):
 
     Args:
         function: From the state to commands.
-        period: Time between two calls [s].
     """
 
     def __init__(self, function: Callable[[State], Commands], period: float) -> None:
@@ -136,14 +135,13 @@ class TracedController(Controller):
         """
         na, nm = len(plant.layout.commands), len(self.first_memory)
         sizes = {"t": (), "q": (plant.model.nq,), "v": (plant.model.nv,), "command": (na,), "memory": (nm,)}
-        inputs = tuple(Argument(name, shape) for name, shape in sizes.items())
-        outputs = (Argument("new_command", (na,)), Argument("new_memory", (nm,)))
 
         def law(t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
             new, remembered = self.law(plant, t, q, v, command, memory)
             return np.asarray(new), np.asarray(remembered)
 
-        return Compiled(Recipe("law", law, inputs, outputs, None), lanes, threads)
+        outputs = {"new_command": (na,), "new_memory": (nm,)}
+        return compile_function("law", law, sizes, outputs, lanes=lanes, threads=threads)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is compiled stays behind: `start` makes it anew."""
@@ -213,12 +211,7 @@ def own_controller(controller: Controller | None) -> Controller | None:
 
 
 def signals_of(controller: Controller, signals: Mapping[str, str]) -> np.ndarray:
-    """Values of a controller's signals, a copy, shape (ns,).
-
-    Args:
-        controller: The controller.
-        signals: Its signals as they were when it had started.
-    """
+    """Values of a controller's signals, a copy, shape (ns,); `signals` are those that it had when it started."""
     values = np.array(controller.signal_values, dtype=float)
     if values.shape != (len(signals),):
         raise ValueError(f"signal_values must have shape ({len(signals)},) ({', '.join(signals)}), got {values.shape}")

@@ -17,7 +17,6 @@ def check_derivable(who: str, plant: Plant, rates: compiler.Program) -> None:
 
     Args:
         who: What needs derivatives, for the message.
-        plant: What is simulated.
         rates: Its equations as a program.
     """
     if not rates.calls:

@@ -35,12 +35,7 @@ class EnergyWatch:
         self._jump = (0.0, 0.0, 0.0)  # largest change of the residual between samples, its start and end time
 
     def update(self, times: np.ndarray, block: Mapping[str, np.ndarray]) -> None:
-        """Process samples in order of time.
-
-        Args:
-            times: Times [s], shape (n,).
-            block: Variables of the recording by name, shape (n, ...).
-        """
+        """Process samples in order of time: variables of the recording by name, shape (n, ...) each."""
         stored = [block[name] for name in STORED_ENERGIES]
         work = block.get("work", np.zeros((len(times), 0)))  # a mechanism without forces has no work
         columns = np.column_stack([*stored, work])

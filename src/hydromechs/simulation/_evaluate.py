@@ -110,15 +110,7 @@ class Acted(NamedTuple):
 
 
 def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int] | None = None) -> Acted:
-    """What components do in one instant.
-
-    Args:
-        plant: The plant.
-        now: The instant.
-        z: Internal states, shape (nz,).
-        inputs: Inputs in the order of `plant.layout`, shape (nu,).
-        which: Numbers of the components; all unless given.
-    """
+    """What components do in one instant: those with the numbers `which`, by default all."""
     layout, nv = plant.layout, now.model.nv
     numbers = range(len(plant.components)) if which is None else which
     actions = [acting(plant.components[k], now, *layout.of_component(k, z, inputs)) for k in numbers]
@@ -147,52 +139,21 @@ def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int
 
 
 def derivative(
-    plant: Plant,
-    t: Scalar,
-    q: Array,
-    u: Array,
-    v: Array,
-    z: Array,
-    inputs: Array,
-    motion: MotionAt = fluid_at,
+    plant: Plant, t: Scalar, q: Array, u: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at
 ) -> Array:
     """ẏ of y = (u, v, z) in the chart around q, shape (2 nv + nz,).
 
     Args:
-        plant: The plant.
-        t: Time [s].
         q: Configuration at the centre of the chart, shape (nq,).
         u: Coordinates in the chart, shape (nv,).
-        v: Velocity, shape (nv,).
-        z: Internal states, shape (nz,).
-        inputs: Inputs in the order of `plant.layout`, shape (nu,).
-        motion: Returns the motion of the water at points, see `fluid_at`.
     """
     here = dynamics.retract(plant.model, q, u)
     e = evaluate(plant, t, here, v, z, inputs, motion)
     return np.concatenate([dynamics.chart_rate(plant.model, here, u, v), e.vdot, e.zdot])
 
 
-def evaluate(
-    plant: Plant,
-    t: Scalar,
-    q: Array,
-    v: Array,
-    z: Array,
-    inputs: Array,
-    motion: MotionAt = fluid_at,
-) -> Evaluation:
-    """Forces, accelerations, rates, powers and energies of one instant.
-
-    Args:
-        plant: The plant.
-        t: Time [s].
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        z: Internal states, shape (nz,).
-        inputs: Inputs in the order of `plant.layout`, shape (nu,).
-        motion: Returns the motion of the water at points, see `fluid_at`.
-    """
+def evaluate(plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at) -> Evaluation:
+    """Forces, accelerations, rates, powers and energies of one instant."""
     model = plant.opened(inputs)
     nb = model.nb
     kin = dynamics.kinematics(model, q, v)
@@ -238,8 +199,8 @@ def _mechanics(
 ) -> Mechanics:
     """Accelerations, forces of the water and energies; powers are added to `power`, forces of constraints to `outputs`."""
     q, v, kin, nb = now.q, now.v, now.kin, model.nb
-    motions = water.motions(model)
-    b = equations.balance(model, q, v, water.U, water.rate, wrench, water.surface(), motions)
+    nonuniform = water.motions(model)
+    b, motions = equations.balance(model, q, v, water.U, water.rate, wrench, water.surface(), nonuniform)
     vdot, needed = _accelerations(plant, model, b, actions, tau)
     held = Response(np.zeros(model.nv), np.zeros(0), np.ones(0), ())
     pulled = [np.zeros(6) for _ in range(nb)]
@@ -267,13 +228,13 @@ def _mechanics(
             power[c.cause] = power[c.cause] + own @ v[joint.dofs]
 
     # the water's forces by cause
-    of_water = _water_forces(plant, model, kin, b, vdot, power)
-    kinetic, fluid, potential = _energies(plant, model, kin, b.motions, v)
+    of_water = _water_forces(plant, model, kin, b, motions, vdot, power)
+    kinetic, fluid, potential = _energies(plant, model, kin, motions, v)
     return Mechanics(
         vdot=vdot,
         tau=needed,
         forces=of_water,
-        added_mass=np.stack(_added_masses(model, b.motions)),
+        added_mass=np.stack(_added_masses(model, motions)),
         acceleration=np.stack(dynamics.accelerations(model, kin, kin.c, vdot, np.zeros(6))),
         kinetic_body=kinetic,
         kinetic_fluid=fluid,
@@ -281,7 +242,7 @@ def _mechanics(
         constraint_wrench=np.stack(pulled),
         constraint_free=held.free,
         constraint_pivot=held.pivot,
-        fluid_velocity=np.stack([water.U] * nb if motions is None else [_seen_by(m) for m in motions]),
+        fluid_velocity=np.stack([water.U] * nb if nonuniform is None else [_seen_by(m) for m in nonuniform]),
     )
 
 
@@ -291,16 +252,16 @@ def _seen_by(motion: hydro.WetMotion) -> Array:
 
 
 def _accelerations(
-    plant: Plant, model: Model, b: equations.Balance, actions: Sequence[Action], tau: Array
+    plant: Plant, model: Model, b: dynamics.Balance, actions: Sequence[Action], tau: Array
 ) -> tuple[Array, Array]:
     """v̇ without constraints, shape (nv,), and all joint forces, with those that given motions take, shape (nv,)."""
     if not plant.given_motion:
-        return dynamics.articulated_body(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature), tau
+        return dynamics.articulated_body(model, b, tau, plant.armature), tau
     known: dict[int, Scalar] = {}
     for moved in (moved for action in actions for moved in action.motions):
         known |= zip(range(model.nv)[moved.dofs], moved.vdot, strict=True)
     given = {i: np.array([known[dof] for dof in range(model.nv)[model.v_slices[i]]]) for i in plant.given_motion}
-    return dynamics.articulated_body_with_motions(model, b.kin, b.bias, tau, b.inertia, b.force, plant.armature, given)
+    return dynamics.articulated_body_with_motions(model, b, tau, plant.armature, given)
 
 
 def _added_masses(model: Model, motions: Sequence[hydro.WetMotion] | None) -> list[Array]:
@@ -335,23 +296,15 @@ def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
 
 
 def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) -> Array:
-    """Joint-space inertia with the added mass of what is wet now and with geared rotors, for floats, shape (nv, nv).
-
-    Args:
-        plant: The plant.
-        t: Time [s].
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        inputs: Inputs in the order of `plant.layout`, shape (nu,).
-    """
+    """Joint-space inertia with the added mass of what is wet now and with geared rotors, for floats, shape (nv, nv)."""
     model = plant.opened(inputs)
     kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin, inputs, fluid_at)
-    b = equations.balance(model, q, v, water.U, water.rate, None, water.surface(), water.motions(model))
+    b, _ = equations.balance(model, q, v, water.U, water.rate, None, water.surface(), water.motions(model))
     return np.array(_joint_inertia(plant, model, kin, b), dtype=float)
 
 
-def _joint_inertia(plant: Plant, model: Model, kin: dynamics.Kinematics, b: equations.Balance) -> Array:
+def _joint_inertia(plant: Plant, model: Model, kin: dynamics.Kinematics, b: dynamics.Balance) -> Array:
     """Joint-space inertia with added mass and geared rotors, shape (nv, nv)."""
     M = dynamics.mass_matrix(model, kin, b.inertia)
     return M if plant.armature is None else M + np.diag(plant.armature)
@@ -361,16 +314,17 @@ def _water_forces(
     plant: Plant,
     model: Model,
     kin: dynamics.Kinematics,
-    b: equations.Balance,
+    b: dynamics.Balance,
+    motions: Sequence[hydro.WetMotion] | None,
     vdot: Array,
     power: dict[str, Scalar],
 ) -> dict[str, Array]:
     """Forces of water and weight on each body by label, shape (nb, 6) each; their powers are added to `power`."""
     drag, added, buoyancy, moved = ([np.zeros(6) for _ in range(model.nb)] for _ in range(4))
-    if b.motions is not None:
+    if motions is not None:
         world = np.concatenate([-model.world.gravity_vector, np.zeros(3)])
         a = dynamics.accelerations(model, b.kin, b.bias, vdot, world)
-        for i, (body, motion) in enumerate(zip(model.bodies, b.motions, strict=True)):
+        for i, (body, motion) in enumerate(zip(model.bodies, motions, strict=True)):
             if body.hydro is None:
                 continue
             on = water_on_body(plant, model.world.gravity_vector, body, motion, kin.V[i], a[i])

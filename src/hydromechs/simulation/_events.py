@@ -112,8 +112,6 @@ def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, st
     And `ValueError` where it can never happen: at a time that is not after the start, nor after 0, or where time would fall.
 
     Args:
-        events: The events.
-        plant: What is simulated.
         signals: Signals of its controller, name to unit.
         start: Time at the start [s]; a resumed run starts after events that have happened.
     """
@@ -153,7 +151,6 @@ class Watched:
     """An event of a running simulation: its sign is looked at now and then, and where it changed the instant is found.
 
     Args:
-        event: The event.
         value: The quantity at a point of the trajectory.
         at: The point at the start.
     """
@@ -174,9 +171,7 @@ class Watched:
 
         Args:
             before: The point at the last look.
-            after: The point now.
             advance: From a point to a time, with the integrator.
-            step: Its step [s].
         """
         now, last = self._off(after), self.last
         if self._period is not None and abs(now - last) > 0.5 * self._period:
@@ -205,11 +200,8 @@ def first_crossings(
     """What happened between two points up to the first event that acts, in order, and the point from which to go on.
 
     Args:
-        watch: The watched events.
         before: The point at the last look.
-        after: The point now.
         advance: From a point to a time, with the integrator.
-        step: Its step [s].
     """
     found = [c for c in (w.crossing(before, after, advance, step) for w in watch) if c is not None]
     acting = [c.at for c in found if c.watched.event.acts]

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs import compiler, dynamics
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs import dynamics
+from hydromechs.compiler import Compiled, compile_function
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import evaluate
@@ -51,15 +51,8 @@ def external_terms(
     rest stays. Constraints are solved here, with the added mass and the engine's contact forces of the last step.
 
     Args:
-        plant: The plant.
-        t: Time [s].
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        z: Internal states, shape (nz,).
-        inputs: Inputs in the order of `plant.layout`, shape (nu,).
         carried: Inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6).
         inside: Labels of forces that the engine itself applies.
-        motion: Returns the motion of the water at points, see `fluid_at`.
     """
     model = plant.opened(inputs)
     e = evaluate(plant, t, q, v, z, inputs, motion)
@@ -91,12 +84,11 @@ def external_program(programs: PlantPrograms, inside: Collection[str]) -> Compil
     model, layout = plant.model, plant.layout
     nv, motion = model.nv, programs.motion
     sizes = {"t": (), "q": (model.nq,), "x": (nv + layout.nz,), "inputs": (layout.size,), "carried": (model.nb, 6, 6)}
-    arguments = tuple(Argument(name, shape) for name, shape in sizes.items())
-    shapes = {"force": (nv,), "added": (nv, nv), "rigid": (nv, nv), "carried_bias": (nv,), "carried": (nv, nv)}
-    outputs = tuple(Argument(name, shape) for name, shape in {**shapes, "zdot": (layout.nz,)}.items())
+    outputs = {"force": (nv,), "added": (nv, nv), "rigid": (nv, nv), "carried_bias": (nv,), "carried": (nv, nv)}
+    outputs["zdot"] = (layout.nz,)
 
     def function(t: Scalar, q: Array, x: Array, inputs: Array, carried: Array) -> tuple[Array, ...]:
         return external_terms(plant, t, q, x[:nv], x[nv:], inputs, carried, inside, motion)
 
     identity = None if plant.identity is None else f"{plant.identity} outside {sorted(inside)}"
-    return compiler.Compiled(Recipe("outside", function, arguments, outputs, identity), 1, 1)
+    return compile_function("outside", function, sizes, outputs, identity)

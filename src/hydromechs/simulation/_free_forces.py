@@ -22,12 +22,7 @@ class FreeForces:
         self._t = -np.inf
 
     def look(self, times: np.ndarray, free: np.ndarray) -> None:
-        """Take samples in the order of time.
-
-        Args:
-            times: Times [s], shape (n,).
-            free: Numbers of forces that were set to 0, shape (n, groups).
-        """
+        """Take samples in order of time: numbers of forces that were set to 0, shape (n, groups)."""
         self._most = np.maximum(self._most, free.max(axis=0, initial=0.0))
         before = np.concatenate([self._last[None], free[:-1]])
         for k, spans in enumerate(self._spans):

@@ -12,10 +12,6 @@ def check_free_in_world(model: Model, body: int) -> None:
     """Raise `ValueError` unless position and orientation of a body's free joint are those of the body in the world.
 
     They are not if the joint has an origin of its own, or is on a body that can move or is not at the world's origin.
-
-    Args:
-        model: The mechanism.
-        body: Index of the body.
     """
     name, parent = model.body_names[body], model.parent[body]
     if parent >= 0 and model.moves[parent]:

@@ -39,7 +39,6 @@ def settled_targets(
         layout: Layout of the plant's inputs.
         command: Current commands, shape (na,).
         held: Current held inputs, shape (nh,).
-        t: Time [s].
         joints: Names of the joints; all if None.
     """
     out: dict[str, float] = {}

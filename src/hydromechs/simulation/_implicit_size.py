@@ -23,11 +23,7 @@ SQUARE, LINE = 9, 200
 
 
 def implicit_length(plant: Plant) -> int:
-    """Estimate the lines of LLVM IR of a linearly implicit step of a plant from its bodies, contacts and states.
-
-    Args:
-        plant: What is simulated.
-    """
+    """Estimate the lines of LLVM IR of a linearly implicit step of a plant from its bodies, contacts and states."""
     nv, layout = plant.model.nv, plant.layout
     n = 2 * nv + layout.nz - len(layout.causes)
     rates = BODY * plant.model.nb + CONTACT * sum(isinstance(c, Pair) for c in plant.components)
@@ -35,12 +31,7 @@ def implicit_length(plant: Plant) -> int:
 
 
 def check_length(plant: Plant, method: Integrator) -> None:
-    """Raise `UnsupportedFeature` if the program of a linearly implicit step is too long to compile.
-
-    Args:
-        plant: What is simulated.
-        method: The integrator.
-    """
+    """Raise `UnsupportedFeature` if the program of a linearly implicit step is too long to compile."""
     if not isinstance(method, LinearlyImplicit):
         return
     lines, limit = implicit_length(plant), longest_program(LIMIT)
@@ -55,21 +46,10 @@ def check_length(plant: Plant, method: Integrator) -> None:
 
 
 def other_method(plant: Plant, method: Integrator) -> str:
-    """Return advice to use another method for a stiff plant; empty if there is none, or if the plant is too large for it.
-
-    Args:
-        plant: What is simulated.
-        method: The integrator.
-    """
+    """Return advice to use another method for a stiff plant; empty if there is none, or if the plant is too large for it."""
     return method.other if implicit_length(plant) <= longest_program(LIMIT) else ""
 
 
 def advice(plant: Plant, method: Integrator, step: float) -> str:
-    """Return advice for a run that has diverged, or whose energy has.
-
-    Args:
-        plant: What is simulated.
-        method: The integrator.
-        step: Its step [s].
-    """
+    """Return advice for a run that has diverged, or whose energy has."""
     return method.remedy(step) if not method.other or other_method(plant, method) else f"use a step below {step:g} s"

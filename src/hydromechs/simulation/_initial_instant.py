@@ -25,10 +25,6 @@ class InitialInstant(Now):
     begins in thousands of worlds.
 
     Args:
-        plant: What is simulated.
-        t: Time [s].
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
         parameters: Values of open parameters by name; the model's for those not named.
     """
 

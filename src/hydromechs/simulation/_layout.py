@@ -78,7 +78,6 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
     """The layout of a plant.
 
     Args:
-        model: The mechanism.
         components: What acts on it.
         causes: What can do work on it.
         data: Arrays of the run that programs take.

@@ -61,11 +61,7 @@ class Linearization(NamedTuple):
     """The operating point."""
 
     def place(self, name: str) -> int:
-        """Place of a state in x.
-
-        Args:
-            name: One of `states`.
-        """
+        """Place in x of a state, one of `states`."""
         if name not in self.states:
             raise KeyError(f"no state {name!r}{nearest(name, self.states)}")
         return self.states.index(name)

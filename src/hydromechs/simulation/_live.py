@@ -39,8 +39,6 @@ class LiveRun:
     integrators that start anew at each stop (dormand_prince, block methods), stop at multiples of the controller's period.
 
     Args:
-        simulation: What runs.
-        recorder: Takes the samples.
         progress: Called now and then with the time reached [s]; None for no one.
         saved: Called with the state when the samples up to it are recorded.
         real_time: Pace of a run in real time; None for as fast as possible.

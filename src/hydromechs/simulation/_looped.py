@@ -46,7 +46,6 @@ class LoopedPlant:
     """The loops of a plant, put together.
 
     Args:
-        plant: What is simulated.
         rolled: Its loops over bodies.
         water: Program of the water at a point.
         motion: The water at a point, as a call.
@@ -80,7 +79,6 @@ class LoopedPlant:
         """All that is recorded of (t, q, x, inputs), as `observed`.
 
         Args:
-            inputs: What goes in.
             outputs: What comes out, by the names of the recording.
         """
         plant, nv, nb = self.plant, self.plant.model.nv, self.plant.model.nb

@@ -64,12 +64,7 @@ def _entries(plant: Plant) -> dict[str, list[str]]:
 
 
 def coordinates(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, list[str]]:
-    """Names along each dimension of a recording.
-
-    Args:
-        plant: The plant.
-        signals: Signals of its controller, name to unit; none unless given.
-    """
+    """Names along each dimension of a recording; `signals` are those of its controller, name to unit."""
     names_q, names_v = plant.model.coordinate_names
     return {
         "body": list(plant.model.body_names),
@@ -87,12 +82,7 @@ def coordinates(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[
 
 
 def schema(plant: Plant, signals: Mapping[str, str] | None = None) -> list[Variable]:
-    """The variables of a recording of this plant.
-
-    Args:
-        plant: The plant.
-        signals: Signals of its controller, name to unit; none unless given.
-    """
+    """The variables of a recording of this plant; `signals` are those of its controller, name to unit."""
 
     def variable(name: str, dims: Sequence[str], units: str, long_name: str, dtype: str = "float64") -> Variable:
         return Variable(name=name, dims=("time", *dims), units=units, long_name=long_name, dtype=dtype)
@@ -180,13 +170,7 @@ FROM_STATE = {"q", "v", "orientation", "command", "internal_state", "work", "ene
 
 
 def observed(
-    plant: Plant,
-    t: Scalar,
-    q: Array,
-    v: Array,
-    z: Array,
-    inputs: Array,
-    motion: MotionAt = fluid_at,
+    plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at
 ) -> dict[str, Array]:
     """Poses (R_WB in place of orientation), velocities, forces, energies and outputs of one instant, by name."""
     model = plant.model
@@ -212,7 +196,6 @@ def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapp
     """What components record, by name, as the recording has it.
 
     Args:
-        plant: The plant.
         which: Numbers of the components.
         outputs: What each of them says.
     """
@@ -242,12 +225,9 @@ def observer(
     """`observed` compiled: (t, q, x, inputs) to the arrays, each for a batch of instants.
 
     Args:
-        plant: The plant.
-        motion: Returns the motion of the water at points, see `fluid_at`.
         loops: Makes it of (inputs, outputs) as loops, for a large tree; None to trace `observed`.
         only: Names of the arrays that are wanted; all if None.
         lanes: Instants per vector operation.
-        threads: Threads that share a batch.
     """
     model, layout = plant.model, plant.layout
     nv, names = model.nv, coordinates(plant)

@@ -74,7 +74,6 @@ def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[st
     """Whether open parameters have an effect on anything in one instant: any one, or all of them.
 
     Args:
-        plant: What is simulated.
         names: Which parameters; others have the model's values.
         state: Whether time, state and all other inputs are symbols, too: slow, and nothing is left out.
     """

@@ -19,9 +19,6 @@ class Orientations:
     in the configuration, and (cos θ/2, a sin θ/2) of an angle θ. So it is a smooth function of the configuration. Of a body on
     the world with a free or ball joint it is the sign that the configuration has, of others w ≥ 0 where all joints are at zero.
     The turn of a joint without `MovingStep.turn` is not known: its quaternion counts with w ≥ 0, and jumps at 180°.
-
-    Args:
-        model: The mechanism.
     """
 
     def __init__(self, model: Model) -> None:
@@ -33,12 +30,7 @@ class Orientations:
         self._first = np.where(self._product(R[None], q[None])[0, :, 0] < -1e-9, -1.0, 1.0)
 
     def __call__(self, R: Array, q: Array) -> Array:
-        """Quaternions, shape (n, nb, 4).
-
-        Args:
-            R: R_WB of each body, shape (n, nb, 3, 3).
-            q: Configurations, shape (n, nq).
-        """
+        """Quaternions (n, nb, 4) of the rotations R_WB of each body (n, nb, 3, 3) at configurations (n, nq)."""
         found = quaternion_from_matrix(R)
         side = self._first * np.sum(found * self._product(R, q), axis=-1)
         return np.where(side < 0.0, -1.0, 1.0)[..., None] * found

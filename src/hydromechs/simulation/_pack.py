@@ -25,17 +25,9 @@ class Pack:
         """Length of the flat array."""
 
     def views(self, flat: Array) -> dict[str, Array]:
-        """The arrays as views into a flat one: writing into them writes there.
-
-        Args:
-            flat: Shape (size,), contiguous.
-        """
+        """The arrays as views into a flat one: writing into them writes there."""
         return {name: flat[at].reshape(shape) for name, (at, shape) in self._places.items()}
 
     def views_of_rows(self, rows: Array) -> dict[str, Array]:
-        """The arrays of several flat ones, shape (n, ...) each, as views.
-
-        Args:
-            rows: Shape (n, size), contiguous.
-        """
+        """The arrays of several flat ones (n, size), which are contiguous, as views, shape (n, ...) each."""
         return {name: rows[:, at].reshape(len(rows), *shape) for name, (at, shape) in self._places.items()}

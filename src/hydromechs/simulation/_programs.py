@@ -22,14 +22,7 @@ from ._water import PointMotion, point_motion
 
 
 class PlantPrograms:
-    """What of a plant is compiled.
-
-    Args:
-        plant: What is simulated.
-        method: The integrator.
-        lanes: Worlds per vector operation.
-        threads: Threads that share worlds.
-    """
+    """What of a plant is compiled."""
 
     def __init__(self, plant: Plant, method: Integrator, *, lanes: int = 1, threads: int = 1) -> None:
         check_length(plant, method)
@@ -98,11 +91,7 @@ class PlantPrograms:
         return observer(self.plant, self.motion, None if self.looped is None else self.looped.observed)
 
     def observing(self, names: Iterable[str]) -> Compiled:
-        """Some of what is recorded, of (t, q, x, inputs), for many worlds; the same bits for one as for many.
-
-        Args:
-            names: What is wanted: variables of the recording that are no part of the state, or R_WB.
-        """
+        """Variables of the recording, or R_WB, of (t, q, x, inputs), for many worlds; the same bits for one as for many."""
         wanted = frozenset(names)
         if wanted not in self._observing:
             loops = None if self.looped is None else self.looped.observed

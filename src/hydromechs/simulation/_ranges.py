@@ -35,12 +35,7 @@ class CommandRanges:
         self._lower, self._upper = limits[:, 0] - slack[:, 0], limits[:, 1] + slack[:, 1]
 
     def fault(self, name: str, value: float) -> str:
-        """What is wrong with a command in words; empty where it is in its range, or `name` is not known.
-
-        Args:
-            name: Name of the actuator.
-            value: The command.
-        """
+        """What is wrong with the command of actuator `name`; empty if it is in its range, or `name` is not known."""
         slot = self.slots.get(name)
         k = None if slot is None else list(self.slots).index(name)
         if slot is None or k is None or self._lower[k] <= value <= self._upper[k]:
@@ -51,11 +46,7 @@ class CommandRanges:
         return f"the command of {name!r} is {value:g}{unit}, outside of its range {within}{rest}"
 
     def faults(self, given: Mapping[str, float]) -> dict[str, str]:
-        """What is wrong with each command that is outside of its range.
-
-        Args:
-            given: Commands by actuator.
-        """
+        """What is wrong with each command that is outside of its range."""
         said = {name: self.fault(name, value) for name, value in given.items()}
         return {name: text for name, text in said.items() if text}
 
@@ -104,12 +95,7 @@ class HeldRanges:
 
 
 def by_name(given: Any, what: str) -> dict[str, float]:
-    """Numbers by name, as a caller gave them.
-
-    Args:
-        given: A mapping.
-        what: What the error calls it.
-    """
+    """Numbers by name, as a caller gave them; errors call them `what`."""
     if not isinstance(given, Mapping):
         raise FieldError(what, given, "must map names of actuators to numbers")
     single = {name: x.item() if isinstance(x, np.ndarray) and x.size == 1 else x for name, x in given.items()}
@@ -122,7 +108,6 @@ def input_values(given: Commands, present: np.ndarray, names: tuple[str, ...], w
     Args:
         given: Some by name, or all in order.
         present: Values of those not named, shape (n,).
-        names: Their names.
         what: What the error calls one, as "actuator".
         t: Time, for the error [s].
     """

@@ -32,7 +32,6 @@ class Recorder:
     """The recording of one run.
 
     Args:
-        plant: What is simulated.
         observer: All that is recorded, of (t, q, x, inputs).
         every: Time between two samples [s].
         path: Folder on disk to write to; in memory if None.
@@ -75,22 +74,13 @@ class Recorder:
         self._newest: float | None = None
 
     def size_warning(self, duration: float) -> list[str]:
-        """What to say of a recording that takes much memory, if it does.
-
-        Args:
-            duration: How long it will be [s].
-        """
+        """What to say of a recording of a `duration` [s] that takes much memory, if it does."""
         size = self._size * duration / self.every
         text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
         return [text] if size > LARGE else []
 
     def sample(self, at: Point, inputs: np.ndarray) -> None:
-        """Take a point, unless it is recorded already.
-
-        Args:
-            at: The point.
-            inputs: Inputs there, shape (nu,).
-        """
+        """Take a point with its inputs (nu,), unless it is recorded already."""
         if not self._has(at.t):
             self.rows(np.array([at.t]), at.q[None], at.x[None], inputs)
 
@@ -104,12 +94,7 @@ class Recorder:
         return self._newest is not None and abs(t - self._newest) <= max(1e-9, rounding(t))
 
     def renew(self, t: float, inputs: np.ndarray) -> None:
-        """Let the newest sample, if it is at a time, hold what holds from then on, the signals too.
-
-        Args:
-            t: The time [s].
-            inputs: Inputs from then on, shape (nu,).
-        """
+        """Let the newest sample, if it is at this time, hold the inputs (nu,) from then on, and the signals."""
         if self._has(t):
             times, q, x, _, _ = self._newest_row()
             self._rows.append((times, q, x, inputs.copy(), self.signal))
@@ -122,14 +107,7 @@ class Recorder:
         return (*(a[-1:] for a in last[:3]), *last[3:])
 
     def rows(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray) -> None:
-        """Take samples with the same inputs.
-
-        Args:
-            times: Times [s], shape (n,).
-            q: Configurations, shape (n, nq).
-            x: Velocities and internal states, shape (n, nv + nz).
-            inputs: Inputs, shape (nu,).
-        """
+        """Take samples with the same inputs: times (n,) [s], configurations (n, nq), velocities and states (n, nv + nz)."""
         self._rows.append((np.array(times), np.array(q), np.array(x), inputs.copy(), self.signal))
         self._count += len(times)
         self._newest = float(times[-1])
@@ -175,10 +153,6 @@ class Recorder:
         return {name: got[name] for name in ["time", *(v.name for v in self.variables)]}
 
     def close(self, attrs: Mapping[str, Any]) -> None:
-        """Finish.
-
-        Args:
-            attrs: Attributes of the recording that are known only now.
-        """
+        """Finish; `attrs` are attributes of the recording that are known only now."""
         self.flush()
         self.sink.close(attrs)

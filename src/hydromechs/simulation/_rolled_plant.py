@@ -26,11 +26,7 @@ OF_WATER = ("drag", "water")
 
 
 def rolled_plant(plant: Plant) -> RolledPlant | None:
-    """The loops of a plant if it is compiled that way: asked for, or large and of a kind that can be; else None.
-
-    Args:
-        plant: What is simulated.
-    """
+    """The loops of a plant if it is compiled that way: asked for, or large and of a kind that can be; else None."""
     reasons = {
         "open parameters": bool(plant.parameters),
         "constraints": plant.constrained,
@@ -47,11 +43,7 @@ def rolled_plant(plant: Plant) -> RolledPlant | None:
 
 
 class RolledPlant:
-    """The loops of a plant.
-
-    Args:
-        plant: What is simulated.
-    """
+    """The loops of a plant."""
 
     def __init__(self, plant: Plant) -> None:
         self.plant = plant

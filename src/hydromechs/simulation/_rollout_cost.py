@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs import compiler, dynamics
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.compiler import Compiled, compile_function
 from hydromechs.errors import FieldError, SimulationDiverged, UnsupportedFeature
 from hydromechs.integrators import RungeKutta4
 from hydromechs.model import State
@@ -144,9 +144,7 @@ class RolloutCost:
 
         n, nq, nu = nv + nx, self.plant.model.nq, self.plant.layout.size
         shapes = {"t": (), "q": (nq,), "x": (nx,), "inputs": (nu,), "h": (), "end": (nq,), "weight": (n,)}
-        inputs = tuple(Argument(name, shape) for name, shape in shapes.items())
-        outputs = (Argument("state", (n,)), Argument("of_inputs", (nu,)))
-        return Compiled(Recipe("rk4_backward", step, inputs, outputs, None), 1, 1)
+        return compile_function("rk4_backward", step, shapes, {"state": (n,), "of_inputs": (nu,)})
 
     def _cost(self, name: str, function: Callable[..., Scalar], inputs: dict[str, tuple[int, ...]]) -> Compiled:
         """(t, q, c) to the cost of an instant and its derivatives with c = (d, v, u) at q ⊕ d."""
@@ -156,7 +154,8 @@ class RolloutCost:
             here = dynamics.retract(model, q, c[:nv])
             return np.array([function(t, here, c[nv : 2 * nv], c[2 * nv :])])
 
-        program = compiler.trace(cost, {"t": (), "q": (model.nq,), **inputs}, name=name, outputs=("cost",))
+        shapes = {"t": (), "q": (model.nq,), **inputs}
+        program = compiler.trace(cost, shapes, name=name, outputs=("cost",))
         slopes = compiler.jacobian_program(program, ("c",))
         if slopes.calls:
             raise UnsupportedFeature(f"RolloutCost: the {name} cost has parts without derivatives")
@@ -164,9 +163,7 @@ class RolloutCost:
         def both(t: Scalar, q: Array, c: Array) -> tuple[Array, Array]:
             return compiler.call(program, t, q, c)[0], compiler.call(slopes, t, q, c)[0]
 
-        arguments = tuple(Argument(key, shape) for key, shape in (("t", ()), ("q", (model.nq,)), *inputs.items()))
-        outputs = (Argument("cost", (1,)), Argument("slope", (1, *inputs["c"])))
-        return Compiled(Recipe(f"{name}_cost", both, arguments, outputs, None), 1, 1)
+        return compile_function(f"{name}_cost", both, shapes, {"cost": (1,), "slope": (1, *inputs["c"])})
 
     @cached_property
     def _running(self) -> Compiled:

@@ -51,7 +51,6 @@ def run_warnings(plant: Plant, recording: xarray.Dataset, expected: Collection[s
     """Return the conditions in a run that make its result doubtful, in order of time.
 
     Args:
-        plant: The plant.
         recording: Recording of the run; non-finite samples are ignored.
         expected: Kinds of warnings in `recording.WARNING_KINDS` that the mission intends; these are marked as expected.
     """
@@ -87,11 +86,9 @@ class _Recorded:
         """Return a warning if `excess` is positive at some time.
 
         Args:
-            kind: Kind of warning.
             item: Name of the body, joint, actuator, line or contact.
             excess: Amount by which the limit is exceeded, shape (time,); its maximum defines the worst time.
             value: Value to report, shape (time,).
-            limit: Its limit.
             unit: Unit of value and limit.
             text: Sentence with {item}, {time}, {worst}, {value} and {limit}.
             **more: Further fields of the sentence.

@@ -14,16 +14,7 @@ from hydromechs.contact import unrepresented_contacts
 from hydromechs.equations import configuration
 from hydromechs.errors import SimulationDiverged
 from hydromechs.hydro import Environment, UniformFlow
-from hydromechs.integrators import (
-    Integrator,
-    NotFinite,
-    Point,
-    is_multiple,
-    method_named,
-    reached,
-    rounding,
-    whole_steps,
-)
+from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named, reached, rounding, whole_steps
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.recording import ATTITUDE, STORED_ENERGIES, find_quantity, source_of, values_of

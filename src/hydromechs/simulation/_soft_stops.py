@@ -14,11 +14,7 @@ FAR = 0.05
 
 
 class SoftStops:
-    """Looks at the joints of a plant whose stops have numbers from the model's limits and inertia, as none were given.
-
-    Args:
-        plant: What is simulated.
-    """
+    """Looks at the joints of a plant whose stops have numbers from the model's limits and inertia, as none were given."""
 
     def __init__(self, plant: Plant) -> None:
         assumed: list[Any] = [c for c in plant.components if getattr(c, "assumed", False)]

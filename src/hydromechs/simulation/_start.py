@@ -18,11 +18,7 @@ CONTROLLER = ("memory", "signal")
 
 
 def check_is_state(given: object) -> None:
-    """Refuse what is no state.
-
-    Args:
-        given: What a caller gave.
-    """
+    """Reject what a caller gave as a state and is none."""
     if not isinstance(given, State):
         raise FieldError("state", given, "must be a hydromechs.State, as State(q=q, v=v), or the state of a simulation")
 
@@ -33,7 +29,6 @@ def check_start(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
     Args:
         values: Parts of the state, by name.
         shapes: Shape that each must have.
-        step: Step of the integrator [s].
     """
     for name, shape in shapes.items():
         if np.shape(values[name]) != shape:
@@ -48,13 +43,7 @@ def check_start(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
 
 
 def check_time(t: float, name: str, step: float) -> None:
-    """Refuse a time at which steps would be lost in rounding.
-
-    Args:
-        t: The time [s].
-        name: What the error calls it.
-        step: Step of the integrator [s].
-    """
+    """Reject a time, which the error calls `name`, at which steps would be lost in rounding."""
     if rounding(t) > LATEST * step:
         latest = LATEST * step / rounding(1.0)
         raise ValueError(

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from hydromechs import dynamics, equations
-from hydromechs.compiler import Argument, Compiled, Recipe
+from hydromechs.compiler import Argument, Compiled, Recipe, compile_function
 from hydromechs.integrators import Integrator, Point
 from hydromechs.model import Model
 from hydromechs.model.component import Component, FastMode
@@ -109,8 +109,6 @@ class _KnownMobility(_Mobility):
     """Mobility of which compiled code has found the matrices.
 
     Args:
-        plant: What is simulated.
-        q: Configuration, shape (nq,).
         M: Inertia matrix without rotors, shape (nv, nv).
         J: Jacobians of the bodies' origins, in their axes, shape (nb, 6, nv).
     """
@@ -130,8 +128,6 @@ def stiff_modes(plant: Plant, q: Array, model: Model | None = None) -> list[Fast
     """Fast modes of components, each alone, with the inertia that it meets at a configuration.
 
     Args:
-        plant: What is simulated.
-        q: Configuration, shape (nq,).
         model: The mechanism with values of its open parameters; the plant's unless given.
     """
     return [mode for _, mode in _modes(plant, _Mobility(plant, model or plant.model, q))]
@@ -143,12 +139,7 @@ def _modes(plant: Plant, mobility: _Mobility) -> list[tuple[Component, FastMode]
 
 
 def step_limit(mode: FastMode, method: Integrator) -> float:
-    """Longest step [s] for a mode: stable, and within an impact unless the method sees impacts by their error.
-
-    Args:
-        mode: The mode.
-        method: The integrator.
-    """
+    """Longest step [s] for a mode: stable, and within an impact unless the method sees impacts by their error."""
     impact = method.impact / mode.fastest if mode.meets and mode.fastest and not method.controlled else math.inf
     longest = method.longest_internal_step if mode.internal else method.longest_step
     return min(longest(mode.frequency, mode.decay), impact)
@@ -160,10 +151,6 @@ def stiff_parts(
     """Components that are too stiff for the step, the worst first, each with what is wrong and the longest stable step.
 
     Args:
-        plant: What is simulated.
-        q: Configuration at the start, shape (nq,).
-        method: The integrator.
-        step: Its step [s].
         model: The mechanism with values of its open parameters; the plant's unless given.
     """
     return _stiff_parts(plant, _Mobility(plant, model or plant.model, q), method, step)
@@ -193,10 +180,6 @@ def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: 
     """What is too stiff for the step, in words: one line for each of the five worst of `stiff_parts`.
 
     Args:
-        plant: What is simulated.
-        q: Configuration at the start, shape (nq,).
-        method: The integrator.
-        step: Its step [s].
         model: The mechanism with values of its open parameters; the plant's unless given.
     """
     worst = stiff_parts(plant, q, method, step, model)
@@ -205,12 +188,7 @@ def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: 
 
 
 class StepChecks:
-    """Refuses steps that are too long for a plant, once for the same step and the same values of its open parameters.
-
-    Args:
-        plant: What is simulated.
-        method: The integrator.
-    """
+    """Refuses steps that are too long for a plant, once for the same step and the same values of its open parameters."""
 
     def __init__(self, plant: Plant, method: Integrator) -> None:
         self.plant, self.method = plant, method
@@ -218,13 +196,7 @@ class StepChecks:
         self._start: Array | None = None
 
     def look(self, step: float, q: Array, parameters: Array) -> None:
-        """Raise `ValueError` with the first of `step_faults`, unless this step has been looked at already.
-
-        Args:
-            step: The step [s].
-            q: Configuration at the start, shape (nq,).
-            parameters: Values of the open parameters, one after another, shape (np,).
-        """
+        """Raise `ValueError` with the first of `step_faults`, unless it was checked with these parameters (np,) before."""
         key = (step, parameters.tobytes())
         if key not in self._passed:
             model = self.plant.with_values(parameters)
@@ -238,7 +210,6 @@ class StepChecks:
         """What is too stiff for the step in each of many worlds, the worst of it, in words; nothing where all is well.
 
         Args:
-            step: The step [s].
             q: Configurations at the start, shape (n, nq).
             inputs: As `plant.layout` has them, shape (n, nu).
         """
@@ -257,8 +228,8 @@ class StepChecks:
     def _matrices(self) -> Compiled:
         """Inertia matrix and Jacobians of the bodies' origins, of (q, inputs), for many worlds."""
         plant, model = self.plant, self.plant.model
-        inputs = (Argument("q", (model.nq,)), Argument("inputs", (plant.layout.size,)))
-        outputs = (Argument("M", (model.nv, model.nv)), Argument("J", (model.nb, 6, model.nv)))
+        inputs = {"q": (model.nq,), "inputs": (plant.layout.size,)}
+        outputs = {"M": (model.nv, model.nv), "J": (model.nb, 6, model.nv)}
 
         def function(q: Array, inputs: Array) -> tuple[Array, Array]:
             opened = plant.opened(inputs)
@@ -267,28 +238,17 @@ class StepChecks:
             return equations.mass_matrix(opened, q), np.stack(J)
 
         identity = None if plant.identity is None else f"{plant.identity} mobility"
-        return Compiled(Recipe("mobility", function, inputs, outputs, identity, rarely_called=True), 1, 1)
+        return compile_function("mobility", function, inputs, outputs, identity, rarely_called=True)
 
     def begin(self, q: Array) -> None:
-        """Look at steps anew from another start; nothing is forgotten at the same one.
-
-        Args:
-            q: Configuration at the start, shape (nq,).
-        """
+        """Look at steps anew from another start; nothing is forgotten at the same one."""
         if self._start is None or not np.array_equal(self._start, q):
             self._passed.clear()
         self._start = np.array(q)
 
 
 def divergence_hint(plant: Plant, at: Point, method: Integrator, step: float) -> str:
-    """What moves fastest in a run that diverges, and what to do, in words.
-
-    Args:
-        plant: What is simulated.
-        at: The last finite point; its quaternions may be off unit length.
-        method: The integrator.
-        step: Its step [s].
-    """
+    """What moves fastest at the last finite point of a run that diverges, and what to do."""
     model = plant.model
     with np.errstate(all="ignore"):
         V = np.array(dynamics.kinematics(model, at.q, at.x[: model.nv]).V, dtype=float)

@@ -67,11 +67,7 @@ class Trim:
 
 
 def trim(
-    plant: Plant | Model,
-    *,
-    state: State | None = None,
-    commands: Mapping[str, float] | None = None,
-    free: Iterable[str] = (),
+    plant: Plant | Model, *, state: State | None = None, commands: Mapping[str, float] | None = None, free: Iterable[str] = ()
 ) -> Trim:
     """An equilibrium: configuration and commands for which all accelerations vanish.
 

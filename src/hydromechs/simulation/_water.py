@@ -58,13 +58,7 @@ MotionAt: TypeAlias = Callable[[Plant, Array, Sequence[Array], Scalar, Array, Ar
 
 
 def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -> list[str]:
-    """What to say of a current or gusts that flow, but above the bed of a profile that all bodies are below; or waves.
-
-    Args:
-        model: The mechanism.
-        environment: The water.
-        q: Configuration, shape (nq,).
-    """
+    """What to say of a current or gusts that flow, but above the bed of a profile that all bodies are below; or waves."""
     current, gusts, profile = environment.current, environment.gusts, environment.profile
     flows = gusts is not None or (current is not None and any(any(v) for v in (current.velocity, *current.velocities)))
     beds = {"current": profile.depth} if flows and isinstance(profile, hydro.PowerLaw) else {}
@@ -89,10 +83,8 @@ def point_motion(plant: Plant, waves: Waves, p: Array, t: Scalar, U: Array, rate
     """The water at a point.
 
     Args:
-        plant: What is simulated.
         waves: The waves, and the velocity with which a steady current carries them [m/s], shape (3,).
         p: The point in world axes [m], shape (3,).
-        t: Time [s].
         U: Velocity of current and gusts at the surface [m/s], shape (3,).
         rate: Its rate of change [m/s²], shape (3,).
     """
@@ -123,8 +115,6 @@ class Water:
     """Undisturbed water at one instant; its motion at a point is computed on request.
 
     Args:
-        plant: The plant.
-        t: Time [s].
         kin: Poses and velocities of the bodies in the world.
         u: Inputs, shape (nu,).
         motion: Returns the water at points, like `fluid_at`.
@@ -192,11 +182,7 @@ class Water:
         return [flat if body.hydro is None else flat._replace(depth_rate=down @ (R @ V[:3])) for body, R, V in each]
 
     def motions(self, model: Model) -> list[hydro.WetMotion] | None:
-        """Return the motion of every body in non-uniform water; None if the water is uniform.
-
-        Args:
-            model: The mechanism with its open parameters.
-        """
+        """Return the motion of every body in non-uniform water; None if the water is uniform."""
         if self.plant.uniform:
             return None
         kin, samplings = self.kin, self.plant.samplings(model)
@@ -272,11 +258,5 @@ class Water:
 
 
 def in_body_axes(R: Array, x: PointMotion, gravity: Array) -> tuple[Array, Array, Array]:
-    """Return velocity, acceleration minus gravity, and velocity gradient of the water in body axes; see `hydro.Flow`.
-
-    Args:
-        R: Axes of the body in the world, shape (3, 3).
-        x: The water.
-        gravity: Acceleration of gravity in world axes [m/s²], shape (3,).
-    """
+    """Velocity, acceleration minus gravity, and gradient of the water in the axes R (3, 3) of a body; see `hydro.Flow`."""
     return R.T @ x.velocity, R.T @ (x.acceleration - gravity), R.T @ x.gradient @ R

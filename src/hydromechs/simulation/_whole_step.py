@@ -37,12 +37,8 @@ def unstable_together(
     in it. Nothing is said of methods that choose their step, of large plants, and of parts that are all far from their limit.
 
     Args:
-        plant: What is simulated.
-        method: The integrator.
         propagator: It, for this plant, compiled.
-        at: The start.
         inputs: Inputs of the plant there, shape (nu,).
-        step: The step [s].
     """
     n = plant.model.nv + len(at.x) - len(plant.layout.causes)
     if method.adaptive or method.restarts_at_stops or not method.many_worlds or n > MAX_COORDINATES:
@@ -86,11 +82,7 @@ class _Slopes:
         return np.concatenate([end.q, end.x[: self.nx]])
 
     def fastest(self, h: float) -> tuple[float, list[str]]:
-        """Largest |eigenvalue| of ∂Φ_h, and who moves in it; infinite where a step is not finite.
-
-        Args:
-            h: The step [s].
-        """
+        """Largest |eigenvalue| of ∂Φ_h for the step `h` [s], and who moves in it; infinite where a step is not finite."""
         nv, nq, at = self.plant.model.nv, self.plant.model.nq, self.at
         try:
             end = self._after(at.q, at.x, h)

@@ -46,7 +46,6 @@ class JointServos:
         """Commands of all joints.
 
         Args:
-            t: Time [s].
             at: Where the joints are [rad], shape (n,).
             position: Where they should be [rad], shape (n,).
             rate: How fast they should move [rad/s], shape (n,).

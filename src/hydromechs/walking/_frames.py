@@ -116,20 +116,12 @@ class FrameWalker:
         """z of the second half's origin in the first's axes [m]."""
 
     def relative(self, torso: Array) -> FlatPose:
-        """Second half from the first.
-
-        Args:
-            torso: Slide [m] and turn [rad], 0 where there is no such joint, shape (2,).
-        """
+        """Second half from the first, by slide [m] and turn [rad] of the torso, 0 where there is no such joint, shape (2,)."""
         x, y = self._hub
         return FlatPose(x + float(torso[0]), y, float(torso[1])).then(self._second)
 
     def positions(self, angles: Array) -> Array:
-        """Feet in the axes of their halves [m], shape (n, 3).
-
-        Args:
-            angles: Of all joints [m, rad], shape (nj,).
-        """
+        """Feet in the axes of their halves [m], shape (n, 3), for positions of all joints [m, rad], shape (nj,)."""
         legs = np.reshape(angles[-len(self.feet) * (2 if self.swings else 1) :], (len(self.feet), -1))
         x = self._ends + legs[:, -1:] * self._slides
         if not self.swings:

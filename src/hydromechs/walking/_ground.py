@@ -34,11 +34,7 @@ class Ground:
         """Height UP per z of the world, 1 or −1."""
 
     def height(self, at: Array) -> Array:
-        """Height UP of the ground at places [m], shape (...).
-
-        Args:
-            at: Places in the world [m], shape (..., 2).
-        """
+        """Height UP of the ground [m], shape (...), at places in the world [m], shape (..., 2)."""
         return ground_height(self.solids, at[..., 0], at[..., 1], self.down)
 
     def pads(self, at: Array, radius: float) -> tuple[Array, Array]:

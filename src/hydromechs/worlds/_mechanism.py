@@ -9,14 +9,11 @@ import numpy as np
 
 from hydromechs import compiler, dynamics, equations
 from hydromechs.compiler import Argument, Rolled
-from hydromechs.equations import FLUID, Dynamics, identity_of, shape_of, with_parameters
+from hydromechs.equations import FLOW, Dynamics, identity_of, shape_of, with_parameters
 from hydromechs.integrators import Integrator, Stepper, chart_rate_loop, retract_loop
 from hydromechs.values import Array, Scalar, nearest
 
 from ._source import Place, Source
-
-OPTIONAL = (*FLUID, "wrench")
-"""Inputs besides the generalised force."""
 
 
 class Mechanism(Source):
@@ -24,17 +21,16 @@ class Mechanism(Source):
 
     Args:
         dyn: The mechanism, compiled; its lanes and threads are used.
-        method: The integrator.
-        names: Inputs besides "tau" that are compiled in, some of `OPTIONAL`.
+        names: Inputs besides "tau" that are compiled in, some of `FLOW`.
     """
 
     def __init__(self, dyn: Dynamics, method: Integrator, names: Iterable[str] = ()) -> None:
         chosen = tuple(names)
         for name in chosen:
-            if name not in OPTIONAL:
-                raise KeyError(f"no input {name!r}{nearest(name, OPTIONAL)}; there are tau, {', '.join(OPTIONAL)}")
+            if name not in FLOW:
+                raise KeyError(f"no input {name!r}{nearest(name, FLOW)}; there are tau, {', '.join(FLOW)}")
         self.dyn, self.model, self.method = dyn, dyn.model, method
-        self.names = ("tau", *(name for name in OPTIONAL if name in chosen))
+        self.names = ("tau", *(name for name in FLOW if name in chosen))
         self.stepper = model_stepper(dyn, method, self.names)
         self.nz, self.commands, self.held = 0, (), ()
         self.parameters = {name: np.array(x, dtype=float) for name, x in dyn.parameters.items()}
@@ -49,20 +45,14 @@ class Mechanism(Source):
         for name in given:
             if name not in self.places:
                 there = f"there are {', '.join(self.places)}"
-                if name in OPTIONAL:
+                if name in FLOW:
                     raise KeyError(f"input {name!r} was not compiled in, {there}; name it in Worlds(..., inputs=[{name!r}])")
                 raise KeyError(f"no input {name!r}{nearest(name, self.places)}; {there}")
         return given
 
 
 def model_stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> Stepper:
-    """The compiled stepper of a model; kept with it.
-
-    Args:
-        dyn: The model, compiled.
-        method: The integrator.
-        names: Inputs, "tau" first.
-    """
+    """The compiled stepper of a model with inputs by name, "tau" first; kept with it."""
 
     def make() -> Stepper:
         model, opened = dyn.model, tuple(dyn.parameters)

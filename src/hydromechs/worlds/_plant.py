@@ -40,12 +40,8 @@ class PlantSource(Source):
     """A plant with an integrator.
 
     Args:
-        plant: What is simulated.
-        method: The integrator.
         lanes: Worlds per vector operation, 1, 4 or 8; what the machine has if None.
-        threads: Threads that share the worlds.
         controller: Gives commands every period; None if they come from outside.
-        sensors: What measures.
         ground: Terrain that sensors see besides what the plant can touch.
     """
 
@@ -111,10 +107,7 @@ class PlantRun(Run):
     """Current and gusts, constraints that close, and a control law around the steps of a plant's worlds.
 
     Args:
-        source: What is simulated.
         target: Where the worlds are.
-        step: Step [s].
-        offset: Time of point 0 [s].
     """
 
     def __init__(self, source: PlantSource, target: Target, step: float, offset: float) -> None:
@@ -197,12 +190,7 @@ class PlantRun(Run):
             target.put(self.memory, which, np.broadcast_to(first, (len(which), len(first))))
 
     def add_current(self, which: np.ndarray, velocity: np.ndarray) -> None:
-        """Set what is added to the current of worlds.
-
-        Args:
-            which: Numbers of the worlds.
-            velocity: In world axes [m/s], shape (3,) or (len(which), 3).
-        """
+        """Set the velocity that is added to the current of worlds, in world axes [m/s], shape (3,) or (len(which), 3)."""
         if not self.plant.streams:
             raise ValueError(
                 "the plant was built without a current, so none can be added; give it one, which may be 0: "
@@ -217,21 +205,13 @@ class PlantRun(Run):
         return sum(x.size for x in self.source.parameters.values())
 
     def look(self, q: np.ndarray) -> None:
-        """Raise `ValueError` if the step is too long; of a sweep, the ends and the middle.
-
-        Args:
-            q: Configurations, shape (worlds, nq).
-        """
+        """Raise `ValueError` if the step is too long at configurations (worlds, nq); of a sweep, at ends and middle."""
         n, values = self.target.worlds, self.target.get(self.target.inputs[0])[:, self.plant.layout.size - self._parameters :]
         for k in {0, n // 2, n - 1} if n else ():
             self.source.programs.checks.look(self.step, q[k], np.ascontiguousarray(values[k]))
 
     def too_stiff(self, q: np.ndarray) -> list[str]:
-        """What of each world is too stiff for the step, in words; nothing where all is well.
-
-        Args:
-            q: Configurations, shape (worlds, nq).
-        """
+        """What of each world is too stiff for the step at configurations (worlds, nq), in words; empty where all is well."""
         return self.source.programs.checks.faults(self.step, q, self.target.get(self.target.inputs[0]))
 
     def measure(self) -> None:
@@ -255,11 +235,7 @@ class PlantRun(Run):
         sensing.look(self._clock, self.offset, target.frozen, truth)
 
     def observe(self, names: Collection[str]) -> dict[str, Any]:
-        """Variables of the recording at the present instant of each world, by name, shape (worlds, ...).
-
-        Args:
-            names: Which ones.
-        """
+        """Variables of the recording at the present instant of each world, by name, shape (worlds, ...)."""
         target, nv, x = self.target, self.plant.model.nv, self.target.x
         for name in names:
             if name not in self._recorded:
@@ -286,12 +262,7 @@ class PlantRun(Run):
         return {v.name for v in schema(self.plant)} - {"energy_residual"}
 
     def check_given(self, commands: np.ndarray, held: np.ndarray) -> None:
-        """Refuse held inputs outside of their ranges, and warn of commands.
-
-        Args:
-            commands: Shape (..., na).
-            held: Shape (..., nh).
-        """
+        """Refuse held inputs outside of their ranges, and warn of commands."""
         self.held_ranges.check(held)
         for text in self.ranges.look(commands):
             warnings.warn(text, stacklevel=5)

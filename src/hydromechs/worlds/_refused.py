@@ -13,12 +13,7 @@ from ._source import Source
 
 
 def check_target(source: Source, backend: Backend) -> None:
-    """Reject what a back end cannot run, by name.
-
-    Args:
-        source: The mechanism or plant of the worlds.
-        backend: The back end.
-    """
+    """Reject a mechanism or plant that a back end cannot run, by name."""
     if not isinstance(source.method, FixedStep) and not backend.takes_divided_steps:
         known = ", ".join(name for name, method in METHODS.items() if issubclass(method, FixedStep))
         raise UnsupportedFeature(
@@ -33,11 +28,7 @@ def check_target(source: Source, backend: Backend) -> None:
 
 
 def law_of(scenario: Scenario) -> TracedController | None:
-    """The control law of a scenario as worlds run it; refuses by name what only a simulation of one world can do.
-
-    Args:
-        scenario: The scenario.
-    """
+    """The control law of a scenario as worlds run it; refuses by name what only a simulation of one world can do."""
     law, parts = None, []
     for given in scenario.controllers:
         made = given.make()

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.equations import Dynamics, shape_of
+from hydromechs.equations import FLOW, Dynamics, shape_of
 from hydromechs.integrators import EQUAL_STEPS, Integrator, method_named
 from hydromechs.model import State
 from hydromechs.simulation import Plant, TracedController, check_time
 from hydromechs.values import finite, nearest, positive, whole
 
-from ._mechanism import OPTIONAL
 from ._plant import PlantSource
 from ._results import Rollout
 from ._shapes import as_array, batch_of, check_quaternions, each_world, flat, leading, rows_of, shape_text
@@ -99,16 +98,16 @@ def _model_rollout(
     parameters: Mapping[str, Any],
 ) -> Rollout:
     given = dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
-    unknown = set(given) - {"tau", *OPTIONAL}
+    unknown = set(given) - {"tau", *FLOW}
     if unknown:
-        raise KeyError(f"no input {sorted(unknown)[0]!r}; there are tau, {', '.join(OPTIONAL)}")
+        raise KeyError(f"no input {sorted(unknown)[0]!r}; there are tau, {', '.join(FLOW)}")
     unknown = set(parameters) - set(dyn.parameters)
     if unknown:
         name = sorted(unknown)[0]
         raise KeyError(f"no open parameter {name!r}{nearest(name, dyn.parameters)}; name it in hm.compile(parameters=[...])")
     model = dyn.model
     given.setdefault("tau", np.zeros(model.nv))
-    names = ["tau", *(name for name in OPTIONAL if name in given)]
+    names = ["tau", *(name for name in FLOW if name in given)]
     shapes = {name: shape_of(name, model) for name in names} | {name: x.shape for name, x in dyn.parameters.items()}
     given |= {**dyn.parameters, **parameters}
     q, v, batch = _starts(model, q, v)

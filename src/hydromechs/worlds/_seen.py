@@ -13,7 +13,6 @@ class Seen:
 
     Args:
         run: What happens around the steps.
-        rows: Recorded times.
         record: Steps from one to the next.
     """
 

@@ -26,11 +26,7 @@ class Place(NamedTuple):
 
 
 class Run:
-    """What happens around the compiled steps of some worlds; here nothing.
-
-    Args:
-        target: Where they are.
-    """
+    """What happens around the compiled steps of some worlds; here nothing."""
 
     def __init__(self, target: Target) -> None:
         self.target = target
@@ -65,20 +61,11 @@ class Run:
         return np.zeros(0, dtype=int)
 
     def split_step(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
-        """A step of some worlds in parts; which of them have taken it, shape (len(which),).
-
-        Args:
-            which: Numbers of the worlds.
-            inputs: Inputs of the stepper for this step, of all worlds.
-        """
+        """Take a step in parts in some worlds, with inputs of all; True for those that took it, (len(which),)."""
         return np.zeros(0, dtype=bool)
 
     def advanced(self, steps: int) -> None:
-        """All worlds have gone on.
-
-        Args:
-            steps: By how many steps.
-        """
+        """Record that all worlds have advanced by some steps."""
 
     def why(self, world: int) -> str:
         """Why a world is frozen, in words."""
@@ -117,18 +104,8 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def named(self, inputs: Any) -> dict[str, Any]:
-        """What a caller gave as inputs, by name.
-
-        Args:
-            inputs: A mapping by name, one array, or None for none.
-        """
+        """Inputs by name, from what a caller gave: a mapping by name, one array, or None for none."""
 
     def run(self, target: Target, step: float, offset: float) -> Run:
-        """What happens around the steps of worlds.
-
-        Args:
-            target: Where they are.
-            step: Step [s].
-            offset: Time of point 0 [s].
-        """
+        """What happens around the steps of worlds."""
         return Run(target)

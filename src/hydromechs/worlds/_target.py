@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.compiler import Backend, Compiled
-from hydromechs.integrators import FixedStep, Stepper
+from hydromechs.integrators import FixedStep, Stepper, Stretch
 
 
 class Marched(NamedTuple):
@@ -26,8 +26,6 @@ class Target:
     """Arrays of worlds and the code that moves them, by one back end.
 
     Args:
-        stepper: One step.
-        worlds: How many.
         backend: A back end that runs worlds.
         precision: One of its precisions.
     """
@@ -86,12 +84,7 @@ class Target:
         self.arrays.take(array, ~self._stuck if due is None else self.index(due) & ~self._stuck, new)
 
     def law(self, code: Compiled, arrays: Sequence[Any]) -> list[Any]:
-        """Results of a control law, or of another program, for worlds.
-
-        Args:
-            code: The law.
-            arrays: Its arguments, of shape (worlds, ...).
-        """
+        """Results of a control law, or of another program, for worlds, of arguments of shape (worlds, ...)."""
         if id(code) not in self._laws:
             self._laws[id(code)] = self.backend.caller(code, self.precision)
         return self._laws[id(code)](arrays)
@@ -101,9 +94,6 @@ class Target:
 
         Args:
             inputs: Of the stepper, shape (worlds or 1, ...), held, or (worlds or 1, steps, ...).
-            step: Step [s].
-            offset: Time of point 0 [s].
-            steps: How many.
             stride: Steps from one record to the next; None for no records.
         """
         if self.kernel is not None:
@@ -119,7 +109,7 @@ class Target:
 
     def _divided(self, inputs: Sequence[Any], step: float, offset: float, steps: int, stride: int) -> Marched:
         """The same with a method that divides its steps or looks back, whose arrays are NumPy's."""
-        got = self.stepper.propagator.march(offset, self.number, self.q, self.x, list(inputs), step, steps, stride)
+        got = self.stepper.propagator.march(Stretch(offset, self.number, self.q, self.x, list(inputs), step, steps, stride))
         stuck = self._stuck
         good = np.where(stuck, 0.0, got.good)
         got.q[stuck], got.x[stuck] = self.q[stuck, None], self.x[stuck, None]
@@ -131,7 +121,6 @@ class Target:
         """A part of a step in some worlds, in place; which of them have taken it, shape (len(which),).
 
         Args:
-            which: Numbers of the worlds.
             inputs: Of the stepper, held, their rows, shape (len(which), ...) each.
             t: Time at its beginning [s].
             h: Its length [s].
@@ -142,7 +131,7 @@ class Target:
             state = [a.zeros(len(which)), q, x]
             _, good = self.kernel(state, [a.full(h), a.full(t), *inputs], a.mask(len(which)), 1, 0)
         else:
-            path = self.stepper.propagator.march(t, 0, q, x, list(inputs), h, 1, 1)
+            path = self.stepper.propagator.march(Stretch(t, 0, q, x, list(inputs), h, 1, 1))
             q, x, good = path.q[:, -1], path.x[:, -1], path.good
         self.q[rows], self.x[rows] = q, x
         return a.get(good) >= 1

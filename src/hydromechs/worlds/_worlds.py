@@ -52,7 +52,6 @@ class Worlds:
     Args:
         what: A `Model` or a compiled one, whose inputs are the generalised force tau and those of `inputs`; a `Plant`, with all
             that acts, whose inputs are its commands and held inputs; or a `Scenario`, with its start, step and integrator.
-        worlds: How many.
         step: Step [s]; a scenario's own, or 1 ms, unless given.
         method: The integrator, a method or its name; a scenario's own, or rk4, unless given.
         environment: The water of a model with components. Defaults to still water.
@@ -373,7 +372,6 @@ class Worlds:
             inputs: Of a model, tau or a mapping by name; of a plant, all commands, or a mapping by name of commands and held
                 inputs. Each of one world, shape (n,), of each world, (worlds, n), or for every step too, (worlds, steps, n).
                 What is not named stays as it is.
-            steps: How many.
         """
         self._go(self._given(inputs, whole(steps, "steps", 0)), steps, None)
 
@@ -504,12 +502,7 @@ class Worlds:
 
 
 def check_record(steps: int, record: int) -> None:
-    """Refuse records that leave out the end.
-
-    Args:
-        steps: Number of steps.
-        record: Steps from one recorded state to the next.
-    """
+    """Reject a number of steps from record to record that leaves out the end."""
     if steps % record:
         least = -(-steps // record) * record
         words = f"steps is {steps}, must be a multiple of record, {record}, so that the end is recorded"

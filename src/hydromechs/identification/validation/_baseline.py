@@ -20,11 +20,7 @@ from ._campaign import Campaign, RecordedTrial
 
 
 class StaticBalance:
-    """The quasi-static balance of a campaign's vehicle.
-
-    Args:
-        campaign: The trials.
-    """
+    """The quasi-static balance of a campaign's vehicle."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign, self.model = campaign, campaign.plant.model

@@ -83,11 +83,7 @@ class Campaign:
         return sorted({r.group for r in self.trials})
 
     def problem_of(self, recorded: Sequence[RecordedTrial]) -> Problem:
-        """What is unknown of some trials.
-
-        Args:
-            recorded: Some of the trials.
-        """
+        """What is unknown of some of the trials."""
         return self._problem.of([r.trial.windowed() for r in recorded])
 
     @cached_property
@@ -103,12 +99,7 @@ class Campaign:
 
 
 def read_campaign(study: ValidationStudy, folder: str | Path) -> Campaign:
-    """All trials in a folder.
-
-    Args:
-        study: What to read.
-        folder: Where the logs are.
-    """
+    """All trials in the folder of the logs."""
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}; give that of the logs with --data")

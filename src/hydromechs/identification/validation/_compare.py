@@ -56,7 +56,6 @@ def compare_variants(
     A variant is fitted to the same trials as the model of the study, and its search begins where that of the model ended.
 
     Args:
-        study: What to do.
         data: Folder of the logs.
         folds: Into how many parts motions are dealt, of which one at a time is not seen; as many as there are motions for 0.
         kept: Folder in which each fit is kept when it is done, and from which fits of the same study, model and logs are taken:

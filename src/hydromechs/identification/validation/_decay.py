@@ -59,7 +59,6 @@ def decay_of(samples: ChannelSamples, start: float, end: float) -> Decay | None:
     """The swing of a signal between two times; None where there is too little of it.
 
     Args:
-        samples: The signal.
         start: From when on [s].
         end: Until when [s].
     """

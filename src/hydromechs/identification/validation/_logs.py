@@ -98,7 +98,6 @@ def read_log(
     Args:
         path: The file, or the folder of a bag.
         time: Name of the column with the times [s]; of messages the path of their time, "" for when they were logged.
-        topic: Which messages.
         columns: Names for columns, and what they are called in the file; of messages their paths, as "orientation.x".
         units: Units of columns, and of "time", that are not in m, rad and s, or that no doubt is wanted of: those of `UNITS`.
     """
@@ -187,7 +186,6 @@ def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
 
     Args:
         file: Name of the log.
-        t: Times [s], shape (n,).
         latest: The latest up to each, shape (n,).
     """
     remedy, behind = "cut the log there, or take another clock for its times", t < latest
@@ -213,7 +211,6 @@ def without_outliers(log: LogFile, limits: dict[str, float], span: float) -> Log
     """The log without samples that are off the median around them by more than a limit.
 
     Args:
-        log: The log.
         limits: Limits by column, in its unit.
         span: Time over which the median is taken [s].
     """
@@ -234,7 +231,6 @@ def changed(log: LogFile, name: str, longest: float) -> np.ndarray:
     A bus that repeats the last value between two updates makes a staircase of a slope; its corners are the truth.
 
     Args:
-        log: The log.
         name: Name of the column.
         longest: Longest time without a sample [s].
     """
@@ -247,11 +243,7 @@ def changed(log: LogFile, name: str, longest: float) -> np.ndarray:
 
 
 def euler_angles(columns: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-    """Roll, pitch and yaw [rad] of quaternions x, y, z, w; yaw without jumps.
-
-    Args:
-        columns: x, y, z and w, shape (n,) each.
-    """
+    """Roll, pitch and yaw [rad] of quaternions, from the columns x, y, z and w, shape (n,) each; yaw without jumps."""
     q = np.stack(columns)
     size = np.sqrt(np.sum(q * q, axis=0))
     if not (np.abs(size - 1.0) < 0.05).all():

@@ -30,11 +30,7 @@ def unit_of(channel: str) -> tuple[float, str]:
 
 
 def report_of(v: Validation) -> dict[str, Any]:
-    """All numbers of a validation, for JSON: errors in degrees and metres.
-
-    Args:
-        v: What was found.
-    """
+    """All numbers of a validation, for JSON: errors in degrees and metres."""
     channels = []
     for name in v.study.judged:
         scale, unit = unit_of(name)
@@ -76,11 +72,7 @@ def report_of(v: Validation) -> dict[str, Any]:
 
 
 def found_cells(found: dict[str, Any]) -> list[str]:
-    """Name, value, both deviations, and value and deviation before, of a row of `found`; a bound that holds it is named.
-
-    Args:
-        found: The row.
-    """
+    """Name, value, both deviations, and value and deviation before, of a row of `found`; a bound that holds it is named."""
     cells = [f"{found[k]:.4g}" for k in ("value", "deviation", "clustered", "before", "deviation_before")]
     if found["bound"]:
         cells[1:3] = [f"at {found['bound']} bound", "–"]
@@ -88,12 +80,7 @@ def found_cells(found: dict[str, Any]) -> list[str]:
 
 
 def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[dict[str, Any]]:
-    """Swings after the joints have stopped, measured and predicted, for JSON.
-
-    Args:
-        predicted: The trials.
-        channels: Names of the channels.
-    """
+    """Swings of channels, by name, after the joints have stopped, measured and predicted, for JSON."""
     rows = []
     for p in predicted:
         for name in channels:
@@ -104,12 +91,7 @@ def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[d
 
 
 def write_validation(v: Validation, folder: str | Path) -> Path:
-    """Write results.json, predictions.csv, pictures and report.html; the path of the last.
-
-    Args:
-        v: What was found.
-        folder: Where to; made if it is not there.
-    """
+    """Write results.json, predictions.csv, pictures and report.html into a folder, made if needed; the path of the last."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     report = report_of(v)

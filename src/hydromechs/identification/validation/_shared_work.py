@@ -37,7 +37,6 @@ def in_processes(
 
     Args:
         work: Does a job and tells how far it is; a function of a module, as other processes need it.
-        jobs: What to do.
         count: Processes; with one, all is done in this one.
         telling: Called with what jobs tell.
     """

@@ -37,7 +37,6 @@ def check_units(
     """Refuse columns whose numbers can hardly be in m, rad, m/s and rad/s, with what they look like.
 
     Args:
-        log: The log.
         quantities: Columns by quantity: roll, pitch, yaw, joint; x, y, z; p, q, r.
         attitude: Roll, pitch and yaw [rad] of the same instrument, to compare rates with, shape (n,) each.
         limits: Least and largest position of joints [rad], by quantity.
@@ -91,13 +90,7 @@ def _speed(log: LogFile, x: np.ndarray) -> float:
 
 
 def far_off(log: LogFile, columns: Mapping[str, str], span: float) -> tuple[str, ...]:
-    """What is said of samples far off those around them.
-
-    Args:
-        log: The log.
-        columns: Remedy by column.
-        span: Time over which the median is taken [s].
-    """
+    """Notes on samples far off the median over a `span` of time [s] around them."""
     from scipy.ndimage import median_filter
 
     notes = []
@@ -117,12 +110,7 @@ def far_off(log: LogFile, columns: Mapping[str, str], span: float) -> tuple[str,
 
 
 def hanging(log: LogFile, columns: Iterable[str]) -> tuple[str, ...]:
-    """What is said of signals that have one value to the last digit for long, but not always.
-
-    Args:
-        log: The log.
-        columns: Names of the signals.
-    """
+    """Notes on signals, by the names of their columns, that have one value to the last digit for long, but not always."""
     notes = []
     for name in columns:
         x = log.column(name)
@@ -153,7 +141,6 @@ def resampled(log: LogFile, rate: float) -> LogFile:
     Samples stay as they were measured, with their times: nothing is made up in pauses.
 
     Args:
-        log: The log.
         rate: Of the grid [Hz].
     """
     tick = np.round((log.time - log.time[0]) * rate)
@@ -176,7 +163,6 @@ def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndar
     Alike up to a constant and a factor; found on a fine grid, between whose ticks a parabola is laid.
 
     Args:
-        log: What is moved.
         column: One of its signals, shape (n,).
         other: What has the right clock.
         reference: A signal of that which shows the same motion, shape (m,).

@@ -66,7 +66,6 @@ def predicted_over_heights(
 
     Args:
         campaign: The trials and what they are of.
-        recorded: The trial.
         shared: What a fit has found, shape (g,).
         heights: Heights of the surface besides the fitted one [m].
     """

@@ -56,11 +56,7 @@ class Predicted(NamedTuple):
     """When it ends [s]."""
 
     def decays(self, channel: str) -> tuple[Decay, Decay] | None:
-        """The swing of a channel after the joints have stopped, measured and predicted; None where there is none to be told.
-
-        Args:
-            channel: Its name.
-        """
+        """The swing of a channel after the joints have stopped, measured and predicted; None where there is none to be told."""
         measured = decay_of(self.measured[channel], self.still, self.end)
         predicted = decay_of(self.simulated[channel], self.still, self.end)
         return (measured, predicted) if measured and predicted and measured.told else None
@@ -105,12 +101,7 @@ class Validation:
     """How long it took [s]."""
 
     def mean(self, channel: str, of: str = "errors") -> float:
-        """Mean over trials of the error of a channel.
-
-        Args:
-            channel: Its name.
-            of: "errors", "whole" or "static".
-        """
+        """Mean over trials of the error of a channel; `of` is "errors", "whole" or "static"."""
         return float(np.nanmean([getattr(p, of).get(channel, np.nan) for p in self.predicted]))
 
 
@@ -125,7 +116,6 @@ def validate(
     """Fit to all motions but one and predict that, for each of them; then fit to all.
 
     Args:
-        study: What to do.
         data: Folder of the logs.
         workers: Processes that share the fits; as many as there are processors unless given.
         told: Called with lines that say what is done.
@@ -243,7 +233,6 @@ def predictions(
     Args:
         campaign: The trials and what they are of.
         known: Those that were fitted, for the quasi-static balance.
-        unseen: Those to predict.
         shared: What the fit has found.
     """
     study = campaign.study
@@ -287,13 +276,7 @@ def channels_of(problem: Problem, j: int, values: np.ndarray, own: np.ndarray) -
 
 
 def errors_of(study: ValidationStudy, r: RecordedTrial, simulated: dict[str, ChannelSamples]) -> dict[str, float]:
-    """Return the root mean square error of each judged channel from the start of the motion to the end of the trial.
-
-    Args:
-        study: What is judged.
-        r: The trial.
-        simulated: Its simulated channels.
-    """
+    """Return the root mean square error of each judged channel from the start of the motion to the end of the trial."""
     rows = {name: _error(r, name, simulated[name]) for name in study.judged}
     return {name: _rms(error[t >= r.begins]) for name, (t, error) in rows.items()}
 

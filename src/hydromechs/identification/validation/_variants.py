@@ -65,12 +65,7 @@ class Variant(_Entry):
 
 
 def varied(model: Model, variant: Variant) -> Model:
-    """The model with a variant's changes.
-
-    Args:
-        model: That of the study.
-        variant: What is other.
-    """
+    """The model of the study with a variant's changes."""
     for name in variant.bodies:
         if name not in model.body_names:
             raise ValueError(f"{model.name} has no body {name!r}{nearest(name, model.body_names)}")

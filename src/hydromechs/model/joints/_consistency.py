@@ -27,11 +27,7 @@ class _Disagreement(Exception):
 
 @np.errstate(all="ignore")
 def disagreements(joint: Joint) -> Iterator[str]:
-    """The first disagreement of a joint's methods, or nothing.
-
-    Args:
-        joint: The joint; its fields are sound.
-    """
+    """The first disagreement of the methods of a joint with sound fields, or nothing."""
     kind = type(joint).__name__
     try:
         for at in (np.array(joint.initial_q), *joint.random_q(np.random.default_rng(0), RANDOM)):

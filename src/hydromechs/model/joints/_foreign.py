@@ -16,8 +16,6 @@ def missing(table: Mapping[type[Joint], Any], joint: Joint, where: str, remedy: 
     """The message about a joint whose class has no row in the table of a third-party format or engine; empty if it has one.
 
     Args:
-        table: Rows by class.
-        joint: The joint.
         where: The format or engine, with its article.
         remedy: What to do instead, as an imperative.
         kind: Name of the joint's type; defaults to that of the joint.
@@ -32,8 +30,6 @@ def foreign(table: Mapping[type[Joint], T], joint: Joint, name: str, where: str,
     """The row of a joint's class in the table of a third-party format or engine.
 
     Args:
-        table: Rows by class.
-        joint: The joint.
         name: Owner of the joint in messages, as "body 'nut'".
         where: As of `missing`.
         remedy: As of `missing`.

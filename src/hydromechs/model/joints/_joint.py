@@ -198,7 +198,6 @@ class Joint(abc.ABC):
 
         Args:
             rng: Source of random numbers.
-            n: How many.
         """
         if self.limits is not None and self.nq == 1:
             return rng.uniform(*self.limits, (n, 1))
@@ -336,11 +335,7 @@ class SteppedJoint(Joint):
 
 
 def limit_problems(joint: Joint) -> Iterator[Problem]:
-    """Problems of the limits of one coordinate, and of the initial position between them.
-
-    Args:
-        joint: The joint.
-    """
+    """Problems of the limits of one coordinate, and of the initial position between them."""
     limits = joint.limits
     if limits is None or not is_finite((limits, joint.initial_q)):
         return
@@ -352,11 +347,7 @@ def limit_problems(joint: Joint) -> Iterator[Problem]:
 
 
 def unit_problems(orientation: tuple[float, ...]) -> Iterator[Problem]:
-    """Problems of the field `orientation` of a joint.
-
-    Args:
-        orientation: Quaternion (w, x, y, z), shape (4,).
-    """
+    """Problems of the field `orientation` of a joint, a quaternion (w, x, y, z), shape (4,)."""
     length = float(np.linalg.norm(orientation))
     if is_finite(orientation) and not abs(length - 1.0) <= UNIT_TOLERANCE:
         text = f"orientation {plain(orientation)} has length {length:.9g}, must be a unit quaternion (w, x, y, z)"

@@ -24,7 +24,6 @@ def motion_subspace(steps: Sequence[Any], transformations: Sequence[Any], q: Arr
     Args:
         steps: Steps of the joint.
         transformations: The same steps at the configuration.
-        q: Configuration, shape (nq,).
     """
     columns: list = []
     for step, X in zip(steps, transformations, strict=True):
