@@ -147,10 +147,8 @@ class CompiledEquations:
         options = dict(keywords)
         parameters, out = options.pop("parameters", None), options.pop("out", None)
         for x in options:
-            if x not in (known := ALL[name].options):
-                raise TypeError(
-                    f"{name} takes no {x!r}{nearest(x, known)}; it takes {', '.join((*known, 'parameters', 'out'))}"
-                )
+            if x not in ALL[name].options:
+                raise TypeError(f"{name} takes no {x!r}{nearest(x, (*ALL[name].options, 'parameters', 'out'))}")
         given, extra = self._options(arrays, options)
         return self._call(self._compiled(name, extra=extra), [*arrays, *given], parameters, out)
 
