@@ -18,7 +18,7 @@ from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._pose import IDENTITY, Pose
-from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_origin
+from ._xml_write import RobotText, RobotWriter, Tag, file_text, lost_details, numbers, plain_origin
 
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "free",
@@ -36,18 +36,12 @@ CLOSE = 1e-9
 """How near a moment may come to the sum of the others, relative to it, before MuJoCo's rounding might put it above."""
 
 
-def write_mjcf(model: Model, notes: Iterable[str] = ()) -> RobotText:
-    """Return the text of an MJCF of a model with joints of `JOINTS`, free ones on the world only."""
-    return _Writer(model).text(notes)
-
-
-class _Writer:
-    """Writes one model."""
+class MjcfWriter(RobotWriter):
+    """Writes one model as an MJCF: with joints of `JOINTS`, free ones on the world only."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        super().__init__(model)
         self.root = Tag("mujoco", {"model": model.name})
-        self.lost: list[str] = []
         self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
 
     def text(self, notes: Iterable[str]) -> RobotText:

@@ -18,15 +18,13 @@ from ._imported import Findings, Imported, ImportOptions
 from ._robot_files import RobotFiles
 from ._xacro import expanded, is_xacro
 from ._xml import Element, parse_xml, read_bytes
-from ._xml_write import RobotText
+from ._xml_write import RobotText, RobotWriter
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Reader: TypeAlias = Callable[[Element, Findings, RobotFiles], Imported]
 """Reads a document: its first element, where faults and notes go, where its files are."""
-Writer: TypeAlias = Callable[[Model, Iterable[str]], RobotText]
-"""Writes a model, with further lines of the first comment, in which stands what the file does not carry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,20 +40,20 @@ class RobotFormat:
     reader: str
     """Module and function that read it, a `Reader`, as "._urdf_read:read_urdf"."""
     writer: str = ""
-    """Module and function that write it, a `Writer`; empty where there is none."""
+    """Module and class that write it, a `RobotWriter`; empty if there is none."""
     parser: str = ""
     """Module and function that make elements of its text, where it is not XML; such a file is told by its ending."""
 
 
 FORMATS = (
     RobotFormat(
-        name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf", writer="._urdf_write:write_urdf"
+        name="URDF", root="robot", suffixes=(".urdf",), reader="._urdf_read:read_urdf", writer="._urdf_write:UrdfWriter"
     ),
     RobotFormat(
-        name="SDF", root="sdf", suffixes=(".sdf", ".world"), reader="._sdf_read:read_sdf", writer="._sdf_write:write_sdf"
+        name="SDF", root="sdf", suffixes=(".sdf", ".world"), reader="._sdf_read:read_sdf", writer="._sdf_write:SdfWriter"
     ),
     RobotFormat(
-        name="MJCF", root="mujoco", suffixes=(".xml", ".mjcf"), reader="._mjcf_read:read_mjcf", writer="._mjcf_write:write_mjcf"
+        name="MJCF", root="mujoco", suffixes=(".xml", ".mjcf"), reader="._mjcf_read:read_mjcf", writer="._mjcf_write:MjcfWriter"
     ),
     RobotFormat(name="DynaMechs", root="System", suffixes=(".dm",), reader="._dm_read:read_dm", parser="._dm_text:parse_dm"),
 )
@@ -176,8 +174,8 @@ def robot_text(model: Model, suffix: str, notes: Iterable[str] = ()) -> RobotTex
     """The text of a model in the format of a suffix, as ".urdf", with further notes in its first comment; and what is lost."""
     for form in FORMATS:
         if suffix.lower() in form.suffixes and form.writer:
-            write: Writer = _named(form.writer)
-            return write(model, notes)
+            writer: RobotWriter = _named(form.writer)(model)
+            return writer.text(notes)
     known = ", ".join(s for form in FORMATS if form.writer for s in form.suffixes)
     raise UnsupportedFeature(f"a model cannot be written as {suffix!r}; give a name that ends in .yaml, {known}")
 

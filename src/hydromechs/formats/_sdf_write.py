@@ -6,7 +6,6 @@ written: Gazebo takes it from the collision shapes.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,10 +16,8 @@ from hydromechs.model import Body, Hydro, Model, Origin, added_mass_matrix, drag
 from hydromechs.spatial import quaternion_matrix
 
 from ._pose import Pose
-from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, origin_after, plain_origin
+from ._xml_write import NED_IN_ENU, RobotText, RobotWriter, Tag, file_text, lost_details, numbers, origin_after, plain_origin
 
-NED = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
-"""Axes north, east, down in axes east, north, up."""
 AXES = "xyzpqr"
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "",
@@ -33,21 +30,15 @@ JOINTS: Mapping[type[joints.Joint], str] = {
 """Types of joints in an SDF; a free body has no joint."""
 
 
-def write_sdf(model: Model, notes: Iterable[str] = ()) -> RobotText:
-    """Return the text of an SDF.
+class SdfWriter(RobotWriter):
+    """Writes one model as an SDF.
 
     Joints of several parts, other than two turns about one point, and those of a custom class cannot be written.
     """
-    return _Writer(model).text(notes)
-
-
-class _Writer:
-    """Writes one model."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        super().__init__(model)
         self.plugins: list[Tag] = []
-        self.lost: list[str] = []
         self.taken: set[str] = {"world"}
         self.names = {name: self._new_name(name) for name in (*model.body_names, *model.frames)}
         """Names of links and frames in the file."""
@@ -91,7 +82,7 @@ class _Writer:
             at = origin_after(at, Pose(np.array(first.position), quaternion_matrix(x / np.linalg.norm(x))).origin)
         relative: dict[str, str] = {"relative_to": self.names[body.parent]} if body.parent else {}
         if body.parent is None and self.model.world.axes == "NED":
-            at = origin_after(NED, at)
+            at = origin_after(NED_IN_ENU, at)
         link.add("pose", numbers((*at.xyz, *at.rpy)), **relative)
         if not body.inertia.mass:
             free = "; that it is free, unless it is read with base='free'" if isinstance(first, joints.Free) else ""

@@ -6,19 +6,15 @@ unless the model has one free root and z up; a URDF's world has z up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
 
-from ._xml_write import RobotText, Tag, file_text, lost_details, numbers, plain_origin
+from ._xml_write import NED_IN_ENU, RobotText, RobotWriter, Tag, file_text, lost_details, numbers, plain_origin
 
 NONE = 1e9
 """Limit that stands for none."""
-NED_IN_ENU = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
-"""Axes north, east, down in axes east, north, up."""
-
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "floating",
     joints.Fixed: "fixed",
@@ -30,18 +26,12 @@ JOINTS: Mapping[type[joints.Joint], str] = {
 YAML = "write the model as .yaml"
 
 
-def write_urdf(model: Model, notes: Iterable[str] = ()) -> RobotText:
-    """The text of a URDF."""
-    return _Writer(model).text(notes)
-
-
-class _Writer:
-    """Writes one model."""
+class UrdfWriter(RobotWriter):
+    """Writes one model as a URDF."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
+        super().__init__(model)
         self.robot = Tag("robot", {"name": model.name})
-        self.lost: list[str] = []
         self.names = {*model.body_names, *model.frames, "world"}
 
     def text(self, notes: Iterable[str]) -> RobotText:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -46,6 +48,23 @@ class RobotText(NamedTuple):
     """The text of the file."""
     lost: tuple[str, ...]
     """What the file does not carry of the model, a line each; it stands in the first comment of the file, too."""
+
+
+NED_IN_ENU = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
+"""Axes north, east, down in axes east, north, up."""
+
+
+class RobotWriter(abc.ABC):
+    """Writes one model in the format of another program."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.lost: list[str] = []
+        """What the file does not carry of the model, a line each."""
+
+    @abc.abstractmethod
+    def text(self, notes: Iterable[str]) -> RobotText:
+        """The text of the file, with further notes in its first comment."""
 
 
 def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: Iterable[str]) -> RobotText:

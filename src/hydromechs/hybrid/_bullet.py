@@ -19,7 +19,7 @@ from hydromechs.values import Array
 
 from ._engine import Engine, Touch, quiet
 from ._parts import joint_parts, placement_pose, pose_matrix
-from ._scene import Scene, friction_of, spring_of
+from ._scene import Scene, friction_of, height_rows, spring_of
 
 GROUND, BODY = 1, 2
 """Groups of what can touch."""
@@ -201,20 +201,17 @@ class BulletEngine(Engine):
 
     def _height_field(self, field: terrain.HeightField) -> tuple[dict[str, Any], tuple[Any, Array]]:
         """Heights over a grid with triangles in between; Bullet puts the middle of the lowest and highest at the origin."""
-        heights, x, y = np.array(field.heights), np.array(field.x), np.array(field.y)
-        turned = self._model.world.down[2] > 0.0
-        rows = (heights[:, ::-1] if turned else heights).T
+        rows, R, at = height_rows(field, self._model.world.down[2])
         dx, dy = field.spacing
         shape = dict(
             shapeType=self._p.GEOM_HEIGHTFIELD,
             meshScale=[dx, dy, 1.0],
             heightfieldData=rows.ravel().tolist(),
-            numHeightfieldRows=len(x),
-            numHeightfieldColumns=len(y),
+            numHeightfieldRows=rows.shape[1],
+            numHeightfieldColumns=rows.shape[0],
         )
-        middle = 0.5 * float(heights.min() + heights.max())
-        at = np.array([0.5 * (x[0] + x[-1]), 0.5 * (y[0] + y[-1]), 0.0]) - middle * np.array(self._model.world.down)
-        return shape, (at, np.diag([1.0, -1.0, -1.0]) if turned else np.eye(3))
+        middle = 0.5 * float(rows.min() + rows.max())
+        return shape, (at - middle * np.array(self._model.world.down), R)
 
     def _filter(self, scene: Scene) -> None:
         p = self._p

@@ -13,7 +13,7 @@ from hydromechs.values import Array
 
 from ._engine import Engine, Touch
 from ._mujoco_tree import JOINTS, MujocoTree
-from ._scene import Scene, friction_of, spring_of
+from ._scene import Scene, friction_of, height_rows, spring_of
 
 BEFORE = ("mj_kinematics", "mj_comPos", "mj_camlight", "mj_flex", "mj_tendon", "mj_makeM")
 """Stages of a step up to the mass matrix."""
@@ -125,23 +125,19 @@ class MuJoCoEngine(Engine):
 
     def _height_field(self, model: Model, field: terrain.HeightField) -> dict[str, Any]:
         """Heights over a grid with triangles in between; its frame has z up, so its y is turned where the world's z is down."""
-        heights, x, y = np.array(field.heights), np.array(field.x), np.array(field.y)
-        turned = model.world.down[2] > 0.0
-        rows = (heights[:, ::-1] if turned else heights).T  # a row for each y of its frame
-        low, high = float(heights.min()), float(heights.max())
+        rows, R, middle = height_rows(field, model.world.down[2])
+        low, high = float(rows.min()), float(rows.max())
         span, base = max(high - low, 1e-6), 1.0
-        half = [0.5 * (x[-1] - x[0]), 0.5 * (y[-1] - y[0])]
+        half = [0.5 * (grid[-1] - grid[0]) for grid in (field.x, field.y)]
         self._tree.spec.add_hfield(
             name=f"//{field.name}",
             size=[*half, span, base],
-            nrow=len(y),
-            ncol=len(x),
+            nrow=rows.shape[0],
+            ncol=rows.shape[1],
             userdata=((rows - low) / span).ravel().tolist(),
         )
-        up = -np.array(model.world.down)
-        place = np.array([0.5 * (x[0] + x[-1]), 0.5 * (y[0] + y[-1]), 0.0]) + low * up
-        quat = [0.0, 1.0, 0.0, 0.0] if turned else [1.0, 0.0, 0.0, 0.0]
-        return dict(type=self._mj.mjtGeom.mjGEOM_HFIELD, hfieldname=f"//{field.name}", pos=place, quat=quat)
+        place = dict(pos=middle - low * np.array(model.world.down), quat=quaternion_from_matrix(R))
+        return dict(type=self._mj.mjtGeom.mjGEOM_HFIELD, hfieldname=f"//{field.name}", **place)
 
     def put(self, q: Array, v: Array) -> None:
         """Set the state."""

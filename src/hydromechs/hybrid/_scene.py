@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
+
 from hydromechs.contact import Material, Pair, terrain
 from hydromechs.model import Model, Origin, shapes
+from hydromechs.values import Array
 
 TIP = 1e-3
 """Radius of the sphere that stands for a point that touches [m]."""
@@ -66,6 +69,16 @@ def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
     ]
     met = tuple((a, b, material) for (a, b), material in meeting.items())
     return Scene((*pieces, *points.values()), tuple(solids.values()), frozenset(grounded), met)
+
+
+def height_rows(field: terrain.HeightField, down: float) -> tuple[Array, Array, Array]:
+    """Heights of a field, a row for each y, in a frame with z up; the frame's axes, and its origin at height 0 [m].
+
+    The frame is turned about x if the world's z is down.
+    """
+    heights, x, y = np.array(field.heights), np.array(field.x), np.array(field.y)
+    middle = np.array([0.5 * (x[0] + x[-1]), 0.5 * (y[0] + y[-1]), 0.0])
+    return (heights[:, ::-1] if down > 0.0 else heights).T, np.diag([1.0, -down, -down]), middle
 
 
 def friction_of(material: Material) -> float:
