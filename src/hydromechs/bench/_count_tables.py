@@ -57,12 +57,11 @@ def closed_form_counts() -> list[ClosedFormCount]:
     )
     out = []
     for name, model, with_lagrange in cases:
-        wet = any(b.hydro is not None for b in model.bodies)
         out.append(
             ClosedFormCount(
                 name,
                 operation_count(model, "articulated_body").papers,
-                _count(hm.equations.closed_form_dynamics, model, ("q", "v", "tau", *(FLUID if wet else ()))),
+                _count(hm.equations.closed_form_dynamics, model, ("q", "v", "tau", *(FLUID if model.wet else ()))),
                 _count(hm.coriolis_matrix, model, ("q", "v")),
                 _count(hm.equations.coriolis_matrix_lagrange, model, ("q", "v")) if with_lagrange else None,
             )

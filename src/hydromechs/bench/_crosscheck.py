@@ -12,6 +12,7 @@ from hydromechs.equations import bias_acceleration, forward_dynamics, inverse_dy
 from hydromechs.library import random_tree
 from hydromechs.model import Hydro, Model
 
+from ._machine import relative_difference
 from .peers import DartPeer, MujocoPeer, PinocchioPeer, import_peer
 
 TOLERANCE = 1e-10
@@ -31,10 +32,6 @@ class Difference(NamedTuple):
     """Condition number of the mass matrix, which multiplies rounding errors of accelerations."""
 
 
-def _relative(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-300))
-
-
 def compare_with_added_mass(rng: np.random.Generator) -> Iterator[Difference]:
     """A random tree with a full 6×6 added mass on every body, random state, joint forces and wrenches, against DART."""
     model = random_tree(rng)
@@ -48,7 +45,7 @@ def compare_with_added_mass(rng: np.random.Generator) -> Iterator[Difference]:
     )
     theirs = DartPeer(model).body_accelerations(state.q, state.v, tau, wrench)
     condition = float(np.linalg.cond(mass_matrix(model, state.q)))
-    yield Difference("DART", "accelerations with added mass", _relative(theirs, ours), condition)
+    yield Difference("DART", "accelerations with added mass", relative_difference(theirs, ours), condition)
 
 
 def compare_dry(rng: np.random.Generator) -> Iterator[Difference]:
@@ -61,9 +58,13 @@ def compare_dry(rng: np.random.Generator) -> Iterator[Difference]:
     M = mass_matrix(model, state.q)
     condition = float(np.linalg.cond(M))
     for name, peer in (("Pinocchio", PinocchioPeer(model)), ("MuJoCo", MujocoPeer(model))):
-        yield Difference(name, "forward dynamics", _relative(peer.forward_dynamics(state.q, state.v, tau), forward), condition)
-        yield Difference(name, "inverse dynamics", _relative(peer.inverse_dynamics(state.q, state.v, vdot), inverse), condition)
-        yield Difference(name, "mass matrix", _relative(peer.mass_matrix(state.q), M), condition)
+        theirs = {
+            "forward dynamics": (peer.forward_dynamics(state.q, state.v, tau), forward),
+            "inverse dynamics": (peer.inverse_dynamics(state.q, state.v, vdot), inverse),
+            "mass matrix": (peer.mass_matrix(state.q), M),
+        }
+        for quantity, (found, ours) in theirs.items():
+            yield Difference(name, quantity, relative_difference(found, ours), condition)
 
 
 class Crosscheck(NamedTuple):

@@ -30,7 +30,7 @@ from hydromechs.hybrid import MujocoTree, placement_pose
 from hydromechs.library import serial_chain
 from hydromechs.model import Model, joints
 
-from ._machine import dry_model, machine, random_states, report, target
+from ._machine import dry_model, machine, random_states, relative_difference, report, target
 from .peers import MujocoPeer, PinocchioPeer
 
 PROCESSES = 4
@@ -109,8 +109,7 @@ def _batch_row(
     q, v, tau, out = states
     n = len(q)
     water = {"fluid_velocity": (0.3, 0.2, -0.1), "fluid_acceleration": (0.1, -0.2, 0.1)} if fluid else {}
-    wet = any(body.hydro is not None for body in model.bodies)
-    return Row(key, what, wet, lambda: dyn.forward_dynamics(q, v, tau, out=out, **water), n, threads)
+    return Row(key, what, model.wet, lambda: dyn.forward_dynamics(q, v, tau, out=out, **water), n, threads)
 
 
 def _with_room(model: Model, n: int) -> tuple[np.ndarray, ...]:
@@ -123,10 +122,9 @@ def _call_rows(model: Model, n: int) -> list[Row]:
     dyn = hm.Dynamics(model)
     states = _separate(*random_states(model, n))
     call = dyn.forward_dynamics
-    wet = any(body.hydro is not None for body in model.bodies)
     return [
-        Row("ours_call", "ours, one call from Python", wet, lambda: _each(call, states), n),
-        Row("ours_call_fresh", "ours, the same, arrays fresh", wet, lambda: _each_fresh(call, states), n),
+        Row("ours_call", "ours, one call from Python", model.wet, lambda: _each(call, states), n),
+        Row("ours_call_fresh", "ours, the same, arrays fresh", model.wet, lambda: _each_fresh(call, states), n),
     ]
 
 
@@ -292,11 +290,6 @@ def _scattered(values: np.ndarray, indices: np.ndarray) -> np.ndarray:
     out = np.empty_like(values)
     out[:, indices] = values
     return out
-
-
-def relative_difference(a: np.ndarray, b: np.ndarray) -> float:
-    """Largest difference over the largest value of `b`."""
-    return float(np.abs(a - b).max() / np.abs(b).max())
 
 
 def _threads(count: int) -> str:

@@ -88,6 +88,11 @@ def dry_model(model: Model) -> Model:
     return Model(name=f"{model.name}_dry", world=model.world, bodies=bodies)
 
 
+def relative_difference(a: np.ndarray, b: np.ndarray) -> float:
+    """Largest difference over the largest value of `b`."""
+    return float(np.abs(a - b).max() / max(np.abs(b).max(), 1e-300))
+
+
 def random_states(model: Model, n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, v, τ of n random states: unit quaternions, joints within their limits; shapes (n, nq), (n, nv), (n, nv)."""
     rng = np.random.default_rng(seed)

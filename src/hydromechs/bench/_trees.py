@@ -19,8 +19,8 @@ from hydromechs.equations import Form
 from hydromechs.library import random_tree, serial_chain, star
 from hydromechs.model import Model
 
-from ._dynamics import FastMujoco, Row, measure, relative_difference
-from ._machine import dry_model, machine, random_states, report, target
+from ._dynamics import FastMujoco, Row, measure
+from ._machine import dry_model, machine, random_states, relative_difference, report, target
 from .peers import PinocchioPeer
 
 KINDS = ("revolute", "prismatic", "ball")

@@ -23,8 +23,7 @@ def print_counts(model: Model, console: Console) -> None:
     for kind in KINDS:
         table.add_row(kind.replace("s_c", "s, c").replace("_", " "), *(str(count[kind]) for count in counts.values()))
     table.add_row("[M, A]", *(Text(pair_text(papers_pair(count))) for count in counts.values()), style="bold")
-    wet = any(body.hydro is not None for body in model.bodies)
-    where = "in water that moves and accelerates" if wet else "without water"
+    where = "in water that moves and accelerates" if model.wet else "without water"
     console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
     console.print(table)
     console.print(Text("[M, A] as in the papers: divisions and square roots among the multiplications, no sines and cosines"))

@@ -53,13 +53,12 @@ def live_scene(
         tethers: Points of tethers by name, in world axes [m], shape (n, 3). Defaults to none.
     """
     frames, solids = body_parts(model, position[None], wxyz[None])
-    wet = any(body.hydro is not None for body in model.bodies)
     plain = Scene(axes=model.world.axes, frames=tuple(frames), solids=tuple(solids))
     low, high = plain.bounds(0)
     around = (low - ROOM, high + ROOM)
     down = float(model.world.down[2])
     surfaces: tuple[Surface, ...] = ()
-    if wet and environment is not None and float((position @ np.array(model.world.down)).min()) < NEAR_SURFACE:
+    if model.wet and environment is not None and float((position @ np.array(model.world.down)).min()) < NEAR_SURFACE:
         center = 0.5 * (low + high) * np.array([1.0, -down, -down])
         lines = np.linspace(-2.0 * ROOM, 2.0 * ROOM, 33)
         x, y = center[0] + lines, center[1] + lines
@@ -74,7 +73,7 @@ def live_scene(
         arrows=(current,) if environment is not None and _moves(environment) else (),
         surfaces=surfaces,
         strands=tuple(tether_strand(name, points[None]) for name, points in (tethers or {}).items()),
-        wet=wet,
+        wet=model.wet,
     )
 
 

@@ -122,8 +122,7 @@ def _drawn(model: Model, q: Array, shape: np.ndarray) -> Array:
         skin = [s for s in skin if s.frame.partition("/")[0] in moving]
         skins += [replace(s, name=mark + s.name, frame=mark + s.frame, color=colour, opacity=0.35) for s in skin]
     seen = replace(rest, frames=tuple(ghosts), solids=tuple(skins)) if skins else rest
-    wet = any(body.hydro is not None for body in model.bodies)
-    scene = replace(rest, frames=(*frames, *ghosts), solids=(*solids, *skins), wet=wet)
+    scene = replace(rest, frames=(*frames, *ghosts), solids=(*solids, *skins), wet=model.wet)
     return raster(scene, size=(360, 270), camera=scene_camera(seen))
 
 

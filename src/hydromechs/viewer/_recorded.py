@@ -95,7 +95,6 @@ def recording_scene(
     position, wxyz = some["position"].values, some["orientation"].values
     thrust = _thrust(model, some, thrusters)
     frames, parts = body_parts(model, position, wxyz, turns=_turns(some["time"].values, thrust))
-    wet = any(body.hydro is not None for body in model.bodies)
     scene = Scene(axes=model.world.axes, frames=tuple(frames), solids=tuple(parts))
     low, high = scene.bounds(0)
     size = float(np.linalg.norm(high - low))
@@ -109,8 +108,8 @@ def recording_scene(
         arrows=(*_force_arrows(model, some, size, thrust), *_current_arrows(some, size)),
         lines=tuple(_paths(ds)),
         strands=tuple(_tethers(some)),
-        surfaces=tuple(_sea(model, some, environment, path)) if wet and environment is not None else (),
-        wet=wet,
+        surfaces=tuple(_sea(model, some, environment, path)) if model.wet and environment is not None else (),
+        wet=model.wet,
     )
 
 

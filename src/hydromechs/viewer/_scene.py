@@ -197,8 +197,7 @@ def model_scene(model: Model, q: Array | None = None, *, properties: bool = Fals
     """
     position, wxyz = bodies_at(model, model.initial().q if q is None else np.asarray(q, dtype=float))
     frames, solids = body_parts(model, position[None], wxyz[None], properties=properties)
-    wet = any(body.hydro is not None for body in model.bodies)
-    return Scene(title=model.name, axes=model.world.axes, frames=tuple(frames), solids=tuple(solids), wet=wet)
+    return Scene(title=model.name, axes=model.world.axes, frames=tuple(frames), solids=tuple(solids), wet=model.wet)
 
 
 def body_parts(
