@@ -5,7 +5,8 @@ from __future__ import annotations
 import operator
 import os
 import platform
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -86,6 +87,16 @@ def dry_model(model: Model) -> Model:
     """The same mechanism without water."""
     bodies = tuple(replace(body, hydro=None) for body in model.bodies)
     return Model(name=f"{model.name}_dry", world=model.world, bodies=bodies)
+
+
+def timed(call: Callable[[], object], rounds: int) -> list[float]:
+    """Wall times of calls [s]."""
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - begin)
+    return times
 
 
 def relative_difference(a: np.ndarray, b: np.ndarray) -> float:

@@ -6,7 +6,6 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import hydromechs as hm
 from hydromechs import compiler
 from hydromechs.model import Model
 
-from ._machine import dry_model, machine, random_states, report, target
+from ._machine import dry_model, machine, random_states, report, target, timed
 
 MODEL = "tiburon_titan2"
 SCENARIO = "station_keeping"
@@ -42,7 +41,7 @@ def measure_simulation(*, quick: bool = False) -> dict[str, Any]:
         dyn = hm.compile(model, lanes=lane, threads=thread)
         hm.rollout(dyn, q[:n], v[:n], tau, STEP, 2, record=2)
         march = partial(hm.rollout, dyn, q[:n], v[:n], tau, STEP, k, record=k)
-        times = [_timed(march) for _ in range(rounds)]
+        times = timed(march, rounds)
         best = min(times)
         rows[key] = {
             "what": what,
@@ -61,12 +60,6 @@ def measure_simulation(*, quick: bool = False) -> dict[str, Any]:
         target("lanes over one lane, per world", "> 2", rows["lanes"]["real_time_factor"] / one),
     ]
     return report(where, targets, quick=quick, rollouts=rows, scenario=scenario, mujoco_step_us=mujoco)
-
-
-def _timed(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def _scenario(repeats: int, duration: float | None) -> dict[str, Any]:
@@ -112,4 +105,4 @@ def _mujoco(model: Model, steps: int, rounds: int) -> float | None:
         for _ in range(steps // 2):
             mujoco.mj_step(peer.model, data)
 
-    return min(_timed(march) for _ in range(rounds)) / (steps // 2) * 1e6
+    return min(timed(march, rounds)) / (steps // 2) * 1e6

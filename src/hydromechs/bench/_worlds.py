@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -19,7 +18,7 @@ from hydromechs.library import load_scenario
 from hydromechs.model import Model
 from hydromechs.spatial import maximum, minimum, quaternion_matrix
 
-from ._machine import machine, random_states, report, target
+from ._machine import machine, random_states, report, target, timed
 from ._worlds_peers import mjx_times, mujoco_rollout
 
 STEP = 1e-3
@@ -117,15 +116,6 @@ def _set(worlds: hm.Worlds, model: Model) -> None:
         worlds.target.put(array, everyone, np.tile(values, (times, 1))[:n])
 
 
-def _timed(call: Callable[[], object], rounds: int) -> list[float]:
-    times = []
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - begin)
-    return times
-
-
 # -- CPU ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -148,8 +138,8 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
         theirs: list[float] = []
         for _ in range(rounds):  # in turns, so that all meet the same load
             for each, (_, worlds, _) in zip(times, made, strict=True):
-                each += _timed(partial(worlds.step, None, steps), 1)
-            theirs += _timed(peer[0], 1) if peer else []
+                each += timed(partial(worlds.step, None, steps), 1)
+            theirs += timed(peer[0], 1) if peer else []
         for (what, worlds, threads), each in zip(made, times, strict=True):
             row = _row(f"ours, {what}", method, n, steps, each, threads, _bytes(worlds), water=True)
             share = row["per_second"] * _operations(model)[method] / (peak * threads)
@@ -158,7 +148,7 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
             rows.append(_row("MuJoCo's rollout, one thread", method, *peer[1], theirs, 1, None, water=False))
     worlds, steps = _held(n, method="semi_implicit_euler", lanes=lanes), 20
     worlds.step(None, steps)
-    each = _timed(partial(worlds.step, None, steps), 1 if quick else 3)
+    each = timed(partial(worlds.step, None, steps), 1 if quick else 3)
     row = _row(f"ours, {HELD}, {lanes} lanes", "semi_implicit_euler", n, steps, each, 1, _bytes(worlds), water=True)
     return [*rows, row], {"lanes": lanes, "cores": cores, "peak_per_core": peak}
 
@@ -181,7 +171,7 @@ def _peak(lanes: int, rounds: int) -> float:
     state, steps = [np.full((lanes, CHAINS), 0.5)], 4000
     given = [np.full((1, 1), 0.5), np.full((1, 1), 0.25)]
     march(state, given, 2, stride=3)
-    seconds = min(_timed(lambda: march(state, given, steps, stride=steps + 1), rounds))
+    seconds = min(timed(lambda: march(state, given, steps, stride=steps + 1), rounds))
     return 2.0 * lanes * CHAINS * LENGTH * steps / seconds
 
 

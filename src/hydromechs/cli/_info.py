@@ -19,7 +19,7 @@ from hydromechs.scenario import Scenario, start_names
 from hydromechs.simulation import InitialInstant, Plant
 
 from ._convert import print_notes
-from ._tables import table_of
+from ._tables import listing, table_of
 
 
 def info(
@@ -200,9 +200,7 @@ def print_models(console: Console) -> None:
     """List the models of the library."""
     from hydromechs.library import load, names
 
-    table = Table(box=None)
-    for column in ("model", "bodies", "dof", "what it is"):
-        table.add_column(column, overflow="fold")
+    table = listing("model", "bodies", "dof", "what it is")
     for name in names():
         model = load(name)
         cells = (name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())

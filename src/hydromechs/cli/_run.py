@@ -26,6 +26,7 @@ from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, unit_mistakes
 
 from ._show import has_display, own_command, run_scene, scenario_scene
+from ._tables import listing
 
 Drawn = TypeVar("Drawn")
 LIBRARIES = (Path(__file__).parents[1], Path(np.__file__).parent)
@@ -306,9 +307,7 @@ def print_scenarios(console: Console) -> None:
 
     from hydromechs.library import scenario_names, scenario_path
 
-    table = Table(box=None)
-    for column in ("scenario", "time", "what happens"):
-        table.add_column(column, overflow="fold")
+    table = listing("scenario", "time", "what happens")
     for name in scenario_names():
         # only what is shown: building all scenarios takes seconds
         with open(scenario_path(name), encoding="utf-8") as file:

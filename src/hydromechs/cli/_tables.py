@@ -38,6 +38,14 @@ def print_targets(report: dict[str, Any], console: Console) -> None:
     console.print(table_of("goal", ">needed", ">measured", "met in this run", rows=rows))
 
 
+def listing(*columns: str) -> Table:
+    """An empty table of names and what they are."""
+    table = Table(box=None)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
 def table_of(*columns: str, rows: Iterable[Iterable[object]] = ()) -> Table:
     """A table of rows of plain text; a column whose name starts with > is one of numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
