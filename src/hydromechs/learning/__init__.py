@@ -12,7 +12,7 @@ if _find_spec("gymnasium") is None:
     raise ImportError("hydromechs.learning needs Gymnasium: pip install 'hydromechs[learn]'")
 
 from ._arena import Arena, mission
-from ._environments import WorldEnv, WorldsVectorEnv
+from ._environments import ArenaOptions, WorldEnv, WorldsVectorEnv
 from ._manipulation import PickAndPlace, Reach
 from ._registration import TASKS, make_single, make_vector, register
 from ._task import Judgement, Task
@@ -22,6 +22,7 @@ from ._walking import WalkAhead
 __all__ = [
     "TASKS",
     "Arena",
+    "ArenaOptions",
     "Judgement",
     "ObservationNoise",
     "PickAndPlace",
