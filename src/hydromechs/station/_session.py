@@ -130,7 +130,7 @@ class Session:
         """What happened, the newest last."""
         self.lost = False
         """True if the pilot was lost, so that the vehicle holds its place."""
-        self._heard = time.monotonic()
+        self._last_received = time.monotonic()
         self._running, self._scale, self._steps = False, 1.0, 0
         self._factor, self._late, self._runs, self._snapshots = 0.0, 0, 0, 0
         self._anchor, self._measured, self._due = (0.0, 0.0), (0.0, 0.0), 0.0
