@@ -49,7 +49,7 @@ def simulation(arm=ARM) -> hm.Simulation:
         arm=[dict(zip(("t", *SERVOS), row, strict=True)) for row in arm],
         period=0.1,
     )
-    curve = linear_curve(max_forward=1500.0, max_reverse=1200.0, dead_band=0.03)
+    curve = linear_curve(forward=1500.0, reverse=1200.0, dead_band=0.03)
     rubbing = [hm.drives.JointFriction(joint=name, viscous=x[3], coulomb=x[4]) for name, x in SERVOS.items() if x[3]]
     return hm.Simulation(
         model,

@@ -46,16 +46,15 @@ bodies:
       drag: [{type: sphere, radius: 0.29, coefficient: 0.5}]
 """
 SCENARIO = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: sinking
 title: A ball sinks
-models: [{{model: buoy.yaml, position: [0, 0, 2], velocity: [0.3, 0, 0.5, 0, 0, 0.2]}}]
+models:
+  buoy: {{model: buoy.yaml, position: [0, 0, 2], velocity: [0.3, 0, 0.5, 0, 0, 0.2]}}
 environment: {{current: {{velocity: [0.2, 0, 0]}}, gusts: {{sigma: [0.1, 0.1, 0], time_constant: 5, interval: 0.5}}}}
-step: 0.01
-record: 0.05
-duration: {duration}
-seed: 3
-checks: [{{name: it sinks, quantity: depth.float, statistic: last, above: {above}}}]
+run: {{step: 0.01, record: 0.05, duration: {duration}, seed: 3}}
+checks:
+  it sinks: {{quantity: depth.float, statistic: last, above: {above}}}
 """
 
 

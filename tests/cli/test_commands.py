@@ -74,8 +74,8 @@ def test_info_prints_the_users_text_as_it_stands(run, good):
 def test_info_of_a_scenario_is_that_of_each_model_at_its_start(run, scenario, tmp_path):
     scenario()
     both = tmp_path / "two.yaml"
-    low = "{model: buoy.yaml, name: low, position: [1, 2, 30], rpy_deg: [0, 90, 0]}"
-    both.write_text(f"hydromechs_scenario: 1\nname: two\nmodels: [{{model: buoy.yaml, name: high}}, {low}]\nduration: 1\n")
+    low = "low: {model: buoy.yaml, position: [1, 2, 30], rpy_deg: [0, 90, 0]}"
+    both.write_text(f"hydromechs_scenario: 2\nname: two\nmodels: {{high: {{model: buoy.yaml}}, {low}}}\nrun: {{duration: 1}}\n")
     status, out, err = run("info", both)
     assert (status, err) == (0, "")
     rows = [line.strip().split(maxsplit=3) for line in out.splitlines()]
@@ -86,7 +86,7 @@ def test_info_of_a_scenario_is_that_of_each_model_at_its_start(run, scenario, tm
 
 
 def test_info_shows_commands_at_rest_where_a_scenario_starts(run, tmp_path):
-    text = "hydromechs_scenario: 1\nname: bent\nmodels: [{plant: tiburon_titan2, joints: {shoulder: 0.25}}]\nduration: 1\n"
+    text = "hydromechs_scenario: 2\nname: bent\nmodels: {m: {plant: tiburon_titan2, joints: {shoulder: 0.25}}}\nrun: {duration: 1}\n"
     (tmp_path / "bent.yaml").write_text(text)
     _, out, _ = run("info", tmp_path / "bent.yaml")
     assert ["shoulder", "rad", "–", "0.25", "–"] in [line.split() for line in out.splitlines()]

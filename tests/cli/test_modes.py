@@ -21,13 +21,11 @@ bodies:
     shapes: {sphere: {type: sphere, radius: 0.3}}
 """
 SCENARIO = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: hanging
 title: A buoy of no weight in water
-models: [{model: buoy.yaml, position: [0, 0, 2]%s}]
-step: 0.01
-record: 0.05
-duration: 1
+models: {buoy: {model: buoy.yaml, position: [0, 0, 2]%s}}
+run: {step: 0.01, record: 0.05, duration: 1}
 """
 
 
@@ -66,14 +64,13 @@ def test_no_equilibrium_is_said(run, hanging):
 def test_a_vehicle_that_its_thrusters_hold_in_a_current(run, tmp_path):
     path = tmp_path / "held.yaml"
     path.write_text("""
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: held
 title: A vehicle in a current
-models: [{plant: bluerov2_heavy_alpha5, position: [0, 0, 5]}]
+models:
+  bluerov2_heavy_alpha5: {plant: bluerov2_heavy_alpha5, position: [0, 0, 5]}
 environment: {current: {velocity: [0.5, 0.1, 0]}}
-step: 0.01
-record: 0.05
-duration: 1
+run: {step: 0.01, record: 0.05, duration: 1}
 """)
     status, out, err = run("modes", path, "--trim")
     assert status == 0 and not err and "thruster_8.thrust" in out

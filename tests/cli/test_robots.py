@@ -86,8 +86,8 @@ def test_a_world_says_which_of_its_models_are_missing(run, files):
     assert "20 kg" in text.replace("  ", " ")  # the rock has no part in the balance
 
 
-MISSION = "hydromechs_scenario: 1\nname: s\nmodels: [{{{}}}]\n{}duration: 0.1\n"
-BED = "terrain: [{name: bed, material: sand, plane: {point: [0, 0, -9], normal: [0, 0, 1]}}]\n"
+MISSION = "hydromechs_scenario: 2\nname: s\nmodels: {{m: {{{}}}}}\n{}run: {{duration: 0.1}}\n"
+BED = "terrain: {bed: {type: plane, material: sand, point: [0, 0, -9], normal: [0, 0, 1]}}\n"
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

@@ -60,7 +60,7 @@ def test_a_failed_check_is_said_and_gives_status_1(run, scenario, tmp_path):
 def test_a_run_may_be_shorter_than_its_timed_events(run, scenario, tmp_path):
     """Given on the command line, from the start or resumed, it says what does not happen; a file's own duration must fit."""
     path = scenario()
-    text = path.read_text() + "events: [{name: bell, quantity: time, level: 1.0}, {name: gong, quantity: time, level: 1.5}]\n"
+    text = path.read_text() + "events: {bell: {quantity: time, level: 1.0}, gong: {quantity: time, level: 1.5}}\n"
     path.write_text(text)
     code, said, _ = run("run", path, "--duration", 0.5, "--out", tmp_path / "a", "--no-pictures")
     assert code == 0
@@ -124,7 +124,7 @@ def test_a_killed_run_keeps_what_it_had(scenario, tmp_path, start):
 def test_a_sensor_that_never_measures_is_reported_at_the_start(run, scenario, tmp_path):
     """Once, before anything is simulated; the result of `run_scenario` has it, too."""
     path = scenario(duration=0.1)
-    path.write_text(path.read_text() + "sensors: [{dvl: {name: doppler, frame: float, rate: 20}}]\n")
+    path.write_text(path.read_text() + "sensors: {doppler: {type: dvl, frame: float, rate: 20}}\n")
     code, text, _ = run("run", path, "--out", tmp_path / "out", "--no-pictures")
     assert code == 0 and text.count("'doppler'") == 1 and text.index("'doppler'") < text.index("simulated"), text
     assert any("'doppler'" in w for w in run_scenario(load_scenario(path), tmp_path / "again").warnings)
@@ -145,14 +145,15 @@ def test_a_file_in_the_way_is_a_clear_error(run, scenario, tmp_path):
 
 
 STIFF = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: stiff
-models: [{model: buoy.yaml, position: [0, 0, 9.0], velocity: [0, 0, 1, 0, 0, 0]}]
-materials: {steel: {linear: {stiffness: 1.0e+9, damping: 1.0e+6}}}
-terrain: [{name: floor, material: steel, plane: {point: [0, 0, 10], normal: [0, 0, -1]}}]
-step: 0.01
-record: 0.01
-duration: 5
+models:
+  buoy: {model: buoy.yaml, position: [0, 0, 9], velocity: [0, 0, 1, 0, 0, 0]}
+materials:
+  steel: {law: {type: linear, stiffness: 1000000000, damping: 1000000}}
+terrain:
+  floor: {type: plane, point: [0, 0, 10], normal: [0, 0, -1], material: steel}
+run: {step: 0.01, record: 0.01, duration: 5}
 """
 
 

@@ -126,7 +126,7 @@ def test_a_run_that_fails_before_its_first_sample_leaves_nothing(run, scenario, 
     path, out = scenario(duration=0.1), tmp_path / "out"
     (tmp_path / "fails.py").write_text(FAILING.format(error=error))
     failing = tmp_path / "failing.yaml"
-    failing.write_text(path.read_text() + "controller: {type: fails.py:Fails, period: 0.05}\n")
+    failing.write_text(path.read_text() + "blocks: {fails: {type: 'fails.py:Fails', period: 0.05}}\n")
     code, _, err = run("run", failing, "--code", "--out", out, "--no-pictures")
     assert code != 0 and ("not today" in err or error == "KeyboardInterrupt") and not out.exists()
     assert run("run", path, "--out", out, "--no-pictures")[0] == 0
@@ -202,7 +202,7 @@ run_scenario(load_scenario(sys.argv[1]), sys.argv[2], checkpoint=0.2)
 def test_a_killed_run_resumes_from_its_checkpoint_to_the_last_bit(start, scenario, tmp_path):
     """Verify that the checkpoint of a run with gusts and an event that acts is a state of the run without interruption."""
     path = scenario(duration=1e6)
-    event = "events: [{name: deep, quantity: time, level: 0.73, wrench: {float: [0, 0, 5, 0, 0, 0]}}]\nexternal: [float]\n"
+    event = "events: {deep: {quantity: time, level: 0.73, wrench: {float: [0, 0, 5, 0, 0, 0]}}}\nexternal: [float]\n"
     path.write_text(path.read_text() + event)
     process = start(path, tmp_path / "killed", code=KILLED)
     state = tmp_path / "killed" / "state.json"
@@ -255,7 +255,7 @@ def test_the_energy_residual_of_a_resumed_run_says_which_part_it_is_of(run, scen
     """A check of `energy_residual` counts from the first start, the summary from where the run was resumed; it names both."""
     path = scenario(duration=1.0)
     path.write_text(
-        path.read_text().replace("checks: [", "checks: [{name: audit, quantity: energy_residual, statistic: last, below: 1}, ")
+        path.read_text().replace("checks:\n", "checks:\n  audit: {quantity: energy_residual, statistic: last, below: 1}\n")
     )
     code, text, _ = run("run", path, "--out", tmp_path / "first", "--no-pictures")
     assert code == 0 and "since the resume" not in text

@@ -16,7 +16,7 @@ def folder(tmp_path, monkeypatch):
     writer.append({"time": [0.0, 1.0], "depth": [[1.0], [2.0]]})
     writer.close()
     (tmp_path / "robot.yaml").write_text("# a model\nhydromechs_model: 2\nname: x\n")
-    (tmp_path / "dive.yaml").write_text("hydromechs_scenario: 1\nname: x\n")
+    (tmp_path / "dive.yaml").write_text("hydromechs_scenario: 2\nname: x\n")
     (tmp_path / "many.yaml").write_text("hydromechs_sweep: 1\n")
     (tmp_path / "pool.yaml").write_text("hydromechs_study: 1\n")
     monkeypatch.chdir(tmp_path)

@@ -399,12 +399,12 @@ def test_an_engine_that_is_not_installed_says_how_to_get_it(monkeypatch):
 
 
 SCENARIO = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: ball
-models: [{model: ./ball.yaml}]
+models:
+  ball: {model: "./ball.yaml"}
 external: [ball]
-engine: ENGINE
-duration: 0.1
+run: {engine: ENGINE, duration: 0.1}
 """
 
 
@@ -417,17 +417,19 @@ def test_a_scenario_file_names_its_engine(tmp_path):
         ("mujoco", Hybrid(engine="mujoco")),
         ("{name: bullet, scheme: iterated}", Hybrid(engine="bullet", scheme=Iterated())),
         (
-            "{name: dart, scheme: {filtered: {weight: 0.25}}, accept_unstable: true}",
+            "{type: dart, scheme: {type: filtered, weight: 0.25}, accept_unstable: true}",
             Hybrid(engine="dart", scheme=Filtered(weight=0.25), accept_unstable=True),
         ),
     ):
         scenario = loads_scenario(SCENARIO.replace("ENGINE", text), folder=tmp_path)
         assert scenario.engine == engine
         assert loads_scenario(dumps_scenario(scenario, tmp_path), folder=tmp_path).engine == engine
-    with pytest.raises(hm.ScenarioError, match="engine.scheme is 'best', must be .exact., .iterated., .causal. or .filtered."):
-        loads_scenario(SCENARIO.replace("ENGINE", "{name: dart, scheme: best}"), folder=tmp_path)
+    with pytest.raises(
+        hm.ScenarioError, match="run.engine.scheme.type is 'best', must be one of exact, iterated, causal, filtered"
+    ):
+        loads_scenario(SCENARIO.replace("ENGINE", "{type: dart, scheme: best}"), folder=tmp_path)
     with pytest.raises(hm.ScenarioError, match="line 6: engine: .* M_RB⁻¹ M_A at the start is 3 .* unstable"):
-        loads_scenario(SCENARIO.replace("ENGINE", "{name: dart, scheme: causal}"), folder=tmp_path)
+        loads_scenario(SCENARIO.replace("ENGINE", "{type: dart, scheme: causal}"), folder=tmp_path)
     run = loads_scenario(SCENARIO.replace("ENGINE", "mujoco"), folder=tmp_path).simulation().run(0.1)
     assert run.recording.attrs["integrator"] == "mujoco with exact added mass"
     assert any("largest eigenvalue" in text for text in run.messages)

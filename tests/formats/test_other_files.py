@@ -46,7 +46,7 @@ def test_other_formats_are_named(tmp_path, text, what):
         ModelError, match=rf"file\.yaml.*\n.*line 1: this is {what}, not a HydroMechs model file.* 'hydromechs_model: 2'"
     ):
         hm.load(path)
-    with pytest.raises(ScenarioError, match=rf"this is {what}, not a HydroMechs scenario file.* 'hydromechs_scenario: 1'"):
+    with pytest.raises(ScenarioError, match=rf"this is {what}, not a HydroMechs scenario file.* 'hydromechs_scenario: 2'"):
         load_scenario_file(path)
 
 
@@ -54,7 +54,7 @@ def test_other_formats_are_named(tmp_path, text, what):
     ("raw", "words"),
     [
         ("name: Tümmler".encode("latin-1"), "line 1: a byte is not UTF-8; save the file as UTF-8"),
-        ("hydromechs_scenario: 1\nname: Tümmler".encode("latin-1"), "line 2: byte 0xfc is not UTF-8; save the file as UTF-8"),
+        ("hydromechs_scenario: 2\nname: Tümmler".encode("latin-1"), "line 2: byte 0xfc is not UTF-8; save the file as UTF-8"),
         ("name: x".encode("utf-16"), "the file is UTF-16; save it as UTF-8"),
         (b"\x89PNG\r\n\0\0\xff", "this is not a text file"),
     ],
@@ -72,7 +72,7 @@ def test_bytes_that_are_not_utf_8_are_told_with_the_file_and_the_remedy(tmp_path
 
 def test_what_a_file_says_that_it_is(tmp_path):
     for text, answer in (
-        ("hydromechs_scenario: 1\n", True),
+        ("hydromechs_scenario: 2\n", True),
         ("# x\n'hydromechs_scenario': 1", True),
         ("hydromechs_model: 2", False),
     ):

@@ -147,17 +147,19 @@ def test_a_scenario_takes_a_robot_description_as_its_plant(tmp_path):
     (tmp_path / "rov.sdf").write_text(sdf_rov())
     (tmp_path / "fin.xml").write_text(MJCF.replace('axis="0 0 1"', 'axis="0 0 1" armature="0.3" stiffness="2"'))
     alone = tmp_path / "alone.yaml"
-    alone.write_text("hydromechs_scenario: 1\nname: s\nmodels: [{plant: rov.sdf}]\ncommands: {port: 20}\nduration: 1\n")
+    alone.write_text(
+        "hydromechs_scenario: 2\nname: s\nmodels: {m: {plant: rov.sdf}}\ncommands: {port: 20}\nrun: {duration: 1}\n"
+    )
     assert {c.name for c in hm.load_plant(alone).components} >= set(AXES)
-    two = "hydromechs_scenario: 1\nname: s\nmodels: [{plant: fin.xml, name: a}, {plant: fin.xml, name: b}]\nduration: 1\n"
+    two = "hydromechs_scenario: 2\nname: s\nmodels: {a: {plant: fin.xml}, b: {plant: fin.xml}}\nrun: {duration: 1}\n"
     (tmp_path / "two.yaml").write_text(two)
     plant = hm.load_plant(tmp_path / "two.yaml")
     joints = {(type(c).__name__, c.joint) for c in plant.components if hasattr(c, "joint")}
     assert joints >= {(kind, f"{name}.fin") for kind in ("JointSpring", "JointRotor", "Servo") for name in "ab"}
     for name in ("gone.sdf", "bad.urdf"):
         (tmp_path / "bad.urdf").write_text("<robot name='x'/>")
-        alone.write_text(f"hydromechs_scenario: 1\nname: s\nmodels: [{{plant: {name}}}]\nduration: 1\n")
-        with pytest.raises(hm.ScenarioError, match=rf"line 3: models\.0\.plant: .*{name}"):
+        alone.write_text(f"hydromechs_scenario: 2\nname: s\nmodels: {{m: {{plant: {name}}}}}\nrun: {{duration: 1}}\n")
+        with pytest.raises(hm.ScenarioError, match=rf"line 3: models\.m\.plant: .*{name}"):
             hm.load_scenario(alone)
 
 

@@ -27,14 +27,16 @@ bodies:
     inertia: {mass: 1, com: [0.1, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
 """
 SCENARIO = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: whip
-duration: 1
+run: {duration: 1}
 models:
-  - model: whip.yaml
+  whip:
+    model: whip.yaml
     joints: {stick: {rpy_deg: [10, 20, 30]}, tip.1: 0.3, tip.2: {quaternion: [0.6, 0, 0.8, 0]}}
     joint_velocities: {stick: [0.1, 0.2, 0.3], tip.1: 0.4}
-materials: {sand: {linear: {stiffness: 1.0e4}}}
+materials:
+  sand: {law: {type: linear, stiffness: 10000}}
 contact: {points: [hull_frame]}
 """
 
@@ -88,8 +90,8 @@ def test_such_a_start_comes_back_from_a_saved_file(folder):
         ),
         ("tip.1: 0.3", "tip.1: {rpy_deg: [0, 0, 1]}", "'tip.1' is a prismatic joint"),
         ("{quaternion: [0.6, 0, 0.8, 0]}", "{quaternion: [0.6, 0, 0.9, 0]}", "joints.tip.2 has the length 1.08"),
-        ("{quaternion: [0.6, 0, 0.8, 0]}", "{quaternion: [1, 0, 0, 0], rpy_deg: [0, 0, 0]}", "keep one of them"),
-        ("{quaternion: [0.6, 0, 0.8, 0]}", "{}", "must have rpy_deg or quaternion"),
+        ("{quaternion: [0.6, 0, 0.8, 0]}", "{quaternion: [1, 0, 0, 0], rpy_deg: [0, 0, 0]}", "give one of"),
+        ("{quaternion: [0.6, 0, 0.8, 0]}", "{}", "no orientation; give one of"),
         ("{quaternion: [0.6, 0, 0.8, 0]}", "round", "joints.tip.2 is 'round'"),
         ("stick: [0.1, 0.2, 0.3]", "stick: 0.1", "must be 3 numbers [rad/s]"),
         ("tip.1: 0.4", "tip.1: [0.4]", "tip.1"),
@@ -102,7 +104,7 @@ def test_what_does_not_fit_a_joint_is_named(folder, old, new, words):
 
 # -- height fields ------------------------------------------------------------------------------------------------------
 
-FIELD = SCENARIO + "terrain: [{name: hill, material: sand, height_field: {x: [0, 2], y: [0, 3], file: seabed.npy}}]\n"
+FIELD = SCENARIO + "terrain: {hill: {type: height_field, material: sand, x: [0, 2], y: [0, 3], file: seabed.npy}}\n"
 HEIGHTS = -10.0 + np.arange(12.0).reshape(3, 4)
 
 

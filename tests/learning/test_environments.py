@@ -264,7 +264,7 @@ def test_stable_baselines_sees_the_ends_of_episodes():
 
 def test_a_scenario_declares_what_varies(tmp_path):
     """The randomisation of a scenario file reaches the worlds; one that is given takes its place; a wrong body is a fault of the file."""
-    text = "hydromechs_scenario: 1\nname: x\nduration: 10\nmodels: [{plant: bluerov2_heavy_alpha5}]\n"
+    text = "hydromechs_scenario: 2\nname: x\nrun: {duration: 10}\nmodels: {m: {plant: bluerov2_heavy_alpha5}}\n"
     file = tmp_path / "x.yaml"
     file.write_text(text + "randomisation: {mass: 0.1, bodies: [vehicle], noise: {position: 0.5}}\n")
     env = learning.make_vector("StationKeeping", 8, scenario=str(file), step=0.01)

@@ -7,7 +7,7 @@ import hydromechs as hm
 from hydromechs import library
 from hydromechs.formats import load_scenario_file, loads_scenario
 
-HEAD = "hydromechs_scenario: 1\nname: s\nduration: 1\nmodels:\n"
+HEAD = "hydromechs_scenario: 2\nname: s\nrun: {duration: 1}\nmodels:\n"
 
 
 WALKERS = ("aquarobot", "dante", "k2t", "osu_hexapod", "waav")
@@ -31,14 +31,14 @@ def test_vehicles_are_named_where_there_is_none():
 
 
 def test_a_scenario_takes_a_vehicle_and_changes_it():
-    text = HEAD + "  - plant: bluerov2_heavy_alpha5\njoints:\n  wrist: {drive: {torque: {limit: 1}}}\n"
+    text = HEAD + "  rov: {plant: bluerov2_heavy_alpha5}\njoints:\n  wrist: {drive: {type: torque, limit: 1}}\n"
     scenario = loads_scenario(text, library=hm.load, plants=library.load_vehicle)
     plain = hm.load_plant("bluerov2_heavy_alpha5")
     assert len(scenario.parts(hm.Thruster)) == 8 and scenario.plant.layout.commands == plain.layout.commands
     assert hm.drives.Torque(joint="wrist", limit=1.0) in scenario.components
     assert hm.drives.Servo(joint="elbow", stiffness=5.0, damping=0.2, limit=9.0) in scenario.components
     two = loads_scenario(
-        HEAD + "  - {plant: bluerov2_heavy_alpha5, name: a}\n  - {plant: bluerov2_heavy_alpha5, name: b}\n",
+        HEAD + "  a: {plant: bluerov2_heavy_alpha5}\n  b: {plant: bluerov2_heavy_alpha5}\n",
         library=hm.load,
         plants=library.load_vehicle,
     )
@@ -48,15 +48,15 @@ def test_a_scenario_takes_a_vehicle_and_changes_it():
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ("{position: [0, 0, 1]}", "models.0 has neither model nor plant; give one of them"),
-        ("{model: puma560, plant: dual_arm_rov}", "models.0 has both model and plant"),
-        ("{plant: puma560}", "models.0.plant: there is no library vehicle 'puma560'; there are"),
+        ("{position: [0, 0, 1]}", "models.rov has neither model nor plant; give one of them"),
+        ("{model: puma560, plant: dual_arm_rov}", "models.rov has both model and plant"),
+        ("{plant: puma560}", "models.rov.plant: there is no library vehicle 'puma560'; there are"),
         ("{plant: ./none.yaml}", "none.yaml"),
     ],
 )
 def test_faults_of_vehicles_in_files(entry, message):
     with pytest.raises((hm.ScenarioError, OSError), match=message):
-        loads_scenario(HEAD + f"  - {entry}\n", library=hm.load, plants=library.load_vehicle)
+        loads_scenario(HEAD + f"  rov: {entry}\n", library=hm.load, plants=library.load_vehicle)
 
 
 def test_a_saved_scenario_has_the_actuators_of_its_vehicle(tmp_path):

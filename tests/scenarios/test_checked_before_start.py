@@ -31,18 +31,22 @@ bodies:
     inertia: {mass: 1, com: [0.2, 0, 0], tensor: [0.1, 0.1, 0.1, 0, 0, 0]}
 """
 SCENARIO = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: dive
-models: [{model: rov.yaml, position: [0, 0, 5], joints: {arm: 0.5}}]
-environment: {waves: [{regular: {height: 1, period: 6}}]}
-materials: {sand: {linear: {stiffness: 2.0e4, damping: 400}}}
-terrain: [{name: floor, material: sand, plane: {point: [0, 0, 20], normal: [0, 0, -1]}}]
-thrusters: [{frame: t1, curve: {newtons: {forward: 40, reverse: 40}}}]
-controller: {type: hold_pose, period: 0.1, parameters: {position: [0, 0, 5]}}
-events: [{name: late, quantity: time, level: 0.05}]
-step: 0.01
-record: 0.1
-duration: 0.2
+models:
+  rov: {model: rov.yaml, position: [0, 0, 5], joints: {arm: 0.5}}
+environment: {waves: {type: regular, height: 1, period: 6}}
+materials:
+  sand: {law: {type: linear, stiffness: 20000, damping: 400}}
+terrain:
+  floor: {type: plane, point: [0, 0, 20], normal: [0, 0, -1], material: sand}
+thrusters:
+  t1: {curve: {type: newtons, forward: 40, reverse: 40}}
+blocks:
+  controller: {type: hold_pose, period: 0.1, position: [0, 0, 5]}
+events:
+  late: {quantity: time, level: 0.05}
+run: {step: 0.01, record: 0.1, duration: 0.2}
 """
 
 
@@ -60,8 +64,8 @@ def read(folder, *changes, text=SCENARIO):
 
 
 def test_checks_have_different_names(folder):
-    checks = "checks: [{name: a, quantity: time, below: 9}, {name: a, quantity: time, above: 0}]\n"
-    with pytest.raises(ScenarioError, match="line .*check 'a': another check has this name, too; names must differ"):
+    checks = "checks: {a: {quantity: time, below: 9}, a: {quantity: time, above: 0}}\n"
+    with pytest.raises(ScenarioError, match="line .*the key 'a' is here twice"):
         read(folder, text=SCENARIO + checks)
 
 
@@ -73,7 +77,7 @@ def test_checks_have_different_names(folder):
         ("position: [0, 0, 5], joints", "position: [0, 0, 25], joints", "models.0 starts 5.15 m inside: contact 'hull"),
         ("duration: 0.2", "duration: 1.0e+300", "record is 0.1 s: a run of 1e+300 s has more than 1e+09 samples"),
         ("step: 0.01", "step: 1.0e-300", "step is 1e-300 s: a run of 0.2 s has more than 1e+12 steps"),
-        ("step: 0.01\nrecord: 0.1", "integrator: dormand_prince\nrecord: 1.0e-13", "record is 1e-13 s"),
+        ("step: 0.01, record: 0.1", "integrator: dormand_prince, record: 1.0e-13", "record is 1e-13 s"),
         ("period: 0.1", "period: 1.0e+300", "controller.period is 1e+300 s, must be at most 1e+12 steps"),
     ],
 )
@@ -84,7 +88,7 @@ def test_refused_by_the_scenario_with_its_line(folder, old, new, words):
 
 
 def test_a_joint_without_stops_may_start_anywhere(folder):
-    assert read(folder, ("arm: 0.5", "arm: 2"), ("step: 0.01", "joints: {arm: {stops: none}}\nstep: 0.01")).start.q[7] == 2.0
+    assert read(folder, ("arm: 0.5", "arm: 2"), ("run:", "joints: {arm: {stops: none}}\nrun:")).start.q[7] == 2.0
 
 
 @pytest.mark.parametrize(
@@ -93,10 +97,10 @@ def test_a_joint_without_stops_may_start_anywhere(folder):
 def test_check_refuses_targets_beyond_the_stops(run_check, target, slip):
     """Degrees, where radians are meant, are named; without stops, any target is fine."""
     moved = SCENARIO.replace(
-        "type: hold_pose, period: 0.1, parameters: {position: [0, 0, 5]}",
-        "type: joint_motion, period: 0.1, parameters: {waypoints: [{t: 0, arm: 0.5}, {t: 1, arm: TARGET}]}",
+        "type: hold_pose, period: 0.1, position: [0, 0, 5]",
+        "type: joint_motion, period: 0.1, waypoints: [{t: 0, arm: 0.5}, {t: 1, arm: TARGET}]",
     )
-    moved = moved.replace("TARGET", target) + "joints: {arm: {drive: {servo: {stiffness: 40, damping: 4, limit: 30}}}}\n"
+    moved = moved.replace("TARGET", target) + "joints: {arm: {drive: {type: servo, stiffness: 40, damping: 4, limit: 30}}}\n"
     status, err = run_check(moved)
     assert status == 1
     assert f"waypoint 1 leads joint 'arm' to {target} rad, but its stops allow it from -1.5 to 1.5; {slip}" in err

@@ -32,9 +32,9 @@ def programs(scenarios):
 
 def changed(scenarios, programs, name, kind=None, **parameters):
     """The scenario's simulation with another controller, or with other parameters of its own."""
-    (spec,) = scenarios[name].controllers
-    given = {**spec.parameters, **parameters}
-    kind = kind or {"alternating_support": AlternatingSupport, "articulated_drive": ArticulatedDrive}[spec.type]
+    (block,) = scenarios[name].controllers
+    given = {**block.controller.arguments, **parameters}
+    kind = kind or type(block.controller)
     sim = programs[name]
     return hm.Simulation(
         sim.plant, controller=kind(**given), step=sim.step_size, record=0.05, state=scenarios[name].simulation().state
@@ -69,7 +69,7 @@ def test_poses_over_the_ground_compose_as_rotations_do():
 @pytest.mark.parametrize("name", ["dante_step", "k2t_walk"])
 def test_feet_are_where_kinematics_has_them_and_joints_lead_back(scenarios, name):
     model = scenarios[name].model
-    walker = FrameWalker(model, scenarios[name].controllers[0].parameters["halves"])
+    walker = FrameWalker(model, scenarios[name].controllers[0].controller.halves)
     q = model.initial().q
     q[:7] = model.neutral()[0][:7]
     at = q[walker.at] + np.random.default_rng(3).uniform(-0.15, 0.15, len(walker.at))
@@ -240,8 +240,13 @@ def test_ball_joints_steer_back_to_the_line(scenarios, programs):
             "no step of half 'inner' up to 1 m finds footholds: joint '.*' would",
         ),
         ("dante_step", {"step_height": 0.9}, UnreachableFoothold, "finds footholds: joint 'inner_front_port' would have to go"),
-        ("dante_step", {"gait": {"turn_deg": 20}}, ValueError, "turns by 20 degrees a step, joint 'inner.2' only by 11.5"),
-        ("dante_step", {"gait": "trot"}, ValueError, "gait is 'trot', must be a mapping of stride"),
+        (
+            "dante_step",
+            {"gait": SupportGait(turn_deg=20)},
+            ValueError,
+            "turns by 20 degrees a step, joint 'inner.2' only by 11.5",
+        ),
+        ("dante_step", {"gait": "trot"}, ValueError, "gait is 'trot', must be a SupportGait"),
         ("dante_step", {"evenness": -1}, ValueError, "evenness is -1, must"),
         (
             "waav_step",

@@ -138,8 +138,8 @@ def test_a_controller_that_raises_shows_its_own_lines(tmp_path, capsys, monkeypa
         "    def __call__(self, state):\n        return {'arm': gain(state.t)}\n"
     )
     (tmp_path / "s.yaml").write_text(
-        "hydromechs_scenario: 1\nname: s\nduration: 0.1\nmodels: [{model: ./m.yaml}]\n"
-        "joints: {arm: {drive: {torque: {}}}}\ncontroller: {type: 'own.py:Bad', period: 0.02}\n"
+        "hydromechs_scenario: 2\nname: s\nrun: {duration: 0.1}\nmodels: {m: {model: ./m.yaml}}\n"
+        "joints: {arm: {drive: torque}}\nblocks: {bad: {type: 'own.py:Bad', period: 0.02}}\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["hydromechs", "run", "s.yaml", "--no-pictures", "--code"])

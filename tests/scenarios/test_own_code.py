@@ -9,28 +9,30 @@ from typer.testing import CliRunner
 
 import hydromechs as hm
 from hydromechs.cli._main import app
-from hydromechs.scenario import ComponentSpec, code_faults
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 PAGE = Path(__file__).parents[2] / "docs" / "components.md"
 SCENARIO = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: own
 models:
-  - {model: tiburon_titan2, position: [0, 0, 5]}
+  tiburon_titan2: {model: tiburon_titan2, position: [0, 0, 5]}
 components:
-  - type: own.py:SpringLine
-    parameters: {name: mooring, frame: tool, anchor: [2.5, 0, 4], length: 0.5, stiffness: 400, damping: 300}
-  - type: own.py:ShaftThruster
-    parameters: {name: stern, frame: thruster_1, thrust_constant: 0.02, torque_constant: 4.0e-4, inertia: 0.05, limit: 30}
+  mooring: {type: "own.py:SpringLine", frame: tool, anchor: [2.5, 0, 4], length: 0.5, stiffness: 400, damping: 300}
+  stern:
+    type: "own.py:ShaftThruster"
+    frame: thruster_1
+    thrust_constant: 0.02
+    torque_constant: 0.0004
+    inertia: 0.05
+    limit: 30
 commands: {stern: 10}
 events:
-  - {name: taut, quantity: line_tension.mooring, level: 100, direction: rising}
+  taut: {quantity: line_tension.mooring, level: 100, direction: rising}
 checks:
-  - {name: it pulls, quantity: line_tension.mooring, statistic: max, above: 1}
-step: 0.002
-duration: 2
+  it pulls: {quantity: line_tension.mooring, statistic: max, above: 1}
+run: {step: 0.002, duration: 2}
 """
 
 
@@ -50,8 +52,7 @@ def test_a_file_names_components(folder, monkeypatch):
     """They run compiled, are recorded and audited; a resumed run is the same to the last bit."""
     monkeypatch.chdir(folder)
     scenario = hm.load_scenario(str(folder / "own.yaml"), code=True)
-    assert not Path("ran").exists(), "loading a scenario runs no code"
-    assert len(scenario.code) == 2
+    assert [x.rpartition("/")[2] for x in scenario.code] == ["own.py:SpringLine", "own.py:ShaftThruster"]
     sim = scenario.simulation()
     whole = sim.run(1.0)
     assert "stern.speed" in sim.plant.layout.states and sim.actuators == ("stern",)
@@ -69,26 +70,34 @@ def test_a_file_names_components(folder, monkeypatch):
 
 def test_saved_and_read_again(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    scenario = hm.load_scenario("./own.yaml")
-    hm.save_scenario(scenario, folder / "copy.yaml")
-    again = hm.load_scenario("./copy.yaml")
-    assert again.components == scenario.components and isinstance(again.components[0], ComponentSpec)
+    scenario = hm.load_scenario("./own.yaml", code=True)
+    for plain in (False, True):
+        hm.formats.save_scenario(scenario, folder / "copy.yaml", plain=plain)
+        again = hm.load_scenario("./copy.yaml", code=True)
+        assert again == scenario and type(again.components[0]).__name__ == "SpringLine"
 
 
-def test_check_reads_code_without_running_it(folder, monkeypatch):
+def test_check_runs_code_with_permission_only(folder, monkeypatch):
     monkeypatch.chdir(folder)
     result = CliRunner().invoke(app, ["check", "own.yaml"])
-    assert result.exit_code == 0 and "running it runs" in result.output and not Path("ran").exists()
+    said = " ".join(result.output.split())
+    assert result.exit_code == 0 and "own.py:SpringLine" in said and "own.yaml, line 7" in said and not Path("ran").exists()
+    (folder / "both.yaml").write_text((folder / "own.yaml").read_text().replace("level: 100", "level: high"))
+    result = CliRunner().invoke(app, ["check", "both.yaml"])
+    assert result.exit_code == 1 and "events.taut.level is 'high'" in result.output and "own.py:SpringLine" in result.output
+    assert not Path("ran").exists()
+    assert CliRunner().invoke(app, ["check", "own.yaml", "--code"]).exit_code == 0 and Path("ran").exists()
     text = (folder / "own.yaml").read_text()
     for old, new, words in (
-        ("own.py:SpringLine", "own.py:SprngLine", "has no class or function 'SprngLine' (did you mean 'SpringLine'?)"),
+        ("own.py:SpringLine", "own.py:SprngLine", "has no class 'SprngLine' (did you mean 'SpringLine'?)"),
         ("own.py:SpringLine", "gone.py:SpringLine", "there is no file"),
-        ("own.py:SpringLine", "no_such_package.module:Line", "there is no module 'no_such_package.module'"),
+        ("own.py:SpringLine", "no_such_package.module:Line", "'no_such_package.module' cannot be imported"),
     ):
         (folder / "bad.yaml").write_text(text.replace(old, new))
-        assert any(words in fault.text for fault in code_faults(hm.load_scenario("./bad.yaml"))), words
-        assert CliRunner().invoke(app, ["check", "bad.yaml"]).exit_code == 1
-    assert not Path("ran").exists()
+        with pytest.raises(hm.ScenarioError) as error:
+            hm.load_scenario("./bad.yaml", code=True)
+        assert words in error.value.problems[0] and error.value.problems[0].startswith("line 7: components.mooring.type")
+        assert CliRunner().invoke(app, ["check", "bad.yaml", "--code"]).exit_code == 1
 
 
 CONTROLLERS = """
@@ -133,54 +142,52 @@ def function(state): ...
         (
             "Keep",
             "dept: 3",
-            [r"does not take 'dept' \(did you mean 'depth'\?\)", "needs 'depth'; it takes depth, period, gain, names"],
+            [r"unknown key 'dept' .*\(did you mean 'depth'\?\).*depth, period, gain, names"],
         ),
-        ("Keep", "depth: 3, found: {}", ["does not take 'found'"]),
-        ("Keep", "depth: 3, kind: a", ["does not take 'kind'"]),
-        ("KeepLonger", "depth: 3", ["needs 'time'"]),
+        ("Keep", "depth: 3, found: {}", ["unknown key 'found'"]),
+        ("Keep", "depth: 3, kind: a", ["unknown key 'kind'"]),
+        ("KeepLonger", "depth: 3", ["key 'time' is missing"]),
         ("Written", "depth: 3", []),
-        ("Written", "gian: 3, depth: 1", ["does not take 'gian' .did you mean 'gain'"]),
+        ("Written", "gian: 3, depth: 1", ["unknown key 'gian' .*did you mean 'gain'"]),
         ("Open", "anything: 3", []),
-        ("Further", "anything: 3", []),
+        ("Further", "anything: 3", ["must be a class derived from Block or Controller"]),
         ("function", "", []),
-        ("function", "depth: 3", ["is a function, which takes none"]),
+        ("function", "depth: 3", ["unknown key 'depth'"]),
         (
             "Kep",
             "",
-            [
-                "no class or function 'Kep' .did you mean 'Keep'..; there are Keep, KeepLonger, Written, Open, Further, function$"
-            ],
+            ["no class 'Kep' .did you mean 'Keep'..; its classes are Keep, KeepLonger, Written, Open, Further$"],
         ),
     ],
 )
-def test_check_compares_parameters_with_the_signature(tmp_path, monkeypatch, name, given, words):
+def test_keys_are_compared_with_the_signature(tmp_path, monkeypatch, name, given, words):
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(CONTROLLERS)
     Path("own.yaml").write_text(
-        "hydromechs_scenario: 1\nname: own\nmodels: [{model: sinking_chain}]\nduration: 1\n"
-        f"controller:\n  type: own.py:{name}\n  period: 0.1\n  parameters: {{{given}}}\n"
+        "hydromechs_scenario: 2\nname: own\nmodels: {m: {model: sinking_chain}}\nrun: {duration: 1}\n"
+        f"blocks:\n  keep: {{type: 'own.py:{name}', period: 0.1, {given}}}\n"
     )
-    faults = code_faults(hm.load_scenario("./own.yaml"))
+    assert CliRunner().invoke(app, ["check", "own.yaml"]).exit_code == 0 and not Path("ran").exists()
+    try:
+        faults = hm.load_scenario("./own.yaml", code=True) and ()
+    except hm.ScenarioError as error:
+        faults = error.faults
     assert len(faults) == len(words)
     for fault, pattern in zip(faults, words, strict=True):
-        assert re.search(pattern, fault.text), fault.text
-    result = CliRunner().invoke(app, ["check", "own.yaml"])
-    assert result.exit_code == bool(words) and not Path("ran").exists()
-    assert not words or f"line {6 if faults[0].path[-1] == 'type' else 8}: controller" in result.output
+        assert re.search(pattern, fault.text) and fault.line == 6 and fault.path[:2] == ("blocks", "keep"), fault.text
 
 
-@pytest.mark.parametrize("given", ["", ", parameters: {name: a}"])
+@pytest.mark.parametrize("given", ["", ", a: 1"])
 def test_check_refuses_a_function_as_a_component(tmp_path, monkeypatch, given):
     monkeypatch.chdir(tmp_path)
     Path("own.py").write_text(CONTROLLERS)
     Path("own.yaml").write_text(
-        "hydromechs_scenario: 1\nname: own\nmodels: [{model: sinking_chain}]\nduration: 1\n"
-        f"components: [{{type: 'own.py:function'{given}}}]\n"
+        "hydromechs_scenario: 2\nname: own\nmodels: {m: {model: sinking_chain}}\nrun: {duration: 1}\n"
+        f"components: {{c: {{type: 'own.py:function'{given}}}}}\n"
     )
-    result = CliRunner().invoke(app, ["check", "own.yaml"])
-    assert result.exit_code == 1 and not Path("ran").exists()
-    words = "components.0.type: own.py:function is a function, must be a class derived from hydromechs.Component"
-    assert words in result.output.replace(f"{tmp_path}/", "")
+    result = CliRunner().invoke(app, ["check", "own.yaml", "--code"])
+    assert result.exit_code == 1 and "components.c.type is 'own.py:function'" in result.output
+    assert "has no class 'function'" in result.output
 
 
 def test_run_without_code_refuses(folder, monkeypatch):
@@ -188,22 +195,22 @@ def test_run_without_code_refuses(folder, monkeypatch):
     result = CliRunner().invoke(app, ["run", "own.yaml"])
     assert result.exit_code != 0 and not Path("ran").exists()
     assert isinstance(result.exception, hm.CodeNotAllowed)
-    assert [re.search(r"components\.\d", item)[0] for item in result.exception.items] == ["components.0", "components.1"]
+    assert [item.partition(".type")[0] for item in result.exception.items] == ["components.mooring", "components.stern"]
     assert all("own.yaml, line" in item for item in result.exception.items)
-    loader = "hydromechs.registry:module_afresh"
+    loader = "hydromechs.registry:module_kept"
     (folder / "sly.yaml").write_text(
         re.sub(
             r"components:.*?commands",
-            f"components:\n  - {{type: '{loader}', parameters: {{path: own.py}}}}\ncommands",
+            f"components:\n  sly: {{type: '{loader}', path: own.py}}\ncommands",
             SCENARIO,
             flags=re.S,
         )
         .replace("commands: {stern: 10}\n", "")
         .split("events:")[0]
-        + "step: 0.002\nduration: 2\n"
+        + "run: {step: 0.002, duration: 2}\n"
     )
     assert CliRunner().invoke(app, ["run", "sly.yaml"]).exit_code != 0 and not Path("ran").exists()
-    with pytest.raises(hm.ScenarioError, match="must be a class derived from hydromechs.Component"):
+    with pytest.raises(hm.ScenarioError, match="has no class 'module_kept'"):
         hm.load_scenario("./sly.yaml").simulation()
     assert not Path("ran").exists()
 
@@ -211,13 +218,13 @@ def test_run_without_code_refuses(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ("{name: mooring, frame: tool}", "needs 'anchor'; it takes name"),
-        ("{name: mooring, frame: tol, anchor: [0, 0, 0], length: 1, stiffness: 1}", "no frame or body 'tol'"),
+        ("frame: tool", "components.mooring: the key 'anchor' is missing"),
+        ("frame: tol, anchor: [0, 0, 0], length: 1, stiffness: 1", "no frame or body 'tol'"),
     ],
 )
 def test_faults_of_components(folder, monkeypatch, parameters, words):
     monkeypatch.chdir(folder)
-    text = re.sub(r"parameters: \{name: mooring.*\}", f"parameters: {parameters}", SCENARIO)
+    text = re.sub(r"frame: tool.*\}", f"{parameters}}}", SCENARIO)
     (folder / "bad.yaml").write_text(text)
     with pytest.raises((hm.ScenarioError, KeyError), match=words):
         hm.load_scenario("./bad.yaml", code=True).simulation()

@@ -88,8 +88,8 @@ def write(tmp_path, monkeypatch):
     hm.save(hm.Model(name="m", bodies=[hull, link]), "m.yaml")
 
     def written(*lines: str, kind: str = "Ballast", parameters: str = "{name: tank, frame: keel}") -> str:
-        head = ["hydromechs_scenario: 1", "name: s", "duration: 1", "models: [{model: ./m.yaml}]"]
-        component = f"components: [{{type: 'own.py:{kind}', parameters: {parameters}}}]"
+        head = ["hydromechs_scenario: 2", "name: s", "run: {duration: 1}", "models: {m: {model: ./m.yaml}}"]
+        component = f"components: {{own: {{type: 'own.py:{kind}', {parameters[1:-1]}}}}}"
         Path("s.yaml").write_text("\n".join([*head, component, *lines]) + "\n")
         return "./s.yaml"
 
@@ -103,9 +103,9 @@ def write(tmp_path, monkeypatch):
 def test_checks_and_events_of_own_components(write, quantity):
     """What only a component that is named could bring is judged when its code is run."""
     file = write(
-        "joints: {arm: {drive: {torque: {}}}}",
-        f"events: [{{name: e, quantity: {quantity}, level: 0.6}}]",
-        f"checks: [{{name: c, quantity: {quantity}, below: 9}}]",
+        "joints: {arm: {drive: torque}}",
+        f"events: {{e: {{quantity: {quantity}, level: 0.6}}}}",
+        f"checks: {{c: {{quantity: {quantity}, below: 9}}}}",
     )
     result = CliRunner().invoke(app, ["check", file])
     assert result.exit_code == 0, result.output
@@ -115,10 +115,10 @@ def test_checks_and_events_of_own_components(write, quantity):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("checks: [{name: c, quantity: internal_state.tank.mas, below: 9}]", "check 'c': quantity: .*no 'tank.mas'"),
-        ("events: [{name: e, quantity: work.balast, level: 1}]", "event 'e': quantity: .*no 'balast' .*did you mean 'ballast'"),
+        ("checks: {c: {quantity: internal_state.tank.mas, below: 9}}", "check 'c': quantity: .*no 'tank.mas'"),
+        ("events: {e: {quantity: work.balast, level: 1}}", "event 'e': quantity: .*no 'balast' .*did you mean 'ballast'"),
         ("commands: {tnak: 1}", "commands.*no actuator 'tnak'.*did you mean 'tank'"),
-        ("events: [{name: e, quantity: time, level: 0.5, command: {tnak: 1}}]", "event 'e': no actuator 'tnak'"),
+        ("events: {e: {quantity: time, level: 0.5, command: {tnak: 1}}}", "event 'e': no actuator 'tnak'"),
     ],
 )
 def test_names_that_own_components_do_not_have(write, line, words):
@@ -135,7 +135,7 @@ def test_names_that_own_components_do_not_have(write, line, words):
 def test_names_of_the_model_are_judged_at_once(write):
     """No component brings another body."""
     with pytest.raises(hm.ScenarioError, match="line 6: check 'c': .*no 'hul"):
-        hm.load_scenario(write("checks: [{name: c, quantity: depth.hul, below: 9}]"))
+        hm.load_scenario(write("checks: {c: {quantity: depth.hul, below: 9}}"))
 
 
 @pytest.mark.parametrize(("kind", "line"), [("Branching", "if now.frame(self.frame).v[0] > 0:"), ("Sine", "math.sin(now.t)")])
@@ -218,7 +218,7 @@ def test_a_class_that_is_no_component(write, kind):
 
 
 def test_a_class_that_is_no_controller(write):
-    file = write("controller: {type: 'own.py:NotController', period: 0.1}")
+    file = write("blocks: {c: {type: 'own.py:NotController', period: 0.1}}")
     checked = CliRunner().invoke(app, ["check", file])
     assert checked.exit_code == 1 and "line 6" in checked.output
     assert "own.py:NotController is a class derived from nothing, must be a function" in checked.output
@@ -233,7 +233,7 @@ def test_engines_name_own_joints_as_files_do(write):
         "    inertia: {mass: 1, tensor: [1, 1, 1, 0, 0, 0]}\n"
     )
     Path("e.yaml").write_text(
-        "hydromechs_scenario: 1\nname: s\nduration: 1\nmodels: [{model: ./r.yaml}]\nengine: {name: mujoco}\n"
+        "hydromechs_scenario: 2\nname: s\nrun: {duration: 1, engine: mujoco}\nmodels: {m: {model: ./r.yaml}}\n"
     )
     checked = CliRunner().invoke(app, ["check", "e.yaml"])
     assert "joint 'bead': engine 'mujoco' has no own.py:Rail joint" in checked.output + str(checked.exception)

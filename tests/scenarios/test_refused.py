@@ -189,13 +189,6 @@ def test_events_name_what_is_not_there_in_the_users_words(what, message):
 def test_components_in_a_list_are_counted():
     with pytest.raises(ValueError, match=r"components\[1\] is 3, but components must be a list of components"):
         hm.Plant(model=pendulum(), components=(Rotor(), 3.0))
-    spec = hm.scenario.ComponentSpec(type="nowhere_at_all:Thing")
-    scenario = hm.Scenario(
-        name="s", models=[hm.scenario.ModelStart(model=pendulum())], components=[Rotor(), spec], duration=1.0
-    )
-    with pytest.raises(hm.ScenarioError, match=r"components\.1\.type: 'nowhere_at_all' cannot be imported") as e:
-        _ = scenario.plant
-    assert e.value.faults[0].path == ("components", 1, "type")
 
 
 def test_a_scenario_refuses_to_watch_the_energy_residual():

@@ -35,18 +35,18 @@ def test_position_hold_in_gusts():
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("name: dvl, frame: vehicle", "name: dvl, frame: nowhere", "sensor 'dvl': no frame or body 'nowhere'"),
-        ("changes: {rate: 50}", "changes: {rate: 47}", "does not divide the 50 Hz of 'encoders', the fastest: take 50 or 25 Hz"),
-        ("changes: {rate: 50}", "changes: {speed: 50}", "device.changes is 'speed', must be a field of Imu"),
-        ("model: gyrocompass", "model: gyrocompas", "must be a known one (did you mean 'gyrocompass'?)"),
+        ("device: dvl_600khz, frame: vehicle", "device: dvl_600khz, frame: nowhere", "sensor 'dvl': no frame or body 'nowhere'"),
+        ("frame: vehicle, rate: 50", "frame: vehicle, rate: 47", "does not divide the 50 Hz of 'encoders', the fastest: take 50 or 25 Hz"),
+        ("frame: vehicle, rate: 50", "frame: vehicle, speed: 50", "unknown key 'speed'"),
+        ("device: gyrocompass", "device: gyrocompas", "(did you mean 'gyrocompass'?)"),
         ("joints: [shoulder, upper_arm", "joints: [sholder, upper_arm", "sensor 'encoders': no joint 'sholder'"),
-        ("name: depth", "name: dvl", "sensor 'dvl': another sensor has this name, too; names must differ"),
-        ("  period: 0.1", "  period: 0.05", "controller.period is 0.05 s, must be a whole number of periods of the fastest sensor, 0.02 s: try 0.04 s"),
-        ("step: 0.002\nrecord: 0.05", "step: 0.003\nrecord: 0.06", "sensors: 1/rate of the fastest is 0.02 s, must be a whole number of steps of 0.003 s"),
-        ("{rate: 50}}}", "{rate: 50, latency: 0.1}}}", "must have no latency and the highest rate"),
-        ("model: fog_imu", "model: bar30", "needs exactly one Imu among the sensors, got none"),
-        ("  - {encoders:", "  - {tachometer: {name: n, thruster: t9, full_speed: 9, rate: 5}}\n  - {encoders:", "sensor 'n': no thruster 't9'"),
-        ("{filter: {position: 0.3", "{filter: {position: -0.3", "navigation.filter.position is -0.3, must be finite and at least 0"),
+        ("  depth: {device", "  dvl: {device", "the key 'dvl' is here twice"),
+        ("period: 0.1", "period: 0.05", "controller.period is 0.05 s, must be a whole number of periods of the fastest sensor, 0.02 s: try 0.04 s"),
+        ("step: 0.002, record: 0.05", "step: 0.003, record: 0.06", "sensors: 1/rate of the fastest is 0.02 s, must be a whole number of steps of 0.003 s"),
+        ("frame: vehicle, rate: 50", "frame: vehicle, rate: 50, latency: 0.1", "must have no latency and the highest rate"),
+        ("device: fog_imu", "device: bar30", "needs exactly one Imu among the sensors, got none"),
+        ("  encoders: {type", "  n: {type: tachometer, thruster: t9, full_speed: 9, rate: 5}\n  encoders: {type", "sensor 'n': no thruster 't9'"),
+        ("error_state_filter, position: 0.3", "error_state_filter, position: -0.3", "blocks.navigation.position is -0.3, must be finite and at least 0"),
     ],
 )  # fmt: skip
 def test_faults_name_the_sensor_and_the_remedy(old, new, words):
@@ -88,15 +88,17 @@ def test_navigation_needs_sensors():
 
 
 SINKING = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: sinking
-models: [{model: stone.yaml, position: [0, 0, 5], velocity: [0, 0, 1, 0, 0, 0]}]
-sensors: [{depth: {name: gauge, frame: stone, rate: 10}}]
-events: [{name: deep, quantity: signal.gauge.depth, level: 5.45, stop: true}]
-checks: [{name: reads, quantity: signal.gauge.depth, above: 5.3}]
-step: 0.01
-record: 0.1
-duration: 2
+models:
+  stone: {model: stone.yaml, position: [0, 0, 5], velocity: [0, 0, 1, 0, 0, 0]}
+sensors:
+  gauge: {type: depth, frame: stone, rate: 10}
+events:
+  deep: {quantity: signal.gauge.depth, level: 5.45, stop: true}
+checks:
+  reads: {quantity: signal.gauge.depth, above: 5.3}
+run: {step: 0.01, record: 0.1, duration: 2}
 """
 
 
@@ -113,11 +115,13 @@ def test_signals_of_sensors_are_there_without_a_controller(tmp_path):
     wrong = loads_scenario(SINKING.replace("gauge.depth, above", "gauge.deep, above"), "sinking", tmp_path, library.load)
     with pytest.raises(ScenarioError, match=r"check 'reads': quantity: 'signal.gauge.deep'"):
         wrong.simulation()
-    without = SINKING.replace("sensors: [{depth: {name: gauge, frame: stone, rate: 10}}]\n", "")
+    without = SINKING.replace("sensors:\n  gauge: {type: depth, frame: stone, rate: 10}\n", "")
     with pytest.raises(ScenarioError, match="event 'deep': quantity"):
         loads_scenario(without, "sinking", tmp_path, library.load)
-    with pytest.raises(ScenarioError, match=r"1 problem\(s\)\n  - line 5: sensors.0 is {dept: "):  # and nothing of its signals
-        loads_scenario(SINKING.replace("{depth: {name", "{dept: {name"), "sinking", tmp_path, library.load)
+    with pytest.raises(
+        ScenarioError, match=r"1 problem\(s\)\n  - line 7: sensors.gauge.type is 'dept'"
+    ):  # and nothing of its signals
+        loads_scenario(SINKING.replace("type: depth", "type: dept"), "sinking", tmp_path, library.load)
     backwards = SINKING.replace("quantity: signal.gauge.depth, level: 5.45", "quantity: time, level: 1, direction: falling")
     with pytest.raises(ScenarioError, match="event 'deep': direction is falling, but time only rises"):
         loads_scenario(backwards, "sinking", tmp_path, library.load)

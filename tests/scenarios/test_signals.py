@@ -9,7 +9,8 @@ from hydromechs.actuation import drives
 from hydromechs.control import JointControl, JointTrajectory
 from hydromechs.errors import ScenarioError
 from hydromechs.recording import Check, structured
-from hydromechs.scenario import ControllerSpec, ModelStart
+from hydromechs.scenario import ModelStart
+from hydromechs.simulation import PythonBlock
 
 WAY = [{"t": 0.0, "arm": 0.0}, {"t": 1.0, "arm": 0.8}]
 
@@ -73,7 +74,7 @@ def test_events_and_checks_name_signals():
             name="s",
             models=[ModelStart(model=pendulum())],
             components=[drives.Servo(joint="arm", stiffness=200.0, damping=20.0)],
-            blocks=[ControllerSpec(type="joint_motion", period=0.02, parameters={"waypoints": WAY})] if controller else [],
+            blocks=[PythonBlock(controller=JointTrajectory(waypoints=WAY))] if controller else [],
             duration=1.0,
             checks=[Check(name="c", quantity=quantity, below=1.0)],
         )

@@ -205,7 +205,7 @@ def test_height_and_stance_are_those_of_the_start(hexapod):
         ),
         ({"height": 0.8}, UnreachableFoothold, "out of its reach|out of reach"),
         ({"feet": ["foot1", "foot2", "hip3"]}, ValueError, "has 1 revolute joints"),
-        ({"gait": "trot"}, ValueError, "gait is 'trot', must be tripod or wave"),
+        ({"gait": "trot"}, ValueError, "gait is 'trot', must be a Gait"),
         ({"step_height": -1}, ValueError, "step_height is -1, must be"),
         ({"feet": ["foot1"]}, ValueError, "must be the names of three feet or more"),
     ],

@@ -74,7 +74,7 @@ PART = """
         - {type: 'REFERENCE'}
     inertia: {mass: 1, tensor: [1, 1, 1, 0, 0, 0]}
 """
-SCENARIO = "hydromechs_scenario: 1\nname: s\nduration: 0.1\nmodels:\n  - {model: ./plain.yaml, position: [0, 0, 3]}\n"
+SCENARIO = "hydromechs_scenario: 2\nname: s\nrun: {duration: 0.1}\nmodels:\n  m: {model: ./plain.yaml, position: [0, 0, 3]}\n"
 STUDY = "hydromechs_sweep: 1\nname: st\n{}\nparameters: {{depth: {{path: models.0.position.z, range: [2, 10], steps: 2}}}}\nresults: {{z: {{quantity: position.hull.z}}}}\n"
 VALIDATION = """
 hydromechs_study: 1
@@ -121,13 +121,13 @@ def hostile(request, tmp_path, monkeypatch, ran):
     monkeypatch.delitem(sys.modules, name, raising=False)
     rail, hold, weight = (f"{name}:{kind}" for kind in ("Rail", "Hold", "Ballast"))
     head = "hydromechs_model: 2\nname: m\nbodies:"
-    thruster = "thrusters: [{frame: stern, curve: {newtons: {forward: 9, reverse: 9}}}]\n"
+    thruster = "thrusters: {stern: {curve: {type: newtons, forward: 9, reverse: 9}}}\n"
     texts = {
         "plain": head + BODY,
         "joint": head + BODY + JOINT.replace("REFERENCE", rail),
         "part": head + BODY + PART.replace("REFERENCE", rail),
-        "controller": SCENARIO + f"controller: {{type: '{hold}', period: 0.1}}\n",
-        "component": SCENARIO + f"components: [{{type: '{weight}'}}]\n" + thruster,
+        "controller": SCENARIO + f"blocks: {{hold: {{type: '{hold}', period: 0.1}}}}\n",
+        "component": SCENARIO + f"components: {{weight: {{type: '{weight}'}}}}\n" + thruster,
         "of_model": SCENARIO.replace("plain", "joint") + thruster,
         "of_plant": SCENARIO.replace("model: ./plain.yaml", "plant: ./of_model.yaml"),
         "study": STUDY.format("scenario: ./component.yaml"),

@@ -67,8 +67,8 @@ def test_every_command_survives_every_strange_file(name, tmp_path, monkeypatch, 
     Path("folder.yaml").mkdir()
     os.mkfifo("pipe.yaml")
     Path("device.yaml").symlink_to("/dev/zero")
-    Path("names.yaml").write_text("hydromechs_scenario: 1\nname: s\nduration: 1\nmodels: [{model: ./secret.yaml}]\n")
-    Path("waits.yaml").write_text("hydromechs_scenario: 1\nname: s\nduration: 1\nmodels: [{model: ./device.yaml}]\n")
+    Path("names.yaml").write_text("hydromechs_scenario: 2\nname: s\nrun: {duration: 1}\nmodels: {m: {model: ./secret.yaml}}\n")
+    Path("waits.yaml").write_text("hydromechs_scenario: 2\nname: s\nrun: {duration: 1}\nmodels: {m: {model: ./device.yaml}}\n")
     for file in sorted(p.name for p in tmp_path.iterdir()):
         for arguments in calls(COMMANDS[name], file, f"out-{file}.yaml"):
             result = CliRunner().invoke(app, [*name.split(), *arguments])

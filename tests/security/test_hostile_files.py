@@ -19,7 +19,6 @@ from hydromechs.contact.ground import read_heights
 from hydromechs.formats import is_scenario_file, load_scenario_file, loads
 from hydromechs.identification import validation
 from hydromechs.model import Body, Model, meshes
-from hydromechs.model.code import code_fault
 from hydromechs.model.meshes import read_mesh
 from hydromechs.registry import members
 from hydromechs.scenario import SavedState
@@ -116,7 +115,9 @@ def test_what_looks_at_files_does_not_wait(tmp_path, kind):
     path = tmp_path / "x.py"
     strange(path, kind)
     assert not is_scenario_file(path)
-    assert code_fault(f"{path}:Thing", "joint")
+    Path("named.yaml").write_text(f"{HEAD}bodies:\n  b: {{joint: {{type: '{path}:Thing'}}}}\n")
+    with pytest.raises(hm.ModelError):
+        hm.load("./named.yaml", code=True)
 
 
 # -- YAML ---------------------------------------------------------------------------------------------------------------
@@ -144,7 +145,7 @@ def test_hostile_yaml(kind, tmp_path, monkeypatch):
     text, words = YAML[kind]
     with pytest.raises(hm.ModelError, match=words):
         loads(text)
-    Path("s.yaml").write_text(text.replace("hydromechs_model: 2", "hydromechs_scenario: 1"))
+    Path("s.yaml").write_text(text.replace("hydromechs_model: 2", "hydromechs_scenario: 2"))
     with pytest.raises(hm.ScenarioError):
         load_scenario_file("s.yaml")
     Path("v.yaml").write_text(text.replace("hydromechs_model: 2", "hydromechs_study: 1"))
@@ -156,14 +157,14 @@ def test_hostile_yaml(kind, tmp_path, monkeypatch):
 @pytest.mark.parametrize("value", ["1", "a", "[]", "{}", "null", "true", "[[[]]]", "{a: {b: [1, null]}}", ".nan", "-1e999"])
 def test_wrong_types_in_every_key(value):
     """Every key of a model, a scenario and its first items with a value of another type is an error in words, or is accepted."""
-    from hydromechs.formats._scenario_entries import ScenarioFile
+    from hydromechs.formats._scenario_sections import ScenarioFile
 
     for key in members(Model):
         _quietly(lambda key=key: loads(f"{HEAD}bodies: {{}}\n{key}: {value}\n".replace("name: x\n", "", key == "name")))
     for key in members(Body):
         _quietly(lambda key=key: loads(f"{HEAD}bodies:\n  b: {{{key}: {value}}}\n"))
-    for key in ScenarioFile.model_fields:
-        text = f"hydromechs_scenario: 1\nname: x\nduration: 1\nmodels: [{{model: m}}]\n{key}: {value}\n"
+    for key in ScenarioFile.__dataclass_fields__:
+        text = f"hydromechs_scenario: 2\nname: x\nrun: {{duration: 1}}\nmodels: {{m: {{model: m}}}}\n{key}: {value}\n"
         _quietly(lambda text=text: hm.formats.loads_scenario(text, library=lambda name: BALL))
 
 

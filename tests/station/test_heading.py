@@ -23,14 +23,15 @@ bodies:
       bow: {xyz: [0.3, 0, 0], rpy: [0, -1.5708, 0]}
 """
 SCENARIO = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: upward
-models: [{model: float.yaml, position: [0, 0, -5], rpy_deg: [10, -20, 30]}]
-thrusters: [{frames: [port, starboard, bow], curve: {newtons: {forward: 60, reverse: 60}}}]
-sensors: [{compass: {name: compass, frame: hull, rate: 50}}]
-step: 0.005
-record: 0.02
-duration: 1
+models:
+  float: {model: float.yaml, position: [0, 0, -5], rpy_deg: [10, -20, 30]}
+thrusters:
+  all: {frames: [port, starboard, bow], curve: {type: newtons, forward: 60, reverse: 60}}
+sensors:
+  compass: {type: compass, frame: hull, rate: 50}
+run: {step: 0.005, record: 0.02, duration: 1}
 """
 
 

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-import hydromechs as hm
 from hydromechs import sweeps
+from hydromechs.registry import module_kept
+from hydromechs.simulation import PythonBlock
 from hydromechs.sweeps._runner import Runner
 from hydromechs.sweeps._sweep import _task
 
@@ -53,7 +54,7 @@ def main(counts):
         folder = Path(name)
         (folder / "waiting.py").write_text(WAITING)
         drops = sweeps.load_study(HERE / "drops.yaml")
-        spec = hm.scenario.ControllerSpec(type=f"{folder / 'waiting.py'}:controller", period=0.1)
+        spec = PythonBlock(controller=module_kept(str(folder / "waiting.py")).controller, period=0.1)
         waiting = replace(drops, scenario=drops.scenario.controlled_by(spec), block=1)
         task = _task(replace(drops, block=64), range(64))
         print(

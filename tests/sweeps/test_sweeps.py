@@ -16,6 +16,8 @@ from hydromechs import sweeps
 from hydromechs.actuation import Thruster, linear_curve
 from hydromechs.errors import StudyError
 from hydromechs.hydro import Current, Gusts, RegularWave
+from hydromechs.registry import module_kept
+from hydromechs.simulation import PythonBlock
 from hydromechs.sweeps import (
     Choices,
     Dask,
@@ -281,7 +283,7 @@ def controller(state):
 
 def test_a_run_that_kills_its_worker_fails_alone(drops, tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
-    spec = hm.scenario.ControllerSpec(type=f"{tmp_path / 'deadly.py'}:controller", period=0.1)
+    spec = PythonBlock(controller=module_kept(str(tmp_path / "deadly.py")).controller, period=0.1)
     depth = Parameter(name="depth", paths=("models.0.position.z",), spread=Choices((6, 7, 8)))
     study = replace(drops, scenario=drops.scenario.controlled_by(spec), parameters=(depth,), sampling=Grid(), block=3)
     dataset = sweeps.run_sweep(study, tmp_path / "a", engine=Local(1)).dataset
@@ -340,14 +342,14 @@ def test_parameters_of_model_scenario_and_controller(square):
         mass=("model.vehicle.inertia.mass", Range(11.0, 12.0)),
         com=("model.vehicle.inertia.com.z", Range(0.0, 0.01)),
         lag=("components.thruster_1.time_constant", Range(0.05, 0.1)),
-        damping=("blocks.controller.parameters.damping", Range(0.8, 1.2)),
+        damping=("blocks.controller.damping", Range(0.8, 1.2)),
         start=("models.0.joints.elbow", Range(0.1, 0.2)),
         sampled=("record", Choices((0.1,))),
     )
     variant = study.variant((11.5, 0.005, 0.07, 0.9, 0.15, 0.1), 5)
     assert variant.parameters == {"vehicle.inertia.mass": 11.5, "vehicle.inertia.com.2": 0.005}
     assert [t.time_constant == 0.07 for t in variant.scenario.parts(hm.Thruster)][:2] == [True, False]
-    assert variant.scenario.controllers[0].parameters["damping"] == 0.9
+    assert variant.scenario.controllers[0].controller.arguments["damping"] == 0.9
     assert dict(variant.scenario.models[0].joints)["elbow"] == 0.15
     assert (variant.scenario.seed, variant.scenario.record) == (5, 0.1)
     assert study.compiling == ("lag",)  # all others are data of a run

@@ -12,13 +12,20 @@ from hydromechs.control import (
     CartesianMotion,
     ComputedTorque,
     JointControl,
+    LqrHoldPose,
+    LqrSpeed,
+    ManipulabilityTask,
+    PostureTask,
     TaskPriority,
+    ToolTask,
+    VehicleTask,
     damped_inverse,
     prioritised,
     reach_pose,
 )
 from hydromechs.model import added_mass, drag, joints
-from hydromechs.scenario import Together
+from hydromechs.scenario import Part, Together
+from hydromechs.simulation import Phase
 
 RNG = np.random.default_rng(5)
 
@@ -210,10 +217,10 @@ def test_vehicle_and_arm_share_a_task_within_joint_limits():
     p = np.array(hm.frame_pose(model, state.q, "tool"), dtype=float)[:3, 3]
     goal = (p + np.array([0.8, 0.2, 0.1])).tolist()
     tasks = [
-        {"tool": {"frame": "tool", "waypoints": [{"t": 1.0, "position": p.tolist()}, {"t": 12.0, "position": goal}]}},
-        {"vehicle": {"waypoints": [{"position": [0, 0, 0]}]}},
-        {"manipulability": {"frame": "tool", "least": 0.043}},
-        {"posture": {"positions": {"yaw": 0.0, "upper": 0.6}}},
+        ToolTask(frame="tool", waypoints=[{"t": 1.0, "position": p.tolist()}, {"t": 12.0, "position": goal}]),
+        VehicleTask(waypoints=[{"position": [0, 0, 0]}]),
+        ManipulabilityTask(frame="tool", least=0.043),
+        PostureTask(positions={"yaw": 0.0, "upper": 0.6}),
     ]
     controller = TaskPriority(tasks=tasks, bandwidth=1.5)
     sim = hm.Simulation(model, components=[*thrusters(), *SERVOS], controller=controller, state=state, step=2e-3, record=0.1)
@@ -223,7 +230,7 @@ def test_vehicle_and_arm_share_a_task_within_joint_limits():
     assert float(ds.position.sel(body="hull", xyz="x")[-1]) > 0.3
     assert float(abs(ds.q.sel(coordinate=["yaw", "upper", "fore"])).max()) < 1.0
     assert abs(ds.orientation.sel(body="hull").values[-1, 3]) < 0.02
-    with pytest.raises(ValueError, match="task 0 is .*must be a mapping with one key of tool, vehicle"):
+    with pytest.raises(ValueError, match="tasks is .*item 0 must be a task"):
         TaskPriority(tasks=[{"gripper": {}}])
 
 
@@ -248,9 +255,9 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
     model = rover()
     p = np.array(hm.frame_pose(model, model.initial().q, "tool"), dtype=float)[:3, 3].tolist()
     parts = [
-        {"type": "lqr_speed", "parameters": {"waypoints": [{"t": 0.0}, {"t": 1.0, "surge": 0.1}]}, "name": "drive", "end": 2.0},
-        {"type": "lqr_hold_pose", "parameters": {"position": [0.1, 0, 0]}, "period": 0.1, "start": 2.0},
-        {"type": "cartesian_motion", "parameters": {"frame": "tool", "waypoints": [{"position": p}]}, "period": 0.05},
+        Part(LqrSpeed(waypoints=[{"t": 0.0}, {"t": 1.0, "surge": 0.1}], period=0.05), "drive", -np.inf, 2.0),
+        Part(LqrHoldPose(position=[0.1, 0, 0], period=0.1), "", 2.0, np.inf),
+        CartesianMotion(frame="tool", waypoints=[{"position": p}], period=0.05),
     ]
 
     def sim():
@@ -268,18 +275,11 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
     second.state = hm.load_state(tmp_path / "s.json")
     assert second.run(0.98).state == whole.state
     with pytest.raises(ValueError, match="two parts have the signal 'reference.surge'; give one of them a name"):
-        hm.Simulation(model, components=[*thrusters()], controller=Together(parts=[{**parts[0], "name": ""}, parts[1]]))
-    with pytest.raises(ValueError, match="part 0: no controller 'hold'"):
-        Together(parts=[{"type": "hold"}])
+        hm.Simulation(model, components=[*thrusters()], controller=Together(parts=[parts[0].controller, parts[1]]))
     with pytest.raises(ValueError, match="parts is empty; give at least one controller"):
         Together(parts=[])
-    with pytest.raises(ValueError, match=r"part 0 \(lqr_speed\): start is 5 s, must be before end, 2 s"):
-        Together(parts=[{**parts[0], "start": 5.0}])
-
-
-def test_a_mistyped_parameter_of_a_part_gets_its_name():
-    with pytest.raises(ValueError, match=r"part 0: hold_pose .*'freqency' \(did you mean 'frequency'\?\)"):
-        Together(parts=[{"type": "hold_pose", "parameters": {"position": (0, 0, 1), "freqency": 1.0}}])
+    with pytest.raises(ValueError, match="start is 5, must be before end, 2 s"):
+        Phase(start=5.0, end=2.0)
 
 
 @pytest.mark.usefixtures("quickly_compiled")
@@ -287,7 +287,7 @@ def test_a_mistyped_parameter_of_a_part_gets_its_name():
 def test_targets_stand_still_when_no_one_leads_them(ends):
     """A servo's target moves on at its rate until the next call; where there is none, it must not run into the stop."""
     from hydromechs.control import JointTrajectory
-    from hydromechs.scenario import Together
+    from hydromechs.scenario import Part, Together
     from hydromechs.simulation import Event
 
     link = hm.Body(
@@ -296,9 +296,7 @@ def test_targets_stand_still_when_no_one_leads_them(ends):
         inertia=hm.Inertia(mass=1.0, com=(0.3, 0, 0), tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
     )
     motion = JointTrajectory(waypoints=[{"t": 0.0, "link": 0.0}, {"t": 2.0, "link": 0.9}], period=0.1)
-    parts = [
-        {"type": "joint_motion", "end": 1.0, "parameters": {"waypoints": [{"t": 0.0, "link": 0.0}, {"t": 2.0, "link": 0.9}]}}
-    ]
+    parts = [Part(motion, "", -np.inf, 1.0)]
     sim = hm.Simulation(
         hm.Model(name="arm", bodies=[link]),
         components=[hm.drives.Servo(joint="link", stiffness=200.0, damping=20.0)],

@@ -146,12 +146,15 @@ def test_a_wheel_rolls_and_a_drum_stands_after_the_remedy():
         assert any("stand" in m for m in run.messages) == (shape is drum)
 
 
-FILE = """hydromechs_scenario: 1
+FILE = """hydromechs_scenario: 2
 name: crate on plinth
-models: [{model: crate.yaml, position: [0, 0, 0.2]}]
-materials: {soft: {nonlinear: {stiffness: 2.0e+4, damping_factor: 0.5}}}
-terrain: [{name: plinth, material: soft, box: {size: [0.4, 0.4, 0.4]}}]
-duration: 1
+models:
+  crate: {model: crate.yaml, position: [0, 0, 0.2]}
+materials:
+  soft: {law: {type: nonlinear, stiffness: 20000, damping_factor: 0.5}}
+terrain:
+  plinth: {type: box, size: [0.4, 0.4, 0.4], material: soft}
+run: {duration: 1}
 """
 
 

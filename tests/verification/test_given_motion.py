@@ -354,16 +354,16 @@ def test_a_scenario_file_gives_motions(tmp_path):
     rows = [f"{t},{1.5 + 0.3 * math.sin(t)}" for t in times]
     (tmp_path / "arm.csv").write_text("\n".join(["t,x", *rows]), encoding="utf-8")
     text = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: given
-duration: 0.5
-step: 0.005
-models: [{model: bluerov2_alpha5_hinsdale}]
+run: {duration: 0.5, step: 0.005}
+models:
+  bluerov2_alpha5_hinsdale: {model: bluerov2_alpha5_hinsdale}
 joints:
-  shoulder: {motion: {sine: {amplitude: 0.5, period: 3.0}}}
-  upper_arm: {motion: {steady: {offset: 0.5}}}
-  elbow: {motion: {recorded_file: {file: arm.csv, time: t, position: x}}}
-  wrist: {motion: {recorded: {pieces: [[0, 0.1, 0, 0, 0]], end: 1}}}
+  shoulder: {motion: {type: sine, amplitude: 0.5, period: 3}}
+  upper_arm: {motion: {type: steady, offset: 0.5}}
+  elbow: {motion: {type: recorded_file, file: arm.csv, time: t, position: x}}
+  wrist: {motion: {type: recorded, pieces: [[0, 0.1, 0, 0, 0]], end: 1}}
 """
     (tmp_path / "given.yaml").write_text(text, encoding="utf-8")
     scenario = hm.load_scenario(str(tmp_path / "given.yaml"))
@@ -384,12 +384,13 @@ joints:
 def test_a_motion_takes_the_place_of_a_drive_of_the_vehicle(tmp_path):
     """What the file says of a joint goes first."""
     text = """
-hydromechs_scenario: 1
+hydromechs_scenario: 2
 name: given
-duration: 0.5
-models: [{plant: bluerov2_heavy_alpha5}]
+run: {duration: 0.5}
+models:
+  bluerov2_heavy_alpha5: {plant: bluerov2_heavy_alpha5}
 joints:
-  shoulder: {motion: {sine: {amplitude: 0.5, period: 3.0}}}
+  shoulder: {motion: {type: sine, amplitude: 0.5, period: 3}}
 """
     assert any(part.name == "shoulder" for part in load_vehicle("bluerov2_heavy_alpha5").components)
     (tmp_path / "given.yaml").write_text(text, encoding="utf-8")

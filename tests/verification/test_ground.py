@@ -135,12 +135,18 @@ def test_wrong_ground_is_named_with_the_remedy(files, made, words):
         made(folder)
 
 
-FILE = """hydromechs_scenario: 1
+FILE = """hydromechs_scenario: 2
 name: s
-duration: 1
-models: [{model: osu_hexapod, position: [0, 0, HEIGHT]}]
+run: {duration: 1}
+models:
+  osu_hexapod: {model: osu_hexapod, position: [0, 0, HEIGHT]}
 terrain:
-  - {name: mound, material: rock, height_field: {x: [-2, 2], y: [-2, 2], generate: {type: rubble_mound, spacing: 0.2, seed: 5, relief: 0.1}}}
+  mound:
+    type: height_field
+    x: [-2, 2]
+    y: [-2, 2]
+    generate: {type: rubble_mound, spacing: 0.2, seed: 5, relief: 0.1}
+    material: rock
 """
 
 

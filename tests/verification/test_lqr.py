@@ -17,7 +17,7 @@ from hydromechs.control._vehicle import Vehicle
 from hydromechs.hydro import Current
 from hydromechs.model import added_mass, drag, joints
 from hydromechs.recording import DESIGN, Summary
-from hydromechs.scenario import Together
+from hydromechs.scenario import Part, Together
 from hydromechs.station import LiveInputs, Pilot
 
 FRAMES = {
@@ -351,6 +351,6 @@ def test_margins_are_shown_and_small_ones_are_said(capsys):
     print_summary(Summary(setup=((DESIGN, note),)), Console(width=300))
     assert note in capsys.readouterr().out
     assert note.startswith("part 0 (LqrSpeed): servo LQR")
-    part = {"type": "lqr_speed", "parameters": {"waypoints": [{"t": 0.0}]}}
-    parts = [{**part, "name": "come", "end": 5.0}, {**part, "name": "lift", "start": 5.0}]
+    way = [{"t": 0.0}]
+    parts = [Part(LqrSpeed(waypoints=way), "come", -np.inf, 5.0), Part(LqrSpeed(waypoints=way), "lift", 5.0, np.inf)]
     assert simulation(Together(parts=parts)).controller.notes == [note.replace("part 0 (LqrSpeed)", "come, lift")]

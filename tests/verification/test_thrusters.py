@@ -159,7 +159,7 @@ def test_traced_equals_floats():
         (lambda: ForceCurve(commands=(0, 1), forces=(0, -1), unit="N"), r"forces\[1\] is -1 N after 0 N.*turn the thruster"),
         (lambda: ForceCurve(commands=(0, 1), forces=(0,), unit="N"), "2 commands and 1 forces"),
         (lambda: ForceCurve(commands=(0, np.inf), forces=(0, 1), unit="N"), "commands holds inf, must be finite"),
-        (lambda: linear_curve(10, -5), "max_reverse -5 N, must be finite, at least 0"),
+        (lambda: linear_curve(10, -5), "reverse -5 N, must be finite, at least 0"),
         (lambda: linear_curve(10, 5, dead_band=1), "dead_band is 1, must be at least 0 and below 1"),
         (lambda: thruster(time_constant=-0.1), "Thruster.time_constant is -0.1, must be finite and at least 0"),
         (lambda: thruster(zero_thrust_speed=0.0), "Thruster.zero_thrust_speed is 0, must be finite and > 0"),

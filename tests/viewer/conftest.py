@@ -114,7 +114,7 @@ def make_recording(*, samples=1201, duration=60.0, joints=6, thrusters=8, contac
     stored = sum(out[name] - out[name][0] for name in ("kinetic_energy_body", "kinetic_energy_fluid", "potential_energy"))
     out["work"][:, 2] = stored - out["energy_residual"] - (out["work"].sum(axis=1) - out["work"][:, 2])  # the books close
     attrs = {
-        "title": "Station keeping in a current", "model": "tiburon_titan2", "scenario": "hydromechs_scenario: 1\n", "axes": axes,
+        "title": "Station keeping in a current", "model": "tiburon_titan2", "scenario": "hydromechs_scenario: 2\n", "axes": axes,
         "integrator": "RK4", "step": 1e-3, "seed": 1, "wall_time": 0.21, "real_time_factor": 285.0, "messages": [],
     }  # fmt: skip
     recorder = MemoryRecorder(schema, coords, attrs)

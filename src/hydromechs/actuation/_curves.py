@@ -13,7 +13,7 @@ from typing import Annotated, overload
 import numpy as np
 
 from hydromechs.spatial import clamp, floor, lookup
-from hydromechs.values import Array, Bound, Row, Scalar, number
+from hydromechs.values import Array, Bound, NotNegative, Row, Scalar, number
 
 STANDARD_GRAVITY = 9.80665
 """One kilogram-force [N]."""
@@ -101,28 +101,28 @@ class ForceCurve:
         return c[last] + part * (c[first] - c[last])
 
 
-def ideal_curve(max_forward: float, max_reverse: float) -> ForceCurve:
+def ideal_curve(forward: NotNegative, reverse: NotNegative) -> ForceCurve:
     """A thruster that is commanded in newtons and gives them, within its limits.
 
     Args:
-        max_forward: Highest force [N].
-        max_reverse: Highest force backwards, a positive number [N].
+        forward: Highest force [N].
+        reverse: Highest force backwards, a positive number [N].
     """
-    forward, reverse = _extremes(max_forward, max_reverse)
+    forward, reverse = _extremes(forward, reverse)
     return ForceCurve(commands=(-reverse, forward), forces=(-reverse, forward), unit="N")
 
 
 def linear_curve(
-    max_forward: float, max_reverse: float, dead_band: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0
+    forward: NotNegative, reverse: NotNegative, dead_band: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0
 ) -> ForceCurve:
     """Throttle −1 to 1 to a force that is linear from the edge of the dead band to the limits.
 
     Args:
-        max_forward: Force at throttle 1 [N].
-        max_reverse: Force backwards at throttle −1, a positive number [N].
+        forward: Force at throttle 1 [N].
+        reverse: Force backwards at throttle −1, a positive number [N].
         dead_band: Throttle up to which, either way, there is no force [-].
     """
-    forward, reverse = _extremes(max_forward, max_reverse)
+    forward, reverse = _extremes(forward, reverse)
     dead = number(dead_band, "dead_band")
     if not 0.0 <= dead < 1.0:
         raise ValueError(f"dead_band is {dead:.6g}, must be at least 0 and below 1")
@@ -130,12 +130,10 @@ def linear_curve(
     return ForceCurve(commands=(-1.0, *middle, 1.0), forces=(-reverse, *(0.0 for _ in middle), forward), unit="throttle")
 
 
-def _extremes(max_forward: float, max_reverse: float) -> tuple[float, float]:
-    out = number(max_forward, "max_forward"), number(max_reverse, "max_reverse")
+def _extremes(forward: float, reverse: float) -> tuple[float, float]:
+    out = number(forward, "forward"), number(reverse, "reverse")
     if not (min(out) >= 0.0 and 0.0 < max(out) < np.inf):
-        raise ValueError(
-            f"max_forward is {out[0]:.6g} N and max_reverse {out[1]:.6g} N, must be finite, at least 0, and not both 0"
-        )
+        raise ValueError(f"forward is {out[0]:.6g} N and reverse {out[1]:.6g} N, must be finite, at least 0, and not both 0")
     return out
 
 

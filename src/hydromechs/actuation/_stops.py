@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.model import Model, joints
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Values, mode_of
+from hydromechs.registry import Hidden, Required
 from hydromechs.spatial import maximum, norm, where
 from hydromechs.values import NotNegative, Number, Scalar, check_fields
 
@@ -35,11 +37,11 @@ class JointStops(Component):
     """Lowest free position [rad]; −inf: none."""
     upper: Number = math.inf
     """Highest free position [rad]; inf: none."""
-    stiffness: NotNegative = 0.0
+    stiffness: Annotated[NotNegative, Required()] = 0.0
     """Torque per angle beyond the limit, above 0 if there is one [N·m/rad]."""
     damping: NotNegative = 0.0
     """Torque per speed beyond the limit [N·m·s/rad]."""
-    assumed: bool = False
+    assumed: Annotated[bool, Hidden()] = False
     """True if its numbers follow from the model's limits and inertia, as none were given: a refusal says so."""
 
     def __post_init__(self) -> None:

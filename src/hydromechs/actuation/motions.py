@@ -10,13 +10,14 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from hydromechs import files
 from hydromechs.errors import FieldError
 from hydromechs.model import GIVEN
+from hydromechs.registry import Degrees
 from hydromechs.values import Finite, NotNegative, Positive, Scalar, check_fields, nearest
 
 __all__ = ["Motion", "MotionNow", "Recorded", "Sine", "Steady", "recorded_file"]
@@ -84,7 +85,7 @@ class Sine(Motion):
     """Amplitude [rad]."""
     period: Positive
     """Period [s]."""
-    phase: Finite = 0.0
+    phase: Annotated[Finite, Degrees()] = 0.0
     """Phase at t = 0 [rad]."""
     offset: Finite = 0.0
     """Mean position [rad]."""
@@ -130,7 +131,7 @@ class Recorded(Motion):
 
     pieces: tuple[tuple[float, float, float, float, float], ...] = field(metadata=GIVEN)
     """t_k [s], q_k [rad], v_k [rad/s], a_k [rad/s²] and j_k [rad/s³] of each piece, with rising t_k."""
-    end: float = field(metadata=GIVEN)
+    end: Finite = field(metadata=GIVEN)
     """Time at which the last piece ends [s]."""
 
     timed = ("since", "position", "velocity", "acceleration", "jerk")

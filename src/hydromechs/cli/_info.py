@@ -32,7 +32,7 @@ def info(
     if source not in names() and (source in scenario_names() or is_scenario_file(source)):
         scenario = load_scenario(source, code=code)
         print_scenario_info(scenario, console, sources=sources)
-        print_commands(scenario.known_plant, scenario.known_start.q, console)
+        print_commands(scenario.plant, scenario.start.q, console)
     elif is_robot_file(source):
         imported = import_file(source, **options)
         model = _in_water(imported.model, source, console) if water else imported.model
@@ -82,7 +82,7 @@ def print_water(report: WaterReport, console: Console) -> None:
 def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool = False) -> None:
     """Print the models of a scenario as one tree, then the totals of each where it starts, and the sources if asked for."""
     model, names = scenario.model, start_names(scenario.models)
-    q = (scenario.known_start if model is scenario.known_model else scenario.start).q
+    q = scenario.start.q
     summary = _summary(model)
     warnings: list[str] = []
     for name in names:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from signal import SIGINT
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -143,17 +143,32 @@ def models() -> None:
 @app.command()
 @robot_command
 def check(
-    files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")], **options: Any
+    files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")],
+    code: CODE = False,
+    **options: Any,
 ) -> None:
     """Report all errors and likely unit mistakes in model, scenario and study files. Status 1 if a file has an error.
 
-    Every error is listed with its line. Custom Python code is inspected but not executed.
+    Every error is listed with its line. Parts that need Python code of the file are checked with --code only.
     """
     from ._check import check_file
 
-    good = [check_file(file, Console(soft_wrap=True), **options) for file in files]
+    good = [check_file(file, Console(soft_wrap=True), code=code, **options) for file in files]
     if not all(good):
         raise typer.Exit(1)
+
+
+@app.command()
+def schema(
+    kind: Annotated[Literal["model", "scenario"], typer.Argument(help="Kind of file.")],
+) -> None:
+    """Print the JSON Schema of model or scenario files, with which editors complete and check them."""
+    import json
+
+    from hydromechs.formats import model_json_schema, scenario_json_schema
+
+    found = {"model": model_json_schema, "scenario": scenario_json_schema}[kind]()
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
 app.command()(crosscheck)

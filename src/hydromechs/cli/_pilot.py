@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import yaml
 from rich.console import Console
 from rich.text import Text
 
@@ -61,10 +60,9 @@ def vehicle_file(name: str, folder: str) -> str:
 
     depth = 10.0 * np.array(load(name).world.down)
     title = f"{name} in still water"
-    models = [{"plant": name, "name": "rov", "position": depth.tolist()}]
-    data = {"hydromechs_scenario": 1, "name": name, "title": title, "models": models}
-    data |= {"integrator": "rk4", "step": 0.005, "record": 0.05, "duration": 60.0}
-    text = yaml.safe_dump(data, sort_keys=False)
+    model = f"{{plant: {name}, position: {depth.tolist()}}}"
+    run = "{step: 0.005, record: 0.05, duration: 60}"
+    text = f"hydromechs_scenario: 2\nname: {name}\ntitle: {title}\nmodels:\n  rov: {model}\nrun: {run}\n"
     path = Path(folder) / f"{name}_still_water.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and files.read_text(path) != text:

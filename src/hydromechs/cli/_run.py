@@ -20,7 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hydromechs import files
-from hydromechs.errors import CodeNotAllowed, ScenarioError
+from hydromechs.errors import ScenarioError
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, unit_mistakes
@@ -57,12 +57,10 @@ def run(
     The folder is by default the first unused one of runs/NAME, runs/NAME-2, ... Given values replace those of the scenario;
     the engine "hydromechs" is our own, others take the exact scheme.
     """
-    from hydromechs.formats import drawing_attrs, with_lines
-    from hydromechs.library import load, load_scenario, load_vehicle, scenario_file
+    from hydromechs.formats import drawing_attrs, located
+    from hydromechs.library import load_scenario, scenario_file
 
-    scenario = load_scenario(source, code=code)
-    if scenario.locked_code:  # before the folder is created
-        raise CodeNotAllowed(scenario.locked_code)
+    scenario = loaded = load_scenario(source, code=code)
     saved = SavedState.read(resume) if resume else None
     planned = scenario.seed
     if seed is None and saved is not None and "seed" in saved.run:
@@ -95,7 +93,7 @@ def run(
                 attrs=drawing_attrs(scenario),
             )
         except ScenarioError as e:
-            raise ScenarioError(source, with_lines(e.faults, scenario_file(source), load, load_vehicle)) from e
+            raise ScenarioError(source, located(e.faults, loaded)) from e
         except RunInterrupted as stopped:
             bar.close()
             _print_interrupted(stopped, source, console, code)
@@ -303,15 +301,13 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 def print_scenarios(console: Console) -> None:
     """List the scenarios of the library."""
-    import yaml
-
+    from hydromechs.formats import read_document
     from hydromechs.library import scenario_names, scenario_path
 
     table = listing("scenario", "time", "what happens")
     for name in scenario_names():
         # only what is shown: building all scenarios takes seconds
-        with open(scenario_path(name), encoding="utf-8") as file:
-            data = yaml.load(file, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        table.add_row(name, f"{data['duration']:g} s", Text(data["title"]))
+        data = read_document(scenario_path(name), "scenario", "", ScenarioError).data
+        table.add_row(name, f"{data['run']['duration']:g} s", Text(data["title"]))
     console.print(table)
     console.print("run one with: hydromechs run NAME")

@@ -16,7 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import ModelError, ScenarioError, message_of
+from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, message_of
 
 if TYPE_CHECKING:
     import xarray
@@ -230,10 +230,10 @@ def run_scene(
         return recording_scene(mechanism, ds, rate=rate, most=most), ds
     try:
         scenario = drawn_scenario(ds.attrs, str(run)) or _named_scenario(ds, run)
-        if list(scenario.known_model.body_names) != [str(name) for name in ds["body"].values]:
+        if list(scenario.model.body_names) != [str(name) for name in ds["body"].values]:
             raise ModelError(str(run), ["the bodies of the models differ from those of the recording"])
         return scenario_scene(scenario, ds, rate=rate, most=most), ds
-    except (ModelError, ScenarioError, OSError) as error:
+    except (CodeNotAllowed, ModelError, ScenarioError, OSError) as error:
         reason = " ".join(message_of(error).split())
         remedy = "name the model with --model"
         Console(stderr=True).print(Text(f"{run}: bodies are drawn as boxes; {remedy} ({reason})", "yellow"), soft_wrap=True)
@@ -241,7 +241,7 @@ def run_scene(
 
 
 def _named_scenario(ds: xarray.Dataset, run: str | os.PathLike[str]) -> Scenario:
-    """Return the scenario whose text a recording stores, with its models; their code stays locked."""
+    """Return the scenario whose text a recording stores, with its models; custom code is not allowed."""
     from hydromechs.formats import loads_scenario
     from hydromechs.library import load, load_vehicle
 
@@ -271,7 +271,7 @@ def scenario_scene(scenario: Scenario, ds: xarray.Dataset, *, rate: float = 25.0
     from hydromechs.viewer import recording_scene
 
     return recording_scene(
-        scenario.known_model,  # poses are recorded, so joint code is not needed
+        scenario.model,
         ds,
         terrain=scenario.parts(Terrain),
         environment=scenario.environment,

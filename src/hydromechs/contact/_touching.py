@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Annotated
 
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Values
+from hydromechs.registry import ByName
 
 from ._law import Material
 from ._pair import Pair
@@ -60,7 +62,7 @@ class BodyContact(Touching):
 
     bodies: tuple[str, str]
     """Names of the two bodies."""
-    material: Material
+    material: Annotated[Material, ByName()]
     """Contact law and friction of the pair."""
 
     def __post_init__(self) -> None:

@@ -9,16 +9,17 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.values import Array, finite, nearest, positive, whole
+from hydromechs.registry import ByName
+from hydromechs.values import Array, Finite, Positive, Rising, finite, nearest, positive, whole
 
 from ._height_files import MAX_HEIGHTS, HeightGrid, grid_on_lines, read_grid, read_heights
 from ._law import DryFriction, Material, NonlinearContact
-from .terrain import HeightField
+from .terrain import HeightField, Heights
 
 __all__ = [
     "GENERATORS",
@@ -31,6 +32,7 @@ __all__ = [
     "generated",
     "grid_lines",
     "grid_on_lines",
+    "height_field",
     "read_grid",
     "read_heights",
     "rubble_mound",
@@ -171,6 +173,57 @@ def field_from_file(
 
 def _listed(lines: Array | None) -> list[float]:
     return [] if lines is None else lines.tolist()
+
+
+def height_field(
+    *,
+    name: str,
+    material: Annotated[Material, ByName()],
+    x: Rising | None = None,
+    y: Rising | None = None,
+    heights: Heights | None = None,
+    file: str = "",
+    low: Finite | None = None,
+    high: Finite | None = None,
+    spacing: Positive | None = None,
+    generate: Mapping[str, Any] | None = None,
+) -> HeightField:
+    """Height field as scenario files describe it: with its heights, from a file, or from a generator.
+
+    Args:
+        name: Name, unique in a scene.
+        material: How it meets what touches it.
+        x: Grid along x of the world, evenly spaced [m]; with `file` and `generate` the first and last grid line are enough,
+            and a file of points has its own.
+        y: The same along y [m].
+        heights: Height UP from the mean surface of the water, so below 0 under water: a row for each x [m].
+        file: File with the heights: a table (.npy, .csv), points (.xyz, .txt), an image (.png, .tif, .bmp, .pgm) or a mesh
+            (.obj, .stl, .ply, .glb).
+        low: Height of black in an image [m].
+        high: Height of white in an image [m].
+        spacing: Spacing of the grid over a mesh, whose highest points count [m].
+        generate: Generator of the heights: {type: rubble_mound, spacing: 0.1, seed: 1, ...}; type is slope, steps or
+            rubble_mound, the other keys are its arguments.
+    """
+    given = {"heights": heights is not None, "file": bool(file), "generate": generate is not None}
+    sources = [key for key, there in given.items() if there]
+    options = {key: value for key, value in (("low", low), ("high", high), ("spacing", spacing)) if value is not None}
+    if len(sources) != 1:
+        raise ValueError(f"has {' and '.join(sources)}; keep one" if sources else "needs heights, file or generate; add one")
+    if options and not file:
+        raise ValueError(f"has {' and '.join(options)}, which only go with file; remove them")
+    if not file and (x is None or y is None):
+        raise ValueError("needs x and y, the lines of the grid; add them")
+    if generate is not None:
+        lines_x, lines_y, made = generated(x, y, generate)  # type: ignore[arg-type]  # both are given
+    elif file:
+        ends = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1]))) if x and y else None
+        grid = grid_on_lines(read_heights(Path(file), ends, **options), Path(file).name, x, y)
+        lines_x, lines_y, made = _listed(grid.x), _listed(grid.y), grid.heights
+    else:
+        return HeightField(name=name, material=material, x=x, y=y, heights=heights)  # type: ignore[arg-type]  # as above
+    rows = tuple(map(tuple, made.tolist()))
+    return HeightField(name=name, material=material, x=tuple(lines_x), y=tuple(lines_y), heights=rows)
 
 
 # -- generators: heights over grid lines ----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.model import Model, Origin
 from hydromechs.model.component import Action, Component, Now, Values
+from hydromechs.registry import ByName, Inline
 from hydromechs.values import Array, Bound, Edges, Positive, Rising, Vector3, check_fields
 
 from ._law import Material
@@ -32,7 +33,7 @@ class Terrain(Component):
 
     name: str
     """Name, unique in a scene."""
-    material: Material
+    material: Annotated[Material, ByName()]
     """How it meets what touches it."""
 
     def __post_init__(self) -> None:
@@ -133,7 +134,7 @@ class Box(Terrain):
 
     size: Edges
     """Edge lengths along x, y, z of its frame [m], shape (3,)."""
-    origin: Origin = field(default_factory=Origin)
+    origin: Annotated[Origin, Inline()] = field(default_factory=Origin)
     """Its centre and axes in the world."""
 
 
@@ -155,7 +156,7 @@ class Cylinder(Terrain):
     """Radius [m]."""
     length: Positive
     """Length along z [m]."""
-    origin: Origin = field(default_factory=Origin)
+    origin: Annotated[Origin, Inline()] = field(default_factory=Origin)
     """Its centre and axes in the world."""
 
 

@@ -11,11 +11,12 @@ from ._reference import JointTrajectory, Waypoints
 from ._serpenoid import Serpenoid
 from ._speed_control import LqrSpeed, SpeedLoop
 from ._speed_path import LqrFollowPath, LqrHoldPose, speeds_towards
-from ._task_priority import TaskPriority, prioritised
+from ._task_priority import TASKS, ManipulabilityTask, PostureTask, Task, TaskPriority, ToolTask, VehicleTask, prioritised
 from ._tool_path import ToolPath
 from ._vehicle import Vehicle
 
 __all__ = [
+    "TASKS",
     "Admittance",
     "CarryLoad",
     "CartesianMotion",
@@ -29,13 +30,18 @@ __all__ = [
     "LqrFollowPath",
     "LqrHoldPose",
     "LqrSpeed",
+    "ManipulabilityTask",
+    "PostureTask",
     "Serpenoid",
     "SpeedLoop",
+    "Task",
     "TaskPriority",
     "Tool",
     "ToolLoop",
     "ToolPath",
+    "ToolTask",
     "Vehicle",
+    "VehicleTask",
     "Waypoints",
     "damped_inverse",
     "loop_margins",

@@ -14,7 +14,7 @@ from hydromechs.equations import inverse_dynamics
 from hydromechs.model import Model, State, joints
 from hydromechs.simulation import Controller, Simulation, check_free_in_world
 from hydromechs.spatial import cross, ldl, quaternion_matrix
-from hydromechs.values import Array, Scalar, positive
+from hydromechs.values import Array, Positive, Scalar, positive
 
 from ._pose_control import POSE, pose_error, pose_waypoints
 
@@ -82,7 +82,7 @@ class CarryLoad(Controller):
         load: Name of the load's body.
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
         frequency: ω_0, natural frequency of the feedback [rad/s].
-        damping: ζ, its damping ratio.
+        damping: ζ, its damping ratio [-].
         period: Time between two commands [s].
     """
 
@@ -91,9 +91,9 @@ class CarryLoad(Controller):
         *,
         load: str,
         waypoints: Sequence[Mapping[str, Any]],
-        frequency: float = 20.0,
-        damping: float = 1.0,
-        period: float = 0.001,
+        frequency: Positive = 20.0,
+        damping: Positive = 1.0,
+        period: Positive = 0.001,
     ) -> None:
         w, z = positive(frequency, "frequency"), positive(damping, "damping")
         self.load, self.path, self.period = load, pose_waypoints(waypoints), positive(period, "period")

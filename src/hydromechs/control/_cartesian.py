@@ -10,7 +10,7 @@ import numpy as np
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import matrix_from_rpy
-from hydromechs.values import nearest, positive
+from hydromechs.values import Positive, nearest, positive
 
 from ._admittance import Admittance
 from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
@@ -154,10 +154,10 @@ class CartesianMotion(Controller):
         swings: Sequence[Mapping[str, Any]] = (),
         directions: Sequence[str] = ("x", "y", "z"),
         joints: Sequence[str] | None = None,
-        stiffness: float = 2.0,
-        rate: float = 1.0,
+        stiffness: Positive = 2.0,
+        rate: Positive = 1.0,
         admittance: Mapping[str, Any] | None = None,
-        period: float = 0.02,
+        period: Positive = 0.02,
     ) -> None:
         for name in directions:
             if name not in DIRECTIONS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from hydromechs.compiler import compile_function
 from hydromechs.equations import inverse_dynamics, mass_matrix, restoring_force
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
-from hydromechs.values import Array, positive
+from hydromechs.values import Array, Limit, Positive, positive
 
 from ._reference import JointTrajectory, Servos
 
@@ -23,19 +24,19 @@ class TorqueControl(Controller):
     Args:
         waypoints: As of `JointTrajectory`.
         frequency: ω, natural frequency of the error [rad/s].
-        damping: ζ, its damping ratio.
-        integral: k, of the integral's strength; larger is weaker; infinite for none.
+        damping: ζ, its damping ratio [-].
+        integral: k, of the integral's strength; larger is weaker; infinite for none [-].
         period: Time between two commands [s].
     """
 
     def __init__(
         self,
         *,
-        waypoints: Sequence[Mapping[str, float]],
-        frequency: float = 10.0,
-        damping: float = 1.0,
-        integral: float = np.inf,
-        period: float = 0.002,
+        waypoints: Sequence[Mapping[str, Any]],
+        frequency: Positive = 10.0,
+        damping: Positive = 1.0,
+        integral: Limit = np.inf,
+        period: Positive = 0.002,
     ) -> None:
         motion = JointTrajectory(waypoints=waypoints, period=period)
         self.names, self.path, self.period = motion.names, motion.path, motion.period
@@ -90,8 +91,8 @@ class JointControl(TorqueControl):
     Args:
         waypoints: As of `JointTrajectory`.
         frequency: ω, natural frequency of the error [rad/s].
-        damping: ζ, its damping ratio.
-        integral: k, of the integral's strength; larger is weaker; infinite, which is none, unless given.
+        damping: ζ, its damping ratio [-].
+        integral: k, of the integral's strength; larger is weaker; infinite, which is none, unless given [-].
         period: Time between two commands [s].
     """
 
@@ -113,8 +114,8 @@ class ComputedTorque(TorqueControl):
     Args:
         waypoints: As of `JointTrajectory`.
         frequency: ω, natural frequency of the error [rad/s].
-        damping: ζ, its damping ratio.
-        integral: k, of the integral's strength; larger is weaker; infinite, which is none, unless given.
+        damping: ζ, its damping ratio [-].
+        integral: k, of the integral's strength; larger is weaker; infinite, which is none, unless given [-].
         period: Time between two commands [s].
     """
 

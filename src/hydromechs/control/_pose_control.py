@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from hydromechs.equations import inverse_dynamics, mass_matrix
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import cross, norm, quaternion_matrix, quaternion_product, where
-from hydromechs.values import Array, Scalar, floats, number, positive
+from hydromechs.values import Array, Bound, Finite, Positive, Scalar, floats, number, positive
 
 from ._current_moment import current_notes
 from ._reference import JointTrajectory, Waypoints, listed_waypoints
@@ -119,8 +119,8 @@ class FollowPath(Controller):
         body: Name of the vehicle's body. Defaults to the first free one.
         frequency: ω_0, natural frequency of the closed loop for position [rad/s].
         attitude_frequency: The same for orientation [rad/s]. Defaults to twice `frequency`.
-        damping: ζ, the damping ratio of both.
-        integral: k; a larger value weakens the integral.
+        damping: ζ, the damping ratio of both [-].
+        integral: k; a larger value weakens the integral [-].
         period: Time between commands [s].
     """
 
@@ -128,13 +128,13 @@ class FollowPath(Controller):
         self,
         *,
         waypoints: Sequence[Mapping[str, Any]],
-        arm: Sequence[Mapping[str, float]] = (),
+        arm: Sequence[Mapping[str, Any]] = (),
         body: str | None = None,
-        frequency: float = 0.6,
-        attitude_frequency: float | None = None,
-        damping: float = 1.0,
-        integral: float = 5.0,
-        period: float = 0.05,
+        frequency: Positive = 0.6,
+        attitude_frequency: Positive | None = None,
+        damping: Positive = 1.0,
+        integral: Positive = 5.0,
+        period: Positive = 0.05,
     ) -> None:
         frequency, damping = positive(frequency, "frequency"), positive(damping, "damping")
         attitude = 2.0 * frequency if attitude_frequency is None else positive(attitude_frequency, "attitude_frequency")
@@ -199,23 +199,23 @@ class HoldPose(FollowPath):
         body: Name of the vehicle's body; the first free one unless given.
         frequency: Natural frequency of the closed loop for position [rad/s].
         attitude_frequency: The same for orientation [rad/s]. Defaults to twice `frequency`.
-        damping: Damping ratio of both.
-        integral: Of the integral's strength; larger is weaker.
+        damping: Damping ratio of both [-].
+        integral: Of the integral's strength; larger is weaker [-].
         period: Time between two commands [s].
     """
 
     def __init__(
         self,
         *,
-        position: Sequence[float],
-        heading_deg: float = 0.0,
-        arm: Sequence[Mapping[str, float]] = (),
+        position: Annotated[Sequence[float], Bound(size=3)],
+        heading_deg: Finite = 0.0,
+        arm: Sequence[Mapping[str, Any]] = (),
         body: str | None = None,
-        frequency: float = 0.6,
-        attitude_frequency: float | None = None,
-        damping: float = 1.0,
-        integral: float = 5.0,
-        period: float = 0.05,
+        frequency: Positive = 0.6,
+        attitude_frequency: Positive | None = None,
+        damping: Positive = 1.0,
+        integral: Positive = 5.0,
+        period: Positive = 0.05,
     ) -> None:
         super().__init__(
             waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}],

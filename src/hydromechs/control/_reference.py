@@ -12,7 +12,7 @@ from hydromechs.actuation import JointStops, drives
 from hydromechs.errors import FieldError
 from hydromechs.model import State
 from hydromechs.simulation import Controller, Simulation
-from hydromechs.values import nearest, number, positive
+from hydromechs.values import Positive, nearest, number, positive
 
 BEYOND = 1e-9
 """How far a target may be beyond the stops, for rounding [rad or m]."""
@@ -86,7 +86,7 @@ class JointTrajectory(Controller):
         period: Time between two commands [s].
     """
 
-    def __init__(self, *, waypoints: Sequence[Mapping[str, float]], period: float = 0.02) -> None:
+    def __init__(self, *, waypoints: Sequence[Mapping[str, Any]], period: Positive = 0.02) -> None:
         self.period = positive(period, "period")
         for k, w in enumerate(listed_waypoints(waypoints)):
             if not isinstance(w, Mapping):

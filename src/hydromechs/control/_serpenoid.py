@@ -12,7 +12,7 @@ from hydromechs.errors import FieldError
 from hydromechs.model import State, joints
 from hydromechs.simulation import Controller, Simulation, check_free_in_world
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.values import Array, finite, not_negative, positive
+from hydromechs.values import Array, Finite, NotNegative, Positive, finite, not_negative, positive
 
 from ._reference import Servos
 
@@ -48,14 +48,14 @@ class Serpenoid(Controller):
         self,
         *,
         joints: Sequence[str],
-        amplitude_deg: float = 30.0,
-        frequency: float = 0.5,
-        phase_deg: float = 40.0,
-        head_share: float = 1.0,
-        heading_deg: float | None = None,
-        steering: float = 0.4,
-        ramp: float = 2.0,
-        period: float = 0.02,
+        amplitude_deg: Positive = 30.0,
+        frequency: Positive = 0.5,
+        phase_deg: Finite = 40.0,
+        head_share: NotNegative = 1.0,
+        heading_deg: Finite | None = None,
+        steering: NotNegative = 0.4,
+        ramp: Positive = 2.0,
+        period: Positive = 0.02,
     ) -> None:
         if isinstance(joints, str) or len(joints) < 2:
             raise FieldError("joints", joints, "must be the names of two joints or more, from the head on")

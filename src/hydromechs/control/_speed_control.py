@@ -15,7 +15,7 @@ from hydromechs.equations import damping_force, inverse_dynamics, mass_matrix, r
 from hydromechs.model import Model, State
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.values import Array, nearest, number, positive
+from hydromechs.values import Array, Positive, nearest, number, positive
 
 from ._lqr import LqrDesign, loop_margins, servo_lqr
 from ._reference import JointTrajectory, Waypoints
@@ -192,7 +192,7 @@ class SpeedLoop:
         body: Name of the vehicle's body; the first free one unless given.
         controlled: As of `speed_design`.
         bandwidth: As of `speed_design` [rad/s].
-        integral: As of `speed_design`.
+        integral: As of `speed_design` [-].
         period: Time between two commands [s].
     """
 
@@ -262,7 +262,7 @@ class LqrSpeed(Controller):
         controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate; all that the thrusters reach unless
             given. A waypoint asks for no more than these.
         bandwidth: ω of the design [rad/s].
-        integral: k of the design; larger is weaker.
+        integral: k of the design; larger is weaker [-].
         period: Time between two commands [s].
     """
 
@@ -270,12 +270,12 @@ class LqrSpeed(Controller):
         self,
         *,
         waypoints: Sequence[Mapping[str, Any]],
-        arm: Sequence[Mapping[str, float]] = (),
+        arm: Sequence[Mapping[str, Any]] = (),
         body: str | None = None,
         controlled: Sequence[str] | None = None,
-        bandwidth: float = 1.0,
-        integral: float = 1.0,
-        period: float = 0.05,
+        bandwidth: Positive = 1.0,
+        integral: Positive = 1.0,
+        period: Positive = 0.05,
     ) -> None:
         self.path = self._path(waypoints)
         self.body, self.period = body, positive(period, "period")

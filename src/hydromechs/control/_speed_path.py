@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from hydromechs.model import State
 from hydromechs.simulation import Simulation
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.values import positive
+from hydromechs.values import Bound, Finite, Positive, positive
 
 from ._pose_control import POSE, pose_waypoints
 from ._reference import Waypoints
@@ -61,7 +61,7 @@ class LqrFollowPath(LqrSpeed):
         body: As of `LqrSpeed`.
         controlled: As of `LqrSpeed`.
         bandwidth: As of `LqrSpeed` [rad/s].
-        integral: As of `LqrSpeed`.
+        integral: As of `LqrSpeed` [-].
         period: Time between two commands [s].
     """
 
@@ -69,14 +69,14 @@ class LqrFollowPath(LqrSpeed):
         self,
         *,
         waypoints: Sequence[Mapping[str, Any]],
-        stiffness: float | None = None,
-        speed: float = 0.5,
-        arm: Sequence[Mapping[str, float]] = (),
+        stiffness: Positive | None = None,
+        speed: Positive = 0.5,
+        arm: Sequence[Mapping[str, Any]] = (),
         body: str | None = None,
         controlled: Sequence[str] | None = None,
-        bandwidth: float = 1.0,
-        integral: float = 1.0,
-        period: float = 0.05,
+        bandwidth: Positive = 1.0,
+        integral: Positive = 1.0,
+        period: Positive = 0.05,
     ) -> None:
         super().__init__(
             waypoints=waypoints,
@@ -127,23 +127,23 @@ class LqrHoldPose(LqrFollowPath):
         body: As of `LqrSpeed`.
         controlled: As of `LqrSpeed`.
         bandwidth: As of `LqrSpeed` [rad/s].
-        integral: As of `LqrSpeed`.
+        integral: As of `LqrSpeed` [-].
         period: Time between two commands [s].
     """
 
     def __init__(
         self,
         *,
-        position: Sequence[float],
-        heading_deg: float = 0.0,
-        stiffness: float | None = None,
-        speed: float = 0.5,
-        arm: Sequence[Mapping[str, float]] = (),
+        position: Annotated[Sequence[float], Bound(size=3)],
+        heading_deg: Finite = 0.0,
+        stiffness: Positive | None = None,
+        speed: Positive = 0.5,
+        arm: Sequence[Mapping[str, Any]] = (),
         body: str | None = None,
         controlled: Sequence[str] | None = None,
-        bandwidth: float = 1.0,
-        integral: float = 1.0,
-        period: float = 0.05,
+        bandwidth: Positive = 1.0,
+        integral: Positive = 1.0,
+        period: Positive = 0.05,
     ) -> None:
         super().__init__(
             waypoints=[{"t": 0.0, "position": position, "heading_deg": heading_deg}],

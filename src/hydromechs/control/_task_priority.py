@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.model import State
+from hydromechs.registry import Described
 from hydromechs.simulation import Controller, Simulation
 from hydromechs.spatial import matrix_from_rpy, quaternion_matrix
-from hydromechs.values import floats, nearest, positive
+from hydromechs.values import Bound, Positive, floats, nearest, positive
 
 from ._cartesian import joint_limits
 from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
@@ -62,7 +64,7 @@ class Body(NamedTuple):
     """Places of the joints in q."""
 
 
-class Task(abc.ABC):
+class Task(Described, abc.ABC):
     """Something that vehicle and arm should do: its Jacobian and the velocity that it wants."""
 
     @abc.abstractmethod
@@ -92,7 +94,7 @@ class ToolTask(Task):
         waypoints: Sequence[Mapping[str, Any]],
         swings: Sequence[Mapping[str, Any]] = (),
         directions: Sequence[str] = ("x", "y", "z"),
-        stiffness: float = 1.0,
+        stiffness: Positive = 1.0,
     ) -> None:
         self.frame, self.path, self.stiffness = frame, ToolPath(waypoints, swings), positive(stiffness, "stiffness")
         for name in directions:
@@ -125,7 +127,11 @@ class VehicleTask(Task):
     """
 
     def __init__(
-        self, *, waypoints: Sequence[Mapping[str, Any]], parts: Sequence[str] = ("roll", "pitch", "yaw"), stiffness: float = 0.3
+        self,
+        *,
+        waypoints: Sequence[Mapping[str, Any]],
+        parts: Sequence[str] = ("roll", "pitch", "yaw"),
+        stiffness: Positive = 0.3,
     ) -> None:
         self.path, self.stiffness = pose_waypoints(waypoints), positive(stiffness, "stiffness")
         names = ("x", "y", "z", "roll", "pitch", "yaw")
@@ -160,7 +166,7 @@ class PostureTask(Task):
         stiffness: κ [1/s].
     """
 
-    def __init__(self, *, positions: Mapping[str, float], stiffness: float = 0.3) -> None:
+    def __init__(self, *, positions: Mapping[str, float], stiffness: Positive = 0.3) -> None:
         self.positions, self.stiffness = dict(positions), positive(stiffness, "stiffness")
 
     def start(self, body: Body) -> None:
@@ -185,11 +191,11 @@ class ManipulabilityTask(Task):
 
     Args:
         frame: Name of the tool's frame.
-        least: w_0, in the unit of w.
+        least: w_0 [in the unit of w].
         stiffness: κ [1/s].
     """
 
-    def __init__(self, *, frame: str, least: float, stiffness: float = 0.2) -> None:
+    def __init__(self, *, frame: str, least: Positive, stiffness: Positive = 0.2) -> None:
         self.frame, self.least, self.stiffness = frame, positive(least, "least"), positive(stiffness, "stiffness")
 
     def start(self, body: Body) -> None:
@@ -237,39 +243,32 @@ class TaskPriority(Controller):
     the velocity that it has. Its signals are those of `LqrSpeed`, and reference and error of each tool, as "reference.tool.x".
 
     Args:
-        tasks: The most important first; each a mapping with one key: `tool` (frame, waypoints, swings, directions, stiffness),
-            `vehicle` (waypoints, parts, stiffness), `posture` (positions, stiffness), `manipulability` (frame, least,
-            stiffness).
+        tasks: Tasks, the most important first: `ToolTask`, `VehicleTask`, `PostureTask`, `ManipulabilityTask`.
         joints: Names of the joints that move; all servo-driven ones unless given.
         body: Name of the vehicle's body; the first free one unless given.
         margin: Distance from a joint's limit that is kept [rad or m].
         rates: Highest speed [m/s], turning rate [rad/s] and joint rate [rad/s or m/s]; beyond, all are scaled down together.
         bandwidth: As of `LqrSpeed` [rad/s].
-        integral: As of `LqrSpeed`.
+        integral: As of `LqrSpeed` [-].
         period: Time between two commands [s].
     """
 
     def __init__(
         self,
         *,
-        tasks: Sequence[Mapping[str, Mapping[str, Any]]],
+        tasks: Sequence[Task],
         joints: Sequence[str] | None = None,
         body: str | None = None,
-        margin: float = 0.05,
-        rates: Sequence[float] = (0.5, 0.5, 1.0),
-        bandwidth: float = 1.0,
-        integral: float = 1.0,
-        period: float = 0.05,
+        margin: Positive = 0.05,
+        rates: Annotated[Sequence[float], Bound(size=3)] = (0.5, 0.5, 1.0),
+        bandwidth: Positive = 1.0,
+        integral: Positive = 1.0,
+        period: Positive = 0.05,
     ) -> None:
-        self.tasks: list[Task] = []
-        for k, entry in enumerate(tasks):
-            if not isinstance(entry, Mapping) or len(entry) != 1 or next(iter(entry)) not in TASKS:
-                raise ValueError(f"task {k} is {entry!r}, must be a mapping with one key of {', '.join(TASKS)}")
-            ((kind, parameters),) = entry.items()
-            try:
-                self.tasks.append(TASKS[kind](**parameters))
-            except TypeError as error:
-                raise ValueError(f"task {k} ({kind}): {error}") from None
+        for k, task in enumerate(tasks):
+            if not isinstance(task, Task):
+                raise FieldError("tasks", task, f"item {k} must be a task, as ToolTask(...)")
+        self.tasks = tuple(tasks)
         self.joints, self.body, self.margin = joints, body, positive(margin, "margin")
         self.rates = floats(rates, 3, "rates")
         self.bandwidth, self.integral = positive(bandwidth, "bandwidth"), positive(integral, "integral")

@@ -27,8 +27,7 @@ __getattr__, __dir__, _later = _lazy_names(
             "robot_text",
             "warned",
         ),
-        "._scenario_entries": ("scenario_json_schema",),
-        "._scenario_read": ("load_scenario_file", "loads_scenario", "scenario_text", "with_lines"),
+        "._scenario_read": ("load_scenario_file", "loads_scenario", "located", "scenario_json_schema", "scenario_text"),
         "._scenario_write": ("dumps_scenario", "save_scenario"),
     },
 )

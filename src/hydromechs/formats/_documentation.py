@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from hydromechs.registry import key_table
 
-from . import _scenario_entries  # noqa: F401 the entries
-from ._entries import ENTRIES
 from ._read import model_json_schema
+from ._scenario_read import scenario_json_schema
 
 MARKED = re.compile(r"<!-- keys: ([\w., ]+) -->\n.*?<!-- end -->", re.DOTALL)
 """A table in a Markdown text, between the comments that name its classes."""
@@ -28,17 +26,11 @@ def documentation_table(*kinds: str) -> str:
 
     Args:
         kinds: Names of classes, as "Inertia"; with the family where files choose by type, as "drag.box"; "Model" for a model
-            file. With several names, a column lists which of them have a key.
+            file, "Scenario" for a scenario file. With several names, a column lists which of them have a key.
     """
-    model = model_json_schema()
-    known = {"Model": model, **model["$defs"]}
-    missing = [name for name in kinds if name not in known and name not in ENTRIES]
+    model, scenario = model_json_schema(), scenario_json_schema()
+    known = {"Model": model, "Scenario": scenario, **scenario["$defs"], **model["$defs"]}
+    missing = [name for name in kinds if name not in known]
     if missing:
-        raise KeyError(f"no class {missing[0]!r}; there are {', '.join(sorted([*known, *ENTRIES]))}")
-    return key_table(known[name] if name in known else _entry_schema(name) for name in kinds)
-
-
-def _entry_schema(name: str) -> dict[str, Any]:
-    kind = ENTRIES[name].kind
-    label = None if kind is None else kind.wrap or (kind.tag and kind.tag[1])
-    return {**ENTRIES[name].model_json_schema(by_alias=True), "x-label": label}
+        raise KeyError(f"no class {missing[0]!r}; there are {', '.join(sorted(known))}")
+    return key_table(known[name] for name in kinds)

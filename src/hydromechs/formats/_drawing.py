@@ -14,7 +14,7 @@ from typing import Any
 from hydromechs.actuation import Thruster
 from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError, UnsupportedFeature
-from hydromechs.model import Model, visual
+from hydromechs.model import Model, joints, visual
 from hydromechs.scenario import ModelStart, Scenario
 
 from ._read import loads
@@ -42,7 +42,7 @@ def drawing_attrs(scenario: Scenario) -> dict[str, str]:
 
 
 def _drawing(scenario: Scenario) -> dict[str, str]:
-    model = _absolute_meshes(scenario.known_model)
+    model = _absolute_meshes(scenario.model)
     drawn = Scenario(
         name=scenario.name,
         models=(ModelStart(model=model, source=NAME),),
@@ -73,4 +73,12 @@ def _absolute_meshes(model: Model) -> Model:
     def absolute(look: visual.Visual) -> visual.Visual:
         return replace(look, file=str((Path(look.folder) / look.file).absolute())) if isinstance(look, visual.Mesh) else look
 
-    return replace(model, bodies=tuple(replace(body, visual=tuple(map(absolute, body.visual))) for body in model.bodies))
+    return replace(
+        model,
+        bodies=tuple(replace(b, visual=tuple(map(absolute, b.visual)), joint=_plain_joint(b.joint)) for b in model.bodies),
+    )
+
+
+def _plain_joint(joint: joints.Joint | joints.Composite) -> joints.Joint | joints.Composite:
+    """The joint, or a fixed one in place of custom code: poses are recorded, so drawing does not need it."""
+    return joint if all(type(part) in joints.TYPES.values() for part in joint.parts) else joints.Fixed()

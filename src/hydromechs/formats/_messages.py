@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args, get_origin
+from typing import get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -11,8 +11,6 @@ from pydantic_core import ErrorDetails
 from hydromechs.errors import Fault
 from hydromechs.registry import dotted, show
 from hydromechs.registry import suggestion as nearest
-
-from ._entries import CHOICES, TAGS
 
 __all__ = ["dotted", "faults_of", "nearest"]
 
@@ -39,7 +37,7 @@ def _path(type_: str, loc: tuple) -> tuple:
         return _path("", loc[:-1])
     if type_ == "extra_forbidden":
         return (*_path("", loc[:-1]), loc[-1])
-    return tuple(step for step in loc if step not in TAGS)
+    return loc
 
 
 def _fault(e: ErrorDetails, path: tuple, kind: type[BaseModel]) -> Fault:
@@ -54,8 +52,6 @@ def _fault(e: ErrorDetails, path: tuple, kind: type[BaseModel]) -> Fault:
             field = _keys(_class_at(kind, e["loc"][:-1])).get(path[-1])
             remedy = "add it" + (f": {field.description}" if field is not None else "")
             return Fault(path, f"{_inside(path)}the key {path[-1]!r} is missing; {remedy}", remedy=remedy)
-        case "choice":
-            return _choice_fault(e["msg"], value, path)
         case "model_type" | "dict_type" | "model_attributes_type":
             known = _keys(_class_at(kind, e["loc"]))
             must = f"must be a mapping{' with the keys ' + ', '.join(known) if known else ''}"
@@ -71,30 +67,12 @@ def _fault(e: ErrorDetails, path: tuple, kind: type[BaseModel]) -> Fault:
     return Fault(path, f"{name} is {show(value)}, {must}", value, must)
 
 
-def _choice_fault(group: str, value: Any, path: tuple) -> Fault:
-    key, names, must = CHOICES[group]
-    name = dotted(path)
-    several = [n for n in names if isinstance(value, dict) and n in value] if not key else []
-    if len(several) > 1:
-        remedy = "give one of the kinds"
-        return Fault(path, f"{name} has {' and '.join(several)}; {remedy}", value, must, remedy)
-    if not key or not isinstance(value, dict):
-        must = must if not key else f"must be a mapping whose {key!r} {must}"
-        return Fault(path, f"{name} is {show(value)}, {must}", value, must)
-    if key not in value:
-        return Fault(path, f"{name} is {show(value)} without the key {key!r}, which {must}", value, must)
-    given = value[key]
-    return Fault(path, f"{name}.{key} is {show(given)}{nearest(given, names)}, {must}", given, must)
-
-
 def _class_at(kind: type[BaseModel] | None, loc: tuple) -> type[BaseModel] | None:
     """The class that describes what pydantic's `loc` leads to from `kind`."""
     in_table = False
     for step in loc:
         if in_table:  # the name of an entry of a table
             in_table = False
-        elif isinstance(step, str) and step in TAGS:
-            kind = TAGS[step]
         elif isinstance(step, str) and kind is not None:
             field = _keys(kind).get(step)
             annotation = None if field is None else field.annotation

@@ -6,10 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hydromechs.errors import Fault, ModelError, ScenarioError, StudyError
+from hydromechs.errors import CodeNotAllowed, Fault, ModelError, ScenarioError, StudyError
 from hydromechs.model import FAMILIES, Body, Model, World, body_faults, joints, shapes, tree_faults, visual, world_faults
-from hydromechs.model.code import JointSpec
-from hydromechs.registry import BROKEN, Family, Reader, dotted, json_schema, members, show
+from hydromechs.registry import BROKEN, Family, Reader, dotted, json_schema, show
 
 from ._robots import import_file, is_robot_file, reject_options, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text
@@ -27,11 +26,9 @@ OLD = f"this program reads version {MODEL_VERSION}; rewrite it as 'Changes from 
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
     """Read a model file, or a robot description of another program (see `import_file`).
 
-    Joints whose classes a model file names are stand-ins (`scenario.JointSpec`): reading runs no code.
-
     Args:
         path: The file; meshes and classes that it names are looked for relative to its folder.
-        code: True if the Python code that it names may run later, when the stand-ins become joints.
+        code: True to allow the Python code that it names (custom joints); otherwise such a file raises `CodeNotAllowed`.
         options: Options of `import_file` for a robot description.
 
     Returns:
@@ -52,7 +49,7 @@ def loads(text: str, source: str = "<text>", folder: str | Path | None = None, *
         text: YAML.
         source: Name of the text in messages.
         folder: Base folder of relative mesh paths; if None, their existence is not checked.
-        code: True if the Python code that it names may run later, when the stand-ins become joints.
+        code: True to allow the Python code that it names (custom joints); otherwise such a file raises `CodeNotAllowed`.
 
     Returns:
         The model. All errors of the text are listed in one `ModelError`.
@@ -72,7 +69,7 @@ def model_json_schema() -> dict[str, Any]:
     return json_schema(Model, FAMILIES, key=MODEL_KEY, version=MODEL_VERSION, title=title)
 
 
-def read_document(path: str | Path, kind: str, first: str, error: type[StudyError]) -> Document:
+def read_document(path: str | Path, kind: str, first: str, error: type[ModelError | ScenarioError | StudyError]) -> Document:
     """The document of a file that holds a mapping: its data, and the line of each part.
 
     Args:
@@ -114,7 +111,7 @@ class _ModelReader(Reader):
         document: The file.
         source: Name of the file in messages.
         folder: Folder of the file; None if it is not checked that its meshes exist.
-        code: True if the Python code that the file names may run later.
+        code: True if the Python code that the file names may run.
     """
 
     def __init__(self, document: Document, source: str, folder: Path | None, code: bool) -> None:
@@ -145,6 +142,8 @@ class _ModelReader(Reader):
         model = self.file(Model, self.data, MODEL_KEY, MODEL_VERSION)
         if self.problems:
             raise ModelError(self.source, self.problems)
+        if self.locked:
+            raise CodeNotAllowed(dict.fromkeys(self.locked))
         return model
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
@@ -185,7 +184,7 @@ class _ModelReader(Reader):
         return BROKEN
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:
-        """Return a stand-in for a joint whose class the file names; its code runs later.
+        """Read a joint of a class that the file names; one number may stand for the row of a joint with one coordinate.
 
         Args:
             word: Import path of the class.
@@ -194,19 +193,11 @@ class _ModelReader(Reader):
             path: Where it is.
             given: Fields that are known already.
         """
-        file, _, name = word.rpartition(":")
-        locked = "" if self.code else f"{self.source}, line {self.line((*path, 'type'))}"
-        if self.folder is not None and file.endswith(".py"):
-            word = f"{(self.folder / file).absolute()}:{name}"
-        common = {key: data[key] for key in members(joints.CustomJoint) if key in data}
-        for key in ("position", "velocity"):  # one number for a joint with one coordinate
-            if type(common.get(key)) in (int, float):
-                common[key] = [common[key]]
-        own = {key: value for key, value in data.items() if key not in common and key != "type"}
-        return self.build(JointSpec, common, path, type=word, parameters=own, locked=locked)
+        rows = {key: [x] for key in ("position", "velocity") if type(x := data.get(key)) in (int, float)}
+        return super().custom(word, data | rows, family, path, **given)
 
     def _made_model(self, values: dict[str, Any]) -> Any:
-        if self.problems:  # the model would report them again
+        if self.problems or self.locked:  # the model would report them again, or without joints that may not be made
             return BROKEN
         try:
             return Model(**values)

@@ -1,46 +1,45 @@
-"""A scenario file to a `Scenario`, with every fault of the file in one `ScenarioError`."""
+"""A scenario file to a `Scenario`, with every problem of the file in one `ScenarioError`."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from hydromechs import files
-from hydromechs.errors import Fault, FieldError, ModelError, ScenarioError
-from hydromechs.hybrid import SCHEMES, Exact, Hybrid
-from hydromechs.hydro import Environment
+from hydromechs.actuation import ExternalWrench, JointMotion, Thruster
+from hydromechs.actuation.drives import Drive
+from hydromechs.actuation.motions import recorded_file
+from hydromechs.contact import BodyContact, Material, PointContact, Terrain
+from hydromechs.contact.ground import height_field
+from hydromechs.errors import CodeNotAllowed, Fault, ModelError, ScenarioError
 from hydromechs.model import Model
+from hydromechs.model.component import Component
 from hydromechs.recording import ATTITUDE
-from hydromechs.registry import show
-from hydromechs.scenario import ModelStart, Scenario, check_faults, start_names
+from hydromechs.registry import BROKEN, Family, Reader, is_ours, json_schema, members, show, suggestion
+from hydromechs.scenario import FAMILIES, MATERIALS, ModelStart, Scenario, check_faults
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from hydromechs.values import is_path
 
-from ._convert import build, fields_of, key_of
-from ._entries import Entry
-from ._messages import dotted, faults_of
 from ._read import MODEL_KEY, load_file, parsed
 from ._robot_plant import convertible, robot_plant
 from ._robots import import_file, is_robot_file, warned
-from ._scenario_entries import ScenarioFile, radians
-from ._scenario_sections import Sections
-from ._yaml import Document, collector_paused, parse, read_text
+from ._scenario_sections import JOINT_KEYS, SCENARIO_KEY, SCENARIO_VERSION, ModelKeys, RunKeys, ScenarioFile, in_order
+from ._yaml import Document, collector_paused, read_text
 
-__all__ = ["load_scenario_file", "loads_scenario", "scenario_text", "with_lines"]
-
-STAND_IN: dict[str, Any] = {"hydromechs_scenario": 1, "name": "?", "duration": 1e5, "models": [{"model": "?"}]}
-"""What stands for required keys that cannot be read, while the others are looked at."""
-ITEMS = {"models", "materials", "terrain", "grasps", "tethers", "thrusters", "joints", "external", "components"}
-ITEMS |= {"commands", "sensors", "events", "checks"}
-"""Sections of which single items can be left out."""
-INSTEAD = {"record": ("step", "duration"), "step": ("duration",), "components": ("models",), "blocks": ("controller",)}
-"""Keys that are shown in place of one that a file leaves out."""
+FIRST = f"{SCENARIO_KEY}: {SCENARIO_VERSION}"
+"""First line of a scenario file."""
+OLD = f"this program reads version {SCENARIO_VERSION}; rewrite it: see 'Changes from version 1' in docs/scenario_file.md"
+"""Advice for a file of an older version."""
+LINES = "_lines"
+"""Attribute of a scenario that was read from a file: place and line of its parts by their paths."""
 ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth", *ATTITUDE}
 """Quantities that every scenario has."""
+TURNS = ("heading_deg", "rpy_deg", "quaternion")
+"""Keys of an orientation, of which a file has one."""
+PLANT = {"thrusters", "joints", "terrain", "materials", "contact", "external", "components", "grasps", "tethers", "models"}
+"""Sections that make the plant."""
 
 
 def load_scenario_file(
@@ -53,10 +52,10 @@ def load_scenario_file(
     """Read a scenario file.
 
     Args:
-        path: The file. Paths of models and controllers in it are relative to its folder.
+        path: The file. Paths of models and code in it are relative to its folder.
         library: Returns library models by name; `hydromechs.library.load_scenario` passes its own.
         plants: Returns library vehicles by name: scenarios of one model with its actuators.
-        code: True if the Python code that the file and its models name may run when the scenario is run.
+        code: True to allow the Python code that the file and its models name; otherwise such a file raises `CodeNotAllowed`.
 
     Returns:
         The scenario. All errors of the file are listed in one `ScenarioError`.
@@ -88,44 +87,61 @@ def loads_scenario(
     Args:
         text: YAML.
         source: Name of the text in messages.
-        folder: Base folder of relative paths of models and controllers.
+        folder: Base folder of relative paths of models and code.
         library: Returns library models by name.
         plants: Returns library vehicles by name.
-        code: True if the Python code that the text and its models name may run when the scenario is run.
+        code: True to allow the Python code that the text and its models name; otherwise such a text raises `CodeNotAllowed`.
 
     Returns:
         The scenario. All errors of the text are listed in one `ScenarioError`.
     """
     with collector_paused():
-        document = parsed(text, source, "scenario", "hydromechs_scenario: 1", ScenarioError)
-        if MODEL_KEY in document.data and "hydromechs_scenario" not in document.data:
-            words = "this is a model file; a scenario file begins with 'hydromechs_scenario: 1'"
+        document = parsed(text, source, "scenario", FIRST, ScenarioError)
+        if MODEL_KEY in document.data and SCENARIO_KEY not in document.data:
+            words = f"this is a model file; a scenario file begins with '{FIRST}'"
             raise ScenarioError(source, [Fault((MODEL_KEY,), words, line=document.line((MODEL_KEY,)))])
-        return Reader(document, source, Path(folder), library, plants, code).scenario()
+        if document.data.get(SCENARIO_KEY) == 1 and SCENARIO_VERSION != 1:
+            at = (SCENARIO_KEY,)
+            words = f"this is a scenario file of version 1, but {OLD}"
+            raise ScenarioError(source, [Fault(at, words, 1, remedy=OLD, line=document.line(at))])
+        return _ScenarioReader(document, source, Path(folder), library, plants, code).scenario()
 
 
-def with_lines(
-    faults: Iterable[Fault],
-    path: str | Path,
-    library: Callable[[str], Model] | None = None,
-    plants: Callable[[str], Scenario] | None = None,
-) -> list[Fault]:
-    """Faults of a scenario that was read from a file, with the lines of what they speak of there.
+def scenario_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the scenario file, for editors and other programs."""
+    title = f"HydroMechs scenario file, version {SCENARIO_VERSION}"
+    return json_schema(ScenarioFile, FAMILIES, key=SCENARIO_KEY, version=SCENARIO_VERSION, title=title)
+
+
+def located(faults: Iterable[Fault], scenario: Scenario) -> list[Fault]:
+    """Return problems of a scenario with their places and lines in the file that it was read from.
 
     Args:
-        faults: Their paths are those of the scenario.
-        path: The file; it has no faults by itself.
-        library: Gives the library's models by name.
-        plants: Gives the library's vehicles by name.
+        faults: The problems; their paths are those of the scenario.
+        scenario: The scenario, as it was read.
     """
-    document = parse(files.read_text(path))
-    if "hydromechs_scenario" not in document.data:
-        return [replace(fault, line=document.line(fault.path)) for fault in faults]
-    return Reader(document, str(path), Path(path).parent, library, plants, code=False).told(faults)
+    lines: dict[tuple, tuple[tuple, int]] = vars(scenario).get(LINES, {})
+    out = []
+    for fault in faults:
+        known = next((fault.path[:n] for n in range(len(fault.path), 0, -1) if fault.path[:n] in lines), None)
+        path, line = (fault.path, fault.line) if known is None else lines[known]
+        out.append(replace(fault, path=(*path, *fault.path[len(known or fault.path) :]), line=line))
+    return out
 
 
-class Reader:
-    """Collects the faults of one document on the way to its scenario."""
+class _ScenarioReader(Reader):
+    """Reads a scenario file. Items are read one by one, so that the problems of all of them are found.
+
+    Args:
+        document: The file.
+        source: Name of the file in messages.
+        folder: Folder of the file.
+        library: Returns library models by name.
+        plants: Returns library vehicles by name.
+        code: True if the Python code that the file names may run.
+    """
+
+    folder: Path
 
     def __init__(
         self,
@@ -136,209 +152,368 @@ class Reader:
         plants: Callable[[str], Scenario] | None,
         code: bool,
     ) -> None:
-        self.code = code
-        self.document, self.source, self.folder, self.library, self.plants = document, source, folder, library, plants
-        self.equipped: dict[int, Scenario] = {}
-        """Vehicles with their actuators, by their index among the models that are left."""
+        super().__init__(FAMILIES, document.line, source=source, folder=folder, code=code)
         self.data: dict[str, Any] = document.data
-        self.faults: list[Fault] = []
+        self.library, self.plants = library, plants
         self.broken: set[str] = set()
-        """Sections in which something could not be read, so that what refers to them is not judged."""
-        self.places: dict[tuple, tuple] = {}
-        """Path in the file of what a fault of `Scenario` names by another path."""
-        self.kept: dict[str, list[int]] = {}
-        """Original index of each item that is left of a list."""
+        """Sections with problems, so that what refers to them is not checked."""
+        self.materials: dict[str, Any] = {}
+        self.solids: dict[str, Any] = {}
+        self.where: dict[int, tuple[Any, tuple]] = {}
+        """Each object that was made with its place in the file, by its id."""
         self.loaded: dict[str, Model | None] = {}
         for fault in document.problems:
-            owner = f"{dotted(fault.path)}: " if fault.path else ""
-            self.faults.append(replace(fault, text=owner + fault.text.replace("model files", "scenario files")))
-            self.broken.add(str(fault.path[0]) if fault.path else "")
+            where = self.label(fault.path)
+            text = fault.text.replace("model files", "scenario files")
+            self.add_fault(replace(fault, text=f"{where}: {text}" if where else text))
+        self.reported = {fault.path for fault in document.problems}
 
     def scenario(self) -> Scenario:
-        """The scenario, or `ScenarioError`."""
-        file = self._file()
-        scenario = None if file is None else self._build(file)
-        if self.faults or scenario is None:
-            ordered = sorted(self.faults, key=lambda f: f.line or 0)
-            raise ScenarioError(self.source, {str(f): f for f in ordered}.values())
+        """Return the scenario, or raise `ScenarioError` with all problems, or `CodeNotAllowed` if there are no others."""
+        scenario = self.file(ScenarioFile, self.data, SCENARIO_KEY, SCENARIO_VERSION)
+        if self.problems:
+            raise ScenarioError(self.source, [*self.problems, *self._unchecked()])
+        if self.locked:
+            raise CodeNotAllowed(dict.fromkeys(self.locked))
         return scenario
 
-    def told(self, faults: Iterable[Fault]) -> list[Fault]:
-        """Faults of the scenario that was made of the file, with their places and lines there."""
-        file = self._file()
-        if file is not None:
-            self._parts(file)  # notes where they are
-            for section in ("events", "checks"):
-                self._items(section, getattr(file, section), self.made)
-        return [self._with_line(fault) for fault in faults]
+    def _unchecked(self) -> list[Fault]:
+        """Notes of the parts that were not checked, because their code may not run."""
+        text = "not checked, because its Python code may run with --code (in Python: code=True) only"
+        return [Fault(("code",), f"{item}: {text}", item) for item in dict.fromkeys(self.locked)]
 
-    def _with_line(self, fault: Fault) -> Fault:
-        """A fault of `Scenario` with its place in the file; one of no part of it has no line."""
-        place = self._place(fault.path)
-        return replace(fault, path=place, line=self.document.line(place) if place and place[0] in self.data else None)
+    # -- hooks of the walker -----------------------------------------------------------------------------------------------
 
-    def add(self, fault: Fault) -> None:
-        self.faults.append(replace(fault, line=self.document.line(fault.path)))
-        if fault.path:
-            self.broken.add(str(fault.path[0]))
+    def add_fault(self, fault: Fault) -> None:
+        """Add a problem, and note in which section it is.
 
-    # -- keys and types -----------------------------------------------------------------------------------------------------
+        Args:
+            fault: The problem; its path is that of the file.
+        """
+        super().add_fault(fault)
+        self.broken.add(str(fault.path[0]) if fault.path else "")
 
-    def _file(self) -> Any:
-        """The file as the schema has it, less the parts that have faults; None where even that cannot be read."""
-        data, reported = dict(self.data), {p.path for p in self.document.problems}
-        try:
-            return ScenarioFile.model_validate(data)
-        except ValidationError as e:
-            bad = set()
-            for fault in faults_of(e, ScenarioFile):
-                path = fault.path
-                if path not in reported:
-                    self.add(fault)
-                bad.add(path[:2] if path and path[0] in ITEMS else path[:1])
-                self.broken.add(str(path[0]) if path else "")
-        for section in {path[0] for path in bad if path}:
-            self._drop(data, section, bad)
-        try:
-            return ScenarioFile.model_validate(STAND_IN | data)
-        except ValidationError:  # pragma: no cover
-            return None
+    def named(self, data: Any, hint: Any, path: tuple, preset: str = "") -> Any:
+        """Read a mapping from name to object; items of a section that cannot be read are left out.
 
-    def _drop(self, data: dict, section: str, bad: set[tuple]) -> None:
-        value = data.get(section)
-        if (section,) in bad or not isinstance(value, list | dict):
-            data.pop(section, None)
-        elif isinstance(value, list):
-            self.kept[section] = [i for i in range(len(value)) if (section, i) not in bad]
-            data[section] = [value[i] for i in self.kept[section]]
-            if not data[section]:
-                del data[section], self.kept[section]
-        else:
-            data[section] = {key: item for key, item in value.items() if (section, key) not in bad}
+        Args:
+            data: The mapping.
+            hint: Annotation of one object.
+            path: Where it is.
+            preset: See `Reader.part`.
+        """
+        if len(path) != 1 or not isinstance(data, dict):
+            return super().named(data, hint, path, preset)
+        made = [super(_ScenarioReader, self).named({name: x}, hint, path, preset) for name, x in data.items()]
+        return tuple(item for one in made if one is not BROKEN for item in one)
 
-    def index(self, section: str, i: int) -> int:
-        """Index in the file of item i of what is left of a list."""
-        return self.kept[section][i] if section in self.kept else i
+    def read(self, data: Any, hint: Any, path: tuple, marks: tuple = ()) -> Any:
+        """Read a value; materials and the ground of tethers are named, thrusters and joints expand.
 
-    # -- values -------------------------------------------------------------------------------------------------------------
+        Args:
+            data: Plain data.
+            hint: The annotation.
+            path: Where it is.
+            marks: Marks of the annotation.
+        """
+        if path in (("materials",), ("thrusters",), ("joints",)) and isinstance(data, dict):
+            read = {"materials": self._materials, "thrusters": self._thrusters, "joints": self._joints}[path[0]]
+            return read(data)
+        if hint is Material and not isinstance(data, dict):
+            return self._material(data, path)
+        if path[-1:] == ("ground",) and isinstance(data, list):
+            solids = tuple(self._solid(name, (*path, i)) for i, name in enumerate(data))
+            return BROKEN if any(solid is BROKEN for solid in solids) else solids
+        return super().read(data, hint, path, marks)
 
-    def make(self, path: tuple, cls: Any, values: dict[str, Any]) -> Any:
-        """`cls(**values)`; None where a value is not good, which is reported."""
-        try:
-            return cls(**values)
-        except FieldError as e:
-            where = (*path, key_of(cls, e.field)) if e.field in values else path
-            self.add(Fault(where, f"{dotted(where)} {e.said}", e.value, e.must))
-        except (ValueError, ArithmeticError) as e:
-            self.add(Fault(path, f"{dotted(path)}: {e}"))
-        return None
+    def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
+        """Make an object, and note where it is.
 
-    def made(self, path: tuple, entry: Entry) -> Any:
-        """The object of an entry; None where it is not good, which is reported."""
-        return build(entry, path, self.make)
+        Args:
+            cls: Its class.
+            values: Fields by name.
+            path: Where it is.
+        """
+        if cls is ScenarioFile:
+            return self._made(values)
+        if cls in (height_field, recorded_file) and values.get("file"):
+            values = values | {"file": str(self.folder / values["file"])}
+        out = super().make(cls, values, path)
+        self.where[id(out)] = out, path
+        if isinstance(out, Terrain):
+            self.solids[out.name] = out
+        return out
 
-    def _build(self, file: Any) -> Scenario | None:
-        """The scenario of what could be read; what refers to what could not is not judged."""
-        models, sections = self._parts(file)
-        method = file.integrator
-        if not isinstance(method, str):
-            method = self.made(("integrator", "dormand_prince"), method.dormand_prince) or "rk4"
-        engine = file.engine if file.engine is None or isinstance(file.engine, str) else self._engine(file.engine)
-        plain = ("name", "title", "description", "commands", "step", "record", "duration", "seed")
-        fields = {
-            **{name: getattr(file, name) for name in plain},
-            "models": models,
-            "world": None if file.world is None else self.made(("world",), file.world),
-            "environment": None if file.environment is None else self.made(("environment",), file.environment),
-            "components": sections.components,
-            "blocks": sections.blocks,
-            "events": self._items("events", file.events, self.made),
-            "randomisation": None if file.randomisation is None else self.made(("randomisation",), file.randomisation),
-            "integrator": method,
-            "engine": Hybrid(engine=engine) if isinstance(engine, str) else engine,
-            "checks": self._items("checks", file.checks, self.made),
-            "expected_warnings": file.expected_warnings,
-        }
-        fields["environment"] = fields["environment"] or Environment()
-        if "models" in self.broken:
-            return None
-        try:
-            scenario = Scenario(**fields)
-            self.faults += [self._with_line(fault) for fault in check_faults(scenario)]
-            return scenario
-        except ScenarioError as e:
-            shown = [self._is_reported(fault.path) for fault in e.faults]  # judged before any is added
-            self.faults += [self._with_line(fault) for fault, show_it in zip(e.faults, shown, strict=True) if show_it]
-        except (ValueError, ArithmeticError) as e:
-            self.add(Fault((), str(e)))
-        return None
+    def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
+        """Report what else is wrong with an object that cannot be made: of a file, of all sections that could be read.
 
-    def _parts(self, file: Any) -> tuple[list[ModelStart], Sections]:
-        """Models, and components and blocks with those that come with vehicles."""
-        models, sections = self._models(file), Sections(self, file)
-        names = start_names(models)
-        before = [f"{name}." if len(names) > 1 else "" for name in names]
-        sections.equip((self.index("models", k), before[k], vehicle) for k, vehicle in self.equipped.items())
-        return models, sections
+        Args:
+            cls: Its class.
+            values: Fields by name; `BROKEN` for those that cannot be read.
+            path: Where it is.
+        """
+        if cls is not ScenarioFile:
+            return super().unmade(cls, values, path)
+        given = {"name": "?", "run": RunKeys(duration=1e5, step=1e-9)} | {k: v for k, v in values.items() if v is not BROKEN}
+        return self._made(given) if "models" in given else BROKEN
 
-    def _engine(self, entry: Any) -> Hybrid:
-        """An engine with its options."""
-        named = isinstance(entry.scheme, str)
-        scheme = SCHEMES[entry.scheme]() if named else self.made(("engine", "scheme", "filtered"), entry.scheme.filtered)
-        return Hybrid(engine=entry.name, scheme=scheme or Exact(), accept_unstable=entry.accept_unstable)
+    def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:
+        """Read an object of a class that the file names; without consent what refers to its section is not checked.
 
-    def _items(self, section: str, entries: list[Entry], make: Callable[[tuple, Any], Any]) -> list[Any]:
-        """What is built of a list; where an item is not good, the others are moved up and their places kept."""
+        Args:
+            word: Import path of the class, or name of an installed part.
+            data: Its mapping.
+            family: The family.
+            path: Where it is.
+            given: Fields that are known already.
+        """
+        if not self.code and not is_ours(word):
+            self.broken.add(str(path[0]))
+        return super().custom(word, data, family, path, **given)
+
+    # -- sections ----------------------------------------------------------------------------------------------------------
+
+    def _materials(self, data: dict[str, Any]) -> tuple:
+        for name, x in data.items():
+            self.materials[name] = super().read(x, Material, ("materials", name))
+        return tuple((name, x) for name, x in self.materials.items() if x is not BROKEN)
+
+    def _material(self, name: Any, path: tuple) -> Any:
+        known = {**MATERIALS, **self.materials}
+        if isinstance(name, str) and name in known:
+            return known[name]
+        must = f"must be one of {', '.join(known)}, or a mapping with law and friction"
+        return self.add(path, f"{self.label(path)} is {show(name)}{suggestion(name, known)}, {must}", name, must)
+
+    def _solid(self, name: Any, path: tuple) -> Any:
+        """Terrain by its name, from either section that may have it."""
+        sections = [key for key in ("terrain", "components") if isinstance(self.data.get(key), dict)]
+        for section in sections if name not in self.solids else ():
+            if name in self.data[section]:
+                self.named({name: self.data[section][name]}, Component, (section,))
+                return self.solids.get(name, BROKEN)
+        if name not in self.solids:
+            hint = suggestion(name, [x for section in sections for x in self.data[section]])
+            return self.add(path, f"{self.label(path)} is {show(name)}, but there is no such terrain{hint}; add it", name)
+        return self.solids[name]
+
+    def _thrusters(self, data: dict[str, Any]) -> list[Any]:
+        out = []
+        for name, group in data.items():
+            path = ("thrusters", name)
+            given = dict(group) if isinstance(group, dict) else group
+            frames = given.pop("frames", None) if isinstance(given, dict) else None
+            if frames is not None and not (isinstance(frames, list) and frames and all(isinstance(f, str) for f in frames)):
+                self.wrong((*path, "frames"), frames, "must be a list of names of frames")
+                continue
+            for frame in [name] if frames is None else frames:
+                one = given if frames is None and isinstance(given, dict) and "frame" in given else None
+                known = {"name": name} if one is not None else {"name": frame, "frame": frame}
+                out.append(self.build(Thruster, given, path, **known))
+        return [thruster for thruster in out if thruster is not BROKEN]
+
+    def _joints(self, data: dict[str, Any]) -> list[Any]:
+        out = []
+        for joint, keys in data.items():
+            path = ("joints", joint)
+            if not isinstance(keys, dict) or not keys.keys() <= JOINT_KEYS.keys():
+                self.wrong(path, keys, f"must be a mapping with any of the keys {', '.join(JOINT_KEYS)}")
+                continue
+            for key, hint in JOINT_KEYS.items():
+                if key not in keys:
+                    continue
+                family: Any = self.families.of(hint)
+                at = (*path, key)
+                made = self.part(keys[key], family, at, **dict.fromkeys(family.known, joint))
+                made = JointMotion(joint=joint, motion=made) if key == "motion" and made is not BROKEN else made
+                self.where[id(made)] = made, path if key == "motion" else at
+                out.append(made)
+        return [part for part in out if part is not BROKEN]
+
+    def _contacts(self, given: Any) -> list[Component]:
+        """Contacts of points and of pairs of bodies."""
         out: list[Any] = []
-        for i, entry in enumerate(entries):
-            path = (section, self.index(section, i))
-            item = make(path, entry)
-            if item is not None:
-                self.places[section, len(out)] = path
-                out.append(item)
+        for i, frame in enumerate(given.points):
+            out.append(self.make(PointContact, {"frame": frame}, ("contact", "points", i)))
+        if bool(given.bodies) != (given.material is not None) and "contact" not in self.broken:
+            words = "contact.bodies and contact.material go together: pairs of bodies, and the material with which they meet"
+            self.add(("contact",), f"{words}; add the other key")
+        for i, pair in enumerate(given.bodies if given.material is not None else ()):
+            path = ("contact", "bodies", i)
+            if isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, str) for x in pair):
+                out.append(self.make(BodyContact, {"bodies": tuple(pair), "material": given.material}, path))
+            else:
+                self.wrong(path, pair, "must be two names of bodies, as [a, b]")
+        return [part for part in out if part is not BROKEN]
+
+    # -- the scenario ------------------------------------------------------------------------------------------------------
+
+    def _made(self, values: dict[str, Any]) -> Any:
+        """The scenario of what could be read; what refers to something that could not is not checked."""
+        file = {name: member.default for name, member in members(ScenarioFile).items()}
+        file |= {"run": RunKeys()} | values
+        external = [self.make(ExternalWrench, {"body": x}, ("external", i)) for i, x in enumerate(file["external"])]
+        starts, equipped = self._starts(file["models"])
+        parts = [*file["terrain"], *self._contacts(file["contact"]), *file["thrusters"], *file["joints"], *external]
+        parts += [*file["grasps"], *file["tethers"], *file["components"]]
+        components = in_order([*parts, *self._brought(parts, starts, equipped)])
+        blocks = [*file["sensors"], *file["blocks"]]
+        run = file["run"]
+        plain = ("name", "title", "description", "world", "environment", "commands", "events", "randomisation", "checks")
+        if len(starts) < len(self.data["models"]) or ("models" in self.broken and not starts):
+            return BROKEN
+        given = {key: file[key] for key in (*plain, "expected_warnings")} | {"models": starts}
+        given |= {f.name: getattr(run, f.name) for f in fields(run)} | {"components": components, "blocks": blocks}
+        try:
+            scenario = Scenario(**given)
+            faults = check_faults(scenario)
+        except ScenarioError as e:
+            scenario, faults = BROKEN, list(e.faults)
+        except (ValueError, ArithmeticError) as e:
+            return self.add((), str(e))
+        lists = {"components": components, "blocks": blocks, "models": starts, "events": file["events"]}
+        lists["checks"] = file["checks"]
+        self._add_scenario_faults(faults, lists)
+        if scenario is not BROKEN:
+            vars(scenario)[LINES] = self._lines(lists)
+        return scenario
+
+    def _lines(self, lists: dict[str, Any]) -> dict[tuple, tuple[tuple, int | None]]:
+        """Place and line of each part by its path in the scenario, with one level of keys."""
+        paths: list[tuple] = [(key,) for key in self.data] + [(f.name,) for f in fields(RunKeys)]
+        paths += [(key, i) for key, items in lists.items() for i in range(len(items))]
+        out = {path: self._place(path, lists) for path in paths}
+        for path, place in list(out.items()):
+            data = self._raw(place) if place[0] in self.data else None
+            out |= {(*path, key): (*place, key) for key in (data if isinstance(data, dict) else ())}
+        return {path: (place, self.line(place)) for path, place in out.items()}
+
+    def _add_scenario_faults(self, faults: Iterable[Fault], lists: dict[str, Any]) -> None:
+        """Add problems that the scenario has found, at their places in the file."""
+        there = frozenset(self.broken)
+        for fault in faults:
+            path = self._place(fault.path, lists)
+            if self._is_reported(path, fault.path, there):
+                line = self.line(path) if path and path[0] in self.data else None
+                self.add_fault(replace(fault, path=path, line=line))
+
+    def _place(self, path: tuple, lists: dict[str, Any]) -> tuple:
+        """Place in the file of what a scenario names by its index."""
+        if path[:1] and path[0] in {f.name for f in fields(RunKeys)}:
+            return ("run", *path)
+        if len(path) < 2 or path[0] not in lists or not isinstance(path[1], int):
+            return path if path[:1] != ("blocks",) or "blocks" in self.data else ("sensors", *path[1:])
+        item = lists[path[0]][path[1]]
+        place = self.where[id(item)][1] if id(item) in self.where else (path[0], item.name)
+        turned = [key for key in TURNS if path[2:3] == ("orientation",) and key in self._raw(place)]
+        return (*place, *(turned or path[2:]))
+
+    def _raw(self, path: tuple) -> Any:
+        """Plain data at a place."""
+        data: Any = self.data
+        for step in path:
+            data = data.get(step) if isinstance(data, dict) else None
+        return data
+
+    def _is_reported(self, path: tuple, own: tuple, broken: frozenset[str]) -> bool:
+        """True if a problem is one of the file, and not of what had to be left out of it."""
+        key = path[0] if path else None
+        if own[2:] == ("quantity",) and str(self._raw(path)).partition(".")[0] in ALWAYS:
+            return True
+        if not path or own[2:] == ("quantity",):
+            return not broken & {*PLANT, "environment", "sensors", "blocks", ""}
+        if key == "contact":
+            return not broken & {"terrain", "materials", "contact", ""}
+        if key == "commands" or "command" in own:
+            return not broken & {"thrusters", "joints", "tethers", "components", ""}
+        if key == "events" and own[2:3] in (("grasp",), ("release",)):
+            return not broken & {"grasps", "components", ""}
+        if "wrench" in own:
+            return not broken & {"external", "components", ""}
+        if key in ("sensors", "blocks"):
+            return not broken & {"sensors", "blocks", "thrusters", "components", "run", ""}
+        if key in ("run", "environment"):
+            return not broken & {"run", str(key), ""}
+        return True
+
+    def _brought(self, own: list[Any], starts: list[ModelStart], equipped: dict[int, Scenario]) -> list[Component]:
+        """Components that come with vehicles; what the file itself has of a thruster or joint overrides them."""
+        taken = {part.name for part in own}
+        taken |= {f"{part.joint}.motion" for part in own if isinstance(part, Drive)}  # one overrides the other
+        taken |= {part.joint for part in own if isinstance(part, JointMotion)}
+        out = []
+        for k, vehicle in equipped.items():
+            before = f"{starts[k].name}." if len(starts) > 1 else ""
+            for part in vehicle.components:
+                named = part.renamed(before)
+                if not isinstance(part, Terrain) and named.name not in taken:
+                    self.where[id(named)] = named, ("models", starts[k].name)
+                    out.append(named)
         return out
 
-    def _models(self, file: Any) -> list[ModelStart]:
-        out: list[ModelStart] = []
-        for i, entry in enumerate(file.models):
-            start = self._start(self.index("models", i), entry, len(out))
-            out += [] if start is None else [start]
-        return out
+    # -- models ------------------------------------------------------------------------------------------------------------
 
-    def _start(self, i: int, entry: Entry, k: int) -> ModelStart | None:
-        fields, path = fields_of(entry), ("models", i)
-        quaternion = self._turned(path, fields)
-        turns = {name: x for name, x in fields.get("joints", {}).items() if isinstance(x, dict)}
-        for name, turn in turns.items():
-            fields["joints"][name] = self._turned((*path, "joints", name), turn)
-            if fields["joints"][name] is None:
-                where = (*path, "joints", name)
-                self.add(Fault(where, f"{dotted(where)} is {{}}, must have rpy_deg or quaternion"))
-        self.places["models", i, "orientation"] = (*path, "quaternion")
-        given = {key: fields.pop(key) for key in ("model", "plant") if fields.get(key) is not None}
-        if len(given) != 1:
+    def _starts(self, models: Iterable[ModelKeys]) -> tuple[list[ModelStart], dict[int, Scenario]]:
+        """Models with their initial states, and the vehicles that bring components, by the index of their model."""
+        starts: list[ModelStart] = []
+        equipped: dict[int, Scenario] = {}
+        for keys in models:
+            start, vehicle = self._start(keys, ("models", keys.name))
+            if start is not None:
+                equipped |= {} if vehicle is None else {len(starts): vehicle}
+                starts.append(start)
+        return starts, equipped
+
+    def _start(self, keys: ModelKeys, path: tuple) -> tuple[ModelStart | None, Scenario | None]:
+        orientation = self._turned(path, {key: getattr(keys, key) for key in TURNS})
+        joints = dict(keys.joints)
+        for name, turn in joints.items():
+            if isinstance(turn, dict):
+                joints[name] = self._turned((*path, "joints", name), turn) or BROKEN
+        if bool(keys.model) == bool(keys.plant):
+            has = "both model and plant" if keys.model else "neither model nor plant"
             remedy = "give one of them: a model, or as plant a vehicle with its actuators"
-            has = "both model and plant" if given else "neither model nor plant"
-            self.add(Fault(path, f"{dotted(path)} has {has}; {remedy}", remedy=remedy))
-            return None
-        ((key, reference),) = given.items()
-        named = not is_path(reference)
+            self.add(path, f"{self.label(path)} has {has}; {remedy}", remedy=remedy)
+            return None, None
+        key = "model" if keys.model else "plant"
+        reference, named = getattr(keys, key), not is_path(getattr(keys, key))
         source = reference if named else str((self.folder / reference).absolute())
-        if key == "plant":
-            vehicle = self._vehicle((*path, key), source, named)
-            if vehicle is None:
-                return None
-            self.equipped[k] = vehicle
-            model, source = vehicle.models_in_world[0].model, vehicle.models[0].source or source
-        else:
-            found = self._model((*path, key), source, named)
-            if found is None:
-                return None
-            model = found
-        return self.make(path, ModelStart, {**fields, "model": model, "source": source, "orientation": quaternion})
+        vehicle = self._vehicle((*path, key), source, named) if key == "plant" else None
+        model = self._model((*path, key), source, named) if key == "model" else vehicle and vehicle.models_in_world[0].model
+        if model is None or BROKEN in joints.values():
+            return None, None
+        source = source if vehicle is None else vehicle.models[0].source or source
+        given = {"name": keys.name, "model": model, "source": source, "orientation": orientation, "joints": joints}
+        given |= {
+            "mount": keys.mount or None,
+            "position": keys.position,
+            "velocity": keys.velocity,
+            "joint_velocities": keys.joint_velocities,
+        }
+        start = self.make(ModelStart, given, path)
+        return (None, None) if start is BROKEN else (start, vehicle)
+
+    def _turned(self, path: tuple, keys: dict[str, Any]) -> tuple[float, ...] | None:
+        """The quaternion of an orientation; None if there is none."""
+        given = {key: value for key, value in keys.items() if value is not None}
+        for key, value in given.items():
+            n = {"heading_deg": 0, "rpy_deg": 3, "quaternion": 4}.get(key)
+            row = value if isinstance(value, list | tuple) else [value]
+            if n is None or len(row) != (n or 1) or not all(type(x) in (int, float) and math.isfinite(x) for x in row):
+                return self.wrong((*path, key), value, f"must be {n or 'one'} finite numbers, of {', '.join(TURNS)}") and None
+        if len(given) != 1:
+            if given or "joints" in path:
+                shown = ", ".join(f"{key} {show(value)}" for key, value in given.items()) or "no orientation"
+                self.add((*path, *list(given)[1:2]), f"{self.label(path)} has {shown}; give one of {', '.join(TURNS)}")
+            return None
+        ((key, value),) = given.items()
+        if key == "quaternion":
+            return tuple(float(x) for x in value)
+        rpy = (0.0, 0.0, value) if key == "heading_deg" else value
+        return tuple(quaternion_from_matrix(matrix_from_rpy([math.radians(x) for x in rpy])).tolist())
 
     def _vehicle(self, path: tuple, source: str, named: bool) -> Scenario | None:
-        """The vehicle with its actuators that a file or the library has under a name; None where a fault is reported."""
+        """The vehicle with its actuators that a file or the library has under a name; None if it has problems."""
         try:
             if named and self.plants is None:
                 raise ScenarioError(source, ["there is no library here; give the path of a .yaml file"])
@@ -350,27 +525,19 @@ class Reader:
             if len(vehicle.models) == 1:
                 return vehicle
             words = [f"it has {len(vehicle.models)} models, must have one"]
+        except CodeNotAllowed as e:
+            self.locked += e.items
+            self.broken.add("models")
+            return None
         except (ScenarioError, ModelError) as e:
             words = list(e.problems)
         except OSError as e:
             words = [str(e)]
-        self.broken.add("models")
         for text in map(convertible, words):
-            self.add(Fault(path, f"{dotted(path)}: {text}" if named else f"{dotted(path)}: {source}: {text}", source))
+            self.add(path, f"{self.label(path)}: {text}" if named else f"{self.label(path)}: {source}: {text}", source)
         return None
 
-    def _turned(self, path: tuple, fields: dict[str, Any]) -> list[float] | None:
-        """The quaternion of what a file gives as rpy_deg or quaternion, which are taken out of `fields`; None for neither."""
-        rpy, quaternion = fields.pop("rpy_deg", None), fields.pop("quaternion", None)
-        if rpy is not None and quaternion is not None:
-            both = f"rpy_deg {show(rpy)} and quaternion {show(quaternion)}"
-            text = f"{dotted(path)} has both {both}; keep one of them"
-            self.add(Fault((*path, "quaternion"), text, remedy="keep one of them"))
-        return quaternion if rpy is None else quaternion_from_matrix(matrix_from_rpy(radians(rpy))).tolist()
-
     def _model(self, path: tuple, source: str, named: bool) -> Model | None:
-        if source == STAND_IN["models"][0]["model"] and "models" in self.broken:
-            return None
         if source in self.loaded:
             return self.loaded[source]
         self.loaded[source] = None
@@ -381,50 +548,15 @@ class Reader:
                 self.loaded[source] = self.library(source)
             else:
                 remedy = "give the path of a .yaml file"
-                text = f"{dotted(path)} is {source!r}, but there is no library here; {remedy}"
-                self.add(Fault(path, text, source, remedy=remedy))
+                text = f"{self.label(path)} is {source!r}, but there is no library here; {remedy}"
+                self.add(path, text, source, remedy=remedy)
+        except CodeNotAllowed as e:
+            self.locked += e.items
+            self.broken.add("models")
         except FileNotFoundError:
             remedy = "paths are relative to the scenario file"
-            self.add(Fault(path, f"{dotted(path)}: there is no file {source!r}; {remedy}", source, remedy=remedy))
+            self.add(path, f"{self.label(path)}: there is no file {source!r}; {remedy}", source, remedy=remedy)
         except ModelError as e:
             for words in map(convertible, e.problems):
-                self.add(Fault(path, f"{dotted(path)}: {words}" if named else f"{dotted(path)}: {source}: {words}", source))
-        if self.loaded[source] is None:
-            self.broken.add("models")
+                self.add(path, f"{self.label(path)}: {words}" if named else f"{self.label(path)}: {source}: {words}", source)
         return self.loaded[source]
-
-    # -- faults of the scenario ---------------------------------------------------------------------------------------------
-
-    def _place(self, path: tuple) -> tuple:
-        """Path in the file of what `Scenario` names."""
-        for n in range(len(path), 0, -1):
-            if path[:n] in self.places:
-                return (*self.places[path[:n]], *path[n:])
-        others = ((key,) for key in INSTEAD.get(path[0] if path else "", ()) if key in self.data)
-        return path if path[:1] and path[0] in self.data and path[0] not in ("components", "blocks") else next(others, path)
-
-    def _is_reported(self, path: tuple) -> bool:
-        """Whether a fault is one of the file, and not of what had to be left out of it."""
-        place = self._place(path)
-        key = place[0] if place else None
-        if path[2:] == ("quantity",):
-            section, i = place[:2]
-            if str(self.data[section][i]["quantity"]).partition(".")[0] in ALWAYS:
-                return True
-        acting = {"thrusters", "joints", "terrain", "materials", "contact", "environment", "external", "components", ""}
-        acting |= {"grasps", "tethers", "sensors", "navigation", "controller"}
-        if not path or path[2:] == ("quantity",):
-            return not self.broken & acting
-        if key == "contact":
-            return not self.broken & {"terrain", "materials", "contact", ""}
-        if key == "commands" or "command" in path:
-            return not self.broken & {"thrusters", "joints", "tethers", "components", ""}
-        if key == "events" and path[2:3] in (("grasp",), ("release",)):
-            return not self.broken & {"grasps", ""}
-        if "wrench" in path:
-            return not self.broken & {"external", ""}
-        if key in ("sensors", "navigation"):
-            return not self.broken & {"sensors", "thrusters", "step", "integrator", ""}
-        if key in ("record", "controller", "environment"):
-            return not self.broken & {"step", "record", "integrator", str(key), ""}
-        return True

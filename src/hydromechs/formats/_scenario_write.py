@@ -1,85 +1,96 @@
-"""A `Scenario` to a scenario file: what equals a default is left out, floats are written by their shortest text."""
+"""A `Scenario` to a scenario file: what equals a default is omitted, floats are written by their shortest text."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
+from hydromechs.contact import Material, Terrain
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.hybrid import Exact, Filtered, Hybrid
-from hydromechs.scenario import ModelStart, Scenario
+from hydromechs.registry import Writer
+from hydromechs.scenario import FAMILIES, MATERIALS, ModelStart, Scenario
 from hydromechs.values import is_path
 
-from . import _scenario_entries  # noqa: F401 how a file writes the classes of a scenario
-from ._convert import written
-from ._emit import Block, Rows, emit
+from ._emit import Block, emit
 from ._relative import relative
-from ._scenario_sections import grouped
+from ._scenario_sections import SCENARIO_KEY, SCENARIO_VERSION, RunKeys, ScenarioFile, grouped, named_materials
 from ._write import check_suffix, replace_file
 
-__all__ = ["dumps_scenario", "save_scenario"]
 
-
-def save_scenario(scenario: Scenario, path: str | Path) -> None:
+def save_scenario(scenario: Scenario, path: str | Path, *, plain: bool = False) -> None:
     """Write a scenario file; a file that is there is replaced at once or, if anything fails, not at all.
 
     Args:
-        scenario: The scenario. Its models and controllers are named in the file, by paths relative to it, and not copied.
+        scenario: The scenario. Its models and custom classes are named in the file, by paths relative to it, and not copied.
         path: The file.
+        plain: True for `components` and `blocks` alone, without shorthand sections.
     """
     check_suffix(path, "scenario")
-    replace_file(dumps_scenario(scenario, Path(path).absolute().parent), path)
+    replace_file(dumps_scenario(scenario, Path(path).absolute().parent, plain=plain), path)
 
 
-def dumps_scenario(scenario: Scenario, folder: str | Path | None = None) -> str:
-    """The text of a scenario file, which `loads_scenario` turns back into an equal scenario.
-
-    Angles are written in degrees; those that no number of degrees gives exactly change in their last digit.
+def dumps_scenario(scenario: Scenario, folder: str | Path | None = None, *, plain: bool = False) -> str:
+    """Return the text of a scenario file, which `loads_scenario` turns back into an equal scenario.
 
     Args:
-        scenario: The scenario; its models must have a `source`, its controller must be a `ControllerSpec`.
-        folder: Where the file will be; paths are written relative to it. As they are unless given.
+        scenario: The scenario; its models must have a `source`.
+        folder: Folder of the file, to which paths are relative. Defaults to paths as they are.
+        plain: True for `components` and `blocks` alone, without shorthand sections.
     """
-    sections = grouped(scenario, folder)
-    out = Block(hydromechs_scenario=1, name=scenario.name, title=scenario.title, description=scenario.description)
-    out["models"] = Rows(_start(i, start, folder) for i, start in enumerate(scenario.models))
-    out["world"] = None if scenario.world is None else written(scenario.world)
-    out["environment"] = written(scenario.environment)
-    for key in ("materials", "terrain", "contact", "thrusters", "joints", "grasps", "tethers", "external", "components"):
-        out[key] = sections[key]
+    writer = _ScenarioWriter(scenario, None if folder is None else Path(folder))
+    run = RunKeys(**{key: getattr(scenario, key) for key in RunKeys.__dataclass_fields__})
+    out = Block({SCENARIO_KEY: SCENARIO_VERSION})
+    out |= {key: getattr(scenario, key) for key in ("name", "title", "description")}
+    out["models"] = Block((start.name, _start(start, folder)) for start in scenario.models)
+    out["world"] = None if scenario.world is None else writer.fields(scenario.world, ("world",))
+    out["environment"] = writer.fields(scenario.environment, ("environment",))
+    out["materials"] = Block((name, writer.fields(m, ("materials", name))) for name, m in writer.materials.items())
+    sections = grouped(scenario, writer, plain)
+    for key in ScenarioFile.__dataclass_fields__:
+        out |= {key: sections[key]} if key in sections else {}
     out["commands"] = dict(scenario.commands)
-    for key in ("controller", "sensors", "navigation"):
-        out[key] = sections[key]
-    out["events"] = Rows(written(event) for event in scenario.events)
-    out["randomisation"] = None if scenario.randomisation is None else written(scenario.randomisation)
-    out["integrator"] = _integrator(scenario.integrator)
-    out["engine"] = None if scenario.engine is None else _engine(scenario.engine)
-    for key in ("step", "record", "duration", "seed"):
-        out[key] = getattr(scenario, key)
-    out["checks"] = Rows(written(check) for check in scenario.checks)
+    for key in ("events", "checks"):
+        items = getattr(scenario, key)
+        out[key] = Block((item.name, writer.fields(item, (key, item.name), ("name",))) for item in items)
+    out["randomisation"] = None if scenario.randomisation is None else writer.fields(scenario.randomisation, ("randomisation",))
+    out["run"] = writer.fields(run, ("run",))
+    out["checks"] = out.pop("checks")
     out["expected_warnings"] = list(scenario.expected_warnings)
     return emit(Block((key, value) for key, value in out.items() if value not in ("", None, {}, [])))
 
 
-def _integrator(method: Any) -> Any:
-    values = written(method) if method.name == "dormand_prince" else {}
-    return {method.name: values} if values else method.name
+class _ScenarioWriter(Writer):
+    """Writes the objects of a scenario; materials and the ground of tethers by their names."""
+
+    def __init__(self, scenario: Scenario, folder: Path | None) -> None:
+        super().__init__(FAMILIES, folder)
+        self.materials = named_materials(scenario)
+
+    def value(self, value: Any, hint: Any, path: tuple = ()) -> Any:
+        """Return the plain data of a value.
+
+        Args:
+            value: The value.
+            hint: Its annotation.
+            path: Where it is.
+        """
+        if isinstance(value, Material):
+            return next(name for name, m in {**MATERIALS, **self.materials}.items() if m == value)
+        if path[-1:] == ("ground",) and all(isinstance(solid, Terrain) for solid in value):
+            return [solid.name for solid in value]
+        return super().value(value, hint, path)
 
 
-def _engine(hybrid: Hybrid) -> Any:
-    out: dict[str, Any] = {"name": hybrid.engine}
-    if hybrid.scheme != Exact():
-        values = written(hybrid.scheme) if isinstance(hybrid.scheme, Filtered) else {}
-        out["scheme"] = {hybrid.scheme.name: values} if values else hybrid.scheme.name
-    if hybrid.accept_unstable:
-        out["accept_unstable"] = True
-    return hybrid.engine if len(out) == 1 else out
-
-
-def _start(i: int, start: ModelStart, folder: str | Path | None) -> dict[str, Any]:
+def _start(start: ModelStart, folder: str | Path | None) -> dict[str, Any]:
     if start.source is None:
         raise UnsupportedFeature(
-            f"models.{i}: model {start.model.name!r} has no source; write it with hydromechs.save and give its path as source"
+            f"models.{start.name}: model {start.model.name!r} has no source; write it with hydromechs.save and give its path "
+            "as source"
         )
-    named = not is_path(start.source)
-    return Block(written(start), model=start.source if named else relative(start.source, folder))
+    out: dict[str, Any] = {"model": relative(start.source, folder) if is_path(start.source) else start.source}
+    out |= {} if start.mount is None else {"mount": start.mount}
+    rows = {"position": start.position, "quaternion": start.orientation, "velocity": start.velocity}
+    out |= {key: list(row) for key, row in rows.items() if row is not None}
+    joints = {name: {"quaternion": list(x)} if isinstance(x, tuple) and len(x) == 4 else x for name, x in start.joints}
+    rates = {name: list(x) if isinstance(x, tuple) else x for name, x in start.joint_velocities}
+    return out | ({"joints": joints} if joints else {}) | ({"joint_velocities": rates} if rates else {})

@@ -8,12 +8,10 @@ import shutil
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import FAMILIES, Model
-from hydromechs.model.code import JointSpec
-from hydromechs.registry import Family, Writer, dotted
+from hydromechs.registry import Writer, dotted
 
 from ._emit import Block, emit
 from ._read import MODEL_KEY, MODEL_VERSION
@@ -96,7 +94,7 @@ def dumps(model: Model, folder: str | Path | None = None) -> str:
 
 
 class _ModelWriter(Writer):
-    """Writes models; joints whose code has not been run are written as the file had them."""
+    """Writes models."""
 
     def label(self, path: tuple) -> str:
         """Return what errors call a place: "body 'arm': joint".
@@ -105,20 +103,3 @@ class _ModelWriter(Writer):
             path: The place.
         """
         return f"body {path[1]!r}: {dotted(path[2:])}" if path[:1] == ("bodies",) and len(path) > 2 else dotted(path)
-
-    def part(self, thing: Any, family: Family, path: tuple, skip: tuple[str, ...] = ()) -> Any:
-        """Return the plain data of a member of a family.
-
-        Args:
-            thing: The member.
-            family: The family.
-            path: Where it is.
-            skip: Fields that are written elsewhere.
-        """
-        if not isinstance(thing, JointSpec):
-            return super().part(thing, family, path, skip)
-        file, _, name = thing.type.rpartition(":")
-        relative = self.folder is not None and file.endswith(".py") and Path(file).is_absolute()
-        file = os.path.relpath(file, Path(self.folder or "").absolute()) if relative else file
-        common = self.fields(thing, path, (*skip, "type", "parameters", "locked"))
-        return {"type": f"{file}:{name}", **common, **self.plain(dict(thing.parameters), path)}

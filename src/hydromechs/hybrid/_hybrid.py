@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hydromechs.contact import Pair
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import Integrator, SemiImplicitEuler, Stepper
 from hydromechs.model import State, joints
-from hydromechs.model.code import joint_type
+from hydromechs.registry import reference_to
 from hydromechs.simulation import Plant, PlantPrograms, Simulation, external_program
 
 from ._bullet import BulletEngine
@@ -86,7 +87,7 @@ class Hybrid:
         """What the engine cannot represent."""
         unknown, table = [], ENGINES[self.engine].joint_types
         for part in plant.model.joint_parts.values():
-            kind = "" if type(part.joint) in joints.TYPES.values() else joint_type(part.joint)
+            kind = "" if type(part.joint) in joints.TYPES.values() else _joint_type(part.joint)
             text = joints.missing(table, part.joint, f"engine {self.engine!r}", "run without an engine", kind)
             unknown += [f"joint {part.name!r}: {text}"] if text else []
         if plant.given_motion:
@@ -177,3 +178,12 @@ class EngineMethod(Integrator):
 
     def __repr__(self) -> str:
         return f"EngineMethod({self.hybrid!r})"
+
+
+def _joint_type(joint: joints.Joint) -> str:
+    """Type of a custom joint as a model file names it, without the folder, as "rail.py:Circle"; or its class."""
+    try:
+        source, _, name = reference_to(type(joint), None).rpartition(":")
+    except UnsupportedFeature:
+        return type(joint).__name__
+    return f"{Path(source).name if source.endswith('.py') else source}:{name}"

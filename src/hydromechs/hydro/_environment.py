@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from hydromechs.errors import FieldError
+from hydromechs.registry import Degrees
 from hydromechs.values import Bound, Finite, Positive, Rising, Row, Vector3, check_fields
 
 __all__ = [
@@ -125,9 +126,9 @@ class RegularWave:
     """Height H from trough to crest [m]."""
     period: Positive
     """Period [s]."""
-    direction: Finite = 0.0
+    direction: Annotated[Finite, Degrees()] = 0.0
     """Where it runs to, from the world's x axis towards its y axis [rad]."""
-    phase: Finite = 0.0
+    phase: Annotated[Finite, Degrees()] = 0.0
     """Phase at the world's origin at time 0 [rad]; 0 is a crest."""
 
     def __post_init__(self) -> None:
@@ -142,7 +143,7 @@ class PiersonMoskowitzSea:
     """Significant wave height, four times the standard deviation of the elevation [m]."""
     peak_period: Positive
     """Period at the peak of the spectrum [s]."""
-    direction: Finite = 0.0
+    direction: Annotated[Finite, Degrees()] = 0.0
     """Where it runs to, from the world's x axis towards its y axis [rad]."""
     components: Components = 30
     """Number of sine waves, 1 to 10,000."""

@@ -79,11 +79,11 @@ class SlidingBlock(Integrator):
     steps = "BlockSteps"
     impact = 0.02  # a block goes on with derivatives from before the jump of the force
     order: int = 5  # a field in place of the interface's property
-    """k: 2 to 10, order of predictor and corrector."""
+    """k: 2 to 10, order of predictor and corrector [-]."""
     points: int = 4
-    """p: points of a block, below k."""
+    """p: points of a block, below k [-]."""
     tasks: int | None = None
-    """Points that are evaluated side by side, a divisor of p (p̃ of the thesis); all of them if None, 1: one after another."""
+    """Points that are evaluated side by side, a divisor of p (p̃ of the thesis) [-]; all if None, 1: one after another."""
 
     def __post_init__(self) -> None:
         for name in ("order", "points"):

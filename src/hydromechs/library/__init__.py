@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from hydromechs.errors import ModelError, ScenarioError, StudyError
 from hydromechs.formats import import_file, is_robot_file, load_file, reject_options, warned
 from hydromechs.model import Model
-from hydromechs.model.code import run_joint_code
 from hydromechs.values import is_path, nearest
 
 from ._chains import snake, umbilical
@@ -75,8 +74,8 @@ def load(source: str | os.PathLike, *, code: bool = False, **options: Any) -> Mo
         options: Options of `hydromechs.import_file` for a robot description: packages, folders, base, placeholders, arguments.
     """
     if not is_path(source):
-        return run_joint_code(load_file(model_path(str(source)), code=True, **options))
-    return run_joint_code(load_file(os.fspath(source), code=code, **options))
+        return load_file(model_path(str(source)), code=True, **options)
+    return load_file(os.fspath(source), code=code, **options)
 
 
 def scenario_names() -> tuple[str, ...]:
@@ -105,12 +104,12 @@ def scenario_file(source: str | os.PathLike) -> str:
 
 
 def load_scenario(source: str | os.PathLike, *, code: bool = False) -> Scenario:
-    """Load the scenario of a library name or of a file; loading runs no code.
+    """Load the scenario of a library name or of a file.
 
     Args:
         source: A name such as "sinking_chain", or the path of a file (recognised by a folder or suffix).
-        code: True if the Python code that the file and its models name (controllers, components, joints) may run when the
-            scenario is run. Otherwise running it raises `CodeNotAllowed`.
+        code: True to allow the Python code that the file and its models name (controllers, components, joints). Otherwise
+            such a file raises `CodeNotAllowed`.
     """
     from hydromechs.formats import load_scenario_file  # needs the simulation
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from hydromechs.model import Model
 from hydromechs.model.component import FrameNow, Mobility, Now
+from hydromechs.registry import Degrees
 from hydromechs.spatial import clamp
 from hydromechs.values import Array, NotNegative, Positive, Scalar, Vector3, check_fields
 
@@ -102,7 +103,7 @@ class SwayingPoint(TopPoint):
     """Mean place in world axes [m], shape (3,)."""
     amplitude: Vector3 = (0.0, 0.0, 0.0)
     """Amplitudes a along the world axes [m], shape (3,)."""
-    phase: Vector3 = (0.0, 0.0, 0.0)
+    phase: Annotated[Vector3, Degrees()] = (0.0, 0.0, 0.0)
     """Phases φ of the three [rad], shape (3,)."""
     period: Positive = 8.0
     """Period T [s]."""

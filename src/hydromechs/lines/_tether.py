@@ -24,6 +24,7 @@ from hydromechs.contact import signed_distance, terrain
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, mode_of
+from hydromechs.registry import ByName
 from hydromechs.spatial import clamp, norm, where
 from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 
@@ -100,7 +101,7 @@ class Tether(Component):
     """Number of masses n, each with a piece of the line [-]."""
     winch: Winch | None = None
     """What pays it out and hauls it in; the length is fixed without."""
-    ground: tuple[terrain.Terrain, ...] = ()
+    ground: Annotated[tuple[terrain.Terrain, ...], ByName()] = ()
     """Terrain that it can lie on."""
 
     def __post_init__(self) -> None:

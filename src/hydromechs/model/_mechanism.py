@@ -27,8 +27,6 @@ __all__ = ["dry_faults", "mechanism_faults", "warnings_of"]
 @np.errstate(over="ignore", invalid="ignore")
 def mechanism_faults(model: Model) -> list[Fault]:
     """Faults that only the whole shows, so that no acceleration is undefined later."""
-    if any(part.stands_in for body in model.bodies for part in body.joint.parts):
-        return []
     inertia = _total_inertias(model)
     faults = _negative_inertias(model, inertia)
     configurations = _configurations(model)

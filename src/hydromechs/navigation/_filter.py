@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from hydromechs.model import Model
+from hydromechs.registry import Inline
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import Block
 from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
@@ -60,7 +61,7 @@ class Navigation(Block):
 
     read: Literal["estimate", "truth"] = "estimate"
     """What the controller is told: the estimate, or the truth while sensors and filter run along."""
-    filter: ErrorStateFilter = field(default_factory=ErrorStateFilter)
+    filter: Annotated[ErrorStateFilter, Inline()] = field(default_factory=ErrorStateFilter)
     """The filter."""
     name: str = "navigation"
     """Name, unique among the blocks."""

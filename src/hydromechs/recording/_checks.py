@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import numpy as np
 
+from hydromechs.registry import Pattern
 from hydromechs.values import Pair, finite, floats
 
 from ._attitude import angle_difference, period_of
@@ -90,7 +91,7 @@ class Check:
     """A recorded quantity such as "position.vehicle.x", "q.elbow", "tilt_deg.vehicle"; "contact_force.*" is the sum of all."""
     target: float = 0.0
     """What is taken off the quantity first [in its unit]."""
-    statistic: str = "last"
+    statistic: Annotated[str, Pattern("|".join(STATISTICS), f"must be one of {', '.join(STATISTICS)}")] = "last"
     """"last", "min", "max", "mean", "rms" or "max_abs"."""
     after: float = 0.0
     """Samples before this time are left out [s]."""

@@ -5,9 +5,10 @@ fields; no class has an entry of its own. Marks in an annotation say what a type
 `Required`, `Hidden`.
 """
 
-from ._code import installed_parts, module_afresh, module_kept, reference_to
+from ._code import installed_parts, is_ours, loaded_files, module_kept, reference_to
+from ._described import Described
 from ._family import Families, Family
-from ._marks import Degrees, Hidden, Inline, Pattern, Ref, Required
+from ._marks import ByName, Degrees, Hidden, Inline, Pattern, Ref, Required
 from ._members import MISSING, Member, members
 from ._reader import BROKEN, Reader
 from ._schema import json_schema
@@ -18,7 +19,9 @@ from ._writer import Writer
 __all__ = [
     "BROKEN",
     "MISSING",
+    "ByName",
     "Degrees",
+    "Described",
     "Families",
     "Family",
     "Hidden",
@@ -31,10 +34,11 @@ __all__ = [
     "Writer",
     "dotted",
     "installed_parts",
+    "is_ours",
     "json_schema",
     "key_table",
+    "loaded_files",
     "members",
-    "module_afresh",
     "module_kept",
     "reference_to",
     "show",

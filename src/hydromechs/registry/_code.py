@@ -16,21 +16,10 @@ from hydromechs.errors import UnsupportedFeature, message_of
 
 from ._text import suggestion
 
-__all__ = ["GROUP", "PREFIX", "imported", "installed_parts", "module_afresh", "module_kept", "reference_to"]
-
 PREFIX = "hydromechs_code_"
 """Prefix of the names of modules that are loaded from files."""
 GROUP = "hydromechs.parts"
 """Group of entry points by which installed packages offer parts."""
-
-
-def module_afresh(path: str) -> Any:
-    """Run the module in a file again.
-
-    Args:
-        path: The file.
-    """
-    return _module(path, hashlib.sha256(path.encode()).hexdigest()[:12])
 
 
 def module_kept(path: str) -> Any:
@@ -61,18 +50,30 @@ def _module(path: str, key: str) -> Any:
     return module
 
 
+def loaded_files() -> tuple[str, ...]:
+    """Return the files whose modules have been run: another process runs them before it gets objects of their classes."""
+    return tuple(str(module.__file__) for name, module in list(sys.modules.items()) if name.startswith(PREFIX))
+
+
+def is_ours(reference: str) -> bool:
+    """True if a reference names code of this package, which needs no permission."""
+    module = reference.rpartition(":")[0]
+    return not module.endswith(".py") and module.partition(".")[0] == "hydromechs"
+
+
 @cache
 def installed_parts() -> dict[str, EntryPoint]:
     """Return the parts that installed packages offer, by name; nothing of them is imported."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def imported(reference: str, folder: Path | None) -> Any:
+def imported(reference: str, folder: Path | None, functions: bool = False) -> Any:
     """Import the class that a file names. Call this with consent only: it runs code.
 
     Args:
         reference: "package.module:Name", "path/file.py:Name", or the name of an installed part.
         folder: Folder of the file, from which paths start.
+        functions: True if it may name a function, too.
 
     Raises:
         ValueError: The code cannot be imported, or has no such class.
@@ -87,27 +88,28 @@ def imported(reference: str, folder: Path | None) -> Any:
         raise ValueError(f"there is no file {path!r}; give its path relative to this file") from None
     except Exception as e:  # third-party code
         raise ValueError(f"{module!r} cannot be imported: {type(e).__name__}: {message_of(e)}; correct the code") from e
-    if not isinstance(getattr(found, name, None), type):
+    target: Any = getattr(found, name, None)
+    if not (isinstance(target, type) or (functions and callable(target))):
         own = [n for n, x in vars(found).items() if isinstance(x, type) and x.__module__ == found.__name__]
         raise ValueError(f"{module!r} has no class {name!r}{suggestion(name, own)}; its classes are {', '.join(own) or 'none'}")
-    return getattr(found, name)
+    return target
 
 
-def reference_to(cls: type, folder: Path | None) -> str:
+def reference_to(cls: Any, folder: Path | None) -> str:
     """Return the import path by which a file can name a class.
 
     Args:
-        cls: The class.
+        cls: The class or function.
         folder: Folder of the file, from which paths start; None for absolute paths.
 
     Raises:
         UnsupportedFeature: The class cannot be imported.
     """
-    module = sys.modules.get(cls.__module__)
-    if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ or getattr(module, cls.__name__, None) is not cls:
-        raise UnsupportedFeature(f"{cls.__name__} cannot be imported by a name; put it into a module to save it")
+    module, name = sys.modules.get(cls.__module__), cls.__name__
+    if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ or getattr(module, name, None) is not cls:
+        raise UnsupportedFeature(f"{name} cannot be imported by a name; put it into a module to save it")
     source = cls.__module__
     if source.startswith(PREFIX):
         source = str(getattr(module, "__file__", source))
         source = source if folder is None else os.path.relpath(source, folder.absolute())
-    return f"{source}:{cls.__name__}"
+    return f"{source}:{name}"

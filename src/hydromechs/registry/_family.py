@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
-from ._members import members, options
+from ._members import made_by, members, options
 
 __all__ = ["Families", "Family"]
 
@@ -20,13 +20,27 @@ class Family:
     base: Any
     """Annotation of the fields that hold a member: a base class, or a union of classes."""
     table: Mapping[str, Any]
-    """Class by the name that a file has for it."""
+    """Class by the name that a file has for it, or a function that makes a member."""
     default: str = ""
     """Type if a file has none; empty if it must have one."""
     open_to_users: bool = False
     """True if a file may name a class by its import path or by an entry point of an installed package."""
     note: str = ""
     """What a message adds to the list of types."""
+    presets: Mapping[str, tuple[Any, Mapping[str, Any]]] = field(default_factory=dict)
+    """Class and values of ready members, which a file names by `device` instead of `type`."""
+    type_field: str = ""
+    """Field of the members that holds the type, if one class has several."""
+    known: tuple[str, ...] = ()
+    """Fields that follow from where a member is in a file, as `joint`."""
+    by_name: bool = False
+    """True if several make a mapping from name to object although some members derive their names from other fields."""
+    holder: Any = None
+    """Class that holds members which are not of the base, as a block holds a controller; the keys of both appear together."""
+    held: tuple[str, Any] = ("", None)
+    """Field in which it holds them, and their base class."""
+    short: Callable[[Any], tuple[str, dict[str, Any]] | None] = lambda thing: None
+    """Returns type and keys of a member that a function of the table makes; None if there is none."""
 
     @property
     def must(self) -> str:
@@ -37,7 +51,15 @@ class Family:
     @property
     def bases(self) -> tuple:
         """Classes of which a custom class must be derived."""
-        return options(self.base)
+        return options(self.base) if self.holder is None else (*options(self.base), self.held[1])
+
+    def holds(self, cls: Any) -> bool:
+        """True if members of a class are put into a holder.
+
+        Args:
+            cls: The class, or a function.
+        """
+        return self.holder is not None and not (isinstance(cls, type) and issubclass(cls, options(self.base)))
 
     def key_of(self, cls: type) -> str:
         """Return the name that files have for a class; empty if it is not in the table.
@@ -45,12 +67,13 @@ class Family:
         Args:
             cls: The class.
         """
-        return next((key for key, known in self.table.items() if known is cls), "")
+        made = (key for key, known in self.table.items() if not isinstance(known, type) and made_by(known) is cls)
+        return next((key for key, known in self.table.items() if known is cls), next(made, ""))
 
     @property
     def named(self) -> bool:
         """True if every member has a name, so that several of them make a mapping from name to object."""
-        return all("name" in members(cls) for cls in self.table.values())
+        return self.by_name or all("name" in members(cls) for cls in self.table.values())
 
 
 class Families:
@@ -61,7 +84,7 @@ class Families:
     """
 
     def __init__(self, families: Iterable[Family]) -> None:
-        self._by_base = {frozenset(family.bases): family for family in families}
+        self._by_base = {frozenset(options(family.base)): family for family in families}
 
     def __iter__(self) -> Iterator[Family]:
         return iter(self._by_base.values())
@@ -83,5 +106,5 @@ class Families:
         Args:
             hint: The annotation of one object.
         """
-        family = self.of(hint)
-        return family.named if family is not None else isinstance(hint, type) and "name" in members(hint)
+        family, cls = self.of(hint), hint
+        return family.named if family is not None else is_dataclass(hint) and "name" in members(cls)

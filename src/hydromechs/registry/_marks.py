@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Degrees", "Hidden", "Inline", "Pattern", "Ref", "Required"]
+__all__ = ["ByName", "Degrees", "Hidden", "Inline", "Pattern", "Ref", "Required"]
 
 
 class Ref(NamedTuple):
@@ -29,6 +29,10 @@ class Degrees(NamedTuple):
 
 class Inline(NamedTuple):
     """The keys of the object appear among those of its owner, not in a mapping of their own."""
+
+
+class ByName(NamedTuple):
+    """The object may be given by the name that it has elsewhere in the file."""
 
 
 class Required(NamedTuple):

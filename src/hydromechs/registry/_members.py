@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from collections.abc import Sequence
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -13,7 +14,7 @@ from hydromechs.values import Bound, field_texts
 
 from ._marks import Degrees, Hidden, Inline, Required
 
-__all__ = ["MISSING", "Member", "bounds_of", "file_keys", "members", "options", "unmarked"]
+__all__ = ["MISSING", "Member", "bounds_of", "file_keys", "made_by", "members", "options", "unmarked"]
 
 MISSING = dataclasses.MISSING
 """Default of a key that a file must have."""
@@ -56,7 +57,7 @@ def members(cls: Any) -> dict[str, Member]:
         texts = field_texts(cls)
         given = [(f.name, _default(f)) for f in dataclasses.fields(cls) if f.init]
     else:
-        texts = dict(re.findall(r"^ {4,8}(\w+): (.+)$", inspect.getdoc(cls) or "", re.MULTILINE))
+        texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8,}.+)*)$", inspect.getdoc(cls) or "", re.MULTILINE))
         taken = [p for p in inspect.signature(cls).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         given = [(p.name, MISSING if p.default is p.empty else p.default) for p in taken]
     found = [_member(name, hints.get(name, Any), default, texts.get(name, "")) for name, default in given]
@@ -85,8 +86,25 @@ def file_keys(cls: Any) -> dict[str, Member]:
     return out
 
 
+@cache
+def takes_any(cls: Any) -> bool:
+    """True if a class takes keys besides those that it names: its constructor has `**options`."""
+    if dataclasses.is_dataclass(cls):
+        return False
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
+
+
+def made_by(function: Any) -> Any:
+    """Return the class of the objects that a function makes, by its annotation.
+
+    Args:
+        function: The function.
+    """
+    return get_type_hints(function).get("return")
+
+
 def _function(cls: Any) -> Any:
-    return vars(cls).get("__init__", cls) if isinstance(cls, type) else cls
+    return cls.__init__ if isinstance(cls, type) and cls.__init__ is not object.__init__ else cls  # type: ignore[misc]
 
 
 def _default(f: dataclasses.Field) -> Any:
@@ -116,6 +134,8 @@ def unmarked(hint: Any) -> tuple[Any, tuple]:
         some = [a for a in get_args(hint) if a is not NoneType]
         if len(some) == 1:
             return unmarked(some[0])
+    if get_origin(hint) is Sequence:
+        return tuple[get_args(hint)[0], ...], found  # type: ignore[misc]
     return hint, found
 
 
@@ -150,5 +170,5 @@ def bounds_of(hint: Any) -> tuple[Bound, ...]:
 
 def _clean(text: str) -> str:
     """Remove from the text of a field what matters in Python only."""
-    text = re.sub(r",? shape \([^)]*\)", "", text)
+    text = re.sub(r",? shape \([^)]*\)", "", " ".join(text.split()))
     return re.sub(r"; (?:None|−?inf): ([^;]*)\.$", r"; \1 if omitted.", text)

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, get_origin
 
@@ -15,10 +15,10 @@ import numpy as np
 from hydromechs.errors import Fault, FieldError, FieldErrors, message_of
 from hydromechs.values import LONG_ROW, Bound
 
-from ._code import imported, installed_parts
+from ._code import imported, installed_parts, is_ours
 from ._family import Families, Family
 from ._marks import Inline, Pattern, Ref
-from ._members import MISSING, Member, bounds_of, file_keys, members, unmarked
+from ._members import MISSING, Member, bounds_of, file_keys, members, takes_any, unmarked
 from ._text import dotted, show, suggestion
 
 __all__ = ["BROKEN", "Place", "Reader"]
@@ -144,12 +144,17 @@ class Reader:
             skip: Keys that are read elsewhere.
             given: Fields that are known already.
         """
+        if "name" in given and "name" not in members(cls):  # it follows from other fields
+            del given["name"]
         own = {name: m for name, m in members(cls).items() if name not in given}
         keys = [key for key in file_keys(cls) if key not in given]
         if not isinstance(data, dict):
             return self.wrong(path, data, f"must be a mapping with the keys {', '.join(keys)}")
         missing = [m.name for m in own.values() if m.default is MISSING and not any(k in data for k in m.keys)]
-        for key in [key for key in data if key not in keys and key not in skip]:
+        others = [key for key in data if key not in keys and key not in skip]
+        if takes_any(cls):
+            given |= {key: data[key] for key in others}
+        for key in [key for key in others if key not in given]:
             meant = suggestion(key, missing)
             missing = [name for name in missing if repr(name) not in meant]
             hint = meant or suggestion(key, keys)
@@ -168,6 +173,8 @@ class Reader:
                 values[name] = self._member(member, {key: data[key] for key in there}, path)
         if any(value is BROKEN for value in values.values()):
             return self.unmade(cls, values, path)
+        if not is_dataclass(cls) and not self._within_bounds(cls, values, path):  # a dataclass checks its own
+            return BROKEN
         return self.make(cls, values, path)
 
     def _member(self, member: Member, data: dict[str, Any], path: Place) -> Any:
@@ -214,13 +221,20 @@ class Reader:
             values: Fields by name; `BROKEN` for those that cannot be read.
             path: Where it is.
         """
+        self._within_bounds(cls, values, path)
+        return BROKEN
+
+    def _within_bounds(self, cls: Any, values: dict[str, Any], path: Place) -> bool:
+        """Report numbers beyond the bounds of their fields; False if there are such."""
+        good = True
         for name, value in values.items():
             member = members(cls).get(name)
             for bound in bounds_of(member.hint)[:1] if member is not None else ():
                 must = "" if value is BROKEN or value is None else bound.fault(value)
                 if must:
                     self.wrong((*path, name), list(value) if isinstance(value, tuple) else value, must)
-        return BROKEN
+                    good = False
+        return good
 
     def part(self, data: Any, family: Family, path: Place, preset: str = "", **given: Any) -> Any:
         """Read a member of a family, by its `type`.
@@ -239,12 +253,15 @@ class Reader:
             return self.build(family.table[default], data, path, **given)
         if not isinstance(data, dict):
             return self.wrong(path, data, f"must be a mapping whose 'type' {family.must}")
+        if "device" in data and family.presets:
+            return self._preset(data, family, path, **given)
         if "type" not in data and not default:
             words = f"{self.label(path)} is {show(data)} without the key 'type', which {family.must}"
             return self.add(path, words, data, family.must)
         word = data.get("type", default)
         if isinstance(word, str) and word in family.table:
-            return self.build(family.table[word], data, path, ("type",), **given)
+            given |= {family.type_field: word} if family.type_field else {}
+            return self.member(family.table[word], data, family, path, **given)
         known = [*family.table, *(installed_parts() if family.open_to_users else ())]
         if not family.open_to_users or not isinstance(word, str) or not (re.search(r".:[A-Za-z_]", word) or word in known):
             words = f"{self.label((*path, 'type'))} is {show(word)}{suggestion(word, known)}, {family.must}"
@@ -262,17 +279,50 @@ class Reader:
             given: Fields that are known already.
         """
         at = (*path, "type")
-        if not self.code:
+        if not self.code and not is_ours(word):
             self.locked.append(f"{self.label(at)} {word!r} in {self.source}, line {self.line(at)}")
             return BROKEN
         try:
-            cls = imported(word, self.folder)
+            cls = imported(word, self.folder, functions=family.holder is not None)
         except ValueError as e:
             return self.add(at, f"{self.label(at)} is {word!r}: {e}", word)
-        if not issubclass(cls, family.bases):
+        if isinstance(cls, type) and not issubclass(cls, family.bases):
             names = " or ".join(base.__name__ for base in family.bases)
             return self.wrong(at, word, f"must be a class derived from {names}")
-        return self.build(cls, data, path, ("type",), **given)
+        return self.member(cls, data, family, path, **given)
+
+    def member(self, cls: Any, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
+        """Read a member of a family whose class is known; one that is not of the base is put into its holder.
+
+        Args:
+            cls: The class.
+            data: Its mapping.
+            family: The family.
+            path: Where it is.
+            given: Fields that are known already.
+        """
+        if not family.holds(cls):
+            return self.build(cls, data, path, ("type",), **given)
+        keys, beside = {key: x for key, x in data.items() if key != "type"}, {}
+        inner: Any = cls
+        if isinstance(cls, type):
+            own = [key for key in file_keys(family.holder) if key not in file_keys(cls) and key != family.held[0]]
+            beside = {key: keys.pop(key) for key in own if key in keys}
+            inner = self.build(cls, keys, path)
+        else:  # a function: all keys are those of the holder
+            beside = keys
+        outer = self.build(family.holder, beside, path, **{family.held[0]: inner}, **given)
+        return BROKEN if inner is BROKEN else outer
+
+    def _preset(self, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
+        """Read a ready member with what the file changes of it."""
+        word, at = data["device"], (*path, "device")
+        if not isinstance(word, str) or word not in family.presets:
+            must = f"must be one of {', '.join(family.presets)}"
+            return self.add(at, f"{self.label(at)} is {show(word)}{suggestion(word, family.presets)}, {must}", word, must)
+        cls, values = family.presets[word]
+        given |= {name: value for name, value in values.items() if not any(key in data for key in members(cls)[name].keys)}
+        return self.build(cls, data, path, ("device",), **given)
 
     # -- values ----------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from hydromechs.values import Bound
 
 from ._family import Families, Family
-from ._marks import Degrees, Pattern
+from ._marks import ByName, Degrees, Pattern
 from ._members import MISSING, Member, bounds_of, file_keys, members, unmarked
 
 __all__ = ["json_schema"]
@@ -49,11 +49,14 @@ class _Schema:
         self.families = families
         self.defs: dict[str, dict[str, Any]] = {}
 
-    def object(self, cls: Any, skip: tuple[str, ...] = (), word: str = "", default: bool = False) -> dict[str, Any]:
+    def object(
+        self, cls: Any, skip: tuple[str, ...] = (), word: str = "", default: bool = False, beside: Any = None
+    ) -> dict[str, Any]:
         """Schema of the mapping of a class; `word` is its type in its family, `default` if that can be omitted."""
         properties: dict[str, Any] = {"type": {"const": word, "description": "Type."}} if word else {}
         required = ["type"] if word and not default else []
-        for key, member in file_keys(cls).items():
+        more = {} if beside is None else {key: m for key, m in file_keys(beside).items() if m.default is not MISSING}
+        for key, member in (more | file_keys(cls)).items():
             if key in skip:
                 continue
             properties[key] = {**self.of(member.hint, member.marks), "description": member.text}
@@ -76,17 +79,33 @@ class _Schema:
 
     def part(self, family: Family, skip: tuple[str, ...] = ()) -> dict[str, Any]:
         """Schema of a member of a family: a mapping with its type, or the type alone."""
+        skip = (*skip, *family.known, family.type_field)
         choices = [
-            self.reference(f"{family.name}.{word}", cls, skip=skip, word=word, default=word == family.default)
+            self.reference(
+                f"{family.name}.{word}",
+                cls,
+                skip=skip,
+                word=word,
+                default=word == family.default,
+                beside=family.holder if family.holds(cls) else None,
+            )
             for word, cls in family.table.items()
         ]
         alone = [w for w, cls in family.table.items() if all(_is_optional(m) for n, m in members(cls).items() if n not in skip)]
         custom = [CUSTOM] if family.open_to_users else []
+        if family.presets:
+            named = {"device": {"enum": list(family.presets), "description": "Ready one; other keys change it."}}
+            custom.append({"type": "object", "properties": named, "required": ["device"]})
         return {"oneOf": [*choices, *([{"enum": alone, "x-short": True}] if alone else []), *custom]}
 
     def of(self, hint: Any, marks: tuple = ()) -> dict[str, Any]:
         """Schema of an annotation."""
         hint, more = unmarked(hint)
+        if any(isinstance(mark, ByName) for mark in (*marks, *more)):
+            name = {"type": "string"}
+            return {"type": "array", "items": name} if get_origin(hint) is tuple else {"oneOf": [name, self.of(hint)]}
+        if hint is Any:
+            return {}
         family, bounds, origin = self.families.of(hint), bounds_of(hint), get_origin(hint)
         if family is not None:
             return self.part(family)

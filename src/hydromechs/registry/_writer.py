@@ -12,6 +12,7 @@ import numpy as np
 from hydromechs.errors import UnsupportedFeature
 
 from ._code import reference_to
+from ._described import Described
 from ._family import Families, Family
 from ._marks import Degrees, Inline
 from ._members import MISSING, members, unmarked
@@ -50,8 +51,9 @@ class Writer:
         """
         out: dict[str, Any] = {}
         kind: Any = type(thing)
+        kept = dict(thing.arguments) if isinstance(thing, Described) else {}
         for member in members(kind).values():
-            value = getattr(thing, member.name)
+            value = kept[member.name] if kept else getattr(thing, member.name)
             if member.name in skip or (member.default is not MISSING and repr(value) == repr(member.default)):
                 continue  # repr, because −0 differs from 0
             if member.has(Inline):
@@ -60,7 +62,8 @@ class Writer:
                 out[f"{member.name}_deg"] = degrees
             else:
                 out[member.name] = self.value(value, member.hint, (*path, member.name))
-        return out
+        more = {key: value for key, value in kept.items() if key not in members(kind)}
+        return out | {key: self.plain(value, (*path, key)) for key, value in more.items()}
 
     def value(self, value: Any, hint: Any, path: Place = ()) -> Any:
         """Return the plain data of a value.
@@ -79,7 +82,7 @@ class Writer:
             return self._sequence(value, get_args(hint)[0], path)
         if origin in (dict, Mapping) and get_args(hint):
             return {key: self.value(x, get_args(hint)[1], (*path, key)) for key, x in value.items()}
-        if isinstance(hint, type) and hint not in (str, int, float, bool) and isinstance(value, hint):
+        if isinstance(hint, type) and hint not in (str, int, float, bool, dict, Any) and isinstance(value, hint):
             return self.fields(value, path)
         return self.plain(value, path)
 
@@ -92,11 +95,29 @@ class Writer:
             path: Where it is.
             skip: Fields that are written elsewhere.
         """
-        word = family.key_of(type(thing)) or self.custom(thing, family, path)
-        keys = self.fields(thing, path, skip)
+        skip = (*skip, *family.known)
+        if family.holder is not None and isinstance(thing, family.holder):
+            word, keys = self._held(thing, family, path, skip)
+        elif (short := family.short(thing)) is not None:
+            word, keys = short
+        else:
+            word = getattr(thing, family.type_field) if family.type_field else family.key_of(type(thing))
+            word = word or self.custom(thing, family, path)
+            keys = self.fields(thing, path, (*skip, family.type_field))
         if word == family.default:
             return keys
         return {"type": word, **keys} if keys else word
+
+    def _held(self, thing: Any, family: Family, path: Place, skip: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
+        """Type and keys of a member that is in a holder."""
+        inner = getattr(thing, family.held[0])
+        if not isinstance(inner, family.held[1]):  # a function
+            return self.reference(inner, path), self.fields(thing, path, (*skip, family.held[0]))
+        word = family.key_of(type(inner)) or self.custom(inner, family, path)
+        keys = self.fields(inner, path)
+        kind: Any = type(inner)
+        beside = self.fields(thing, path, (*skip, family.held[0], *members(kind)))
+        return word, keys | beside
 
     def custom(self, thing: Any, family: Family, path: Place) -> str:
         """Return the import path of the class of an object that is not in its family's table.
@@ -109,8 +130,17 @@ class Writer:
         kind = type(thing)
         if not family.open_to_users or not isinstance(thing, family.bases):
             raise UnsupportedFeature(f"{self.label(path)} is a {kind.__name__}, which a file cannot hold")
+        return self.reference(kind, path)
+
+    def reference(self, target: Any, path: Place) -> str:
+        """Return the import path of a class or function.
+
+        Args:
+            target: The class or function.
+            path: Where it is named.
+        """
         try:
-            return reference_to(kind, self.folder)
+            return reference_to(target, self.folder)
         except UnsupportedFeature as e:
             raise UnsupportedFeature(f"{self.label(path)}: {e}") from None
 

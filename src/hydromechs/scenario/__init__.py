@@ -2,23 +2,23 @@
 
 from ._assemble import ModelStart, WorldSettings, assemble, start_names
 from ._blame import owner_of
-from ._code import ComponentSpec, ControllerSpec
-from ._controllers import CONTROLLERS
 from ._judge import check_faults, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
 from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
-from ._scenario import Scenario, code_faults
+from ._scenario import Scenario
 from ._states import Checkpoints, SavedState
-from ._together import Together
+from ._tables import CONTROLLERS, FAMILIES, MATERIALS
+from ._together import Part, Together
 from ._unit_mistakes import buoyancy_mistakes, contact_warnings, unit_mistakes
 
 __all__ = [
     "CONTROLLERS",
+    "FAMILIES",
+    "MATERIALS",
     "Checkpoints",
-    "ComponentSpec",
-    "ControllerSpec",
     "ModelStart",
     "ObservationNoise",
+    "Part",
     "Randomisation",
     "RunInterrupted",
     "RunResult",
@@ -29,7 +29,6 @@ __all__ = [
     "assemble",
     "buoyancy_mistakes",
     "check_faults",
-    "code_faults",
     "conclude_run",
     "contact_warnings",
     "owner_of",

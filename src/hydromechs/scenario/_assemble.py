@@ -64,8 +64,8 @@ class ModelStart:
     """The mechanism."""
     source: str | None = None
     """Where it comes from: a name of the library, or the path of a model file; needed to save the scenario."""
-    name: str | None = None
-    """Name in the scenario; the model's own unless given. With several models it stands before all names: "rov.gripper"."""
+    name: str = None  # type: ignore[assignment]  # set when it is built
+    """Name in the scenario. Defaults to that of the model. With several models it is put before all names: "rov.gripper"."""
     position: tuple[float, float, float] | None = None
     """Position in world axes [m], shape (3,): of its free root, or, where it has none, of the base that its roots stand on."""
     orientation: tuple[float, float, float, float] | None = None
@@ -84,7 +84,9 @@ class ModelStart:
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):
             raise ValueError(f"ModelStart.model is {self.model!r}, must be a Model; hydromechs.load gives one")
-        if self.name is not None and not (isinstance(self.name, str) and self.name.strip() and self.name == self.name.strip()):
+        if self.name is None:
+            object.__setattr__(self, "name", self.model.name)
+        if not (isinstance(self.name, str) and self.name.strip() and self.name == self.name.strip()):
             raise ValueError(f"ModelStart.name is {self.name!r}, must be a text without blanks at its ends")
         if self.mount is not None and not isinstance(self.mount, str):
             raise FieldError("ModelStart.mount", self.mount, "must be a text, as 'rov.arm_mount'")
@@ -126,7 +128,7 @@ def start_names(starts: Sequence[ModelStart]) -> list[str]:
     Args:
         starts: The models.
     """
-    return [start.model.name if start.name is None else start.name for start in starts]
+    return [start.name for start in starts]
 
 
 def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:

@@ -43,7 +43,7 @@ def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
         component: One of the components of its plant.
     """
     for i, part in enumerate(scenario.components):
-        if isinstance(part, Component) and part.owns(scenario.known_model, component):
+        if part.owns(scenario.model, component):
             return "components", i
     joint = getattr(component, "joint", None)
     return () if joint is None else ("models", owner_of(scenario, joint)[0])
@@ -60,7 +60,7 @@ def building_faults(scenario: Scenario) -> list[Fault]:
         return [Fault(("models", _model_of(scenario, fault)), fault.text) for fault in alone.faults]
     if alone is not None:
         return [Fault(("models", 0), message_of(alone))]
-    parts = [(i, part) for i, part in enumerate(scenario.components) if isinstance(part, Component)]
+    parts = list(enumerate(scenario.components))
     parts.sort(key=lambda part: part[1].acts)  # what others refer to comes first
     out = []
     while (error := _refusal(scenario, parts)) is not None:
@@ -76,7 +76,7 @@ def building_faults(scenario: Scenario) -> list[Fault]:
 def _model_of(scenario: Scenario, fault: Fault) -> int:
     """Number of the model in which a fault of all models as one lies."""
     numbered = len(fault.path) > 1 and isinstance(fault.path[1], int)
-    return owner_of(scenario, scenario.known_model.bodies[fault.path[1]].name)[0] if numbered else 0
+    return owner_of(scenario, scenario.model.bodies[fault.path[1]].name)[0] if numbered else 0
 
 
 def _refusal(scenario: Scenario, parts: Sequence[tuple[int, Component]]) -> Exception | None:
@@ -84,7 +84,7 @@ def _refusal(scenario: Scenario, parts: Sequence[tuple[int, Component]]) -> Exce
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scenario.built(scenario.known_model, [part for _, part in parts])
+            scenario.built(scenario.model, [part for _, part in parts])
     except REFUSED as e:
         return e
     return None

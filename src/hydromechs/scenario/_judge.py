@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +12,12 @@ from hydromechs.actuation import JointMotion, JointStops
 from hydromechs.contact import Holding, Pair
 from hydromechs.errors import ModelError, ScenarioError, message_of
 from hydromechs.hydro import Environment, wave_components
-from hydromechs.integrators import method_named
 from hydromechs.model import Fault
-from hydromechs.model.code import named_joints
 from hydromechs.model.component import Now, StillWater
 from hydromechs.simulation import CommandRanges, InitialInstant, Plant, closure_error, size_faults, stiff_parts
 from hydromechs.spatial import rotation_between
 
 from ._blame import REFUSED, owner_of, place_of
-from ._code import ComponentSpec
 
 if TYPE_CHECKING:
     from ._scenario import Scenario
@@ -55,7 +51,7 @@ def environment_faults(scenario: Scenario) -> list[Fault]:
     for i, wave in enumerate(environment.waves):
         try:
             alone = Environment(waves=(wave,), water_depth=environment.water_depth)
-            wave_components(alone, scenario.known_model.world.gravity, scenario.seed)
+            wave_components(alone, scenario.model.world.gravity, scenario.seed)
         except (ValueError, ArithmeticError) as e:
             out.append(Fault(("environment", "waves", i), f"environment.waves.{i}: {e}"))
     return out
@@ -67,11 +63,9 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
     Args:
         scenario: The scenario.
-        plant: What it simulates, as far as that is known without running code.
+        plant: Its plant.
     """
     out = _command_faults(scenario, plant)
-    if any(named_joints(start.model) for start in scenario.models):
-        return out  # where its bodies are is not known yet
     out += [*_stop_faults(scenario, plant), *_motion_faults(scenario, plant), *_contact_faults(scenario, plant)]
     return [*out, *_component_faults(scenario, plant), *_holding_faults(scenario, plant)]
 
@@ -93,22 +87,14 @@ def check_faults(scenario: Scenario) -> list[Fault]:
 
 
 def trial_faults(scenario: Scenario) -> list[Fault]:
-    """What else a simulation of it refuses, a controller of the library too; nothing where that would run code of others.
+    """What else a simulation of it rejects, and parts that are too stiff for its step.
 
     Args:
         scenario: The scenario.
     """
     try:
-        named = any(named_joints(start.model) for start in scenario.models)
-        if not scenario.code:
-            sim = scenario.simulation()
-            plant, method, start = sim.plant, sim.method, scenario.start
-        elif scenario.engine is None and not named:
-            known = tuple(c for c in scenario.components if not isinstance(c, ComponentSpec))
-            rest = replace(scenario, components=known, commands=(), events=(), checks=())  # these may name what code brings
-            plant, method, start = rest.plant, method_named(scenario.integrator), rest.start
-        else:
-            return []
+        sim = scenario.simulation()
+        plant, method, start = sim.plant, sim.method, scenario.start
         usual = scenario.step == type(scenario).step  # as where a file leaves it out
         stiff = stiff_parts(plant, start.q, method, scenario.step)
         out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MAX_REPORTED]]
@@ -131,7 +117,7 @@ def _command_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 
 def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    out, q = [], scenario.known_start.q
+    out, q = [], scenario.start.q
     for c in plant.components:
         if not isinstance(c, JointStops):
             continue
@@ -158,7 +144,7 @@ def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
             continue
         i, joint = owner_of(scenario, c.joint)
         given = dict(scenario.models[i].joints)
-        begins = float(c.motion.now(scenario.known_start.t).position)
+        begins = float(c.motion.now(scenario.start.t).position)
         if joint in given and not np.allclose(given[joint], begins, rtol=0.0, atol=1e-9):
             text = f"models.{i}: joint {joint!r} is to start at {given[joint]:g}, but its given motion begins at {begins:g}"
             out.append(Fault(("models", i, "joints", joint), f"{text}; leave it out here, or change the motion"))
@@ -167,14 +153,13 @@ def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 def _component_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """Components with which a run cannot start, as a line that is too short."""
-    out, start = [], scenario.known_start
+    out, start = [], scenario.start
     now = InitialInstant(plant, start.t, start.q, start.v, {})
     for i, part in enumerate(scenario.components):
-        if not isinstance(part, ComponentSpec):
-            try:
-                part.check_start(now)
-            except ValueError as e:
-                out.append(Fault(("components", i), str(e)))
+        try:
+            part.check_start(now)
+        except ValueError as e:
+            out.append(Fault(("components", i), str(e)))
     return out
 
 
@@ -191,7 +176,7 @@ def _holding_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 def _start(scenario: Scenario, plant: Plant) -> Now:
     """The instant at which a scenario starts, at rest in still water."""
-    model, start = plant.model, scenario.known_start
+    model, start = plant.model, scenario.start
     return Now(model, 0.0, start.q, start.v, dynamics.kinematics(model, start.q, np.zeros(model.nv)), StillWater(None))
 
 

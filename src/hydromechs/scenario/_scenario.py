@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import FunctionType
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
 from hydromechs import contact
-from hydromechs.errors import CodeNotAllowed, FieldError, ScenarioError, message_of
+from hydromechs.errors import FieldError, ScenarioError, UnsupportedFeature, message_of
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
 from hydromechs.model import Fault, Model, State
-from hydromechs.model.code import (
-    code_fault,
-    component_fault,
-    controller_fault,
-    joint_code_faults,
-    locked_joints,
-    named_joints,
-    parameter_faults,
-    run_joint_code,
-)
 from hydromechs.model.component import Component
 from hydromechs.navigation import Navigated, Navigation
 from hydromechs.recording import WARNING_KINDS, Check, find_quantity, find_terms
+from hydromechs.registry import reference_to
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import (
     SWITCH,
@@ -49,24 +41,19 @@ from hydromechs.values import Bound, Positive, instances, nearest, number, posit
 
 from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults
 from ._blame import REFUSED, building_faults
-from ._code import ComponentSpec, ControllerSpec
-from ._controllers import CONTROLLERS
 from ._judge import environment_faults, plant_faults, time_faults
 from ._randomisation import Randomisation, randomisation_faults
 from ._sensor_faults import sensor_faults
 from ._together import Part, Together
 
-__all__ = ["Scenario", "code_faults"]
+__all__ = ["Scenario"]
 
-SPECS = (ControllerSpec, ComponentSpec)
-"""What names Python code."""
 OF_MODEL = {"body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "misfit"}
 """Dimensions of a recording that the model alone decides."""
-
 LISTS: dict[str, tuple[Any, str]] = {
     "models": (ModelStart, "models and their starts, as ModelStart(model=...)"),
-    "components": (Component | ComponentSpec, "components, or ComponentSpec(type=...)"),
-    "blocks": (Block, "blocks: sensors, Navigation(...), PythonBlock(controller=...) or ControllerSpec(type=...)"),
+    "components": (Component, "components, as Thruster(...)"),
+    "blocks": (Block, "blocks: sensors, Navigation(...), PythonBlock(controller=...)"),
     "events": (Event, "events, as Event(...)"),
     "checks": (Check, "checks, as Check(...)"),
     "expected_warnings": (str, "kinds of warnings"),
@@ -97,7 +84,7 @@ class Scenario(SimulationSource):
     """Gravity and water density of the scenario. If omitted, the models must agree on them."""
     environment: Environment = field(default_factory=Environment)
     """The water."""
-    components: tuple[Component | ComponentSpec, ...] = ()
+    components: tuple[Component, ...] = ()
     """Thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom components, in any order.
 
     Contacts follow from terrain. Friction and stops of joints that are not listed follow from the models.
@@ -152,16 +139,8 @@ class Scenario(SimulationSource):
             raise ScenarioError(self.name, faults)
 
     @cached_property
-    def _known(self) -> tuple[Model, State]:
-        return assemble(self.models_in_world)
-
-    @cached_property
     def _assembled(self) -> tuple[Model, State]:
-        if not self._named_joints:
-            return self._known
-        if any(locked_joints(start.model) for start in self.models):
-            self._require_code()
-        return assemble([replace(start, model=run_joint_code(start.model)) for start in self.models_in_world])
+        return assemble(self.models_in_world)
 
     @cached_property
     def models_in_world(self) -> tuple[ModelStart, ...]:
@@ -187,9 +166,9 @@ class Scenario(SimulationSource):
         return next(iter(self.parts(Navigation)), None)
 
     @property
-    def controllers(self) -> tuple[PythonBlock | ControllerSpec, ...]:
+    def controllers(self) -> tuple[PythonBlock, ...]:
         """Blocks that give commands."""
-        return tuple(block for block in self.blocks if isinstance(block, PythonBlock | ControllerSpec))
+        return self.parts(PythonBlock)
 
     def with_parts(self, *parts: Component | Block) -> Scenario:
         """Return it with other parts; each takes the place of the one with the same name, or is added.
@@ -200,65 +179,37 @@ class Scenario(SimulationSource):
         lists: dict[str, list[Any]] = {"components": list(self.components), "blocks": list(self.blocks)}
         for part in parts:
             items = lists["blocks" if isinstance(part, Block) else "components"]
-            names = [getattr(item, "name", None) for item in items]
+            names = [item.name for item in items]
             at = names.index(part.name) if part.name in names else len(items)
             items[at : at + 1] = [part]
         return replace(self, **lists)  # type: ignore[arg-type]  # lists become tuples
 
-    def controlled_by(self, *controllers: PythonBlock | ControllerSpec) -> Scenario:
+    def controlled_by(self, *controllers: PythonBlock) -> Scenario:
         """Return it with other controllers; without any if none is given.
 
         Args:
             controllers: The blocks that give commands.
         """
-        others = [block for block in self.blocks if not isinstance(block, PythonBlock | ControllerSpec)]
+        others = [block for block in self.blocks if not isinstance(block, PythonBlock)]
         return replace(self, blocks=(*others, *controllers))
 
     @property
-    def _named_joints(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for start in self.models for name in named_joints(start.model)))
-
-    @property
-    def known_model(self) -> Model:
-        """The models as one, with stand-ins for joints that are only named: to look at without running code."""
-        return self._known[0]
-
-    @property
-    def known_start(self) -> State:
-        """Configuration and velocity at time 0 of `known_model`, joints with a given motion on it."""
-        return self.known_plant.on_motions(self._known[1])
-
-    @property
     def model(self) -> Model:
-        """The models as one; runs the code of joints that they name."""
+        """The models as one."""
         return self._assembled[0]
 
     @property
     def start(self) -> State:
-        """Configuration and velocity at time 0, joints with a given motion on it; runs the code that it names."""
+        """Configuration and velocity at time 0, joints with a given motion on it."""
         return self.plant.on_motions(self._assembled[1])
 
     @property
     def code(self) -> tuple[str, ...]:
-        """References to Python code of others that running it runs; empty for a scenario that is data alone."""
-        named = tuple(s.type for s in (*self.blocks, *self.components) if isinstance(s, SPECS) and s.runs_code)
-        return (*named, *self._named_joints)
-
-    @property
-    def locked_code(self) -> tuple[str, ...]:
-        """Third-party Python code that it names and that is not allowed to run, each with its location in a file."""
-        blocks: dict[str, Any] = {block.name: block for block in self.blocks}
-        named = [
-            f"{key}.type {spec.type!r} in {spec.locked}"
-            for key, spec in (blocks | {f"components.{i}": c for i, c in enumerate(self.components)}).items()
-            if isinstance(spec, SPECS) and spec.is_locked
-        ]
-        return (*named, *dict.fromkeys(text for start in self.models for text in locked_joints(start.model)))
-
-    def _require_code(self) -> None:
-        """Raise `CodeNotAllowed` that lists all locked code."""
-        if self.locked_code:
-            raise CodeNotAllowed(self.locked_code)
+        """Import paths of the custom classes and functions that it uses; empty if all are of this package."""
+        blocks = [block.controller if isinstance(block, PythonBlock) else block for block in self.blocks]
+        joints = [part for start in self.models for body in start.model.bodies for part in body.joint.parts]
+        kinds = [part if isinstance(part, FunctionType) else type(part) for part in (*self.components, *blocks, *joints)]
+        return tuple(dict.fromkeys(_reference(kind) for kind in kinds if not kind.__module__.startswith("hydromechs.")))
 
     def built(self, model: Model, parts: Sequence[Component]) -> Plant:
         """Return a plant in its water.
@@ -270,32 +221,20 @@ class Scenario(SimulationSource):
         return Plant(model=model, environment=self.environment, components=components_of(model, parts), seed=self.seed)
 
     @cached_property
-    def known_plant(self) -> Plant:
-        """What is simulated, but for components and joints that are only named: to look at without running code."""
-        return self.built(self.known_model, [c for c in self.components if isinstance(c, Component)])
-
-    @cached_property
     def plant(self) -> Plant:
-        """What is simulated; runs the code that components and joints name."""
-        if all(isinstance(c, Component) for c in self.components) and not self._named_joints:
-            return self.known_plant
-        if any(isinstance(c, ComponentSpec) and c.is_locked for c in self.components):
-            self._require_code()
-        made = [c.make(i) if isinstance(c, ComponentSpec) else c for i, c in enumerate(self.components)]
-        return self.built(self.model, made)
+        """Plant that is simulated."""
+        return self.built(self.model, self.components)
 
     def control(self) -> Controller | None:
         """Return the controller for a simulation, which takes a copy: all controllers, behind the sensors and the filter."""
-        if any(isinstance(block, ControllerSpec) and block.is_locked for block in self.blocks):
-            self._require_code()
-        made = {i: block.make(i) for i, block in enumerate(self.blocks) if isinstance(block, PythonBlock | ControllerSpec)}
+        made = [block.make() for block in self.controllers]
         inner: Controller | None = None
         if len(made) == 1 and self.controllers[0].phase == Phase():
-            (inner,) = made.values()
+            (inner,) = made
         elif made:
             phases = [(block.name if len(made) > 1 else "", block.phase) for block in self.controllers]
-            parts = [Part(c, name, phase.start, phase.end) for (name, phase), c in zip(phases, made.values(), strict=True)]
-            inner = Together(parts=parts, period=min(c.period for c in made.values()))
+            parts = [Part(c, name, phase.start, phase.end) for (name, phase), c in zip(phases, made, strict=True)]
+            inner = Together(parts=parts, period=min(c.period for c in made))
         if not self.sensors:
             return inner
         return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.parts(contact.Terrain))
@@ -350,7 +289,7 @@ class Scenario(SimulationSource):
             return _quantity_faults(self, self.plant, lambda dims: True, sim.signals)
         except REFUSED:
             pass
-        if any(not isinstance(block, ControllerSpec) or block.runs_code for block in self.controllers) or not self.controllers:
+        if not self.controllers:
             return []
         try:
             Simulation(replace(self.setup(), controller=None, events=()))
@@ -358,6 +297,14 @@ class Scenario(SimulationSource):
             return []
         first = self.controllers[0]
         return [Fault(("blocks", self.blocks.index(first)), f"{first.name}: {message_of(error)}")]
+
+
+def _reference(kind: Any) -> str:
+    """Import path of a class or function, or what comes closest to one."""
+    try:
+        return reference_to(kind, None)
+    except UnsupportedFeature:
+        return f"{kind.__module__}:{kind.__qualname__}"
 
 
 def scenario_faults(scenario: Scenario) -> list[Fault]:
@@ -373,20 +320,18 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     faults += [] if scenario.world is None else axes_faults(scenario.world, scenario.models)
     if faults:
         return [*faults, *out]
-    model = scenario.known_model
+    model = scenario.model
     named = [*_name_faults(scenario, model), *environment_faults(scenario), *sensor_faults(scenario, model)]
     out += randomisation_faults(scenario.randomisation, model)
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:
-        plant = scenario.known_plant
+        plant = scenario.plant
         out += plant_faults(scenario, plant)
         if scenario.engine is not None:
-            out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.known_start)]
+            out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.start)]
     except REFUSED as e:
         return [*out, *(building_faults(scenario) or [Fault((), message_of(e))])]
-    if any(isinstance(c, ComponentSpec) for c in scenario.components):  # what they bring is known when their code has run
-        return [*out, *_quantity_faults(scenario, plant, lambda dims: dims is not None and OF_MODEL.issuperset(dims))]
     return [*out, *_quantity_faults(scenario, plant, lambda dims: True)]
 
 
@@ -394,8 +339,8 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
     """Times that must be whole numbers of steps, as `Simulation` wants them."""
     times: dict[tuple[str | int, ...], tuple[str, float]] = {("record",): ("record", scenario.record)}
     for i, block in enumerate(scenario.blocks):
-        if isinstance(block, ControllerSpec):
-            times["blocks", i, "period"] = f"{block.name}.period", block.period
+        if isinstance(block, PythonBlock):
+            times["blocks", i, "period"] = f"{block.name}.period", block.make().period
     if scenario.environment.gusts is not None:
         times["environment", "gusts", "interval"] = "environment.gusts.interval", scenario.environment.gusts.interval
     out = []
@@ -427,8 +372,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
                 text = f"{what} {item.name!r}: another {what} has this name, too; names must differ"
                 out.append(Fault((key, i, "name"), text))
     inputs = [(c, slot) for c in acting for slot in c.inputs(model)]
-    if not any(isinstance(c, ComponentSpec) for c in scenario.components):  # they may have commands of any name
-        out += _command_faults(scenario, model, [slot.full_name(c.name) for c, slot in inputs if not slot.setting])
+    out += _command_faults(scenario, model, [slot.full_name(c.name) for c, slot in inputs if not slot.setting])
     for name, value in scenario.commands:
         if not np.isfinite(value):
             out.append(Fault(("commands", name), f"commands.{name} is {value}, must be finite"))
@@ -438,10 +382,6 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             out.append(Fault(("expected_warnings", i), text))
     if not scenario.name or scenario.name.startswith(".") or any(c in scenario.name for c in "/\\\0"):
         out.append(Fault(("name",), f"name is {scenario.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
-    for i, spec in enumerate(scenario.blocks):
-        if isinstance(spec, ControllerSpec) and ":" not in spec.type:
-            fault = code_fault(spec.type, "controller", CONTROLLERS)
-            out += [Fault(("blocks", i, "type"), f"{spec.name}.type: {fault}")] if fault else []
     for i, event in enumerate(scenario.events):
         if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
@@ -466,10 +406,8 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
 def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], list[Component]]:
     """Components that do not fit the model or each other, and those that do."""
     out, good = [], []
-    parts = [(i, part) for i, part in enumerate(scenario.components) if isinstance(part, Component)]
-    everything = [part for _, part in parts]
     names: dict[tuple[str, bool], int] = {}
-    for i, part in parts:
+    for i, part in enumerate(scenario.components):
         faults = [Fault(("components", i, key), text) for key, text in part.unknown_names(model)]
         if names.setdefault((part.name, part.acts), i) != i:
             text = f"{type(part).__name__} {part.name!r}: another component has this name, too; names must differ"
@@ -477,7 +415,7 @@ def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], li
         if not faults:
             try:
                 part.check(model)
-                part.check_beside(everything)
+                part.check_beside(list(scenario.components))
             except REFUSED as e:
                 faults.append(Fault(("components", i), message_of(e)))
         out += faults
@@ -496,31 +434,6 @@ def _command_faults(scenario: Scenario, model: Model, actuators: Collection[str]
         for path, what, name in given
         if name not in actuators
     ]
-
-
-def code_faults(scenario: Scenario) -> list[Fault]:
-    """What is wrong with the Python code that a scenario names, as far as can be seen without running it.
-
-    Args:
-        scenario: The scenario.
-    """
-    out: list[Fault] = []
-
-    def look(spec: ComponentSpec | ControllerSpec, where: tuple[str | int, ...], missing: str | None, *always: str) -> None:
-        faults = [("type", missing)] if missing else []
-        faults += [] if missing else [("parameters", text) for text in parameter_faults(spec.type, spec.parameters, always)]
-        name = getattr(spec, "name", f"components.{where[1]}")
-        out.extend(Fault((*where, key), f"{name}.{key}: {text}") for key, text in faults)
-
-    for i, c in enumerate(scenario.components):
-        if isinstance(c, ComponentSpec):
-            look(c, ("components", i), component_fault(c.type))
-    for i, start in enumerate(scenario.models):
-        out.extend(Fault(("models", i), f"models.{i}: {fault.text}") for fault in joint_code_faults(start.model))
-    for i, spec in enumerate(scenario.blocks):
-        if isinstance(spec, ControllerSpec):
-            look(spec, ("blocks", i), controller_fault(spec.type, CONTROLLERS), "period")
-    return out
 
 
 def _quantity_faults(

@@ -10,9 +10,8 @@ from hydromechs.integrators import method_named, whole_steps
 from hydromechs.model import Fault, Model
 from hydromechs.navigation import Navigation, vehicle_of
 from hydromechs.sensors import Sensor, Tachometer, common_period, whole_periods
+from hydromechs.simulation import PythonBlock
 from hydromechs.values import nearest
-
-from ._code import ControllerSpec
 
 if TYPE_CHECKING:
     from ._scenario import Scenario
@@ -63,9 +62,9 @@ def _together(scenario: Scenario, model: Model) -> list[Fault]:
         except ValueError as e:
             out.append(Fault(("blocks",), str(e)))
     for i, block in enumerate(scenario.blocks):
-        if isinstance(block, ControllerSpec):
+        if isinstance(block, PythonBlock):
             try:
-                whole_periods(block.period, period, f"{block.name}.period")
+                whole_periods(block.make().period, period, f"{block.name}.period")
             except ValueError as e:
                 out.append(Fault(("blocks", i, "period"), str(e)))
     if scenario.navigation is not None:

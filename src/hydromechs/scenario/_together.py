@@ -9,14 +9,10 @@ import numpy as np
 
 from hydromechs.integrators import is_multiple, whole_steps
 from hydromechs.model import State
-from hydromechs.model.code import CodeError, called
 from hydromechs.simulation import Controller, Simulation, settled_targets
-from hydromechs.values import nearest, number, positive
+from hydromechs.values import positive
 
 __all__ = ["Part", "Together"]
-
-KEYS = {"type", "parameters", "period", "name", "start", "end"}
-"""Keys of a part."""
 
 
 class Part:
@@ -46,42 +42,17 @@ class Together(Controller):
     list counts. Its signals are those of the parts, NaN where a part does not act yet, and held where it does not any more.
 
     Args:
-        parts: Controllers; or mappings with type (a short name), parameters, and any of period [s], name (put before its
-            signals, which must differ), start and end [s].
-        period: Time between two calls [s]; those of the parts, this one unless given, are whole multiples of it.
+        parts: The controllers, or `Part` with name and times.
+        period: Time between two calls [s]; those of the parts are integer multiples of it.
     """
 
-    def __init__(self, *, parts: Sequence[Controller | Part | Mapping[str, Any]], period: float = 0.05) -> None:
+    def __init__(self, *, parts: Sequence[Controller | Part], period: float = 0.05) -> None:
         self.period = positive(period, "period")
-        self.parts = [self._part(k, part) for k, part in enumerate(parts)]
+        self.parts = [part if isinstance(part, Part) else Part(part, "", -np.inf, np.inf) for part in parts]
         if not self.parts:
             raise ValueError("parts is empty; give at least one controller")
         for part in self.parts:
             whole_steps(part.controller.period, self.period, "period of a part")
-
-    def _part(self, k: int, given: Controller | Part | Mapping[str, Any]) -> Part:
-        from ._controllers import CONTROLLERS  # which has this class, too
-
-        if isinstance(given, Part):
-            return given
-        if isinstance(given, Controller):
-            return Part(given, "", -np.inf, np.inf)
-        if not isinstance(given, Mapping) or set(given) - KEYS or "type" not in given:
-            raise ValueError(f"part {k} is {given!r}, must be a controller or have type, may have {', '.join(sorted(KEYS))}")
-        kind = given["type"]
-        if kind not in CONTROLLERS:
-            raise ValueError(f"part {k}: no controller {kind!r}{nearest(str(kind), CONTROLLERS)}")
-        parameters = {"period": given.get("period", self.period), **given.get("parameters", {})}
-        try:
-            made = called(kind, CONTROLLERS[kind], parameters)
-        except CodeError as error:
-            raise ValueError(f"part {k}: {error}") from None
-        times = [
-            number(given[key], f"{key} of part {k}") if key in given else x for key, x in (("start", -np.inf), ("end", np.inf))
-        ]
-        if not times[0] < times[1]:
-            raise ValueError(f"part {k} ({kind}): start is {times[0]:g} s, must be before end, {times[1]:g} s")
-        return Part(made, str(given.get("name", "")), *times)
 
     def start(self, simulation: Simulation) -> None:
         """Start the parts.

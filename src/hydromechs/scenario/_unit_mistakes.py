@@ -11,7 +11,6 @@ from hydromechs import dynamics
 from hydromechs.actuation import JointStops
 from hydromechs.contact import Grasp, Grip, Terrain, unrepresented_contacts
 from hydromechs.model import Body, Hydro, Model, angle_mistake, joints, limits_mistake
-from hydromechs.model.code import named_joints
 from hydromechs.sensors import Dvl
 from hydromechs.simulation import below_the_bed
 
@@ -32,7 +31,7 @@ def unit_mistakes(scenario: Scenario) -> list[str]:
     """
     found = (_start_mistakes, _angle_mistakes, _current_mistakes, _idle_mistakes, _sensor_mistakes)
     carried = any(isinstance(c, Terrain | Grasp | Grip) for c in scenario.components)
-    return [*buoyancy_mistakes(scenario.known_model, dry=not carried), *(text for look in found for text in look(scenario))]
+    return [*buoyancy_mistakes(scenario.model, dry=not carried), *(text for look in found for text in look(scenario))]
 
 
 def buoyancy_mistakes(model: Model, *, dry: bool) -> list[str]:
@@ -72,7 +71,7 @@ def contact_warnings(scenario: Scenario) -> list[str]:
     """
     if scenario.engine is not None:
         return []
-    plant = scenario.known_plant
+    plant = scenario.plant
     return unrepresented_contacts(plant.model, plant.components)
 
 
@@ -89,11 +88,10 @@ def _size(body: Body, volume: float) -> float:
 
 def _start_mistakes(scenario: Scenario) -> list[str]:
     """Bodies that start above the water, which has no surface: they are in water there, too."""
-    model = scenario.known_model
-    unknown = any(named_joints(start.model) for start in scenario.models)
-    if unknown or scenario.environment.surface is not None or not model.world.water_density:
+    model = scenario.model
+    if scenario.environment.surface is not None or not model.world.water_density:
         return []
-    places = dynamics.kinematics(model, scenario.known_start.q, np.zeros(model.nv)).p_WB
+    places = dynamics.kinematics(model, scenario.start.q, np.zeros(model.nv)).p_WB
     ned = model.world.axes == "NED"
     for body, p in zip(model.bodies, places, strict=True):
         volume = body.hydro.volume if isinstance(body.hydro, Hydro) else 0.0
@@ -113,16 +111,14 @@ def _angle_mistakes(scenario: Scenario) -> list[str]:
             if isinstance(value, float) and isinstance(start.model.joint_parts[name].joint, joints.Revolute):
                 out.append(angle_mistake(f"models.{i}.joints.{name}", (value,)))
     for stops in scenario.parts(JointStops):
-        if isinstance(scenario.known_model.joint_parts[stops.joint].joint, joints.Revolute | joints.Ball):
+        if isinstance(scenario.model.joint_parts[stops.joint].joint, joints.Revolute | joints.Ball):
             out.append(limits_mistake(f"joints.{stops.joint}.stops", (stops.lower, stops.upper)))
     return [text for text in out if text]
 
 
 def _idle_mistakes(scenario: Scenario) -> list[str]:
     """A current that ends above all bodies, or waves."""
-    if any(named_joints(start.model) for start in scenario.models):
-        return []
-    return below_the_bed(scenario.known_model, scenario.environment, scenario.known_start.q)
+    return below_the_bed(scenario.model, scenario.environment, scenario.start.q)
 
 
 def _current_mistakes(scenario: Scenario) -> list[str]:

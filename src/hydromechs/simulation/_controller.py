@@ -12,6 +12,7 @@ import numpy as np
 
 from hydromechs.compiler import Compiled, compile_function
 from hydromechs.model import State
+from hydromechs.registry import Described
 from hydromechs.values import Array, Scalar, positive
 
 from ._plant import Plant
@@ -32,8 +33,11 @@ class Measured(NamedTuple):
     """Its values, in the order of its channels, shape (n,); NaN before a run begins."""
 
 
-class Controller(abc.ABC):
-    """What gives commands. All that it remembers must be in `memory`, so that a run can be resumed."""
+class Controller(Described, abc.ABC):
+    """What gives commands. All that it remembers must be in `memory`, so that a run can be resumed.
+
+    Scenario files have the arguments of its constructor as keys; what a class annotates there is checked.
+    """
 
     period: float
     """Time between two of its calls [s]."""
@@ -50,7 +54,7 @@ class Controller(abc.ABC):
     messages: Sequence[str] = ()
     """What it had to say at its last call, for the messages of the run."""
 
-    def start(self, simulation: Simulation) -> None:  # noqa: B027  most have nothing to look up
+    def start(self, simulation: Simulation) -> None:
         """Called once for each simulation before the first call: to look up names, to compile.
 
         Take nothing from the simulation's present state: a run that is resumed starts elsewhere.

@@ -11,14 +11,14 @@ from hydromechs.actuation import Thruster
 from hydromechs.errors import FieldError
 from hydromechs.files import read_text
 from hydromechs.hydro import Current, RegularWave
-from hydromechs.scenario import ControllerSpec, Scenario
+from hydromechs.scenario import Scenario
 from hydromechs.sensors import common_period
-from hydromechs.simulation import Event
+from hydromechs.simulation import Event, PythonBlock
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import floats, nearest, number, positive, whole
 
-PILOT = "hydromechs.station:Pilot"
-"""The pilot as scenario files name it."""
+from ._pilot import Pilot
+
 LIMITS = {
     "current": (-20.0, 20.0),
     "wave_height": (0.0, 40.0),
@@ -111,7 +111,7 @@ class Configured:
     name: str
     """Name in the catalog."""
     scenario: Scenario
-    """The scenario; its controller is a `ControllerSpec` of the pilot."""
+    """The scenario; its controller is a `Pilot`."""
     text: str
     """It as a file."""
     file: str
@@ -157,8 +157,8 @@ def _flown(scenario: Scenario, changes: Changes) -> Scenario:
     """Return a scenario with the pilot in place of its mission, and with changes."""
     gains = {k: v for k in ("bandwidth", "stiffness") if (v := getattr(changes, k)) is not None}
     for before in scenario.controllers:
-        if isinstance(before, ControllerSpec) and before.type == PILOT:
-            gains = {**before.parameters, **gains}
+        if isinstance(before.controller, Pilot):
+            gains = {**before.controller.arguments, **gains}
     first, water = scenario.models[0], scenario.environment
     if changes.position is not None:
         x, y, z = changes.position
@@ -175,7 +175,7 @@ def _flown(scenario: Scenario, changes: Changes) -> Scenario:
         wave = RegularWave(height=changes.wave_height, period=changes.wave_period or 5.0) if changes.wave_height > 0.0 else None
         water = replace(water, waves=() if wave is None else (wave,))
     return replace(
-        scenario.controlled_by(ControllerSpec(type=PILOT, period=_period(scenario), parameters=gains)),
+        scenario.controlled_by(PythonBlock(controller=Pilot(**{**gains, "period": _period(scenario)}))),
         checks=(),
         events=tuple(event for event in scenario.events if not _of_mission(event)),
         models=(first, *scenario.models[1:]),

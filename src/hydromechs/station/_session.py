@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import os
 import queue
@@ -53,8 +54,8 @@ CHECKPOINT = 10.0
 
 def piloted(configured: Configured, inputs: Inputs) -> Scenario:
     """The scenario with a pilot that reads given inputs."""
-    (spec,) = configured.scenario.controllers
-    pilot = spec.make()
+    (block,) = configured.scenario.controllers
+    pilot = copy.copy(block.controller)  # the scenario keeps its own
     assert isinstance(pilot, Pilot)
     pilot.inputs = inputs
     return configured.scenario.controlled_by(PythonBlock(controller=pilot))

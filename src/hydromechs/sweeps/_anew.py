@@ -27,9 +27,9 @@ def anew(scenario: Scenario, paths: Sequence[str]) -> frozenset[str]:
 
 def _stay_open(scenario: Scenario, paths: Sequence[str]) -> bool:
     """Whether the scenario's plant can be built with numbers left open."""
-    model = scenario.known_model
+    model = scenario.model
     try:
-        replace(scenario.known_plant, parameters=tuple(numbered(model, path.removeprefix(OF_MODEL)) for path in paths))
+        replace(scenario.plant, parameters=tuple(numbered(model, path.removeprefix(OF_MODEL)) for path in paths))
     except (ValueError, KeyError):
         return False
     return True
@@ -42,7 +42,7 @@ def places_in_models(scenario: Scenario, path: str) -> list[str]:
         scenario: The scenario.
         path: A path that begins with "model.".
     """
-    body, rest = first_part(scenario.known_model, path.removeprefix(OF_MODEL))
+    body, rest = first_part(scenario.model, path.removeprefix(OF_MODEL))
     if body == "world":
         if scenario.world is not None and getattr(scenario.world, rest) is not None:
             raise ValueError(f"{path}: the scenario sets world.{rest} for all models; vary 'world.{rest}' instead")

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from hydromechs.model import Model
+from hydromechs.registry import Described
 from hydromechs.scenario import ModelStart
+from hydromechs.simulation import PythonBlock
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import nearest
 
@@ -91,6 +93,10 @@ def _changed(thing: Any, rest: str, value: Any, path: str, at: list[str]) -> Any
     if isinstance(thing, Model) and name != "world":
         k = thing.body_index(name)
         return dataclasses.replace(thing, bodies=(*thing.bodies[:k], child, *thing.bodies[k + 1 :]))
+    if isinstance(thing, PythonBlock) and name != "phase":
+        return dataclasses.replace(thing, controller=_changed_argument(thing.controller, name, child))
+    if isinstance(thing, Described):
+        return _changed_argument(thing, name, child)
     if isinstance(thing, Mapping):
         return {**thing, name: child}
     if _is_pairs(thing):
@@ -99,6 +105,11 @@ def _changed(thing: Any, rest: str, value: Any, path: str, at: list[str]) -> Any
         k = parts_of(thing).index(name) % len(thing)
         return type(thing)([*thing[:k], child, *thing[k + 1 :]])
     return dataclasses.replace(thing, **{name: child})
+
+
+def _changed_argument(thing: Any, name: str, value: Any) -> Any:
+    """A controller with another argument; it is built again, with its checks."""
+    return type(thing)(**{**thing.arguments, name: value})
 
 
 def _begins(rest: str, name: str) -> bool:
@@ -123,6 +134,10 @@ def parts_of(thing: Any) -> list[str]:
     """Names of what can be reached from here, in their order; of a list by name, or by the number."""
     if isinstance(thing, Model):
         return ["world", *thing.body_names]
+    if isinstance(thing, PythonBlock):
+        return [*parts_of(thing.controller), "phase"]
+    if isinstance(thing, Described):
+        return list(thing.arguments)
     if isinstance(thing, Mapping):
         return [str(key) for key in thing]
     if _is_pairs(thing):
@@ -159,6 +174,10 @@ def _first(thing: Any, rest: str, path: str, at: list[str]) -> str:
 def _child(thing: Any, name: str) -> Any:
     if isinstance(thing, Model):
         return thing.world if name == "world" else thing.bodies[thing.body_index(name)]
+    if isinstance(thing, PythonBlock) and name != "phase":
+        return _child(thing.controller, name)
+    if isinstance(thing, Described):
+        return thing.arguments[name]
     if isinstance(thing, Mapping):
         return thing[name]
     if _is_pairs(thing):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hydromechs.errors import SimulationDiverged, message_of
 from hydromechs.model import State
+from hydromechs.registry import loaded_files, module_kept
 
 from ._fingerprint import fingerprint_of
 from ._study import Study
@@ -88,7 +90,7 @@ class Runner:
         self._kept: Simulation | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Runner, (self.study,)
+        return _sent, (loaded_files(), pickle.dumps(self.study))
 
     @property
     def identity(self) -> str:
@@ -153,8 +155,15 @@ class Runner:
     def _reusable(self) -> bool:
         """True if runs differ in open parameters and starts alone, and nothing else remembers the run before."""
         scenario, water = self.study.scenario, self.study.scenario.environment
-        alone = not scenario.blocks and scenario.engine is None and not scenario.code
+        alone = not scenario.blocks and scenario.engine is None
         still = water.gusts is None and not water.waves
         free = all(map(stands_free, scenario.models))
         numbers = all(map(is_model_or_start, self.study.paths)) and not self.study.built_anew
         return alone and free and still and numbers
+
+
+def _sent(code: tuple[str, ...], study: bytes) -> Runner:
+    """Runner in another process: the modules of custom classes are run before the study is unpacked."""
+    for file in code:
+        module_kept(file)
+    return Runner(pickle.loads(study))

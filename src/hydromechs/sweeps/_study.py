@@ -217,7 +217,7 @@ class Study:
 
     def _changes(self, given: Sequence[tuple[str, Any]]) -> tuple[dict[str, Any], dict[str, float]]:
         parts: dict[str, Any] = {}
-        opened, bodies, model = {}, dict[str, Any](), self.scenario.known_model
+        opened, bodies, model = {}, dict[str, Any](), self.scenario.model
         for path, value in given:
             if path in self.built_anew:
                 models = parts.get("models", self.scenario.models)
@@ -298,7 +298,7 @@ class Study:
     def _found(self, path: str) -> Any:
         """What a path leads to; `KeyError` where it leads nowhere."""
         if path.startswith(OF_MODEL):
-            model, inner = self.scenario.known_model, path.removeprefix(OF_MODEL)
+            model, inner = self.scenario.model, path.removeprefix(OF_MODEL)
             found = value_at(model, inner)
             if ".visual." in inner:
                 raise KeyError(f"{path!r}: what a body looks like changes nothing that is simulated")

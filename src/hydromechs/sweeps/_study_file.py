@@ -129,8 +129,6 @@ def _scenario(file: _StudyFile, folder: Path, faults: list[Fault], code: bool) -
     try:
         if key == "scenario":
             scenario = load_scenario(source, code=code)
-            if scenario.locked_code:
-                raise CodeNotAllowed(scenario.locked_code)
         else:
             scenario = Scenario(name=file.name, models=(ModelStart(model=load(source, code=code), source=str(source)),))
     except CodeNotAllowed:

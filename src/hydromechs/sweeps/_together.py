@@ -28,7 +28,7 @@ def fits_lanes(study: Study) -> bool:
     scenario = study.scenario
     if study.built_anew:
         return False
-    python = scenario.blocks or scenario.events or scenario.code
+    python = scenario.blocks or scenario.events
     if python or scenario.engine is not None or not isinstance(method_named(scenario.integrator), FixedStep):
         return False
     water = scenario.environment
@@ -45,7 +45,7 @@ def fits_lanes(study: Study) -> bool:
 
 def _starts_with_water(scenario: Scenario) -> bool:
     """True if states of a component may start as the water is, which differs from run to run."""
-    plant = scenario.known_plant
+    plant = scenario.plant
     others = [c for c in plant.components if c.order(plant.model)[0] == Order.OTHER]
     return any(callable(slot.start) for c in others for slot in c.states(plant.model))
 

@@ -13,7 +13,7 @@ from hydromechs.errors import FieldError, UnreachableFoothold
 from hydromechs.model import Model, State, joints
 from hydromechs.simulation import Controller, Pack, Simulation, check_free_in_world
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rotation_between
-from hydromechs.values import Array, not_negative, positive
+from hydromechs.values import Array, NotNegative, Positive, not_negative, positive
 
 from ._course import Course
 from ._drives import JointServos
@@ -59,10 +59,10 @@ class ArticulatedDrive(Controller):
         radius: Of the wheels [m].
         velocity: Ahead [m/s].
         distance: After which it stops [m].
-        ramp: Slope of the ramps.
+        ramp: Slope of the ramps [-].
         clearance: How long before an obstacle wheels are as high as it, and how long behind it they stay up [m].
         bandwidth: Of the loop of the way [1/s].
-        steering: Turn of the ball joints per error of the heading.
+        steering: Turn of the ball joints per error of the heading [-].
         start: Time at which it begins to drive; before, it stands [s].
         period: Time between two commands [s].
     """
@@ -71,15 +71,15 @@ class ArticulatedDrive(Controller):
         self,
         *,
         modules: Mapping[str, Sequence[str]],
-        radius: float,
-        velocity: float = 0.15,
-        distance: float = 3.0,
-        ramp: float = 0.8,
-        clearance: float = 0.03,
-        bandwidth: float = 2.0,
-        steering: float = 0.5,
-        start: float = 1.0,
-        period: float = 0.02,
+        radius: Positive,
+        velocity: Positive = 0.15,
+        distance: Positive = 3.0,
+        ramp: Positive = 0.8,
+        clearance: NotNegative = 0.03,
+        bandwidth: Positive = 2.0,
+        steering: NotNegative = 0.5,
+        start: NotNegative = 1.0,
+        period: Positive = 0.02,
     ) -> None:
         self.period = positive(period, "period")
         if not isinstance(modules, Mapping) or len(modules) != 3 or any(isinstance(w, str) or not w for w in modules.values()):

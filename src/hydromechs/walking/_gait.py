@@ -8,23 +8,24 @@ from typing import ClassVar
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.values import Array, number, positive
+from hydromechs.registry import Described
+from hydromechs.values import Array, Positive, number, positive
 
 
-class Gait(abc.ABC):
+class Gait(Described, abc.ABC):
     """When which leg swings, again and again. Derive a class from it, with `offsets`, for a gait of your own.
 
     A leg swings for the part 1 − duty of each period and stands for the rest.
 
     Args:
         period: Time of a whole cycle [s].
-        duty: Part of the period that each leg stands, above 0 and below 1.
+        duty: Part of the period that each leg stands, above 0 and below 1 [-].
     """
 
     least_duty: ClassVar[float] = 0.0
     """Least duty with which the machine has feet enough on the ground."""
 
-    def __init__(self, *, period: float, duty: float) -> None:
+    def __init__(self, *, period: Positive, duty: float) -> None:
         self.period = positive(period, "period")
         self.duty = number(duty, "duty")
         if not (self.least_duty <= self.duty < 1.0 and self.duty > 0.0):
@@ -73,12 +74,12 @@ class Tripod(Gait):
 
     Args:
         period: Time of a whole cycle [s].
-        duty: Part of the period that each leg stands, at least 1/2.
+        duty: Part of the period that each leg stands, at least 1/2 [-].
     """
 
     least_duty = 0.5
 
-    def __init__(self, *, period: float = 4.0, duty: float = 0.6) -> None:
+    def __init__(self, *, period: Positive = 4.0, duty: float = 0.6) -> None:
         super().__init__(period=period, duty=duty)
 
     def offsets(self, places: Array) -> Array:
@@ -91,12 +92,12 @@ class Wave(Gait):
 
     Args:
         period: Time of a whole cycle [s].
-        duty: Part of the period that each leg stands; with six legs 5/6 or more.
+        duty: Part of the period that each leg stands; with six legs 5/6 or more [-].
     """
 
     least_duty = 0.75
 
-    def __init__(self, *, period: float = 12.0, duty: float = 0.86) -> None:
+    def __init__(self, *, period: Positive = 12.0, duty: float = 0.86) -> None:
         super().__init__(period=period, duty=duty)
 
     def offsets(self, places: Array) -> Array:

@@ -12,7 +12,7 @@ from hydromechs.errors import FieldError, UnreachableFoothold
 from hydromechs.model import State, joints
 from hydromechs.simulation import Controller, Pack, Simulation, check_free_in_world
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.values import Array, nearest, not_negative, positive
+from hydromechs.values import Array, NotNegative, Positive, nearest, not_negative, positive
 
 from ._drives import JointServos, smooth
 from ._frames import FlatPose, FrameWalker
@@ -62,7 +62,7 @@ class AlternatingSupport(Controller):
 
     Args:
         halves: Feet of both halves, names of frames or bodies, by the name of the half's body; that with the free joint first.
-        gait: A mapping of the arguments of `SupportGait`, or a `SupportGait` of your own.
+        gait: The `SupportGait`, or a custom one. Defaults to `SupportGait()`.
         distance: Way of the middle of all feet after which it stands [m]; goes on unless given.
         height: Of the first half's origin above the ground [m]; that of the start unless given.
         foot_height: Of the feet above the ground where they stand [m]: thickness of a sole, radius of a ball.
@@ -79,25 +79,25 @@ class AlternatingSupport(Controller):
         self,
         *,
         halves: Mapping[str, Sequence[str]],
-        gait: Mapping[str, Any] | SupportGait | None = None,
-        distance: float | None = None,
-        height: float | None = None,
-        foot_height: float = 0.0,
-        foot_radius: float = 0.0,
-        evenness: float = 0.02,
-        step_height: float = 0.1,
-        settling: float = 2.0,
-        bandwidth: float = 10.0,
-        start: float = 1.0,
-        period: float = 0.02,
+        gait: SupportGait | None = None,
+        distance: Positive | None = None,
+        height: Positive | None = None,
+        foot_height: NotNegative = 0.0,
+        foot_radius: NotNegative = 0.0,
+        evenness: NotNegative = 0.02,
+        step_height: Positive = 0.1,
+        settling: Positive = 2.0,
+        bandwidth: Positive = 10.0,
+        start: NotNegative = 1.0,
+        period: Positive = 0.02,
     ) -> None:
         self.period = positive(period, "period")
         if not isinstance(halves, Mapping) or len(halves) != 2 or not all(map(_feet, halves.values())):
             raise FieldError("halves", halves, "must be two bodies, each with the names of three feet or more")
         self.halves = {name: tuple(feet) for name, feet in halves.items()}
-        if not isinstance(gait, SupportGait | Mapping | None):
-            raise FieldError("gait", gait, "must be a mapping of stride, turn_deg, lift, move, lower, shift, or a SupportGait")
-        self.gait = gait if isinstance(gait, SupportGait) else SupportGait(**(gait or {}))
+        if not isinstance(gait, SupportGait | None):
+            raise FieldError("gait", gait, "must be a SupportGait")
+        self.gait = SupportGait() if gait is None else gait
         self.distance = math.inf if distance is None else positive(distance, "distance")
         self.given_height = None if height is None else positive(height, "height")
         self.foot_height, self.foot_radius = not_negative(foot_height, "foot_height"), not_negative(foot_radius, "foot_radius")

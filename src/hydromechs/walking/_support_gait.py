@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from hydromechs.values import not_negative, number, positive
+from hydromechs.registry import Described
+from hydromechs.values import Finite, NotNegative, Positive, not_negative, number, positive
 
 
 class Step(NamedTuple):
@@ -17,7 +18,7 @@ class Step(NamedTuple):
     """By how much the half turns from the heading of the one that stands [rad]."""
 
 
-class SupportGait:
+class SupportGait(Described):
     """Equal steps of both halves in turn. Derive a class from it, with `step`, for a gait of your own.
 
     Args:
@@ -32,12 +33,12 @@ class SupportGait:
     def __init__(
         self,
         *,
-        stride: float = 0.4,
-        turn_deg: float = 0.0,
-        lift: float = 1.0,
-        move: float = 2.0,
-        lower: float = 1.0,
-        shift: float = 0.5,
+        stride: NotNegative = 0.4,
+        turn_deg: Finite = 0.0,
+        lift: Positive = 1.0,
+        move: Positive = 2.0,
+        lower: Positive = 1.0,
+        shift: NotNegative = 0.5,
     ) -> None:
         self.stride, self.turn = not_negative(stride, "stride"), math.radians(number(turn_deg, "turn_deg"))
         self.lift, self.move, self.lower = positive(lift, "lift"), positive(move, "move"), positive(lower, "lower")

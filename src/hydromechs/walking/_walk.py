@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from hydromechs.errors import FieldError, UnreachableFoothold
 from hydromechs.model import State, joints
 from hydromechs.simulation import Controller, Pack, Simulation, check_free_in_world
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.values import Array, nearest, not_negative, number, positive
+from hydromechs.values import Array, Finite, NotNegative, Positive, nearest, not_negative, number, positive
 
 from ._course import Course
 from ._drives import JointServos, smooth
-from ._gait import GAITS, Gait
+from ._gait import Gait, Tripod
 from ._ground import RING, Ground
 from ._legs import Legs
 
@@ -55,13 +55,13 @@ class Walk(Controller):
         velocity: Of the body along its x and y [m/s].
         turn_rate_deg: Rate of turn about z [degrees/s].
         distance: After which it stops [m]; goes on unless given.
-        gait: "tripod", "wave", a mapping {"type": ..., "period": ..., "duty": ...}, or a `Gait` of your own.
+        gait: A `Tripod`, a `Wave` or a custom `Gait`. Defaults to `Tripod()`.
         height: Of the body's origin above the ground [m]; that of the start unless given.
         foot_height: Of the feet above the ground where they stand [m]: thickness of a sole, radius of a ball.
         foot_radius: Of the pads [m]; the ground below all of it counts.
         step_height: Clearance of a swing above the ground [m].
         search: Radius about a foothold in which a better one is looked for [m].
-        slope_share: Part of the ground's slope by which the body tilts, 0 to 1.
+        slope_share: Part of the ground's slope by which the body tilts, 0 to 1 [-].
         settling: Time in which errors of the body's position and attitude are taken out [s].
         bandwidth: Of the motors' position loops [1/s].
         start: Time at which it begins to walk; before, it stands [s].
@@ -74,26 +74,28 @@ class Walk(Controller):
         *,
         feet: Sequence[str],
         velocity: Sequence[float] = (0.1, 0.0),
-        turn_rate_deg: float = 0.0,
-        distance: float | None = None,
-        gait: str | Mapping[str, Any] | Gait = "tripod",
-        height: float | None = None,
-        foot_height: float = 0.0,
-        foot_radius: float = 0.0,
-        step_height: float = 0.1,
-        search: float = 0.0,
-        slope_share: float = 0.5,
-        settling: float = 2.0,
-        bandwidth: float = 10.0,
-        start: float = 1.0,
+        turn_rate_deg: Finite = 0.0,
+        distance: Positive | None = None,
+        gait: Gait | None = None,
+        height: Positive | None = None,
+        foot_height: NotNegative = 0.0,
+        foot_radius: NotNegative = 0.0,
+        step_height: Positive = 0.1,
+        search: NotNegative = 0.0,
+        slope_share: NotNegative = 0.5,
+        settling: Positive = 2.0,
+        bandwidth: Positive = 10.0,
+        start: NotNegative = 1.0,
         body: str | None = None,
-        period: float = 0.02,
+        period: Positive = 0.02,
     ) -> None:
         self.period = positive(period, "period")
         if isinstance(feet, str) or len(feet) < 3:
             raise FieldError("feet", feet, "must be the names of three feet or more")
         self.feet = tuple(feet)
-        self.gait = _gait(gait)
+        if not isinstance(gait, Gait | None):
+            raise FieldError("gait", gait, "must be a Gait, as Tripod()")
+        self.gait = Tripod() if gait is None else gait
         self.course = Course(velocity, np.radians(number(turn_rate_deg, "turn_rate_deg")), distance, self.gait.period / 2.0)
         self.given_height = None if height is None else positive(height, "height")
         self.foot_height, self.foot_radius = not_negative(foot_height, "foot_height"), not_negative(foot_radius, "foot_radius")
@@ -287,16 +289,6 @@ class Walk(Controller):
 
 _DISC = np.concatenate([np.zeros((1, 2)), 0.5 * RING, RING[:, ::-1]])
 """Places in a disc of radius 1, the middle first, shape (13, 2)."""
-
-
-def _gait(given: str | Mapping[str, Any] | Gait) -> Gait:
-    if isinstance(given, Gait):
-        return given
-    fields = {"type": given} if isinstance(given, str) else dict(given) if isinstance(given, Mapping) else {}
-    kind = fields.pop("type", None)
-    if kind not in GAITS:
-        raise FieldError("gait", given, f"must be {' or '.join(GAITS)}, a mapping with one of these as type, or a Gait")
-    return GAITS[kind](**fields)
 
 
 def _seen(one: _Pose, other: _Pose, p: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hydromechs.compiler import NATIVE, Backend
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import METHODS, FixedStep
-from hydromechs.scenario import ControllerSpec, Scenario
+from hydromechs.scenario import Scenario
 from hydromechs.sensors import JointEncoders
 from hydromechs.simulation import FunctionController, TracedController
 
@@ -34,8 +34,7 @@ def law_of(scenario: Scenario) -> TracedController | None:
         made = given.make()
         law = made if isinstance(made, TracedController) and len(scenario.controllers) == 1 else None
         if law is None:
-            own = repr(made) if isinstance(made, FunctionController) else type(made).__name__
-            name = given.type if isinstance(given, ControllerSpec) else own
+            name = repr(made) if isinstance(made, FunctionController) else type(made).__name__
             parts.append(f"its controller {name!r} is Python code, which is asked in one world at a time")
     if scenario.navigation is not None:
         parts.append("its navigation filter is Python code, too")

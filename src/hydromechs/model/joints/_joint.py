@@ -67,8 +67,6 @@ class Joint(abc.ABC):
     """Unit of its coordinates, "rad" or "m"; that of a free or ball joint is that of its turns."""
     data: ClassVar[tuple[str, ...]] = ("placement",)
     """Fields on which its motion does not depend."""
-    stands_in: ClassVar[bool] = False
-    """True for a placeholder of a class that has not been imported: its motion is not checked."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super(Joint, cls).__init_subclass__(**options)
@@ -230,7 +228,7 @@ class Joint(abc.ABC):
 
     def disagreements(self) -> Iterator[str]:
         """Disagreements of its pose, subspace, derivative and chart; its data are sound."""
-        return iter(()) if self.stands_in else disagreements(self)
+        return disagreements(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
