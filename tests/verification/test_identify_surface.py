@@ -9,8 +9,6 @@ import hydromechs as hm
 from hydromechs import identification
 from hydromechs.hydro import Current, FreeSurface, RegularWave
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 STEP, END = 0.05, 4.0
 HEIGHT = 1.37
 """Height of the surface in the world of the recordings [m]."""

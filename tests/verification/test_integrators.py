@@ -274,7 +274,6 @@ def free():
     return hm.compile(tumbler(drag=False, gravity=0.0), lanes=1)
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize(("name", "n"), [("rk4", 100_000), ("linearly_implicit", 20_000)])
 def test_quaternions_stay_unit(free, name, n):
     """Nothing renormalises: a step multiplies by exp(u), which is unit but for rounding.
@@ -289,7 +288,6 @@ def test_quaternions_stay_unit(free, name, n):
         assert np.abs(np.linalg.norm(r.q[:, at], axis=1) - 1.0).max() < 4 * np.sqrt(n) * EPS
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize(("name", "order"), [("rk4", 4), ("linearly_implicit", 2)])
 def test_energy_and_momentum_of_body_and_water_for_100_seconds(free, name, order):
     """Without drag, gravity and buoyancy the energy and the momentum of bodies and water (Kirchhoff) do not change.

@@ -12,8 +12,6 @@ from hydromechs.contact import Grasp, LinearContact, Material, terrain
 from hydromechs.hydro import Current
 from hydromechs.model import State, added_mass, drag, joints
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 DRY = hm.World(gravity=0.0, water_density=1000.0)
 WATER = hm.World(gravity=9.81, water_density=1025.0)
 

@@ -13,8 +13,6 @@ from hydromechs.actuation import JointFriction, Thruster, drives, linear_curve, 
 from hydromechs.hydro import Current, Gusts
 from hydromechs.model import added_mass, drag, joints
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 
 def vessel(weight=30.0, **options) -> hm.Model:
     """A vehicle that weighs `weight` newtons in water, with drag and six thruster frames."""

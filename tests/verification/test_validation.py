@@ -18,8 +18,6 @@ from hydromechs.identification.validation._validate import predictions
 from hydromechs.identification.validation._variants import averaged
 from hydromechs.model import added_mass_matrix
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 HERE = Path(__file__).parent / "hinsdale"
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 

@@ -82,7 +82,6 @@ def test_pictures_of_a_vehicle_with_an_arm(tmp_path, make_recording):
         assert len(np.unique(np.asarray(image.convert("L")))) > 10  # something is drawn
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_pictures_with_nothing_to_show_are_left_out(tmp_path, make_recording):
     arm = plot_recording(make_recording(samples=11, free=False, thrusters=0, joints=1), tmp_path / "arm")
     assert {"attitude", "velocity", "forces", "contact"}.isdisjoint(f.stem for f in arm)
