@@ -162,7 +162,7 @@ class HostKernel:
         source, shared = folder / f"{precision}.c", folder / f"{program.name}_{precision}.so"
         loop = "void set_world(long long i) { blockIdx.x = i; blockDim.x = 1; threadIdx.x = 0; }\n"
         source.write_text(SHIM + text + loop)
-        flags = ["-std=gnu11", "-Wall", "-Werror", "-O0", "-fPIC", "-shared"]
+        flags = ["-std=gnu11", "-Wall", "-Werror", "-O1", "-fPIC", "-shared"]
         result = subprocess.run([CC, *flags, source, "-o", shared, "-lm"], capture_output=True, text=True)
         assert result.returncode == 0, result.stderr
         self.library = ctypes.CDLL(str(shared))
