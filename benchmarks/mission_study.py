@@ -17,7 +17,7 @@ from hydromechs.bench._machine import machine, versions
 from hydromechs.recording import CheckResult, samples_of
 from hydromechs.scenario import Scenario
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.sweeps import Choices, Grid, Local, Parameter, Progress, Result, Serial, Study, run_sweep
+from hydromechs.sweeps import Choices, Grid, Local, Progress, Result, Serial, Sweep, run_sweep
 from hydromechs.values import Array
 
 from .mission_flights import OURS, Flight, Said, chosen_engines, chosen_missions, fly, mission, quiet
@@ -123,18 +123,18 @@ class NavigationError(Result):
         return navigation_error(recording)
 
 
-def seeds_study(scenario: Scenario, seeds: int) -> Study:
+def seeds_sweep(scenario: Scenario, seeds: int) -> Sweep:
     """A mission with other seeds of sensors, gusts and waves.
 
     Args:
         scenario: The mission.
         seeds: How many.
     """
-    return Study(
+    return Sweep(
         name=f"{scenario.name}_{seeds}_seeds",
         title=f"{scenario.name} with other seeds of sensors, gusts and waves",
         scenario=scenario,
-        parameters=(Parameter(name="drawn", paths=("seed",), spread=Choices(tuple(range(1000, 1000 + seeds)))),),
+        parameters=(Choices(name="drawn", path="seed", values=tuple(range(1000, 1000 + seeds))),),
         sampling=Grid(),
         results=(NavigationError(name="navigation"),),
     )
@@ -142,14 +142,14 @@ def seeds_study(scenario: Scenario, seeds: int) -> Study:
 
 def _seeds(name: str, seeds: int, duration: float | None, folder: Path, said: Said) -> dict[str, Any]:
     """One mission with other seeds, in our engine, on all cores; runs that are in the folder are not run again."""
-    study = seeds_study(mission(name, OURS, duration=duration), seeds)
-    what, each = f"{name}, {seeds} seeds", study.scenario.duration
+    sweep = seeds_sweep(mission(name, OURS, duration=duration), seeds)
+    what, each = f"{name}, {seeds} seeds", sweep.scenario.duration
     engine = Serial() if seeds == 1 else Local(min(seeds, os.cpu_count() or 1))
 
     def told(progress: Progress) -> None:
         said(what, progress.done * each, seeds * each)
 
-    found = run_sweep(study, folder / study.name, engine=engine, progress=told).dataset
+    found = run_sweep(sweep, folder / sweep.name, engine=engine, progress=told).dataset
     lost, passed = (found.status != 1).values, found.passed.values
     failed = {str(check): int(n) for check, n in zip(found.check.values, (~passed[~lost]).sum(axis=0), strict=True) if n}
     failed |= {"it ends": int(lost.sum())} if lost.any() else {}
@@ -210,7 +210,7 @@ def measure_missions(
 
 
 def _all_seeds(names: list[str], seeds: int, duration: float | None, out: Path | None, said: Said) -> list[dict[str, Any]]:
-    """All missions with other seeds; a study that was killed goes on where there is a folder."""
+    """All missions with other seeds; a sweep that was killed is resumed if there is a folder."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) if out is None else out / "sweeps"
         return [_seeds(name, seeds, duration, folder, said) for name in names]

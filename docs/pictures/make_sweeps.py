@@ -1,6 +1,6 @@
-"""Draw the study `sinking_chains`: `python docs/pictures/make_sweeps.py [FOLDER]` writes docs/pictures/sweeps.png.
+"""Draw the sweep `sinking_chains`: `python docs/pictures/make_sweeps.py [FOLDER]` writes docs/pictures/sweeps.png.
 
-It runs the study, or takes the results from the folder of a sweep.
+It runs the sweep, or takes the results from the folder of a sweep.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import matplotlib
 
-from hydromechs.sweeps import Local, load_study, load_sweep, run_sweep
+from hydromechs.sweeps import Local, load_results, load_sweep, run_sweep
 
 matplotlib.use("Agg")
 
@@ -22,8 +22,8 @@ def main(results: str = "") -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         if not results:
-            run_sweep(load_study("sinking_chains"), folder, engine=Local())
-        dataset = load_sweep(results or folder)
+            run_sweep(load_sweep("sinking_chains"), folder, engine=Local())
+        dataset = load_results(results or folder)
     done = dataset.where(dataset.status == 1, drop=True)
     figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), constrained_layout=True, sharey=True)
     for ax, name, label in ((axes[0], "pitch", "pitch at the start [deg]"), (axes[1], "mass", "mass of the first link [kg]")):

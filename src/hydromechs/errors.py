@@ -17,9 +17,10 @@ __all__ = [
     "ScenarioError",
     "SimulationDiverged",
     "SimulationInterrupted",
-    "StudyError",
+    "SweepError",
     "UnreachableFoothold",
     "UnsupportedFeature",
+    "ValidationStudyError",
     "message_of",
     "noted",
 ]
@@ -95,8 +96,12 @@ class ScenarioError(_Faulty):
         return tuple(fault.path for fault in self.faults)
 
 
-class StudyError(_Faulty):
-    """A study that cannot be run: `faults` has the faults, `problems` one line for each."""
+class SweepError(_Faulty):
+    """A sweep that cannot be run: `faults` has the problems, `problems` one line for each."""
+
+
+class ValidationStudyError(_Faulty):
+    """A validation study that cannot be run: `faults` has the problems, `problems` one line for each."""
 
 
 class CodeNotAllowed(ValueError):

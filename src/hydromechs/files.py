@@ -100,6 +100,25 @@ def read_json(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Any:
         raise UnreadableFile(f"{os.fspath(path)} cannot be read as JSON: {error}") from None
 
 
+def check_version(path: str | os.PathLike[str], what: str, found: object, version: int, remedy: str) -> None:
+    """Raise `UnreadableFile` for a file or store whose layout has another version than the one that is read.
+
+    Args:
+        path: The file or store.
+        what: What it is, as "a recording".
+        found: Version in the file.
+        version: Version that is read.
+        remedy: Advice for an older one.
+    """
+    if type(found) is int and found == version:
+        return
+    if type(found) is int and 0 < found < version:
+        made, advice = f"of version {found}, written by HydroMechs 0.5 or older", remedy
+    else:
+        made, advice = f"of version {found!r}", "install the HydroMechs that wrote it"
+    raise UnreadableFile(f"{os.fspath(path)} is {what} {made}; this HydroMechs reads version {version}; {advice}")
+
+
 def _check(path: str | os.PathLike[str], status: os.stat_result, limit: int) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise UnreadableFile(f"{os.fspath(path)} is a folder; give the path of a file")

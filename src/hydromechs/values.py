@@ -26,8 +26,8 @@ import re
 import sys
 from collections.abc import Iterable
 from functools import cache
-from types import ModuleType
-from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+from types import ModuleType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -281,7 +281,7 @@ def field_bounds(kind: type) -> dict[str, tuple[Bound, bool]]:
     """
     out = {}
     for name, hint in _hints(kind).items():
-        options = [hint] if get_origin(hint) is Annotated else [a for a in get_args(hint) if a is not type(None)]
+        options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
         for option in options:
             found = [x for x in get_args(option)[1:] if isinstance(x, Bound)] if get_origin(option) is Annotated else []
             if found:

@@ -113,7 +113,7 @@ DROPS = Path(__file__).parents[1] / "sweeps" / "drops.yaml"
 POOL = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 
 
-def test_check_knows_studies(run):
+def test_check_knows_sweeps_and_validation_studies(run):
     code, out, err = run("check", DROPS, POOL)
     assert (code, err) == (0, "") and "200 runs" in out and f"{POOL}: good" in out
 
@@ -122,7 +122,11 @@ def test_check_lists_all_errors_of_a_sweep(run, tmp_path):
     """A path that leads nowhere, a value that the scenario rejects, a quantity that is not recorded, samples without a number."""
     (tmp_path / "hull.yaml").write_text((DROPS.parent / "hull.yaml").read_text())
     text = DROPS.read_text().replace("models.0.velocity.0", "models.0.velocitie.0").replace("depth.hull", "depth.hul")
-    text = text.replace("normal: [30, 1]", "values: [30, -1]").replace("runs: 200\n", "")
+    text = (
+        text.replace("{type: normal, ", "{type: choices, ")
+        .replace("mean: 30, sigma: 1", "values: [30, -1]")
+        .replace(", runs: 200", "")
+    )
     (tmp_path / "bad.yaml").write_text(text)
     code, _, err = run("check", tmp_path / "bad.yaml")
     assert code == 1 and "4 problem(s)" in err, err
@@ -133,7 +137,7 @@ def test_check_lists_all_errors_of_a_sweep(run, tmp_path):
 def test_check_lists_all_errors_of_a_validation_study(run, tmp_path):
     data = yaml.safe_load(POOL.read_text())
     data["judged"] = ["no.such"]
-    data["unknowns"] = [{"nothing": 1}, {"number": 2, "nonsense": 3}]
+    data["unknowns"] = [{"type": "nothing"}, {"type": "number", "name": "x", "nonsense": 3}]
     data["trials"]["find"] = "nolog"
     (tmp_path / "bad.yaml").write_text(yaml.safe_dump(data))
     code, _, err = run("check", tmp_path / "bad.yaml")

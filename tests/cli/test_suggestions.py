@@ -17,8 +17,8 @@ def folder(tmp_path, monkeypatch):
     writer.close()
     (tmp_path / "robot.yaml").write_text("# a model\nhydromechs_model: 2\nname: x\n")
     (tmp_path / "dive.yaml").write_text("hydromechs_scenario: 2\nname: x\n")
-    (tmp_path / "many.yaml").write_text("hydromechs_sweep: 1\n")
-    (tmp_path / "pool.yaml").write_text("hydromechs_study: 1\n")
+    (tmp_path / "many.yaml").write_text("hydromechs_sweep: 2\n")
+    (tmp_path / "pool.yaml").write_text("hydromechs_validation: 2\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -80,7 +80,7 @@ def test_an_unknown_option_or_command(run, words, named):
 def test_kinds(folder):
     assert kinds_of("sinking_chain") == {"model", "scenario"}  # the library has both
     assert kinds_of("tiburon_titan2") == {"model", "vehicle"} and kinds_of("sinking_chains") == {"sweep"}
-    assert kinds_of("robot.yaml") == {"model"} and kinds_of("pool.yaml") == {"validation study"}
+    assert kinds_of("robot.yaml") == {"model"} and kinds_of("pool.yaml") == {"validation"}
     assert kinds_of("nothing") == kinds_of("nothing.yaml") == kinds_of(".") == set()
     os.mkfifo(folder / "pipe.yaml")
     assert kinds_of("pipe.yaml") == set()  # reading it would wait for ever

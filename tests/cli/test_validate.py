@@ -32,7 +32,7 @@ bodies:
     hydro: {volume: 0.0002, drag: [{type: damping, quadratic: [0, 1, 1, 0, 0, 0]}]}
 """
 SMALL = """
-hydromechs_study: 1
+hydromechs_validation: 2
 name: small
 model: %s
 trials: {names: "t*", find: imu, begins: {file: "begins_{number}.yml", key: start}}
@@ -44,10 +44,10 @@ instruments:
   imu:
     log: imu
     body: hull
-    channels: {roll: {deviation: 0.1, offset: 0.1}, pitch: {deviation: 0.1, offset: 0.1}, z: {deviation: 0.005}}
+    channels: {roll: {deviation_deg: 0.1, offset_deg: 0.1}, pitch: {deviation_deg: 0.1, offset_deg: 0.1}, z: {deviation: 0.005}}
 unknowns:
-  - {number: hull.inertia.com, index: [0], value: 0.0, deviation: 0.01}
-  - {number: hull.inertia.com, index: [1], value: 0.0, deviation: 0.01}
+  - {type: number, name: hull.inertia.com, index: [0], value: 0.0, deviation: 0.01}
+  - {type: number, name: hull.inertia.com, index: [1], value: 0.0, deviation: 0.01}
 start: {position: 0.05, attitude: 0.05, velocity: 0.03, rates: 0.05}
 window: 1.0
 step: 0.1
@@ -56,8 +56,8 @@ baseline: [imu.roll, imu.pitch]
 variants:
   the place of the weight is held:
     unknowns:
-      - {number: hull.inertia.com, index: [0], value: 0.0, deviation: 0.00001}
-      - {number: hull.inertia.com, index: [1], value: 0.0, deviation: 0.00001}
+      - {type: number, name: hull.inertia.com, index: [0], value: 0.0, deviation: 0.00001}
+      - {type: number, name: hull.inertia.com, index: [1], value: 0.0, deviation: 0.00001}
 """
 TRUTH = np.array([0.004, -0.003])
 """What the recordings are made with, where the study takes 0 for known before [m]."""
@@ -88,7 +88,7 @@ def small(tmp_path_factory):
     arms = {f"t{k}-0": sign * 0.8 * np.clip((t - 1.0) / 2.0, 0.0, 1.0) ** 2 for k, sign in ((1, 1.0), (2, -1.3))}
     for name, arm in arms.items():
         write_logs(data, name, t, arm, roll=0.0 * t, pitch=0.0 * t, z=0.0 * t)
-    campaign = validation.read_campaign(validation.load_study(folder / "study.yaml"), data)
+    campaign = validation.read_campaign(validation.load_validation_study(folder / "study.yaml"), data)
     problem = campaign.problem_of(campaign.trials)
     values, _ = problem.simulate(TRUTH, np.zeros((2, len(problem.own_deviation))))
     for j, (name, arm) in enumerate(arms.items()):
@@ -122,7 +122,7 @@ def test_records_without_a_motion_are_in_every_fit_and_never_predicted(small, tm
         entries = yaml.safe_load(study.read_text(encoding="utf-8"))
         entries["trials"]["fit_only"] = {"names": names, "last": last}
         (tmp_path / "study.yaml").write_text(yaml.safe_dump(entries), encoding="utf-8")
-        return validation.read_campaign(validation.load_study(tmp_path / "study.yaml"), data)
+        return validation.read_campaign(validation.load_validation_study(tmp_path / "study.yaml"), data)
 
     campaign = read("rest*")
     (rest,) = campaign.fit_only
@@ -162,7 +162,7 @@ def test_each_iteration_is_told(small):
     """While a fit runs, with its name, its number and a cost that falls."""
     study, data = small
     told = []
-    _fold(validation.read_campaign(validation.load_study(study), data), "", told.append)
+    _fold(validation.read_campaign(validation.load_validation_study(study), data), "", told.append)
     assert [i.number for i in told] == list(range(1, len(told) + 1)) and len(told) > 1
     assert (np.diff([i.cost for i in told]) < 0.0).all() and {i.fit for i in told} == {"all trials"}
 
@@ -184,15 +184,15 @@ def test_a_folder_without_trials_is_refused(run, tmp_path):
 
 def test_a_study_that_is_not_there_is_an_error_in_words(run):
     code, _, error = run("validate", "nope.yaml")
-    assert code == 1 and error.startswith("error: there is no study file 'nope.yaml'")
+    assert code == 1 and error.startswith("error: there is no validation file 'nope.yaml'")
 
 
 def test_a_study_with_an_unknown_variant_is_refused(tmp_path, small):
     study = yaml.safe_load(small[0].read_text(encoding="utf-8"))
-    study["variants"]["bad"] = {"unknowns": [{"number": "hull.inertia.mass", "value": 1.0, "deviation": 1.0}]}
+    study["variants"]["bad"] = {"unknowns": [{"type": "number", "name": "hull.inertia.mass", "value": 1.0, "deviation": 1.0}]}
     (tmp_path / "bad.yaml").write_text(yaml.safe_dump(study), encoding="utf-8")
-    with pytest.raises(ValueError, match="variant 'bad' of small: the study has no unknown"):
-        validation.load_study(tmp_path / "bad.yaml")
+    with pytest.raises(ValueError, match="variant 'bad' of small: .*'hull.inertia.mass'"):
+        validation.load_validation_study(tmp_path / "bad.yaml")
 
 
 def spoiled(small, folder, log, change):
@@ -243,7 +243,7 @@ def test_paths_and_files_are_those_of_the_study(small, tmp_path, monkeypatch):
     (tmp_path / "model.yaml").write_text(MODEL, encoding="utf-8")
     (tmp_path / "here" / "model.yaml").write_text(MODEL.replace("mass: 10.0", "mass: 99.0"), encoding="utf-8")
     monkeypatch.chdir(tmp_path / "here")
-    study = validation.load_study("../study.yaml")
+    study = validation.load_validation_study("../study.yaml")
     assert validation.read_campaign(study, small[1]).plant.model.bodies[0].inertia.mass == 10.0
     data = shutil.copytree(small[1], tmp_path / "data")
     (data / "begins_1-0.yml").unlink()
@@ -256,7 +256,7 @@ def test_paths_and_files_are_those_of_the_study(small, tmp_path, monkeypatch):
 
 def test_what_is_suspect_in_logs_is_in_the_notes(small, tmp_path):
     """A spike of a joint is left out where the study says so; a log that ends early ends the trial, and that is told."""
-    study = validation.load_study(small[0])
+    study = validation.load_validation_study(small[0])
 
     def spiked(rows):
         rows[20, 1] += 2.0
@@ -266,7 +266,7 @@ def test_what_is_suspect_in_logs_is_in_the_notes(small, tmp_path):
     notes = "\n".join(validation.read_campaign(study, data).trials[0].notes)
     assert "t1-0_joints.csv: ends at 4.00 s, and the trial with it; other logs go on to 5.00 s" in notes
     assert "1 samples of arm are far off those around them, most at 2.00 s" in notes and "give joint arm outliers" in notes
-    joints = {"arm": study.joints["arm"].model_copy(update={"outliers": 0.5})}
-    first = validation.read_campaign(study.model_copy(update={"joints": joints}), data).trials[0]
+    joints = {"arm": replace(study.joints["arm"], outliers=0.5)}
+    first = validation.read_campaign(replace(study, joints=joints), data).trials[0]
     assert "t1-0_joints.csv: 1 of 41 samples are outliers; left out" in first.notes
     assert abs(first.trial.motions["arm"].now(2.0).position) < 1.0

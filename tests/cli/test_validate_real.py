@@ -26,7 +26,7 @@ def rows_of(trial, log):
 def study_of(folder, name, logs):
     """The study with few unknowns and steps, for a short test: all else is the library's model, with the tether of its study."""
     study = yaml.safe_load(STUDY.read_text(encoding="utf-8"))
-    study["unknowns"] = [u for u in study["unknowns"] if "com" in u.get("number", "")]
+    study["unknowns"] = [u for u in study["unknowns"] if "com" in u.get("name", "")]
     study["line"] |= {"weight": 0.1298, "place": [-0.5037, 0.06197, 0.0]}
     study |= {"step": 0.1, "window": 2.0, "logs": logs, "data": str(folder)}
     del study["variants"]

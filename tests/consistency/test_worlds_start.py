@@ -12,7 +12,7 @@ from hydromechs.hydro import Current, RegularWave, UniformFlow
 from hydromechs.model import joints
 from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.sensors import DepthGauge
-from hydromechs.sweeps import Choices, Parameter, Result, Study
+from hydromechs.sweeps import Choices, Result, Sweep
 from hydromechs.sweeps._runner import Runner, Task
 
 STEP = 0.01
@@ -74,7 +74,7 @@ def test_a_start_of_each_world_stays_what_it_is(scenario):
     np.testing.assert_array_equal(worlds.v, v)
 
 
-def test_runs_of_a_study_begin_on_it():
+def test_runs_of_a_sweep_begin_on_it():
     """With an event runs are simulations, one of which is kept for all."""
     inertia = hm.Inertia(mass=5.0, tensor=(0.3, 0.4, 0.35, 0.0, 0.0, 0.0))
     arm = hm.Body(name="arm", joint=joints.Revolute(axis=(0, 1, 0)), inertia=inertia)
@@ -88,14 +88,14 @@ def test_runs_of_a_study_begin_on_it():
         record=0.1,
         duration=0.2,
     )
-    study = Study(
+    sweep = Sweep(
         name="arm",
         scenario=swinging,
-        parameters=(Parameter(name="mass", paths=("model.arm.inertia.mass",), spread=Choices((5.0, 6.0))),),
+        parameters=(Choices(name="mass", path="model.arm.inertia.mass", values=(5.0, 6.0)),),
         results=(Result(name="angle", quantity="q.arm"),),
     )
-    assert not study.on_lanes
-    rows = Runner(study)(Task((0, 1), tuple(study.table), (0, 0)))
+    assert not sweep.on_lanes
+    rows = Runner(sweep)(Task((0, 1), tuple(sweep.table), (0, 0)))
     assert [row.reason for row in rows] == ["", ""]
     for row in rows:
         assert row.results[0] == pytest.approx(0.6 * np.sin(0.4 * np.pi), abs=1e-6)

@@ -91,6 +91,17 @@ def test_round_trip_is_exact(tmp_path, suffix, blocks):
     assert_equal(load_recording(again), ds)
 
 
+@pytest.mark.parametrize(("version", "words"), [(1, ["0.5", "again", "xarray"]), (9, ["install"])])
+@pytest.mark.parametrize("suffix", [".zarr", ".nc"])
+def test_a_recording_of_another_version_says_so(tmp_path, suffix, version, words):
+    ds = recorded().dataset()
+    assert ds.attrs["hydromechs_recording"] == 2
+    path = save_recording(ds.assign_attrs(hydromechs_recording=version), tmp_path / f"r{suffix}")
+    with pytest.raises(RecordingError, match=f"version {version}.* reads version 2") as error:
+        load_recording(path)
+    assert str(path) in str(error.value) and all(word in str(error.value) for word in words)
+
+
 def test_csv_has_a_column_per_entry_with_all_digits(tmp_path):
     ds = recorded((4,)).dataset()
     with open(save_recording(ds, tmp_path / "r.csv"), newline="", encoding="utf-8") as file:

@@ -75,9 +75,9 @@ PART = """
     inertia: {mass: 1, tensor: [1, 1, 1, 0, 0, 0]}
 """
 SCENARIO = "hydromechs_scenario: 2\nname: s\nrun: {duration: 0.1}\nmodels:\n  m: {model: ./plain.yaml, position: [0, 0, 3]}\n"
-STUDY = "hydromechs_sweep: 1\nname: st\n{}\nparameters: {{depth: {{path: models.0.position.z, range: [2, 10], steps: 2}}}}\nresults: {{z: {{quantity: position.hull.z}}}}\n"
+SWEEP = "hydromechs_sweep: 2\nname: st\n{}\nparameters: {{depth: {{path: models.0.position.z, low: 2, high: 10, steps: 2}}}}\nresults: {{z: {{quantity: position.hull.z}}}}\n"
 VALIDATION = """
-hydromechs_study: 1
+hydromechs_validation: 2
 name: v
 model: ./joint.yaml
 step: 0.01
@@ -130,8 +130,8 @@ def hostile(request, tmp_path, monkeypatch, ran):
         "component": SCENARIO + f"components: {{weight: {{type: '{weight}'}}}}\n" + thruster,
         "of_model": SCENARIO.replace("plain", "joint") + thruster,
         "of_plant": SCENARIO.replace("model: ./plain.yaml", "plant: ./of_model.yaml"),
-        "study": STUDY.format("scenario: ./component.yaml"),
-        "study_of_model": STUDY.format("model: ./joint.yaml\nchanges: {duration: 0.1, models.0.position: [0, 0, 3]}"),
+        "sweep": SWEEP.format("scenario: ./component.yaml"),
+        "sweep_of_model": SWEEP.format("model: ./joint.yaml\nchanges: {duration: 0.1, models.0.position: [0, 0, 3]}"),
         "validation": VALIDATION,
     }
     for key, text in texts.items():

@@ -41,8 +41,8 @@ TEXTS = {
 READERS = {
     "model.yaml": hm.load,
     "scenario.yaml": hm.load_scenario,
-    "sweep.yaml": sweeps.load_study,
-    "study.yaml": validation.load_study,
+    "sweep.yaml": sweeps.load_sweep,
+    "study.yaml": validation.load_validation_study,
     "robot.urdf": hm.load,
     "robot.sdf": hm.load,
     "robot.xml": hm.load,
@@ -148,9 +148,9 @@ def test_hostile_yaml(kind, tmp_path, monkeypatch):
     Path("s.yaml").write_text(text.replace("hydromechs_model: 2", "hydromechs_scenario: 2"))
     with pytest.raises(hm.ScenarioError):
         load_scenario_file("s.yaml")
-    Path("v.yaml").write_text(text.replace("hydromechs_model: 2", "hydromechs_study: 1"))
+    Path("v.yaml").write_text(text.replace("hydromechs_model: 2", "hydromechs_validation: 2"))
     with pytest.raises(ValueError):
-        validation.load_study("v.yaml")
+        validation.load_validation_study("v.yaml")
     assert not Path("ran").exists()
 
 
@@ -323,7 +323,7 @@ def test_images_are_of_the_formats_that_are_named(tmp_path):
         read_heights(tmp_path / "h.png", None, low=0, high=1)
 
 
-STATE = {"hydromechs_state": 1, "layout": "", "run": {}, "t": 0.0, "q": [0, 0, 0, 1, 0, 0, 0], "v": [0] * 6}
+STATE = {"hydromechs_state": 2, "layout": "", "run": {}, "t": 0.0, "q": [0, 0, 0, 1, 0, 0, 0], "v": [0] * 6}
 
 
 @pytest.mark.parametrize(

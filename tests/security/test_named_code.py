@@ -39,8 +39,8 @@ READERS = {
     "component": hm.load_plant,
     "of_model": hm.load_plant,
     "of_plant": hm.load_plant,
-    "study": lambda file, **code: sweeps.load_study(file, **code).scenario.plant,
-    "study_of_model": sweeps.load_study,
+    "sweep": lambda file, **code: sweeps.load_sweep(file, **code).scenario.plant,
+    "sweep_of_model": sweeps.load_sweep,
 }
 
 
@@ -55,12 +55,12 @@ def test_functions_run_code_only_if_it_is_allowed(kind, hostile, ran):
 
 
 def test_a_validation_runs_the_code_of_its_model_only_if_it_is_allowed(hostile, ran, tmp_path):
-    study = validation.load_study(hostile["validation"])
+    study = validation.load_validation_study(hostile["validation"])
     with pytest.raises(hm.CodeNotAllowed, match=r"joint.yaml, line"):
         validation.read_campaign(study, tmp_path)
     assert not ran.exists()
     with pytest.raises(ValueError):
-        validation.read_campaign(validation.load_study(hostile["validation"], code=True).model_copy(), tmp_path)
+        validation.read_campaign(validation.load_validation_study(hostile["validation"], code=True), tmp_path)
     assert ran.exists()
 
 

@@ -114,8 +114,8 @@ def test_descriptions_that_this_package_does_not_write(store, change):
     with pytest.raises(RecordingError, match="zarr"):
         hm.load_recording(store)
     with pytest.raises((OSError, ValueError)):
-        (store / ".zattrs").write_text(json.dumps({"hydromechs_sweep": 1, "parameters": []}))
-        sweeps.load_sweep(store)
+        (store / ".zattrs").write_text(json.dumps({"hydromechs_sweep": 2, "parameters": []}))
+        sweeps.load_results(store)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "null", "{", "[" * 100_000, "\0", '{"zarr_format": 2}'])

@@ -55,7 +55,7 @@ def address(folder: Path) -> str:
 def main(runs: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        path = disturbed["study"](folder, runs)
+        path = disturbed["sweep_file"](folder, runs)
         cluster = [start(folder, "scheduler", "--host", "127.0.0.1", "--port", "0")]
         cluster += [start(folder, *WORKER) for _ in range(2)]
         try:

@@ -19,8 +19,8 @@ HERE = Path(__file__).parent
 WORKERS = 2
 
 
-def study(folder: Path, runs: int) -> Path:
-    """The study of drops with another number of runs."""
+def sweep_file(folder: Path, runs: int) -> Path:
+    """The sweep of drops with another number of runs."""
     text = (
         (HERE / "drops.yaml").read_text().replace("./hull.yaml", str(HERE / "hull.yaml")).replace("runs: 200", f"runs: {runs}")
     )
@@ -64,7 +64,7 @@ def workers_of(client: subprocess.Popen) -> list[int]:
 def main(runs: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        path = study(folder, runs)
+        path = sweep_file(folder, runs)
         begin = time.perf_counter()
         assert sweep(path, folder / "calm", "--workers", str(WORKERS)).wait() == 0
         blocks = stored(folder / "calm")
@@ -86,9 +86,9 @@ def main(runs: int) -> None:
         left = [pid for pid in orphans if os.path.exists(f"/proc/{pid}")]
         print(f"workers of the killed client that are still there: {left or 'none'}")
         different = differences(folder / "calm" / "results.zarr", folder / "disturbed" / "results.zarr")
-        from hydromechs.sweeps import load_sweep
+        from hydromechs.sweeps import load_results
 
-        dataset = load_sweep(folder / "disturbed")
+        dataset = load_results(folder / "disturbed")
         print(
             f"{int((dataset.status == 1).sum())} results; files that differ from the undisturbed store: {different or 'none'}"
         )

@@ -34,7 +34,7 @@ def controller(state):
 """
 
 
-def measure(engine, study, folder):
+def measure(engine, sweep, folder):
     """Blocks per second, and processor time of this process for a block [s]."""
     marks = []
 
@@ -42,7 +42,7 @@ def measure(engine, study, folder):
         if progress.phase == "running":
             marks.append((time.perf_counter(), time.process_time()))
 
-    result = sweeps.run_sweep(study, folder, engine=engine, progress=note)
+    result = sweeps.run_sweep(sweep, folder, engine=engine, progress=note)
     assert result.failed == 0
     wall, processor = np.subtract(marks[-1], marks[1])  # the first mark is the beginning
     blocks = len(marks) - 2
@@ -53,7 +53,7 @@ def main(counts):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "waiting.py").write_text(WAITING)
-        drops = sweeps.load_study(HERE / "drops.yaml")
+        drops = sweeps.load_sweep(HERE / "drops.yaml")
         spec = PythonBlock(controller=module_kept(str(folder / "waiting.py")).controller, period=0.1)
         waiting = replace(drops, scenario=drops.scenario.controlled_by(spec), block=1)
         task = _task(replace(drops, block=64), range(64))
@@ -63,9 +63,9 @@ def main(counts):
         print(f"sent back for a block of 64 runs: {len(pickle.dumps(Runner(drops)(task)))} bytes", flush=True)
         print("engine  workers  blocks/s  of ideal  processor time for a block")
         for count in counts:
-            study = replace(waiting, sampling=sweeps.MonteCarlo(BLOCKS * count))
+            sweep = replace(waiting, sampling=sweeps.MonteCarlo(BLOCKS * count))
             for engine in (sweeps.Local(count), sweeps.Dask(workers=count)):
-                rate, processor = measure(engine, study, folder / f"{type(engine).__name__}{count}")
+                rate, processor = measure(engine, sweep, folder / f"{type(engine).__name__}{count}")
                 print(
                     f"{type(engine).__name__.lower():6}  {count:7}  {rate:8.1f}  {100 * rate * WAIT / count:6.0f} %  {1e3 * processor:.1f} ms",
                     flush=True,

@@ -2,21 +2,24 @@
 
 import json
 import os
+import re
 import runpy
 import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
 import hydromechs as hm
 from hydromechs import sweeps
 from hydromechs.actuation import Thruster, linear_curve
-from hydromechs.errors import StudyError
+from hydromechs.errors import SweepError
+from hydromechs.formats._yaml import parse
 from hydromechs.hydro import Current, Gusts, RegularWave
-from hydromechs.registry import module_kept
+from hydromechs.registry import Reader, Writer, key_table, module_kept, renewed
 from hydromechs.simulation import PythonBlock
 from hydromechs.sweeps import (
     Choices,
@@ -27,21 +30,23 @@ from hydromechs.sweeps import (
     LogRange,
     MonteCarlo,
     Normal,
-    Parameter,
     Range,
     Result,
     Serial,
     Sobol,
 )
+from hydromechs.sweeps._file import FAMILIES, SweepFile
 from hydromechs.sweeps._runner import Runner, Task
 
 HERE = Path(__file__).parent
+SHIPPED = Path(sweeps.__file__).with_name("sweep.schema.json")
+"""To renew it, write `json.dumps(sweeps.sweep_json_schema(), indent=2, ensure_ascii=False)` and a line end."""
 differences = runpy.run_path(str(HERE / "disturbed.py"))["differences"]
 
 
 @pytest.fixture(scope="session")
 def drops():
-    return replace(sweeps.load_study(HERE / "drops.yaml"), block=2)  # so that kills find it under way
+    return replace(sweeps.load_sweep(HERE / "drops.yaml"), block=2)  # so that kills find it under way
 
 
 @pytest.fixture(scope="session")
@@ -53,15 +58,15 @@ def calm(drops, tmp_path_factory):
     return folder
 
 
-def small(study, runs):
-    return replace(study, sampling=MonteCarlo(runs))
+def small(sweep, runs):
+    return replace(sweep, sampling=MonteCarlo(runs))
 
 
 # -- what is kept -------------------------------------------------------------------------------------------------------------
 
 
 def test_the_store_is_one_dataset_with_the_parameters_as_coordinates(drops, calm):
-    dataset = sweeps.load_sweep(calm)
+    dataset = sweeps.load_results(calm)
     assert dict(dataset.sizes) == {"run": 200}
     assert set(dataset.coords) == {"run", "seed", "speed", "depth", "mass", "density"}
     assert (dataset.status == 1).all() and not dataset.reason.values.any()
@@ -75,7 +80,7 @@ def test_the_store_is_one_dataset_with_the_parameters_as_coordinates(drops, calm
 @pytest.mark.parametrize("run", [0, 17, 199])
 def test_a_run_is_that_of_a_simulation_of_its_own(drops, calm, run):
     """But for rounding: on lanes sums are in another order, and 20 steps of rk4 add some 1e2 roundings."""
-    stored = sweeps.load_sweep(calm).isel(run=run)
+    stored = sweeps.load_results(calm).isel(run=run)
     speed, depth, mass, density = drops.table[run]
     model = hm.load(HERE / "hull.yaml")
     q = np.array([0.0, 0.0, depth, 1.0, 0.0, 0.0, 0.0])
@@ -121,26 +126,26 @@ def gusty():
         checks=(hm.recording.Check(name="energy", quantity="energy_residual", statistic="max_abs", below=1.0),),
     )
     paths = {
-        "current": ("environment.current.velocity.y", Range(-0.5, 0.5)),
-        "command": ("commands.port", Range(-0.5, 0.5)),
-        "mass": ("model.hull.inertia.mass", Range(29.0, 31.0)),
-        "speed": ("models.0.velocity.2", Range(0.0, 3.0)),
+        "current": ("environment.current.velocity.y", -0.5, 0.5),
+        "command": ("commands.port", -0.5, 0.5),
+        "mass": ("model.hull.inertia.mass", 29.0, 31.0),
+        "speed": ("models.0.velocity.2", 0.0, 3.0),
     }
     kept = ["position.hull.x", "work.drag", "force_drag.hull.Y", "orientation.hull.w", "contact_force.*", "v.hull.w", "time"]
-    return sweeps.Study(
+    return sweeps.Sweep(
         name="gusty",
         scenario=scenario,
-        parameters=tuple(Parameter(name=k, paths=(path,), spread=spread) for k, (path, spread) in paths.items()),
+        parameters=tuple(Range(name=k, path=path, low=low, high=high) for k, (path, low, high) in paths.items()),
         sampling=MonteCarlo(5),
         results=tuple(Result(name=f"r{k}", quantity=name, statistic="mean") for k, name in enumerate(kept)),
     )
 
 
-def row_of_simulation(study, run):
-    sim = study.variant(study.table[run], study.run_seed(run)).simulation()
-    recording = sim.run(study.scenario.duration).recording
-    checks = [check.judge(recording).value for check in study.scenario.checks]
-    return np.array([*(result.of(recording) for result in study.results), *checks])
+def row_of_simulation(sweep, run):
+    sim = sweep.variant(sweep.table[run], sweep.run_seed(run)).simulation()
+    recording = sim.run(sweep.scenario.duration).recording
+    checks = [check.judge(recording).value for check in sweep.scenario.checks]
+    return np.array([*(result.of(recording) for result in sweep.results), *checks])
 
 
 def test_runs_on_lanes_are_simulations_and_do_not_depend_on_each_other(gusty):
@@ -161,12 +166,12 @@ def test_what_a_run_alone_would_be_refused_for_fails_it_on_lanes(gusty):
     """A step that its contact is too stiff for, a command outside of its range, a run that diverges: each fails alone."""
     stiff = replace(gusty.scenario.parts(hm.contact.Terrain)[0].material, law=hm.contact.LinearContact(stiffness=5e5))
     floor = replace(gusty.scenario.parts(hm.contact.Terrain)[0], material=stiff)
-    study = replace(gusty, scenario=gusty.scenario.with_parts(floor))
-    rows = Runner(study)(Task((0, 1, 2), ((0.0, 0.1, 1.0, 0.0), (0.0, 0.1, 60.0, 0.0), (0.0, 3.0, 60.0, 0.0)), (1, 2, 3)))
+    sweep = replace(gusty, scenario=gusty.scenario.with_parts(floor))
+    rows = Runner(sweep)(Task((0, 1, 2), ((0.0, 0.1, 1.0, 0.0), (0.0, 0.1, 60.0, 0.0), (0.0, 3.0, 60.0, 0.0)), (1, 2, 3)))
     assert [row.status for row in rows] == [2, 1, 2]
     assert "too stiff for a step of 0.01 s" in rows[0].reason and "outside of its range" in rows[2].reason
     with pytest.raises(ValueError, match="too stiff for a step of 0.01 s"):
-        study.variant((0.0, 0.1, 1.0, 0.0), 1).simulation().run(0.1)
+        sweep.variant((0.0, 0.1, 1.0, 0.0), 1).simulation().run(0.1)
     fast = Task((0, 1), ((0.0, 0.1, 30.0, 1e200), (0.0, 0.1, 30.0, 0.0)), (1, 2))
     lost, good = Runner(gusty)(fast)
     assert (lost.status, good.status) == (2, 1) and "diverged: t = 0" in lost.reason and lost.end_time < 0.3
@@ -176,7 +181,7 @@ def test_studies_that_do_not_go_on_lanes(drops, gusty):
     """Events, controllers, and numbers that are compiled: their runs are simulations, one after the other."""
     event = hm.simulation.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
     assert not replace(drops, scenario=replace(drops.scenario, events=(event,))).on_lanes
-    lag = Parameter(name="lag", paths=("components.port.time_constant",), spread=Range(0.1, 0.2))
+    lag = Range(name="lag", path="components.port.time_constant", low=0.1, high=0.2)
     assert not replace(gusty, parameters=(lag,)).on_lanes
     assert not replace(gusty, scenario=replace(gusty.scenario, integrator="dormand_prince")).on_lanes
     assert replace(drops, block=3).block_size == 3
@@ -186,22 +191,22 @@ def test_numbers_that_cannot_stay_open_build_the_model_anew(gusty):
     """Axes of a thruster's frame, gravity in waves: runs are of models that have them."""
     paths = {"turn": "model.hull.frames.keel.origin.rpy.2", "gravity": "model.world.gravity", "mass": "model.hull.inertia.mass"}
     low = {"turn": 0.5, "gravity": 9.5, "mass": 29.0}
-    changed = tuple(Parameter(name=k, paths=(path,), spread=Range(low[k], low[k] + 0.3)) for k, path in paths.items())
-    study = replace(gusty, parameters=changed)
-    assert study.built_anew == {paths["turn"], paths["gravity"]} and not study.on_lanes
-    assert set(study.compiling) == {"turn", "gravity"}
-    variant = study.variant((0.6, 9.7, 29.0), 0)
+    changed = tuple(Range(name=k, path=path, low=low[k], high=low[k] + 0.3) for k, path in paths.items())
+    sweep = replace(gusty, parameters=changed)
+    assert sweep.built_anew == {paths["turn"], paths["gravity"]} and not sweep.on_lanes
+    assert set(sweep.compiling) == {"turn", "gravity"}
+    variant = sweep.variant((0.6, 9.7, 29.0), 0)
     model = variant.simulation().model
     assert (model.bodies[0].frames[0].origin.rpy[2], model.world.gravity) == (0.6, 9.7)
     assert variant.parameters == {"hull.inertia.mass": 29.0}
 
 
 def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
-    speeds = Parameter(name="speed", paths=("models.0.velocity.0",), spread=Range(-1.0, 1.0, 3))
-    masses = Parameter(name="mass", paths=("model.hull.inertia.mass",), spread=Choices((29, 31)))
-    study = replace(drops, sampling=Grid(), parameters=(speeds, masses))
-    assert study.table == [(-1.0, 29.0), (-1.0, 31.0), (0.0, 29.0), (0.0, 31.0), (1.0, 29.0), (1.0, 31.0)]
-    dataset = sweeps.run_sweep(study, tmp_path / "grid", engine=Serial()).dataset
+    speeds = Range(name="speed", path="models.0.velocity.0", low=-1.0, high=1.0, steps=3)
+    masses = Choices(name="mass", path="model.hull.inertia.mass", values=(29, 31))
+    sweep = replace(drops, sampling=Grid(), parameters=(speeds, masses))
+    assert sweep.table == [(-1.0, 29.0), (-1.0, 31.0), (0.0, 29.0), (0.0, 31.0), (1.0, 29.0), (1.0, 31.0)]
+    dataset = sweeps.run_sweep(sweep, tmp_path / "grid", engine=Serial()).dataset
     grid = sweeps.on_grid(dataset)
     assert grid.x.dims == ("speed", "mass") and float(grid.x.sel(speed=1.0, mass=31.0)) == float(dataset.x[5])
     with pytest.raises(ValueError, match="no grid"):
@@ -210,7 +215,7 @@ def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
 
 def test_failed_runs_are_kept_with_their_reason_and_the_others_go_on(drops, tmp_path):
     """A normal distribution that reaches negative masses; and results that are not there stay NaN."""
-    mass = Parameter(name="mass", paths=("model.hull.inertia.mass",), spread=Normal(30.0, 40.0))
+    mass = Normal(name="mass", path="model.hull.inertia.mass", mean=30.0, sigma=40.0)
     result = sweeps.run_sweep(replace(drops, sampling=MonteCarlo(20), parameters=(mass,)), tmp_path / "a", engine=Serial())
     dataset = result.dataset
     failed = dataset.status.values == 2
@@ -267,7 +272,7 @@ def test_without_a_gpu_the_study_says_so_and_runs_on_the_cpu(drops, calm, tmp_pa
     np.testing.assert_array_equal(dataset.x, plain.x)
     assert "on_gpu" not in plain
     event = hm.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
-    with pytest.raises(StudyError, match="target is cuda, but each run of this study is a separate simulation"):
+    with pytest.raises(SweepError, match="target is cuda, but each run of this sweep is a separate simulation"):
         replace(drops, scenario=replace(drops.scenario, events=(event,)), target="cuda")
 
 
@@ -284,9 +289,9 @@ def controller(state):
 def test_a_run_that_kills_its_worker_fails_alone(drops, tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
     spec = PythonBlock(controller=module_kept(str(tmp_path / "deadly.py")).controller, period=0.1)
-    depth = Parameter(name="depth", paths=("models.0.position.z",), spread=Choices((6, 7, 8)))
-    study = replace(drops, scenario=drops.scenario.controlled_by(spec), parameters=(depth,), sampling=Grid(), block=3)
-    dataset = sweeps.run_sweep(study, tmp_path / "a", engine=Local(1)).dataset
+    depth = Choices(name="depth", path="models.0.position.z", values=(6, 7, 8))
+    sweep = replace(drops, scenario=drops.scenario.controlled_by(spec), parameters=(depth,), sampling=Grid(), block=3)
+    dataset = sweeps.run_sweep(sweep, tmp_path / "a", engine=Local(1)).dataset
     assert dataset.status.values.tolist() == [1, 2, 1]
     assert "worker died" in str(dataset.reason.values[1])
 
@@ -301,14 +306,15 @@ def test_a_complete_sweep_runs_nothing_again(drops, calm):
 
 
 def test_samples():
-    spreads = [Range(0.0, 1.0), LogRange(1.0, 100.0)]
+    kinds = {Range: dict(low=0.0, high=1.0), LogRange: dict(low=1.0, high=100.0), Normal: dict(mean=2.0, sigma=0.5)}
+    *spreads, normal = (kind(name="x", path="step", **numbers) for kind, numbers in kinds.items())
     hypercube = np.array(LatinHypercube(10).table(spreads, 4))
     assert sorted(np.floor(10 * hypercube[:, 0])) == list(range(10))
     assert sorted(np.floor(5 * np.log10(hypercube[:, 1]))) == list(range(10))
     sobol = np.array(Sobol(16).table(spreads, 4))
     assert sorted(np.floor(16 * sobol[:, 0])) == list(range(16))
     assert MonteCarlo(5).table(spreads, 4) == MonteCarlo(9).table(spreads, 4)[:5] != MonteCarlo(5).table(spreads, 5)
-    deviates = [row[0] for row in LatinHypercube(200).table([Normal(2.0, 0.5)], 0)]
+    deviates = [row[0] for row in LatinHypercube(200).table([normal], 0)]
     assert abs(np.mean(deviates) - 2.0) < 0.01 and abs(np.std(deviates) - 0.5) < 0.02  # a point in each slice
     assert Sobol(5).table([], 0) == [()] * 5
 
@@ -330,97 +336,151 @@ def square():
     return replace(hm.load_scenario("bluerov2_square"), environment=hm.Environment())
 
 
-def study_of(scenario, **paths):
-    parameters = [Parameter(name=k, paths=(path,), spread=spread) for k, (path, spread) in paths.items()]
+def sweep_of(scenario, **paths):
+    parameters = [
+        Range(name=k, path=path, low=values[0], high=values[1])
+        if len(values) == 2
+        else Choices(name=k, path=path, values=values[0])
+        for k, (path, *values) in paths.items()
+    ]
     results = (Result(name="x", quantity="position.vehicle.x"),)
-    return sweeps.Study(name="s", scenario=scenario, parameters=tuple(parameters), sampling=MonteCarlo(2), results=results)
+    return sweeps.Sweep(name="s", scenario=scenario, parameters=tuple(parameters), sampling=MonteCarlo(2), results=results)
 
 
 def test_parameters_of_model_scenario_and_controller(square):
-    study = study_of(
+    sweep = sweep_of(
         square,
-        mass=("model.vehicle.inertia.mass", Range(11.0, 12.0)),
-        com=("model.vehicle.inertia.com.z", Range(0.0, 0.01)),
-        lag=("components.thruster_1.time_constant", Range(0.05, 0.1)),
-        damping=("blocks.controller.damping", Range(0.8, 1.2)),
-        start=("models.0.joints.elbow", Range(0.1, 0.2)),
-        sampled=("record", Choices((0.1,))),
+        mass=("model.vehicle.inertia.mass", 11.0, 12.0),
+        com=("model.vehicle.inertia.com.z", 0.0, 0.01),
+        lag=("components.thruster_1.time_constant", 0.05, 0.1),
+        damping=("blocks.controller.damping", 0.8, 1.2),
+        start=("models.0.joints.elbow", 0.1, 0.2),
+        sampled=("record", (0.1,)),
     )
-    variant = study.variant((11.5, 0.005, 0.07, 0.9, 0.15, 0.1), 5)
+    variant = sweep.variant((11.5, 0.005, 0.07, 0.9, 0.15, 0.1), 5)
     assert variant.parameters == {"vehicle.inertia.mass": 11.5, "vehicle.inertia.com.2": 0.005}
     assert [t.time_constant == 0.07 for t in variant.scenario.parts(hm.Thruster)][:2] == [True, False]
     assert variant.scenario.controllers[0].controller.arguments["damping"] == 0.9
     assert dict(variant.scenario.models[0].joints)["elbow"] == 0.15
     assert (variant.scenario.seed, variant.scenario.record) == (5, 0.1)
-    assert study.compiling == ("lag",)  # all others are data of a run
+    assert sweep.compiling == ("lag",)  # all others are data of a run
 
 
 def test_seed_current_start_and_open_parameters_compile_nothing_anew():
     scenario = hm.load_scenario("station_keeping")
-    study = study_of(
+    sweep = sweep_of(
         scenario,
-        current=("environment.current.velocity.x", Range(-0.5, 0.5)),
-        gusts=("environment.gusts.sigma.0", Range(0.01, 0.1)),
-        number=("seed", Choices((1, 2))),
-        depth=("models.0.position.z", Range(10, 20)),
-        density=("model.world.water_density", Range(1000, 1030)),
-        frequency=("blocks.controller.parameters.frequency", Range(0.5, 1.0)),
-        force=("components.thruster_1.time_constant", Range(0.1, 0.2)),
+        current=("environment.current.velocity.x", -0.5, 0.5),
+        gusts=("environment.gusts.sigma.0", 0.01, 0.1),
+        number=("seed", (1, 2)),
+        depth=("models.0.position.z", 10, 20),
+        density=("model.world.water_density", 1000, 1030),
+        frequency=("blocks.controller.parameters.frequency", 0.5, 1.0),
+        force=("components.thruster_1.time_constant", 0.1, 0.2),
     )
-    assert study.compiling == ("force",)
-    plants = [study.variant((x, 0.05, 2, 15.0, 1010.0, 0.7, 0.15), None).simulation().plant for x in (0.1, 0.2)]
+    assert sweep.compiling == ("force",)
+    plants = [sweep.variant((x, 0.05, 2, 15.0, 1010.0, 0.7, 0.15), None).simulation().plant for x in (0.1, 0.2)]
     assert plants[0].identity == plants[1].identity and plants[0].parameters == ("world.water_density",)
 
 
 # -- what bad input gets ---------------------------------------------------------------------------------------------------------
 
-BAD = [
-    (
-        "models.0.velocity.0, range",
-        "model.hul.inertia.mass, range",
-        r"line 7: parameters.speed: .*no body 'hul' \(did you mean 'hull'\?\)",
-    ),
-    ("models.0.velocity.0, range", "model.hull.inertia.mas, range", r"no part 'mas' in hull.inertia \(did you mean 'mass'\?\)"),
-    (
-        "models.0.velocity.0, range",
-        "enviroment.current, range",
-        r"a scenario has no part 'enviroment' \(did you mean 'environment'\?\)",
-    ),
-    ("models.0.velocity.0, range", "environment.current.velocity.x, range", "environment.current is not set"),
-    ("models.0.velocity.0, range", "models.0.velocity, range", "is no number; go on with one of 0, 1, 2"),
-    ("range: [-1, 1]", "range: [1, -1]", "from 1 to -1, must end above its beginning"),
-    ("range: [-1, 1]", "range: [1]", "must be 2 numbers"),
-    ("range: [-1, 1]", "log_range: [-1, 1]", "must begin above 0"),
-    ("range: [-1, 1]", "rang: [1, 2]", r"unknown key 'rang'.*did you mean 'range'"),
-    ("range: [998, 1030]", "range: [-998, 1030]", "parameters.density: with -998.0: .*water_density"),
-    ("normal: [30, 1]", "normal: [30, -1]", "standard deviation is -1"),
-    ("normal: [30, 1]", "normal: [-30, 1]", "parameters.mass: with -30.0: .*mass"),
-    ("latin_hypercube", "grid", "runs is given for a grid"),
-    ("latin_hypercube", "latin_square", "sampling is 'latin_square', must be"),
-    ("runs: 200", "runs: 0", "runs is 0, must be 1 or more"),
-    ("position.hull.x", "position.hul.x", r"line 15: results.x: quantity: .*no 'hul.x'"),
-    ("statistic: max}", "statistic: maxi}", "statistic is 'maxi'.*did you mean 'max'"),
-    ("duration: 0.2", "durations: 0.2", "a scenario has no part 'durations'"),
-    ("  sunk:", "  depth:", "results.depth: the store has another variable of this name"),
-    ("./hull.yaml", "./hall.yaml", "line 4: model: .*no model file"),
-]
+SPEED, DENSITY = "models.0.velocity.0, low: -1, high: 1", "water_density, low: 998"
+BAD = {  # old text, new text; line, path and value of the problem, and words of its text
+    "no body": ("models.0.velocity.0", "model.hul.inertia.mass", 7, "parameters.speed.path", ["'hull'?"]),
+    "no field": ("models.0.velocity.0", "model.hull.inertia.mas", 7, "parameters.speed.path", ["hull.inertia", "'mass'?"]),
+    "no section": ("models.0.velocity.0", "enviroment.current", 7, "parameters.speed.path", ["'environment'?"]),
+    "not set": ("models.0.velocity.0", "environment.current.velocity.x", 7, "parameters.speed.path", ["environment.current"]),
+    "no number": ("models.0.velocity.0", "models.0.velocity", 7, "parameters.speed.path", ["0, 1, 2"]),
+    "no path": ("path: models.0.velocity.0", "path: []", 7, "parameters.speed", ["path"]),
+    "order": ("low: -1, high: 1}", "low: 1, high: -1}", 7, "parameters.speed.high", ["low", "swap"]),
+    "missing": (", high: 1}", "}", 7, "parameters.speed.high", ["missing", "above the lower"]),
+    "not positive": (SPEED, f"{SPEED}, type: log_range", 7, "parameters.speed.low", ["> 0"]),
+    "key": ("low: -1", "lo: -1", 7, "parameters.speed.lo", ["'low'?"]),
+    "type": ("type: normal", "type: norml", 9, "parameters.mass.type", ["'normal'?", "choices"]),
+    "steps": ("high: 1}", "high: 1, steps: 1}", 7, "parameters.speed.steps", ["at least 2"]),
+    "value": (DENSITY, DENSITY.replace("998", "-998"), 10, "parameters.density", ["-998.0", "water_density"]),
+    "sigma": ("sigma: 1", "sigma: -1", 9, "parameters.mass.sigma", ["> 0", "changes"]),
+    "not finite": ("mean: 30", "mean: .nan", 9, "parameters.mass.mean", ["finite"]),
+    "mean": ("mean: 30", "mean: -30", 9, "parameters.mass", ["-30.0", "mass"]),
+    "sampling": ("latin_hypercube", "latin_square", 11, "sampling.type", ["sobol"]),
+    "runs": ("runs: 200", "runs: 0", 11, "sampling.runs", ["at least 1"]),
+    "no runs": (", runs: 200", "", 11, "sampling.runs", ["missing"]),
+    "quantity": ("position.hull.x", "position.hul.x", 14, "results.x.quantity", ["hul.x"]),
+    "statistic": ("statistic: max}", "statistic: maxi}", 15, "results.sunk.statistic", ["'max'", "max_abs"]),
+    "change": ("duration: 0.2", "durations: 0.2", 5, "changes.durations", ["duration"]),
+    "name": ("  sunk:", "  depth:", 15, "results.depth", ["rename"]),
+    "file": ("./hull.yaml", "./hall.yaml", 4, "model", ["hall.yaml"]),
+    "both": ("model: ./hull.yaml", "model: ./hull.yaml\nscenario: crash", 5, "scenario", ["both"]),
+    "block": ("seed: 3", "seed: 3\nblock: 0", 13, "block", ["at least 1"]),
+    "seed": ("seed: 3", "seed: -3", 12, "seed", ["at least 0"]),
+    "version": ("hydromechs_sweep: 2", "hydromechs_sweep: 1", 2, "hydromechs_sweep", ["version 1", "docs/sweeps.md"]),
+    "future": ("hydromechs_sweep: 2", "hydromechs_sweep: 3", 2, "hydromechs_sweep", ["must be 2"]),
+    "kind": ("hydromechs_sweep: 2", "hydromechs_scenario: 1", 2, "hydromechs_scenario", ["hydromechs run"]),
+}
 
 
-@pytest.mark.parametrize(("old", "new", "said"), BAD, ids=[said for _, _, said in BAD])
-def test_a_study_with_a_fault_is_refused_with_its_line(tmp_path, old, new, said):
+def problems_of(folder, *changes):
     text = (HERE / "drops.yaml").read_text()
-    assert old in text
-    (tmp_path / "hull.yaml").write_text((HERE / "hull.yaml").read_text())
-    (tmp_path / "drops.yaml").write_text(text.replace(old, new))
-    with pytest.raises(StudyError, match=f"(?s){said}"):
-        sweeps.load_study(tmp_path / "drops.yaml")
+    (folder / "hull.yaml").write_text((HERE / "hull.yaml").read_text())
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    (folder / "drops.yaml").write_text(text)
+    with pytest.raises(SweepError) as error:
+        sweeps.load_sweep(folder / "drops.yaml")
+    return error.value.faults
+
+
+@pytest.mark.parametrize(("old", "new", "line", "where", "words"), BAD.values(), ids=BAD)
+def test_a_problem_of_a_file_has_its_line_and_its_place(tmp_path, old, new, line, where, words):
+    (problem,) = problems_of(tmp_path, (old, new))
+    assert (problem.line, problem.where) == (line, where)
+    for word in words:
+        assert word in problem.text
+
+
+def test_all_problems_of_a_file_come_at_once(tmp_path):
+    """Also those that the scenario shows, with values of parameters that can be read."""
+    names = ["key", "sigma", "value", "runs", "quantity", "statistic", "change"]
+    problems = problems_of(tmp_path, *(BAD[name][:2] for name in names))
+    assert [problem.where for problem in problems] == [BAD[n][3] for n in ("change", *names[:-1])]
+
+
+def test_a_grid_needs_values(tmp_path):
+    problems = problems_of(tmp_path, ("{type: latin_hypercube, runs: 200}", "grid"), ("high: 1}", "high: 1, steps: 3}"))
+    assert [(p.line, p.where) for p in problems] == [
+        (8, "parameters.depth"),
+        (9, "parameters.mass"),
+        (10, "parameters.density"),
+    ]
+    assert "steps" in problems[0].text and "normal" in problems[1].text
+
+
+def test_schema_tables_and_round_trip():
+    """The JSON Schema accepts what the reader reads; the tables of the documentation are generated from it."""
+    schema = sweeps.sweep_json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert json.loads(SHIPPED.read_text(encoding="utf-8")) == schema  # to renew, see SHIPPED
+    for file in (HERE / "drops.yaml", *SHIPPED.parents[1].glob("library/sweeps/*.yaml")):
+        data = parse(file.read_text(encoding="utf-8")).data
+        jsonschema.Draft202012Validator(schema).validate(data)
+        made = Reader(FAMILIES).file(SweepFile, data, "hydromechs_sweep", 2)
+        written = {"hydromechs_sweep": 2, **Writer(FAMILIES).fields(made)}
+        assert Reader(FAMILIES).file(SweepFile, written, "hydromechs_sweep", 2) == made
+        assert written["parameters"] == data["parameters"] and written["sampling"] == data["sampling"]
+    page = (HERE.parents[1] / "docs" / "sweeps.md").read_text(encoding="utf-8")
+    tables = {"Sweep": schema, **schema["$defs"]}
+    assert renewed(page, lambda *names: key_table(tables[name] for name in names)) == page
+    told = {name for names in re.findall(r"<!-- keys: ([\w., ]+) -->", page) for name in names.split(", ")}
+    assert told == set(tables)
 
 
 def test_unknown_studies_and_engines(tmp_path, monkeypatch):
     from hydromechs.cli._sweep import chosen_engine
 
-    with pytest.raises(StudyError, match="did you mean 'sinking_chains'"):
-        sweeps.load_study("sinking_chain")
+    with pytest.raises(SweepError, match="did you mean 'sinking_chains'"):
+        sweeps.load_sweep("sinking_chain")
     with pytest.raises(ValueError, match="engine is 'desk' \\(did you mean 'dask'\\?\\)"):
         chosen_engine("desk", None, "")
     with pytest.raises(ValueError, match="add --engine dask"):
@@ -449,7 +509,7 @@ def test_without_dask_the_error_says_what_to_install(drops, tmp_path, monkeypatc
 def test_the_folder_of_another_study_stays_as_it_is(drops, calm, tmp_path):
     with pytest.raises(ValueError, match="with another scenario, other parameters, sampling, seed"):
         sweeps.run_sweep(replace(drops, seed=9), calm, engine=Serial())
-    with pytest.raises(ValueError, match="holds the study 'drops', not 'other'"):
+    with pytest.raises(ValueError, match="holds the sweep 'drops', not 'other'"):
         sweeps.run_sweep(replace(drops, name="other"), calm, engine=Serial())
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(ValueError, match=r"holds other files \(note.txt\)"):
@@ -462,7 +522,20 @@ def test_the_folder_of_another_study_stays_as_it_is(drops, calm, tmp_path):
         sweeps.run_sweep(first, tmp_path / "a", engine=Serial())
     assert sweeps.run_sweep(small(drops, 4), tmp_path / "a", engine=Serial(), replace=True).new == 4
     with pytest.raises(ValueError, match="not the folder of a sweep"):
-        sweeps.load_sweep(tmp_path)
+        sweeps.load_results(tmp_path)
+
+
+@pytest.mark.parametrize(("version", "words"), [(1, ["0.5", "again"]), (9, ["install"])])
+def test_a_store_of_another_version_says_so(drops, tmp_path, version, words):
+    """Such results are neither read nor resumed; they can be replaced."""
+    sweeps.run_sweep(small(drops, 2), tmp_path, engine=Serial())
+    attrs = tmp_path / "results.zarr" / ".zattrs"
+    attrs.write_text(json.dumps({"hydromechs_sweep": version, "study": "drops", "parameters": []}))
+    for use in (sweeps.load_results, lambda folder: sweeps.run_sweep(small(drops, 2), folder, engine=Serial())):
+        with pytest.raises(ValueError, match=f"results.zarr.* version {version}.* reads version 2") as error:
+            use(tmp_path)
+        assert use is not sweeps.load_results or all(word in str(error.value) for word in words)
+    assert sweeps.run_sweep(small(drops, 2), tmp_path, engine=Serial(), replace=True).new == 2
 
 
 def test_command(tmp_path, capsys, monkeypatch):
@@ -477,12 +550,12 @@ def test_command(tmp_path, capsys, monkeypatch):
             main()
         assert ended.value.code == 0
         assert said in capsys.readouterr().out
-    assert sweeps.load_sweep("sweeps/drops").sizes["run"] == 6
+    assert sweeps.load_results("sweeps/drops").sizes["run"] == 6
 
 
 def test_studies_of_the_library_are_good():
-    for name in hm.library.study_names():
-        assert sweeps.load_study(name).runs >= 2
+    for name in hm.library.sweep_names():
+        assert sweeps.load_sweep(name).runs >= 2
 
 
 def halved(x):

@@ -134,5 +134,5 @@ def test_one_factor_on_several_numbers(plant, trial):
     (row,) = found.found
     assert row.name == "size" and row.value == pytest.approx(1.0, abs=4.0 * row.deviation) and row.deviation < 0.05
     np.testing.assert_allclose(found.values()["plate.hydro.drag.0.linear"], [0, 0, 0, 0, 0.1 * row.value, 0])
-    with pytest.raises(ValueError, match="factor 'size' is taken for 0.0, must be above 0"):
+    with pytest.raises(ValueError, match="size.value is 0, must be finite and > 0"):
         replace(factor, value=0.0)

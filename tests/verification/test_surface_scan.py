@@ -1,5 +1,7 @@
 """Predictions over heights of the surface: an error in heave and an error in the height of the surface are told apart."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ import hydromechs as hm
 from hydromechs import identification
 from hydromechs.hydro import FreeSurface
 from hydromechs.identification import validation
+from hydromechs.identification.validation._study import FAMILIES
+from hydromechs.registry import Reader
 
 STEP, END, HEIGHT = 0.05, 4.0, 1.37
 """Step and length of the recording [s], height of the surface [m]."""
@@ -20,9 +24,9 @@ DOCUMENT = {
     "logs": {"nav": {"file": "{trial}.csv"}},
     "joints": {},
     "instruments": {
-        "nav": LOG | {"channels": {"roll": {"deviation": 0.1}, "pitch": {"deviation": 0.1}, "z": {"deviation": 0.002}}}
+        "nav": LOG | {"channels": {"roll": {"deviation_deg": 0.1}, "pitch": {"deviation_deg": 0.1}, "z": {"deviation": 0.002}}}
     },
-    "unknowns": [{"surface_height": HEIGHT}, {"number": "hull.hydro.volume", "value": TRUE}],
+    "unknowns": [{"type": "surface_height", "value": HEIGHT}, {"type": "number", "name": "hull.hydro.volume", "value": TRUE}],
     "start": {"position": 1e-4, "attitude": 1e-4, "velocity": 1e-4, "rates": 1e-4},
     "step": STEP,
     "judged": ["nav.roll", "nav.pitch", "nav.z"],
@@ -58,7 +62,7 @@ def campaign():
     times = np.arange(0.0, END + 1e-9, STEP)
     zeros = {f"nav.{x}": identification.ChannelSamples(times, np.zeros(len(times))) for x in ("roll", "pitch", "z")}
     trial = identification.Trial(name="rise", start=0.0, end=END, q=q, v=v, samples=zeros)
-    study, plant = validation.ValidationStudy(**DOCUMENT), floating()
+    study, plant = Reader(FAMILIES).build(validation.ValidationStudy, DOCUMENT, ()), floating()
     empty = validation.Campaign(study, plant, "hull", (validation.RecordedTrial(trial, "rise", 0.2, ()),))
     problem = empty.problem_of(empty.trials)
     values, _ = problem.simulate(np.array([HEIGHT, TRUE]), np.zeros((1, 12)), derivatives=False)
@@ -88,7 +92,7 @@ def test_an_error_in_the_height_of_the_surface_stays(campaign):
 
 
 def test_a_study_without_a_surface_is_rejected(campaign):
-    study = validation.ValidationStudy(**(DOCUMENT | {"unknowns": DOCUMENT["unknowns"][1:]}))
+    study = replace(campaign.study, unknowns=campaign.study.unknowns[1:])
     other = validation.Campaign(study, campaign.plant, "hull", campaign.trials)
     with pytest.raises(ValueError, match="surface_height"):
         validation.predicted_over_heights(other, campaign.trials[0], np.array([TRUE]), ())

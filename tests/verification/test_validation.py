@@ -1,38 +1,47 @@
 """Validation studies: logs that are not good, predictions that know nothing they should not, and two real trials."""
 
 import gzip
+import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 
 import hydromechs as hm
 from hydromechs import identification, library
+from hydromechs.errors import ValidationStudyError
+from hydromechs.formats import parse_yaml
 from hydromechs.hydro import drag_matrix
 from hydromechs.identification import validation
 from hydromechs.identification.validation._compare import BASE, Fold
 from hydromechs.identification.validation._compare import _rows as compared_rows
 from hydromechs.identification.validation._logs import changed, without_outliers
+from hydromechs.identification.validation._study import FAMILIES
 from hydromechs.identification.validation._validate import predictions
 from hydromechs.identification.validation._variants import averaged
 from hydromechs.model import added_mass_matrix
+from hydromechs.registry import Reader, Writer, key_table, renewed
 
 HERE = Path(__file__).parent / "hinsdale"
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
+SHIPPED = Path(validation.__file__).with_name("validation.schema.json")
+"""To renew it, write `json.dumps(validation.validation_json_schema(), indent=2, ensure_ascii=False)` and a line end."""
 
 
 @pytest.fixture(scope="module")
 def study():
-    return validation.load_study(STUDY)
+    return validation.load_validation_study(STUDY)
 
 
 @pytest.fixture(scope="module")
 def campaign(study):
     """Two real trials, and few unknowns, for short programs: all else is the library's model, with the tether of its study."""
-    few = [u for u in study.unknowns if "com" in u.get("number", "")]
-    line = study.line.model_copy(update={"weight": 0.1298, "place": [-0.5037, 0.06197, 0.0]})
-    return validation.read_campaign(study.model_copy(update={"unknowns": few, "line": line}), HERE)
+    few = tuple(u for u in study.unknowns if "com" in u.name)
+    line = replace(study.line, weight=0.1298, place=(-0.5037, 0.06197, 0.0))
+    return validation.read_campaign(replace(study, unknowns=few, line=line), HERE)
 
 
 # -- logs ---------------------------------------------------------------------------------------------------------------
@@ -95,19 +104,75 @@ def test_quaternions_in_degrees_or_disorder_are_refused():
         validation.euler_angles([np.ones(5), np.ones(5), np.ones(5), np.zeros(5)])
 
 
-def test_faults_of_a_study_are_told_together(tmp_path):
-    text = STUDY.read_text().replace("window: 4.0", "window: -4.0").replace("step: 0.05", "stpe: 0.05")
-    bad = tmp_path / "bad.yaml"
-    bad.write_text(text)
-    with pytest.raises(ValueError, match="2 problem") as error:
-        validation.load_study(bad)
-    assert "window" in str(error.value) and "stpe: no such key (did you mean 'step'?" in str(error.value)
-    bad.write_text(STUDY.read_text().replace("pitch: {", "pich: {", 1))
-    with pytest.raises(ValueError, match="channels: no quantity 'pich' .did you mean 'pitch'"):
-        validation.load_study(bad)
-    bad.write_text(STUDY.read_text().replace("judged: [imu.roll", "judged: [imu.rol"))
-    with pytest.raises(ValueError, match="no channel 'imu.rol'"):
-        validation.load_study(bad)
+BAD = {  # old text, new text; path and value of the problem, and words of its text
+    "number": ("window: 4.0", "window: -4.0", "window", -4.0, ["> 0"]),
+    "key": ("step: 0.05", "stpe: 0.05", "stpe", 0.05, ["'step'?"]),
+    "quantity": ("pitch: {", "pich: {", "instruments.imu.channels.pich", "pich", ["'pitch'?"]),
+    "deviation": ("deviation_deg: 0.15", "deviation_deg: 0", "instruments.imu.channels.roll.deviation", 0.0, ["> 0"]),
+    "both": (
+        "{deviation_deg: 0.15",
+        "{deviation: 0.1, deviation_deg: 0.15",
+        "instruments.imu.channels.roll.deviation_deg",
+        0.15,
+        ["both"],
+    ),
+    "channel": ("judged: [imu.roll", "judged: [imu.rol", "judged.0", "imu.rol", ["'imu.roll'?"]),
+    "log": ("find: imu", "find: imo", "trials.find", "imo", ["'imu'?", "mocap"]),
+    "type": ("type: positive", "type: positiv", "unknowns.3.type", "positiv", ["'positive'?", "surface_height"]),
+    "unit": ('{file: "{trial}_imu', '{units: {x: inch}, file: "{trial}_imu', "logs.imu.units.x", "inch", ["'mm'"]),
+    "list": (
+        "no_drag: [armbase, shoulder, upper_arm, elbow, wrist, jaw]",
+        "no_drag: jaw",
+        "variants.no drag of the arm.no_drag",
+        "jaw",
+        ["list"],
+    ),
+    "place": ("place: [-0.22, 0, 0]", "place: [-0.22, 0]", "line.place", [-0.22, 0], ["3 numbers"]),
+    "version": ("hydromechs_validation: 2", "hydromechs_study: 1", "hydromechs_study", 1, ["version 1", "docs/validation.md"]),
+    "kind": ("hydromechs_validation: 2", "hydromechs_sweep: 2", "hydromechs_sweep", 2, ["hydromechs sweep"]),
+}
+
+
+def problems_of(file, *changes):
+    text = STUDY.read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ValidationStudyError) as error:
+        validation.load_validation_study(file)
+    return error.value.faults
+
+
+@pytest.mark.parametrize(("old", "new", "where", "value", "words"), BAD.values(), ids=BAD)
+def test_a_problem_of_a_file_has_its_line_and_its_place(tmp_path, old, new, where, value, words):
+    (problem,) = {p.text: p for p in problems_of(tmp_path / "bad.yaml", (old, new))}.values()
+    line = 1 + STUDY.read_text(encoding="utf-8").partition(old)[0].count("\n")
+    assert (problem.line, problem.where, problem.value) == (line, where, value)
+    assert all(word in problem.text for word in words)
+
+
+def test_all_problems_of_a_file_come_at_once(tmp_path):
+    names = ["log", "quantity", "type", "number", "key", "channel"]
+    problems = problems_of(tmp_path / "bad.yaml", *(BAD[name][:2] for name in names))
+    assert [problem.where for problem in problems] == [BAD[name][2] for name in names]
+
+
+def test_schema_tables_and_round_trip(study):
+    """The JSON Schema accepts what the reader reads; the tables of the documentation are generated from it."""
+    schema = validation.validation_json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert json.loads(SHIPPED.read_text(encoding="utf-8")) == schema  # to renew, see SHIPPED
+    data = parse_yaml(STUDY.read_text(encoding="utf-8")).data
+    jsonschema.Draft202012Validator(schema).validate(data)
+    written = {"hydromechs_validation": 2, **Writer(FAMILIES).fields(study)}
+    jsonschema.Draft202012Validator(schema).validate(written)
+    assert Reader(FAMILIES).file(validation.ValidationStudy, written, "hydromechs_validation", 2) == study
+    page = (STUDY.parents[1] / "docs" / "validation.md").read_text(encoding="utf-8")
+    tables = {"ValidationStudy": schema, **schema["$defs"]}
+    assert renewed(page, lambda *names: key_table(tables[name] for name in names)) == page
+    told = {name for names in re.findall(r"<!-- keys: ([\w., ]+) -->", page) for name in names.split(", ")}
+    assert told == set(tables)
 
 
 # -- two real trials ----------------------------------------------------------------------------------------------------
@@ -117,7 +182,7 @@ def test_faults_of_a_study_are_told_together(tmp_path):
 def library_start(campaign):
     """The free coordinates of what the library model has."""
     unknowns = []
-    for u in campaign.study.found():
+    for u in campaign.study.unknowns:
         given = (
             {"value": None}
             if isinstance(u, identification.Number)
@@ -166,7 +231,7 @@ def test_a_prediction_knows_nothing_of_what_it_predicts(campaign, library_start)
 def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, study):
     """The library's numbers were found from these trials: nothing of them may be where a fit begins."""
     problem = campaign.problem_of(campaign.trials[:1])
-    for u in study.found():
+    for u in study.unknowns:
         given = (
             getattr(u, "value", None)
             if isinstance(u, identification.Number | identification.SurfaceHeight)
@@ -231,7 +296,7 @@ def test_only_weight_is_weight_and_buoyancy(study):
 
 def test_a_model_that_cannot_predict_a_motion_loses_its_trials(study):
     """The others count, the difference is over the same trials, and why is said."""
-    roll, name = study.model_copy(update={"judged": ["imu.roll"]}), next(iter(study.variants))
+    roll, name = replace(study, judged=("imu.roll",)), next(iter(study.variants))
     folds = [Fold(BASE, {trial: {"imu.roll": x}}, True, 5) for trial, x in (("a-0", 0.01), ("a-1", 0.02), ("b-0", 0.09))]
     folds.append(Fold(name, {"a-0": {"imu.roll": 0.02}, "a-1": {"imu.roll": 0.05}}, True, 5))
     folds.append(Fold(name, {}, False, 0, "without b: it runs away"))

@@ -1,4 +1,4 @@
-"""`hydromechs check`: errors and warnings of model, scenario and study files."""
+"""`hydromechs check`: errors and warnings of model, scenario, sweep and validation files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, StudyError
+from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, SweepError, ValidationStudyError
 
 from ._kinds import kinds_of
 
@@ -28,7 +28,7 @@ def check_file(file: str, console: Console, *, code: bool = False, **options: An
         except CodeNotAllowed as error:
             listed = "".join(f"\n  - {item}" for item in error.items)
             good = f"{file}: no errors found; Python code and what depends on it are checked with --code only:{listed}"
-        except (ModelError, ScenarioError, StudyError, OSError) as error:
+        except (ModelError, ScenarioError, SweepError, ValidationStudyError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
     for text in dict.fromkeys(str(w.message) for w in caught):
@@ -47,7 +47,7 @@ def _good(file: str, code: bool, options: dict[str, Any]) -> str:
     kinds = kinds_of(file)
     if kinds == {"sweep"}:
         return _good_sweep(file, code)
-    if kinds == {"validation study"}:
+    if kinds == {"validation"}:
         return _good_validation(file)
     if file not in scenario_names() and not is_scenario_file(file):
         model = load(file, code=code, **options)
@@ -66,18 +66,15 @@ def _good(file: str, code: bool, options: dict[str, Any]) -> str:
 
 def _good_sweep(file: str, code: bool) -> str:
     """Describe a sweep file without errors."""
-    from hydromechs.sweeps import load_study
+    from hydromechs.sweeps import load_sweep
 
-    study = load_study(file, code=code)
-    return f"{file}: good, a study of {study.runs} runs"
+    sweep = load_sweep(file, code=code)
+    return f"{file}: good, a sweep of {sweep.runs} runs"
 
 
 def _good_validation(file: str) -> str:
     """Describe a validation study without errors."""
     from hydromechs.identification import validation
 
-    try:
-        validation.load_study(file)
-    except ValueError as error:
-        raise StudyError(file, [str(error).removeprefix(f"{file}: ")]) from None
+    validation.load_validation_study(file)
     return f"{file}: good; only `hydromechs validate` reads its logs"

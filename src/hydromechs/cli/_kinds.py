@@ -1,4 +1,4 @@
-"""Kinds of command arguments: model, scenario, study or run, and the command for each."""
+"""Kinds of command arguments: model, scenario, sweep, validation study or run, and the command for each."""
 
 from __future__ import annotations
 
@@ -13,44 +13,33 @@ from hydromechs.values import is_path, nearest
 
 HEAD = 65_536
 """Number of bytes at the start of a file that are searched for its kind."""
-KEYS = {
-    "scenario": rb"hydromechs_scenario",
-    "sweep": rb"hydromechs_sweep",
-    "validation study": rb"hydromechs_study",
-    "model": rb"hydromechs(?:_model)?",
-}
-"""Key at the start of a line that marks a YAML file of each kind."""
 USES = {
-    "model": "show it with `hydromechs view {0}`, or name it under models: in a scenario file",
     "vehicle": "fly it with `hydromechs pilot {0}`, show it with `hydromechs view {0}`, or name it in a scenario file",
-    "scenario": "simulate it with `hydromechs run {0}`; then show the run with `hydromechs replay`",
-    "sweep": "run it with `hydromechs sweep {0}`",
-    "validation study": "run it with `hydromechs validate {0}`",
     "run": "show it with `hydromechs replay {0}`, or continue it with `hydromechs run SCENARIO --resume {0}`",
 }
-"""Advice for an argument of each kind."""
-TEXTS = {"model": "a model", "vehicle": "a model", "scenario": "a scenario", "sweep": "a study of many runs (a sweep)"}
-TEXTS |= {"validation study": "a validation study", "run": "the folder of a run or a recording"}
+"""Advice for an argument that is not a YAML file; `FILE_KINDS` has that for the others."""
+TEXTS = {"model": "a model", "vehicle": "a model", "scenario": "a scenario", "sweep": "a sweep"}
+TEXTS |= {"validation": "a validation study", "run": "the folder of a run or a recording"}
 
 
 def kinds_of(source: str) -> set[str]:
-    """Return the kinds that a name or path can have: "model", "vehicle", "scenario", "sweep", "validation study", "run".
+    """Return the kinds that a name or path can have: "model", "vehicle", "scenario", "sweep", "validation", "run".
 
     Nothing is loaded. Names are looked up in the library; files are recognised by their first bytes.
     """
-    from hydromechs.library import names, plant_names, scenario_names, study_names
+    from hydromechs.library import names, plant_names, scenario_names, sweep_names
 
     path = Path(source)
     if path.is_dir():
         return {"run"} if (path / "recording.zarr").is_dir() or (path / ".zattrs").is_file() else set()
     if not is_path(source):
-        tables = {"model": names(), "vehicle": plant_names(), "scenario": scenario_names(), "sweep": study_names()}
+        tables = {"model": names(), "vehicle": plant_names(), "scenario": scenario_names(), "sweep": sweep_names()}
         return {kind for kind, known in tables.items() if source in known}
     return _kind_of_file(path)
 
 
 def _kind_of_file(path: Path) -> set[str]:
-    from hydromechs.formats import is_robot_file
+    from hydromechs.formats import FILE_KINDS, is_robot_file
 
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # reading a device or a pipe might never end
@@ -63,8 +52,9 @@ def _kind_of_file(path: Path) -> set[str]:
         return {"run"}
     if is_robot_file(path):
         return {"model"}
-    marked = [kind for kind, key in KEYS.items() if re.search(rb"^" + key + rb"\s*:", head, re.MULTILINE)]
-    return set(marked[:1])
+    keys = {key: kind for kind, row in FILE_KINDS.items() for key in (row.key, row.old_key) if key}
+    found = re.search(rf"^({'|'.join(keys)})\s*:".encode(), head, re.MULTILINE)
+    return {keys[found[1].decode()]} if found else set()
 
 
 def expect(source: str, command: str, *wanted: str) -> None:
@@ -72,11 +62,14 @@ def expect(source: str, command: str, *wanted: str) -> None:
 
     Unrecognised arguments pass; the code that loads them reports the problem.
     """
+    from hydromechs.formats import FILE_KINDS
+
     found = kinds_of(source)
     if found and found.isdisjoint(wanted):
         kind = "vehicle" if "vehicle" in found else sorted(found)[0]
         takes = " or ".join(dict.fromkeys(TEXTS[w] for w in wanted))
-        raise ValueError(f"{source} is {TEXTS[kind]}; `hydromechs {command}` takes {takes}: {USES[kind].format(source)}")
+        use = USES[kind] if kind in USES else FILE_KINDS[kind].use
+        raise ValueError(f"{source} is {TEXTS[kind]}; `hydromechs {command}` takes {takes}: {use.format(source)}")
     if not found and wanted == ("run",) and not Path(source).exists():
         runs = sorted(str(p.parent) for p in Path("runs").glob("*/recording.zarr"))
         hint = nearest(str(Path("runs") / source), runs) if runs else "; simulate a scenario first: hydromechs run NAME"

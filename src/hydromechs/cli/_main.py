@@ -143,11 +143,11 @@ def models() -> None:
 @app.command()
 @robot_command
 def check(
-    files: Annotated[list[str], typer.Argument(help="Model, scenario or study files, or library names.")],
+    files: Annotated[list[str], typer.Argument(help="Model, scenario, sweep or validation files, or library names.")],
     code: CODE = False,
     **options: Any,
 ) -> None:
-    """Report all errors and likely unit mistakes in model, scenario and study files. Status 1 if a file has an error.
+    """Report all errors and likely unit mistakes of model, scenario, sweep and validation files. Status 1 if one has an error.
 
     Every error is listed with its line. Parts that need Python code of the file are checked with --code only.
     """

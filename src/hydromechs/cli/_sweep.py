@@ -1,4 +1,4 @@
-"""`hydromechs sweep`: a study run into a folder, with a progress bar, and what is printed of it."""
+"""`hydromechs sweep`: a sweep run into a folder, with a progress bar, and what is printed of it."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ REASONS = 5
 
 
 def sweep(
-    study: Annotated[str, typer.Argument(help="A library study, or the path of a study file.")],
+    source: Annotated[str, typer.Argument(metavar="SWEEP", help="A library sweep, or the path of a sweep file.")],
     out: Annotated[
-        str, typer.Option(help="Folder for the results; by default sweeps/NAME. That of the same study goes on.")
+        str, typer.Option(help="Folder for the results; by default sweeps/NAME. That of the same sweep is resumed.")
     ] = "",
     engine: Annotated[str, typer.Option(help="local (processes), dask (a cluster) or serial (this process).")] = "local",
     workers: Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")] = None,
@@ -37,12 +37,12 @@ def sweep(
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the folder.")] = False,
     code: CODE = False,
 ) -> None:
-    """Run a study of many runs into one store. Runs that are there are not run again. Status 1 if a run failed."""
-    from hydromechs.sweeps import load_study, run_sweep
+    """Run a sweep, many runs of a scenario, into one store. Stored runs are not run again. Status 1 if a run failed."""
+    from hydromechs.sweeps import load_sweep, run_sweep
 
-    expect(study, "sweep", "sweep")
+    expect(source, "sweep", "sweep")
     console, chosen = Console(), chosen_engine(engine, workers, address)
-    plan = load_study(study, code=code)
+    plan = load_sweep(source, code=code)
     folder = Path(out or Path("sweeps") / plan.name)
     console.print(Text(plan.title or plan.name, "bold"))
     if plan.compiling:
@@ -118,5 +118,5 @@ def _print(result: SweepResult, console: Console) -> None:
     for run, reason in list(zip(failed.run.values, failed.reason.values, strict=True))[:REASONS]:
         console.print(f"  run {int(run)}: {reason}", style="red", highlight=False, markup=False)
     console.print(
-        f"results in {result.folder}; hydromechs.sweeps.load_sweep({str(result.folder)!r}) opens them", highlight=False
+        f"results in {result.folder}; hydromechs.sweeps.load_results({str(result.folder)!r}) opens them", highlight=False
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,9 +40,9 @@ def validate(
 
     console = Console(stderr=True)
     try:
-        found = validation.load_study(study, code=code)
+        found = validation.load_validation_study(study, code=code)
         if trials:
-            found = found.model_copy(update={"trials": found.trials.model_copy(update={"names": trials})})
+            found = replace(found, trials=replace(found.trials, names=trials))
         folder = Path(data) if data else study.parent / found.data
         if not data and not found.data:
             raise ValueError(f"{study} names no folder with logs; give one with --data")

@@ -2,6 +2,7 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
+from ._file_kinds import FILE_KINDS
 from ._fossen import from_fossen
 from ._read import load_file, loads, model_json_schema
 from ._write import dumps, save
@@ -29,7 +30,8 @@ __getattr__, __dir__, _later = _lazy_names(
         ),
         "._scenario_read": ("load_scenario_file", "loads_scenario", "located", "scenario_json_schema", "scenario_text"),
         "._scenario_write": ("dumps_scenario", "save_scenario"),
+        "._yaml": ("parse as parse_yaml",),
     },
 )
 
-__all__ = ["dumps", "from_fossen", "is_scenario_file", "load_file", "loads", "model_json_schema", "save", *_later]
+__all__ = ["FILE_KINDS", "dumps", "from_fossen", "is_scenario_file", "load_file", "loads", "model_json_schema", "save", *_later]

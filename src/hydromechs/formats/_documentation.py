@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
+from hydromechs import registry
 from hydromechs.registry import key_table
 
 from ._read import model_json_schema
 from ._scenario_read import scenario_json_schema
-
-MARKED = re.compile(r"<!-- keys: ([\w., ]+) -->\n.*?<!-- end -->", re.DOTALL)
-"""A table in a Markdown text, between the comments that name its classes."""
 
 
 def renewed(text: str) -> str:
@@ -18,7 +14,7 @@ def renewed(text: str) -> str:
 
     They are between `<!-- keys: Thruster -->` and `<!-- end -->`; several names make one table.
     """
-    return MARKED.sub(lambda m: f"<!-- keys: {m[1]} -->\n{documentation_table(*m[1].split(', '))}<!-- end -->", text)
+    return registry.renewed(text, documentation_table)
 
 
 def documentation_table(*kinds: str) -> str:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hydromechs.errors import CodeNotAllowed, Fault, ModelError, ScenarioError, StudyError
+from hydromechs.errors import CodeNotAllowed, Fault, ModelError
 from hydromechs.model import FAMILIES, Body, Model, World, body_faults, joints, shapes, tree_faults, visual, world_faults
 from hydromechs.registry import BROKEN, Family, Reader, dotted, json_schema, show
 
+from ._file_kinds import FILE_KINDS, misplaced_file
 from ._robots import import_file, is_robot_file, reject_options, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text
 
 __all__ = ["MODEL_KEY", "MODEL_VERSION", "load_file", "loads", "model_json_schema", "read_document"]
 
-MODEL_KEY, MODEL_VERSION = "hydromechs_model", 2
+MODEL_KEY, MODEL_VERSION = FILE_KINDS["model"].key, FILE_KINDS["model"].version
 """First key of a model file, and the version that is read and written."""
-FIRST = f"{MODEL_KEY}: {MODEL_VERSION}"
+FIRST = FILE_KINDS["model"].first
 """First line of a model file."""
-OLD = f"this program reads version {MODEL_VERSION}; rewrite it as 'Changes from version 1' in docs/model_file.md describes"
-"""Advice for a file of an older version."""
 
 
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
@@ -56,10 +56,6 @@ def loads(text: str, source: str = "<text>", folder: str | Path | None = None, *
     """
     with collector_paused():
         document = parsed(text, source, "model", FIRST, ModelError)
-        if MODEL_KEY not in document.data and "hydromechs" in document.data:
-            version, at = document.data["hydromechs"], ("hydromechs",)
-            words = f"this is a model file of version {show(version)}, but {OLD}"
-            raise ModelError(source, [Fault(at, words, version, remedy=OLD, line=document.line(at))])
         return _ModelReader(document, source, None if folder is None else Path(folder), code).model()
 
 
@@ -69,27 +65,26 @@ def model_json_schema() -> dict[str, Any]:
     return json_schema(Model, FAMILIES, key=MODEL_KEY, version=MODEL_VERSION, title=title)
 
 
-def read_document(path: str | Path, kind: str, first: str, error: type[ModelError | ScenarioError | StudyError]) -> Document:
+def read_document(path: str | Path, kind: str, error: Callable[[str, list], Exception]) -> Document:
     """The document of a file that holds a mapping: its data, and the line of each part.
 
     Args:
         path: The file.
-        kind: What it should be, as "sweep".
-        first: What such a file begins with.
-        error: The class of the error where it does not.
+        kind: Kind of file, as "sweep".
+        error: Class of the error if it is not such a file.
     """
-    return parsed(read_text(Path(path), kind, error), str(path), kind, first, error)
+    return parsed(read_text(Path(path), kind, error), str(path), kind, FILE_KINDS[kind].first, error)
 
 
-def parsed(text: str, source: str, kind: str, first: str, error: type[ModelError | ScenarioError | StudyError]) -> Document:
+def parsed(text: str, source: str, kind: str, first: str, error: Callable[[str, list], Exception]) -> Document:
     """The document of a text that holds a mapping.
 
     Args:
         text: YAML.
         source: Name of the text in messages.
-        kind: What it should be, "model" or "scenario".
-        first: What such a file begins with.
-        error: The class of the error where it does not.
+        kind: Kind of file, as "model".
+        first: First line of such a file.
+        error: Class of the error if it is not such a file.
     """
     try:
         document = parse(text)
@@ -101,6 +96,9 @@ def parsed(text: str, source: str, kind: str, first: str, error: type[ModelError
         must = f"must be a mapping that begins with '{first}'"
         words = f"the file holds {show(document.data)}, {must}"
         raise error(source, [Fault((), words, document.data, must, line=document.line(()))])
+    misplaced = misplaced_file(document.data, kind, source)
+    if misplaced is not None:
+        raise error(source, [replace(misplaced, line=document.line(misplaced.path))])
     return document
 
 
@@ -117,10 +115,7 @@ class _ModelReader(Reader):
     def __init__(self, document: Document, source: str, folder: Path | None, code: bool) -> None:
         super().__init__(FAMILIES, document.line, source=source, folder=folder, code=code)
         self.data: dict[str, Any] = document.data
-        for fault in document.problems:
-            where = self.label(fault.path)
-            self.add_fault(replace(fault, text=f"{where}: {fault.text}" if where else fault.text))
-        self.reported = {fault.path for fault in document.problems}
+        self.add_known(document.problems)
 
     def label(self, path: tuple) -> str:
         """Return what messages call a place: "body 'arm': inertia.mass".

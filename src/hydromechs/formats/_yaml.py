@@ -27,6 +27,8 @@ from hydromechs import files
 from hydromechs.errors import Fault
 from hydromechs.registry import show
 
+from ._file_kinds import FILE_KINDS
+
 MAX_DEPTH = 64
 """Levels of nesting; a model file has at most 9."""
 MAX_VALUES = 1_000_000
@@ -337,7 +339,7 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
             byte = f"byte 0x{raw[e.start]:02x}" if _is_ours(raw) else "a byte"
             words = f"{byte} is not UTF-8; save the file as UTF-8 (in most editors: Save with Encoding)"
         raise fault(str(path), [f"line {line}: {words}"]) from None
-    first = f"'hydromechs_{kind}: {2 if kind in ('model', 'scenario') else 1}'"
+    first = f"'{FILE_KINDS[kind].first}'"
     other = foreign_format(text)
     if other:
         words = f"this is {other}, not a HydroMechs {kind} file, which is YAML and begins with"

@@ -10,13 +10,16 @@ import abc
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from hydromechs import values
 from hydromechs.equations import parameter_value
+from hydromechs.errors import FieldError
+from hydromechs.registry import Degrees, Hidden
 from hydromechs.simulation import Plant
-from hydromechs.values import nearest
+from hydromechs.values import Bound, Finite, Limit, check_fields, nearest
 
 STEP = 1e-30
 """Of the complex differences by which values are derived: exact to rounding."""
@@ -26,6 +29,9 @@ class Unknown(abc.ABC):
     """Something to be found: free coordinates θ, and the inputs of the plant that follow from them."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        check_fields(self, self.name)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -134,19 +140,20 @@ class Number(Unknown):
     """One number of the model, or a held input."""
 
     name: str
-    """Its name, as "vehicle.hydro.volume" or "tether.weight"."""
+    """Its path, as "vehicle.hydro.volume" or "tether.weight"."""
     index: tuple[int, ...] = ()
-    """Which of an array, as (4, 2) of a matrix."""
-    deviation: float = math.inf
-    """Standard deviation before any data, in its unit."""
-    lower: float = -math.inf
-    """Lowest value."""
-    upper: float = math.inf
-    """Highest value."""
-    value: float | None = None
-    """What it is taken for before any data; what the model has unless given."""
+    """Index in an array, as (4, 2) of a matrix; empty for a single number."""
+    deviation: Limit = math.inf
+    """Prior standard deviation, in its unit; relative if it is positive, 0.5 for ±50 %. Unknown if omitted."""
+    lower: values.Number = -math.inf
+    """Minimum; optional."""
+    upper: values.Number = math.inf
+    """Maximum; optional."""
+    value: Finite | None = None
+    """Prior value; defaults to that of the model."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_bounds(self.labels()[0], self.lower, self.upper)
 
     @property
@@ -228,19 +235,15 @@ class Factor(Unknown):
     """One factor above 0 on several numbers of the model, as on the drag of all links: θ is its logarithm."""
 
     name: str
-    """What it is called."""
+    """Name of the factor."""
     names: tuple[str, ...]
-    """The numbers, arrays as a whole, as ("wrist.hydro.drag.0.quadratic",)."""
-    deviation: float = math.inf
-    """Relative standard deviation before any data, 0.5 for ±50 %."""
-    value: float = 1.0
-    """What it is taken for before any data."""
-    numbers: tuple[float, ...] = ()
-    """What the numbers are times; those of the plant's model unless given."""
-
-    def __post_init__(self) -> None:
-        if not self.value > 0.0:
-            raise ValueError(f"factor {self.name!r} is taken for {self.value!r}, must be above 0")
+    """Paths of the numbers, arrays as a whole, as ("wrist.hydro.drag.0.quadratic",)."""
+    deviation: Limit = math.inf
+    """Relative prior standard deviation, 0.5 for ±50 %. Unknown if omitted."""
+    value: values.Positive = 1.0
+    """Prior value."""
+    numbers: Annotated[tuple[float, ...], Hidden()] = ()
+    """The numbers that are multiplied; default to those of the plant's model."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -285,10 +288,10 @@ class CurrentOf(Unknown):
     Gusts and a table of currents over time go on as they are: it takes the place of what is steady, 0 for a table.
     """
 
-    deviation: float = 0.02
-    """Standard deviation of each component before any data [m/s]."""
-    own: tuple[float, float] = (0.0, 0.0)
-    """What the plant has [m/s]."""
+    deviation: values.Positive = 0.02
+    """Prior standard deviation of each component [m/s]."""
+    own: Annotated[tuple[float, float], Hidden()] = (0.0, 0.0)
+    """Current of the plant [m/s]."""
 
     name = "current"
 
@@ -337,22 +340,23 @@ class SurfaceHeight(Unknown):
     Only trials in which a body reaches the surface contain information on it. Without such trials it keeps `value`.
     """
 
-    value: float = 0.0
+    value: Finite = 0.0
     """Prior height above the world's origin [m]."""
-    deviation: float = math.inf
-    """Prior standard deviation [m]."""
-    lower: float = -math.inf
-    """Minimum [m]."""
-    upper: float = math.inf
-    """Maximum [m]."""
+    deviation: Limit = math.inf
+    """Prior standard deviation [m]. Unknown if omitted."""
+    lower: values.Number = -math.inf
+    """Minimum [m]; optional."""
+    upper: values.Number = math.inf
+    """Maximum [m]; optional."""
 
     name = "surface_height"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _check_bounds(self.name, self.lower, self.upper)
-        if not (math.isfinite(self.value) and self.lower <= self.value <= self.upper):
+        if not self.lower <= self.value <= self.upper:
             raise ValueError(
-                f"{self.name}: value {self.value:g} m must be finite and within [{self.lower:g}, {self.upper:g}] m; change the "
+                f"{self.name}: value {self.value:g} m must be within [{self.lower:g}, {self.upper:g}] m; change the "
                 "value or its bounds"
             )
 
@@ -395,9 +399,9 @@ class JointOffset(Unknown):
     """
 
     joint: str
-    """Name of a joint whose motion is given by a recording."""
-    deviation: float = math.inf
-    """Standard deviation before any data [rad]."""
+    """Joint whose motion is given by a recording."""
+    deviation: Annotated[Limit, Degrees()] = math.inf
+    """Prior standard deviation [rad]. Unknown if omitted."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -444,8 +448,8 @@ class InertiaOf(Unknown):
 
     body: str
     """Name of the body."""
-    deviation: float = 0.3
-    """Standard deviation of θ before any data: 0.3 lets masses and tensors change by some 60 %."""
+    deviation: values.Positive = 0.3
+    """Prior standard deviation of θ [-]; 0.3 lets masses and tensors change by some 60 %."""
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -509,15 +513,19 @@ class AddedMass(Unknown):
     name: str
     """Path of its matrix, as "vehicle.hydro.added_mass.0.matrix"."""
     deviation: float | tuple[float, ...] = 0.3
-    """Standard deviation of the entries of L before any data, relative to the diagonal of L: one for all, or one for each."""
-    diagonal: tuple[float, ...] | None = None
-    """Diagonal of what it is taken for before any data; what the model has unless given."""
+    """Prior standard deviation of the entries of L, relative to the diagonal of L: one for all, or one for each [-]."""
+    diagonal: Annotated[tuple[float, ...], Bound(above=0.0, size=6)] | None = None
+    """Prior diagonal [kg, kg·m²]; defaults to that of the model."""
     coupled: bool = False
-    """Whether entries off the diagonal are sought, too."""
+    """True if entries off the diagonal are unknown, too."""
     averaged: bool = False
-    """Whether it is the same in all directions: one number for translation and one for rotation, the means of the diagonal."""
+    """True if it is the same in all directions: one number for translation and one for rotation, the means of the diagonal."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        given = self.deviation if isinstance(self.deviation, tuple) else (self.deviation,)
+        if not all(x > 0.0 and math.isfinite(x) for x in given):
+            raise FieldError(f"{self.name}.deviation", self.deviation, "must be finite and > 0")
         if self.coupled and self.averaged:
             raise ValueError(f"{self.name}: an added mass that is averaged has nothing off its diagonal; leave out coupled")
         if isinstance(self.deviation, tuple) and len(self.deviation) != len(self.labels()):

@@ -6,7 +6,7 @@ import os
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from hydromechs.errors import ModelError, ScenarioError, StudyError
+from hydromechs.errors import ModelError, ScenarioError, SweepError
 from hydromechs.formats import import_file, is_robot_file, load_file, reject_options, warned
 from hydromechs.model import Model
 from hydromechs.values import is_path, nearest
@@ -33,8 +33,8 @@ __all__ = [
     "serial_chain",
     "snake",
     "star",
-    "study_file",
-    "study_names",
+    "sweep_file",
+    "sweep_names",
     "umbilical",
 ]
 
@@ -116,22 +116,22 @@ def load_scenario(source: str | os.PathLike, *, code: bool = False) -> Scenario:
     return load_scenario_file(scenario_file(source), load, load_vehicle, code=code or not is_path(source))
 
 
-def study_names() -> tuple[str, ...]:
-    """Names of the library's studies."""
-    return _names("studies")
+def sweep_names() -> tuple[str, ...]:
+    """Names of the library's sweeps."""
+    return _names("sweeps")
 
 
-def study_file(source: str | os.PathLike) -> str:
-    """Path of a study's file.
+def sweep_file(source: str | os.PathLike) -> str:
+    """Path of a sweep's file.
 
     Args:
-        source: One of `study_names()`, or a path.
+        source: One of `sweep_names()`, or a path.
     """
     if is_path(source):
         return os.fspath(source)
-    if source not in study_names():
-        raise StudyError(str(source), [_unknown("study", str(source), study_names())])
-    return str(files(__package__) / "studies" / f"{source}.yaml")
+    if source not in sweep_names():
+        raise SweepError(str(source), [_unknown("sweep", str(source), sweep_names())])
+    return str(files(__package__) / "sweeps" / f"{source}.yaml")
 
 
 def plant_names() -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Attitude of a body as angles: quantities "roll", "pitch", "heading" and "tilt", in radians or, with "_deg", in degrees.
 
-They are computed from the recorded orientation and can be used as quantities of checks, events, plots, tables and studies.
+They are computed from the recorded orientation and can be used as quantities of checks, events, plots, tables and sweeps.
 """
 
 from __future__ import annotations

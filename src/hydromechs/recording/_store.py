@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MARK = "hydromechs_recording"
 """Attribute that marks a store as a HydroMechs recording; its value is the version of the layout."""
+VERSION = 2
+"""Version of the layout that is written and read."""
 FOLDER_NAME = "recording.zarr"
 """Name of the recording in the folder of a run."""
 HEADER_SIZE = 512
@@ -136,7 +138,7 @@ class RecordingWriter:
         self._schema = tuple(schema)
         self._shapes = _shapes(self._schema, coords)
         self._chunk = chunk
-        self.attrs = {MARK: 1, "finished": 0, **plain_attributes(attrs)}
+        self.attrs = {MARK: VERSION, "finished": 0, **plain_attributes(attrs)}
         """Attributes of the dataset."""
         _check_free(self.path, overwrite, "remove it first")  # runs do not overwrite
         with self._clear_errors("cannot be created"):
@@ -268,7 +270,7 @@ class MemoryRecorder:
         self._schema = tuple(schema)
         self._shapes = _shapes(self._schema, coords)
         self._coords = {dim: [str(n) for n in names] for dim, names in coords.items()}
-        self.attrs = {MARK: 1, "finished": 0, **plain_attributes(attrs)}
+        self.attrs = {MARK: VERSION, "finished": 0, **plain_attributes(attrs)}
         """Attributes of the dataset."""
         self._blocks: list[dict[str, np.ndarray]] = []
 
@@ -309,10 +311,20 @@ def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
         raise RecordingError(f"no recording at {path}: there is nothing at that path")
     if path.is_dir():
         inner = path / FOLDER_NAME
-        return _load_zarr(inner if inner.is_dir() else path)
+        return _of_this_version(_load_zarr(inner if inner.is_dir() else path), path)
     if path.suffix == ".nc":
-        return _load_netcdf(path)
+        return _of_this_version(_load_netcdf(path), path)
     raise RecordingError(f"{path} is not a recording: give a Zarr folder, a NetCDF file (.nc), or a folder with {FOLDER_NAME}")
+
+
+def _of_this_version(ds: xarray.Dataset, path: Path) -> xarray.Dataset:
+    """Return a dataset; raise `RecordingError` for a recording of another version."""
+    remedy = "run the scenario again, or open its numbers with xarray"
+    try:
+        files.check_version(path, "a recording", ds.attrs.get(MARK, VERSION), VERSION, remedy)
+    except OSError as error:
+        raise RecordingError(str(error)) from None
+    return ds
 
 
 def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
@@ -447,7 +459,7 @@ def _dataset(group: Any, n: int, order: list[Any], attrs: dict[str, Any]) -> xar
 
 def _save_zarr(ds: xarray.Dataset, path: Path) -> None:
     plain = ds.drop_encoding()
-    plain.attrs = {MARK: 1, **plain.attrs, ORDER: [str(name) for name in ds.data_vars]}
+    plain.attrs = {MARK: VERSION, **plain.attrs, ORDER: [str(name) for name in ds.data_vars]}
     plain.to_zarr(path, mode="w", zarr_format=2, consolidated=True)
 
 

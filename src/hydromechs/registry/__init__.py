@@ -12,7 +12,7 @@ from ._marks import ByName, Degrees, Hidden, Inline, Pattern, Ref, Required
 from ._members import MISSING, Member, members
 from ._reader import BROKEN, Reader
 from ._schema import json_schema
-from ._tables import key_table
+from ._tables import key_table, renewed
 from ._text import dotted, show, suggestion
 from ._writer import Writer
 
@@ -41,6 +41,7 @@ __all__ = [
     "members",
     "module_kept",
     "reference_to",
+    "renewed",
     "show",
     "suggestion",
 ]

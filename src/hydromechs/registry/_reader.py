@@ -18,7 +18,7 @@ from hydromechs.values import LONG_ROW, Bound
 from ._code import imported, installed_parts, is_ours
 from ._family import Families, Family
 from ._marks import Inline, Pattern, Ref
-from ._members import MISSING, Member, bounds_of, file_keys, members, takes_any, unmarked
+from ._members import MISSING, Member, bounds_of, file_keys, members, options, takes_any, unmarked
 from ._text import dotted, show, suggestion
 
 __all__ = ["BROKEN", "Place", "Reader"]
@@ -103,6 +103,18 @@ class Reader:
         """
         if fault.path not in self.reported:
             self._problems.append(fault if fault.line else replace(fault, line=self.line(fault.path)))
+
+    def add_known(self, problems: Iterable[Fault]) -> None:
+        """Add the problems that the parser has found; nothing else is reported at their places.
+
+        Args:
+            problems: The problems.
+        """
+        problems = list(problems)
+        for fault in problems:
+            where = self.label(fault.path)
+            self.add_fault(replace(fault, text=f"{where}: {fault.text}" if where else fault.text))
+        self.reported |= {fault.path for fault in problems}
 
     def wrong(self, path: Place, value: object, must: str) -> Any:
         """Add a value that is not what it must be and return `BROKEN`.
@@ -356,6 +368,8 @@ class Reader:
             return self._sequence(data, get_args(hint), path)
         if origin in (dict, Mapping) or hint is dict:
             return self._mapping(data, (get_args(hint) or (str, Any))[1], path)
+        if len(options(hint)) > 1:
+            return self.read(data, _option(data, options(hint)), path, marks)
         if isinstance(hint, type):
             return self.build(hint, data, path)
         raise TypeError(f"{dotted(path)}: a file has no way to write {hint}")
@@ -480,6 +494,18 @@ class Reader:
                 for path in paths:
                     words = f"{self.label(path)}: there is no {what} {name!r}{suggestion(name, names)}"
                     self.add(path, f"{words}; there are {listed or 'none'}", name, f"must be the name of a {what}")
+
+
+def _option(data: Any, hints: tuple) -> Any:
+    """The member of a union that the data can be, by whether they are a number, a text or a list; the first if none."""
+
+    def fits(hint: Any) -> bool:
+        bounds = bounds_of(hint)
+        if bounds:
+            return isinstance(data, list) if bounds[0].size is not None else type(data) in NUMBERS
+        return isinstance(data, list) if get_origin(hint) is tuple else type(data) is hint
+
+    return next(filter(fits, hints), hints[0])
 
 
 def _form(data: Any, bounds: tuple[Bound, ...]) -> Bound:

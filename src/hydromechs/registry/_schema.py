@@ -12,7 +12,7 @@ from hydromechs.values import Bound
 
 from ._family import Families, Family
 from ._marks import ByName, Degrees, Pattern
-from ._members import MISSING, Member, bounds_of, file_keys, members, unmarked
+from ._members import MISSING, Member, bounds_of, file_keys, members, options, unmarked
 
 __all__ = ["json_schema"]
 
@@ -112,6 +112,8 @@ class _Schema:
         if bounds:
             forms = [_numbers(bound) for bound in bounds]
             return forms[0] if len(forms) == 1 else {"oneOf": forms}
+        if hint is Any:
+            return {}
         if hint in (str, bool, int):
             patterns = [f"^(?:{m.regex})$" for m in (*marks, *more) if isinstance(m, Pattern)]
             plain = {"type": {str: "string", bool: "boolean", int: "integer"}[hint]}
@@ -122,6 +124,8 @@ class _Schema:
             return self._sequence(get_args(hint))
         if origin in (dict, Mapping) or hint is dict:
             return {"type": "object", "additionalProperties": self.of((get_args(hint) or (str, Any))[1])}
+        if len(options(hint)) > 1:
+            return {"oneOf": [self.of(option) for option in options(hint)]}
         return self.reference(hint.__name__, hint) if isinstance(hint, type) else {}
 
     def _sequence(self, args: tuple) -> dict[str, Any]:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
-__all__ = ["key_table"]
+MARKED = re.compile(r"<!-- keys: ([\w., ]+) -->\n.*?<!-- end -->", re.DOTALL)
+"""A table in a Markdown text, between the comments that name its classes."""
+
+
+def renewed(text: str, table: Callable[..., str]) -> str:
+    """Return a Markdown text with its marked tables written again.
+
+    Args:
+        text: Tables are between `<!-- keys: Thruster -->` and `<!-- end -->`; several names make one table.
+        table: Returns the table of some names.
+    """
+    return MARKED.sub(lambda m: f"<!-- keys: {m[1]} -->\n{table(*m[1].split(', '))}<!-- end -->", text)
 
 
 def key_table(schemas: Iterable[dict[str, Any]]) -> str:
@@ -65,7 +77,7 @@ def _words(schema: dict[str, Any]) -> str:
     choices = schema.get("oneOf", schema.get("anyOf", []))
     if choices:
         return " or ".join(dict.fromkeys(_words(s) for s in choices if "x-short" not in s))
-    kind, items = schema.get("type"), schema.get("items", {})
+    kind, items = schema.get("type"), schema.get("items") or [*schema.get("prefixItems", ()), {}][0]
     if kind in ("number", "integer"):
         signs = {"exclusiveMinimum": ">", "minimum": "≥", "exclusiveMaximum": "<", "maximum": "≤"}
         limits = [f"{sign} {schema[key]:g}" for key, sign in signs.items() if key in schema]

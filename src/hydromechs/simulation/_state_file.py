@@ -13,8 +13,8 @@ import numpy as np
 from hydromechs import files
 from hydromechs.model import State
 
-VERSION = 1
-"""Of the files that are written, and that can be read."""
+VERSION = 2
+"""Version of state files that is written and read."""
 
 
 def save_state(
@@ -56,5 +56,8 @@ def load_state(path: str | os.PathLike) -> State:
     except (ValueError, TypeError, AttributeError, files.UnreadableFile) as error:
         version, fault = None, str(error)
     if version is not None:
-        raise ValueError(f"{path} has the version {version} of state files; this HydroMechs reads version {VERSION}")
+        try:
+            files.check_version(path, "a saved state", version, VERSION, "start the run again from its beginning")
+        except files.UnreadableFile as error:
+            raise ValueError(str(error)) from None
     raise ValueError(f"{path} is not a state of a simulation: {fault}; write one with save_state")

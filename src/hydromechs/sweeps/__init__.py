@@ -1,4 +1,4 @@
-"""Sweeps: a study of many runs of a scenario, on processes or a Dask cluster, into one store."""
+"""Sweeps: many runs of a scenario with other numbers, on processes or a Dask cluster, into one store."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
@@ -7,22 +7,12 @@ __getattr__, __dir__, _later = _lazy_names(
     {
         "._dask": ("Dask",),
         "._each": ("each",),
-        "._engines": ("SweepEngine", "Local", "Serial"),
-        "._sampling": (
-            "Choices",
-            "Grid",
-            "LatinHypercube",
-            "LogRange",
-            "MonteCarlo",
-            "Normal",
-            "Range",
-            "Sampling",
-            "Sobol",
-            "Spread",
-        ),
-        "._store": ("load_sweep", "on_grid"),
-        "._study": ("Parameter", "Result", "Study"),
-        "._study_file": ("load_study",),
+        "._engines": ("Local", "Serial", "SweepEngine"),
+        "._definition": ("Result", "Sweep"),
+        "._file": ("load_sweep", "sweep_json_schema"),
+        "._parameters": ("Choices", "LogRange", "Normal", "Parameter", "Range"),
+        "._sampling": ("Grid", "LatinHypercube", "MonteCarlo", "Sampling", "Sobol"),
+        "._store": ("load_results", "on_grid"),
         "._sweep": ("Progress", "SweepResult", "run_sweep"),
     },
 )

@@ -23,7 +23,7 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class Dask(SweepEngine):
-    """Workers of a Dask cluster. Each gets the study, or other work, once; a task is numbers of runs and their parameters."""
+    """Workers of a Dask cluster. Each gets the sweep, or other work, once; a task is numbers of runs and their parameters."""
 
     address: str = ""
     """Address of a scheduler, as "tcp://10.0.0.1:8786". Defaults to a cluster on this machine."""

@@ -1,4 +1,4 @@
-"""A function of many items, by an engine: for studies that are no runs of a scenario."""
+"""A function of many items, by an engine: for work that is no run of a scenario."""
 
 from __future__ import annotations
 

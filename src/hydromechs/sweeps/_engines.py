@@ -44,7 +44,7 @@ class Workers(abc.ABC):
 
 
 class SweepEngine(abc.ABC):
-    """Who runs a study."""
+    """Who runs a sweep."""
 
     @abc.abstractmethod
     def started(self, work: Work) -> AbstractContextManager[Workers]:

@@ -1,4 +1,4 @@
-"""What tells one study from another, and one version of this package from another."""
+"""What tells one sweep from another, and one version of this package from another."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 
 from hydromechs.compiler import fingerprint, source_hash
 
-from ._study import Study
+from ._definition import Sweep
 
 
-def fingerprint_of(study: Study) -> str:
-    """A text that two studies have in common if all their runs are the same."""
-    code = [_text_of_code(reference) for reference in study.scenario.code]
-    kept = (study.parameters, study.results, study.run_seeds, study.block_size, study.seed, study.target)
-    return fingerprint(_text(study.scenario), _text(kept), study.table, *code)[:32]
+def fingerprint_of(sweep: Sweep) -> str:
+    """A text that two sweeps have in common if all their runs are the same."""
+    code = [_text_of_code(reference) for reference in sweep.scenario.code]
+    kept = (sweep.parameters, sweep.results, sweep.run_seeds, sweep.block_size, sweep.seed, sweep.target)
+    return fingerprint(_text(sweep.scenario), _text(kept), sweep.table, *code)[:32]
 
 
 def source_of() -> str:

@@ -1,7 +1,7 @@
-"""Runs of a study as worlds of one plant: whole steps of many runs at once on the lanes of the processor.
+"""Runs of a sweep as worlds of one plant: whole steps of many runs at once on the lanes of the processor.
 
 A run's row depends on its own numbers alone: a world gives the same bits in a batch of any size. All engines evaluate such a
-study in this way, so that their stores are the same.
+sweep in this way, so that their stores are the same.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from hydromechs.simulation import CommandRanges, Plant, coordinates, quantities
 from hydromechs.values import Array
 from hydromechs.worlds import Worlds
 
+from ._definition import Sweep
 from ._runner import Row, Task, done_row, failed_row, refused_row
-from ._study import Study
 from ._together import CURRENT
 
 AUDIT = "energy_residual"
@@ -44,17 +44,17 @@ class _Start(NamedTuple):
 
 
 class LaneRunner:
-    """Runs parts of a study on lanes; see `Study.on_lanes`."""
+    """Runs parts of a sweep on lanes; see `Sweep.on_lanes`."""
 
-    def __init__(self, study: Study) -> None:
-        self.study, self._scenario = study, study.scenario
+    def __init__(self, sweep: Sweep) -> None:
+        self.sweep, self._scenario = sweep, sweep.scenario
         self._plants: dict[tuple[str, ...], Plant] = {}
         plant, seeded = self._scenario.plant, self._scenario.environment
         self._seeded = seeded.gusts is not None or bool(seeded.waves)
         self._ranges = CommandRanges(plant.layout)
         self._every = whole_steps(self._scenario.record, self._scenario.step, "record")
         self._samples = whole_steps(self._scenario.duration, self._scenario.record, "duration")
-        wanted = [*(result.quantity for result in study.results), *(check.quantity for check in self._scenario.checks)]
+        wanted = [*(result.quantity for result in sweep.results), *(check.quantity for check in self._scenario.checks)]
         variables, labels = quantities(plant), coordinates(plant)
         self._terms = {name: find_terms(name, variables, labels) for name in wanted if name != "time"}
         heads = {source_of(head) for head, _ in self._terms.values()}
@@ -77,14 +77,14 @@ class LaneRunner:
             try:
                 starts[k] = self._start(values)
             except Exception as error:  # the others go on
-                out[k] = refused_row(self.study, error)
+                out[k] = refused_row(self.sweep, error)
         out |= self._run(starts, task.seeds)
         return [out[k] for k in range(len(task.runs))]
 
     def _start(self, values: Sequence[Any]) -> _Start:
         scenario = self._scenario
-        fields, opened = self.study.changes(values)
-        start = self.study.start(fields)
+        fields, opened = self.sweep.changes(values)
+        start = self.sweep.start(fields)
         commands = dict(fields.get("commands", scenario.commands))
         for text in self._ranges.faults(commands).values():
             raise ValueError(f"commands: {text}")
@@ -94,13 +94,13 @@ class LaneRunner:
 
     @cached_property
     def _gpu(self) -> bool:
-        """True if runs are on another machine than the CPU: the study asks for it, and this worker has it."""
-        return self.study.target != NATIVE.target and not TARGETS[self.study.target].unavailable()
+        """True if runs are on another machine than the CPU: the sweep asks for it, and this worker has it."""
+        return self.sweep.target != NATIVE.target and not TARGETS[self.sweep.target].unavailable()
 
     @cached_property
     def _streams(self) -> bool:
         """True if runs differ in their current."""
-        return any(path.startswith(CURRENT) for path in self.study.paths)
+        return any(path.startswith(CURRENT) for path in self.sweep.paths)
 
     def _plant(self, names: tuple[str, ...]) -> Plant:
         """The plant with open parameters; its programs are kept."""
@@ -128,7 +128,7 @@ class LaneRunner:
             step=scenario.step,
             method=scenario.integrator,
             seed=list(seeds) if self._seeded else None,
-            target=self.study.target if self._gpu else NATIVE.target,
+            target=self.sweep.target if self._gpu else NATIVE.target,
         )
         everyone = np.arange(len(starts))
         for name in starts[0].commands:
@@ -145,7 +145,7 @@ class LaneRunner:
             return self._together(starts, [seeds[k] for k in starts])
         except Exception as error:
             if len(starts) == 1:
-                return dict.fromkeys(starts, refused_row(self.study, error))
+                return dict.fromkeys(starts, refused_row(self.sweep, error))
         out: dict[int, Row] = {}
         for k, start in starts.items():
             out |= self._run({k: start}, seeds)
@@ -164,10 +164,10 @@ class LaneRunner:
         out = {}
         for i, k in enumerate(starts):
             if faults[i]:
-                out[k] = refused_row(self.study, ValueError(faults[i]))
+                out[k] = refused_row(self.sweep, ValueError(faults[i]))
             elif i in lost:
                 out[k] = failed_row(
-                    self.study, f"diverged: {lost[i].partition(': ')[2]}", float(worlds.target.get(worlds.t)[i])
+                    self.sweep, f"diverged: {lost[i].partition(': ')[2]}", float(worlds.target.get(worlds.t)[i])
                 )
             else:
                 out[k] = self._judged(np.array(time), {name: x[i] for name, x in samples.items()})
@@ -191,5 +191,5 @@ class LaneRunner:
         for name in [name for name, (head, _) in self._terms.items() if head == "work"]:
             samples[name] = samples[name] - samples[name][0]
         checks = [check.judge_samples(time, samples[check.quantity]) for check in self._scenario.checks]
-        results = [statistic_of(time, samples[r.quantity], r.statistic, **r.how)[0] for r in self.study.results]
+        results = [statistic_of(time, samples[r.quantity], r.statistic, **r.how)[0] for r in self.sweep.results]
         return done_row(float(time[-1]), results, checks)._replace(on_gpu=self._gpu)

@@ -1,4 +1,4 @@
-"""One run of a study after another, in a worker: values of the parameters in, a row of results out."""
+"""One run of a sweep after another, in a worker: values of the parameters in, a row of results out."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hydromechs.errors import SimulationDiverged, message_of
 from hydromechs.model import State
 from hydromechs.registry import loaded_files, module_kept
 
+from ._definition import Sweep
 from ._fingerprint import fingerprint_of
-from ._study import Study
 from ._together import is_model_or_start, stands_free
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Row(NamedTuple):
     end_time: float
     """Time that was reached [s]."""
     results: tuple[float, ...]
-    """Values of the study's results."""
+    """Values of the sweep's results."""
     passed: tuple[bool, ...]
     """True for each of the scenario's checks that passed."""
     values: tuple[float, ...]
@@ -62,16 +62,16 @@ class Row(NamedTuple):
     """True if it was on a GPU."""
 
 
-def failed_row(study: Study, reason: str, end_time: float = math.nan) -> Row:
+def failed_row(sweep: Sweep, reason: str, end_time: float = math.nan) -> Row:
     """The row of a run that has no results, with the reason and the time that was reached [s]."""
-    checks = len(study.scenario.checks)
+    checks = len(sweep.scenario.checks)
     said = " ".join(reason.split())[:REASON]
-    return Row(FAILED, said, end_time, (math.nan,) * len(study.results), (False,) * checks, (math.nan,) * checks)
+    return Row(FAILED, said, end_time, (math.nan,) * len(sweep.results), (False,) * checks, (math.nan,) * checks)
 
 
-def refused_row(study: Study, error: Exception) -> Row:
+def refused_row(sweep: Sweep, error: Exception) -> Row:
     """The row of a run that could not be run."""
-    return failed_row(study, f"{type(error).__name__}: {message_of(error)}")
+    return failed_row(sweep, f"{type(error).__name__}: {message_of(error)}")
 
 
 def done_row(end_time: float, results: Sequence[float], checks: Sequence[CheckResult]) -> Row:
@@ -81,26 +81,26 @@ def done_row(end_time: float, results: Sequence[float], checks: Sequence[CheckRe
 
 @dataclass
 class Runner:
-    """Runs parts of a study. What it sends to another process is the study; what it has compiled stays here."""
+    """Runs parts of a sweep. What it sends to another process is the sweep; what it has compiled stays here."""
 
-    study: Study
-    """The study."""
+    sweep: Sweep
+    """The sweep."""
 
     def __post_init__(self) -> None:
         self._kept: Simulation | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _sent, (loaded_files(), pickle.dumps(self.study))
+        return _sent, (loaded_files(), pickle.dumps(self.sweep))
 
     @property
     def identity(self) -> str:
         """See `Work.identity`."""
-        return fingerprint_of(self.study)
+        return fingerprint_of(self.sweep)
 
     def __call__(self, task: Task) -> list[Row]:
         """The rows of some runs, in their order: all at once on lanes, or one after the other."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of one run; the first one of a study is looked at before
+            warnings.simplefilter("ignore")  # of one run; the first one of a sweep is looked at before
             if self._lanes is not None:
                 return self._lanes.rows(task)
             return [self._row(values, seed) for values, seed in zip(task.values, task.seeds, strict=True)]
@@ -110,14 +110,14 @@ class Runner:
         if self._lanes is not None:
             self._lanes.compile(values)
         else:
-            self.study.variant(values, None).simulation().compile()
+            self.sweep.variant(values, None).simulation().compile()
 
     @cached_property
     def _lanes(self) -> LaneRunner | None:
-        """Runs on lanes; None for a study whose runs are simulations of their own."""
+        """Runs on lanes; None for a sweep whose runs are simulations of their own."""
         from ._lanes import LaneRunner
 
-        return LaneRunner(self.study) if self.study.on_lanes else None
+        return LaneRunner(self.sweep) if self.sweep.on_lanes else None
 
     def _row(self, values: Sequence[Any], seed: int) -> Row:
         try:
@@ -126,44 +126,44 @@ class Runner:
         except SimulationDiverged as error:
             end = math.nan if error.state is None else error.state.t
             self._kept = None
-            return failed_row(self.study, f"diverged: {error}", end)
+            return failed_row(self.sweep, f"diverged: {error}", end)
         except Exception as error:  # the others go on
             self._kept = None
-            return refused_row(self.study, error)
+            return refused_row(self.sweep, error)
 
     def _judged(self, recording: xarray.Dataset, end_time: float) -> Row:
-        checks = [check.judge(recording) for check in self.study.scenario.checks]
-        results = tuple(result.of(recording) for result in self.study.results)
+        checks = [check.judge(recording) for check in self.sweep.scenario.checks]
+        results = tuple(result.of(recording) for result in self.sweep.results)
         return done_row(end_time, results, checks)
 
     def _simulation(self, values: Sequence[Any], seed: int) -> Simulation:
         """The simulation of a run at its start: the last one, put into another state, where only that can differ."""
-        study = self.study
+        sweep = self.sweep
         if not self._reusable:
-            variant = study.variant(values, seed)
+            variant = sweep.variant(values, seed)
             self._duration = variant.scenario.duration
             return variant.simulation()
-        fields, opened = study.changes(values)
+        fields, opened = sweep.changes(values)
         if self._kept is None:
-            self._duration = study.scenario.duration
-            self._kept = study.scenario.simulation(parameters=opened)
-        sim, start = self._kept, study.start(fields)
+            self._duration = sweep.scenario.duration
+            self._kept = sweep.scenario.simulation(parameters=opened)
+        sim, start = self._kept, sweep.start(fields)
         sim.reset(State(t=start.t, q=start.q, v=start.v, parameters=sim.plant.parameter_values(opened)))
         return sim
 
     @cached_property
     def _reusable(self) -> bool:
         """True if runs differ in open parameters and starts alone, and nothing else remembers the run before."""
-        scenario, water = self.study.scenario, self.study.scenario.environment
+        scenario, water = self.sweep.scenario, self.sweep.scenario.environment
         alone = not scenario.blocks and scenario.engine is None
         still = water.gusts is None and not water.waves
         free = all(map(stands_free, scenario.models))
-        numbers = all(map(is_model_or_start, self.study.paths)) and not self.study.built_anew
+        numbers = all(map(is_model_or_start, self.sweep.paths)) and not self.sweep.built_anew
         return alone and free and still and numbers
 
 
-def _sent(code: tuple[str, ...], study: bytes) -> Runner:
-    """Runner in another process: the modules of custom classes are run before the study is unpacked."""
+def _sent(code: tuple[str, ...], sweep: bytes) -> Runner:
+    """Runner in another process: the modules of custom classes are run before the sweep is unpacked."""
     for file in code:
         module_kept(file)
-    return Runner(pickle.loads(study))
+    return Runner(pickle.loads(sweep))

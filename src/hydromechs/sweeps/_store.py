@@ -21,34 +21,36 @@ from hydromechs import files
 from hydromechs.compiler import NATIVE
 from hydromechs.recording import check_store, lock_folder, unlock_folder
 
+from ._definition import Sweep
 from ._fingerprint import fingerprint_of, source_of
 from ._runner import FAILED, REASON, Row
-from ._study import Study
 
 if TYPE_CHECKING:
     import xarray
 
 MARK = "hydromechs_sweep"
 """Attribute that marks a store as that of a sweep; its value is the version of the layout."""
+VERSION = 2
+"""Version of the layout that is written and read."""
 STORE, LOCK = "results.zarr", "sweep.lock"
 """Names in the folder of a sweep."""
 
 
 class SweepStore:
-    """The results of a study in a folder, which need not exist."""
+    """The results of a sweep in a folder, which need not exist."""
 
-    def __init__(self, folder: str | os.PathLike[str], study: Study) -> None:
-        self.folder, self.study = Path(folder), study
+    def __init__(self, folder: str | os.PathLike[str], sweep: Sweep) -> None:
+        self.folder, self.sweep = Path(folder), sweep
         self.path = self.folder / STORE
         """The Zarr store."""
-        self.block = study.block_size
+        self.block = sweep.block_size
         """Runs in a block."""
-        self.blocks = [range(a, min(a + self.block, study.runs)) for a in range(0, study.runs, self.block)]
+        self.blocks = [range(a, min(a + self.block, sweep.runs)) for a in range(0, sweep.runs, self.block)]
         """Numbers of the runs in each block."""
 
     @contextlib.contextmanager
     def opened(self, *, replace: bool = False) -> Iterator[SweepStore]:
-        """Hold the folder while a sweep writes into it; a new one is set up, that of the same study goes on."""
+        """Hold the folder while a sweep writes into it; a new one is set up, that of the same sweep goes on."""
         others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file; a sweep needs a folder")
@@ -75,18 +77,19 @@ class SweepStore:
                 self.folder.rmdir()
 
     def _check_same(self, attrs: Mapping[str, Any]) -> None:
-        """Refuse the store of another study, or of another version of this package."""
+        """Refuse the store of another sweep, or of another version of this package."""
         found, remedy = _attributes(self.path), "choose another folder, or replace it (--force, or replace=True)"
         if MARK not in found:
             raise ValueError(f"{self.path} is not the store of a sweep; choose another folder")
-        if found["study"] != attrs["study"]:
-            raise ValueError(f"{self.folder} holds the study {found['study']!r}, not {attrs['study']!r}; {remedy}")
+        _check_version(self.path, found, remedy)
+        if found["sweep"] != attrs["sweep"]:
+            raise ValueError(f"{self.folder} holds the sweep {found['sweep']!r}, not {attrs['sweep']!r}; {remedy}")
         if found["source"] != attrs["source"]:
             made = f"version {found['hydromechs']} of hydromechs, whose equations may differ from these ({attrs['hydromechs']})"
             raise ValueError(f"{self.folder} was begun by {made}; {remedy}")
         if found["fingerprint"] != attrs["fingerprint"]:
             raise ValueError(
-                f"{self.folder} holds the study {found['study']!r} with another scenario, other parameters, sampling, seed or "
+                f"{self.folder} holds the sweep {found['sweep']!r} with another scenario, other parameters, sampling, seed or "
                 f"results; {remedy}"
             )
 
@@ -109,10 +112,10 @@ class SweepStore:
     def write(self, block: int, rows: Sequence[Row]) -> None:
         """Write the runs of a block."""
         columns: dict[str, Any] = {"end_time": [row.end_time for row in rows]}
-        columns |= {r.name: [row.results[k] for row in rows] for k, r in enumerate(self.study.results)}
-        if self.study.scenario.checks:
+        columns |= {r.name: [row.results[k] for row in rows] for k, r in enumerate(self.sweep.results)}
+        if self.sweep.scenario.checks:
             columns |= {"passed": [row.passed for row in rows], "check_value": [row.values for row in rows]}
-        if self.study.target != NATIVE.target:
+        if self.sweep.target != NATIVE.target:
             columns["on_gpu"] = [row.on_gpu for row in rows]
         for name, values in columns.items():
             self._write_block(name, block, np.array(values, bool if name in ("passed", "on_gpu") else np.float64))
@@ -131,43 +134,43 @@ class SweepStore:
     def _attrs(self) -> dict[str, Any]:
         from hydromechs import __version__
 
-        study = self.study
+        sweep = self.sweep
         return {
-            MARK: 1,
-            "study": study.name,
-            "title": study.title,
-            "description": study.description,
-            "scenario": study.scenario.name,
+            MARK: VERSION,
+            "sweep": sweep.name,
+            "title": sweep.title,
+            "description": sweep.description,
+            "scenario": sweep.scenario.name,
             "hydromechs": __version__,
             "source": source_of(),
-            "fingerprint": fingerprint_of(study),
-            "coordinates": " ".join(["seed", *(p.name for p in study.parameters if " " not in p.name)]),
-            "parameters": [p.name for p in study.parameters],
+            "fingerprint": fingerprint_of(sweep),
+            "coordinates": " ".join(["seed", *(p.name for p in sweep.parameters if " " not in p.name)]),
+            "parameters": [p.name for p in sweep.parameters],
         }
 
     def _create(self, attrs: Mapping[str, Any]) -> None:
         """An empty store: coordinates, and variables without a block."""
-        study, n = self.study, self.study.runs
+        sweep, n = self.sweep, self.sweep.runs
         if self.path.exists():  # of a sweep that was killed here
             shutil.rmtree(self.path)
         self.path.mkdir(parents=True)
         _write_json(self.path / ".zattrs", attrs)
         numbers = range(n)
         self._coordinate("run", np.array(numbers, np.int64), {"long_name": "number of the run"})
-        self._coordinate("seed", np.array([study.run_seed(i) for i in numbers], np.int64), {"long_name": "seed of the run"})
-        for k, p in enumerate(study.parameters):
-            column = [row[k] for row in study.table]
+        self._coordinate("seed", np.array([sweep.run_seed(i) for i in numbers], np.int64), {"long_name": "seed of the run"})
+        for k, p in enumerate(sweep.parameters):
+            column = [row[k] for row in sweep.table]
             self._coordinate(p.name, np.array(column), {"path": ", ".join(p.paths)})
         self._variable("status", np.dtype(np.int8), (), 0, {"long_name": "0 not run yet, 1 done, 2 failed"})
         self._variable("reason", np.dtype(f"<U{REASON}"), (), "", {"long_name": "why the run failed"})
         number = np.dtype(np.float64)
         self._variable("end_time", number, (), "NaN", {"long_name": "time that was reached", "units": "s"})
-        for result in study.results:
+        for result in sweep.results:
             text = f"{result.statistic} of {result.quantity}" + (f" - {result.target:g}" if result.target else "")
             self._variable(result.name, number, (), "NaN", {"long_name": text})
-        if study.target != NATIVE.target:
+        if sweep.target != NATIVE.target:
             self._variable("on_gpu", np.dtype(bool), (), False, {"long_name": "whether the run was on a GPU"})
-        checks = study.scenario.checks
+        checks = sweep.scenario.checks
         if checks:
             names = np.array([check.name for check in checks])
             self._array("check", names, ("check",), {"long_name": "check of the scenario"})
@@ -183,7 +186,7 @@ class SweepStore:
         _write(self.path / name / "0", values.tobytes())
 
     def _variable(self, name: str, dtype: np.dtype, more: tuple[int, ...], fill: Any, attrs: Mapping[str, Any]) -> None:
-        shape, chunks = (self.study.runs, *more), (self.block, *more)
+        shape, chunks = (self.sweep.runs, *more), (self.block, *more)
         self._header(name, dtype, shape, chunks, fill, ("run", *(["check"] if more else [])), attrs)
 
     def _header(
@@ -202,7 +205,7 @@ class SweepStore:
         _write_json(self.path / name / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims), **attrs})
 
 
-def load_sweep(path: str | os.PathLike[str]) -> xarray.Dataset:
+def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
     """The results of a sweep from its folder or the store in it, as far as it has come.
 
     There is a row for each run, with the parameters as coordinates.
@@ -213,7 +216,8 @@ def load_sweep(path: str | os.PathLike[str]) -> xarray.Dataset:
     store = folder / STORE if (folder / STORE).exists() else folder
     attrs = _attributes(store)
     if MARK not in attrs:
-        raise ValueError(f"{folder} is not the folder of a sweep; `hydromechs sweep STUDY.yaml` makes one")
+        raise ValueError(f"{folder} is not the folder of a sweep; `hydromechs sweep SWEEP.yaml` makes one")
+    _check_version(store, attrs, "run the sweep again")
     check_store(store)
     dataset = xarray.open_zarr(store, consolidated=False, mask_and_scale=False, chunks=None, zarr_format=2).load()
     return dataset.set_coords(["seed", *attrs["parameters"]])
@@ -227,6 +231,13 @@ def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
     if len(points) < dataset.sizes["run"] or int(np.prod(counts)) != dataset.sizes["run"]:
         raise ValueError("these runs are no grid: not each combination of the parameters occurs once; plot them as points")
     return dataset.drop_vars("run").set_index(run=names).unstack("run")
+
+
+def _check_version(path: Path, attrs: Mapping[str, Any], remedy: str) -> None:
+    try:
+        files.check_version(path, "a store of a sweep", attrs[MARK], VERSION, remedy)
+    except OSError as error:
+        raise ValueError(str(error)) from None
 
 
 def _attributes(path: Path) -> dict[str, Any]:

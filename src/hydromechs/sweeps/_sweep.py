@@ -1,4 +1,4 @@
-"""A sweep: the runs of a study that are not in its store yet, by an engine, into the store."""
+"""Run a sweep: the runs that are not in its store yet, by an engine, into the store."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ._definition import REFUSED, Sweep
 from ._engines import ATTEMPTS, Local, SweepEngine, Workers
 from ._runner import FAILED, Row, Runner, Task, failed_row
-from ._store import SweepStore, load_sweep
-from ._study import REFUSED, Study
+from ._store import SweepStore, load_results
 
 if TYPE_CHECKING:
     import xarray
@@ -28,7 +28,7 @@ class Progress:
     done: int
     """Runs that are stored."""
     runs: int
-    """Runs of the study."""
+    """Runs of the sweep."""
     failed: int
     """Runs that are stored as failed."""
     remaining: float | None = None
@@ -42,7 +42,7 @@ class SweepResult:
     folder: Path
     """Where the store is."""
     runs: int
-    """Runs of the study."""
+    """Runs of the sweep."""
     new: int
     """Runs of this call; the others were there."""
     failed: int
@@ -52,59 +52,59 @@ class SweepResult:
 
     @property
     def dataset(self) -> xarray.Dataset:
-        """The results; see `load_sweep`."""
-        return load_sweep(self.folder)
+        """The results; see `load_results`."""
+        return load_results(self.folder)
 
 
 def run_sweep(
-    study: Study,
+    sweep: Sweep,
     folder: str | os.PathLike[str],
     *,
     engine: SweepEngine | None = None,
     replace: bool = False,
     progress: Callable[[Progress], None] | None = None,
 ) -> SweepResult:
-    """Run a study into a folder. A folder of the same study goes on: runs that are in it are not run again.
+    """Run a sweep into a folder. A folder of the same sweep is resumed: runs that are in it are not run again.
 
     The store is the same, byte for byte, whatever the engine, the number of workers and the interruptions.
 
     Args:
-        study: What to run.
+        sweep: The sweep.
         folder: Where to.
         engine: Engine that runs it. Defaults to processes of this machine.
-        replace: Replace an earlier sweep of another study.
+        replace: Replace the results of another sweep.
         progress: Called now and then.
     """
     report = progress or (lambda progress: None)
     begun = time.perf_counter()
-    store = SweepStore(folder, study)
+    store = SweepStore(folder, sweep)
     with store.opened(replace=replace):
         done = store.done()
         have, failed = sum(len(block) for block, d in zip(store.blocks, done, strict=True) if d), store.failed()
         left = [k for k, d in enumerate(done) if not d]
         here, new = have, 0
         if left:
-            runner = Runner(study)
-            report(Progress(phase="starting workers", done=have, runs=study.runs, failed=failed))
+            runner = Runner(sweep)
+            report(Progress(phase="starting workers", done=have, runs=sweep.runs, failed=failed))
             with (engine or Local()).started(runner) as workers:
-                report(Progress(phase="compiling", done=have, runs=study.runs, failed=failed))
+                report(Progress(phase="compiling", done=have, runs=sweep.runs, failed=failed))
                 with contextlib.suppress(*REFUSED):  # such a run has failed, and will be stored so
-                    runner.compile(study.table[left[0] * store.block])
+                    runner.compile(sweep.table[left[0] * store.block])
                 first = time.perf_counter()
-                report(Progress(phase="running", done=have, runs=study.runs, failed=failed))
+                report(Progress(phase="running", done=have, runs=sweep.runs, failed=failed))
                 for block, rows in _blocks(workers, store, left):
                     store.write(block, rows)
                     new += len(rows)
                     here += len(rows)
                     failed += sum(row.status == FAILED for row in rows)
-                    remaining = (time.perf_counter() - first) * (study.runs - here) / new
-                    report(Progress(phase="running", done=here, runs=study.runs, failed=failed, remaining=remaining))
+                    remaining = (time.perf_counter() - first) * (sweep.runs - here) / new
+                    report(Progress(phase="running", done=here, runs=sweep.runs, failed=failed, remaining=remaining))
     wall = time.perf_counter() - begun
-    return SweepResult(folder=Path(folder), runs=study.runs, new=new, failed=failed, wall_time=wall)
+    return SweepResult(folder=Path(folder), runs=sweep.runs, new=new, failed=failed, wall_time=wall)
 
 
-def _task(study: Study, runs: Sequence[int]) -> Task:
-    return Task(tuple(runs), tuple(study.table[i] for i in runs), tuple(study.run_seed(i) for i in runs))
+def _task(sweep: Sweep, runs: Sequence[int]) -> Task:
+    return Task(tuple(runs), tuple(sweep.table[i] for i in runs), tuple(sweep.run_seed(i) for i in runs))
 
 
 def _blocks(workers: Workers, store: SweepStore, left: Sequence[int]) -> Iterator[tuple[int, list[Row]]]:
@@ -112,19 +112,19 @@ def _blocks(workers: Workers, store: SweepStore, left: Sequence[int]) -> Iterato
 
     The runs of a block that kills its workers are run once more, each alone: those that do it again have failed.
     """
-    study = store.study
-    tasks = [_task(study, store.blocks[k]) for k in left]
+    sweep = store.sweep
+    tasks = [_task(sweep, store.blocks[k]) for k in left]
     deadly = []
     for task, rows in workers.outcomes(tasks):
         if rows is None:
             deadly.append(task)
         else:
             yield task.runs[0] // store.block, rows
-    alone = [_task(study, [run]) for task in deadly for run in task.runs]
+    alone = [_task(sweep, [run]) for task in deadly for run in task.runs]
     found: dict[int, Row] = {}
     for task, rows in workers.outcomes(alone) if alone else ():
         reason = f"its worker died, {2 * ATTEMPTS} times: out of memory, or a crash in compiled code or in code of others?"
-        found[task.runs[0]] = failed_row(study, reason) if rows is None else rows[0]
+        found[task.runs[0]] = failed_row(sweep, reason) if rows is None else rows[0]
         block = task.runs[0] // store.block
         if all(run in found for run in store.blocks[block]):
             yield block, [found[run] for run in store.blocks[block]]

@@ -1,4 +1,4 @@
-"""Which studies are one program: their runs differ in numbers that the programs take, so that many go on lanes together."""
+"""Which sweeps are one program: their runs differ in numbers that the programs take, so that many go on lanes together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hydromechs.scenario import ModelStart, Scenario
 
-    from ._study import Study
+    from ._definition import Sweep
 
 OF_MODEL = "model."
 """What paths to numbers of the whole model begin with; these stay open when it is compiled."""
@@ -23,10 +23,10 @@ STARTS = ("position", "velocity", "joints", "joint_velocities", "rpy_deg")
 """Fields of a model's start that change its first state alone."""
 
 
-def fits_lanes(study: Study) -> bool:
-    """True if the runs of a study are worlds of one plant: nothing of it is Python, and they differ in numbers alone."""
-    scenario = study.scenario
-    if study.built_anew:
+def fits_lanes(sweep: Sweep) -> bool:
+    """True if the runs of a sweep are worlds of one plant: nothing of it is Python, and they differ in numbers alone."""
+    scenario = sweep.scenario
+    if sweep.built_anew:
         return False
     python = scenario.blocks or scenario.events
     if python or scenario.engine is not None or not isinstance(method_named(scenario.integrator), FixedStep):
@@ -40,7 +40,7 @@ def fits_lanes(study: Study) -> bool:
     except ValueError:
         return False
     free = all(map(stands_free, scenario.models))
-    return all(map(_is_number, study.paths)) and (free or not _starts(study.paths))
+    return all(map(_is_number, sweep.paths)) and (free or not _starts(sweep.paths))
 
 
 def _starts_with_water(scenario: Scenario) -> bool:

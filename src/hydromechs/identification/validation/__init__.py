@@ -7,7 +7,7 @@ from ._decay import Decay, decay_of
 from ._logs import LogFile, euler_angles, read_log
 from ._report import found_cells, report_of, write_validation
 from ._shared_work import Iteration
-from ._study import ValidationStudy, load_study
+from ._study import ValidationStudy, load_validation_study, validation_json_schema
 from ._surface_scan import SurfaceRow, predicted_over_heights, scan_surface
 from ._validate import Fitted, Predicted, Validation, validate
 from ._variants import Variant, varied
@@ -29,13 +29,14 @@ __all__ = [
     "decay_of",
     "euler_angles",
     "found_cells",
-    "load_study",
+    "load_validation_study",
     "predicted_over_heights",
     "read_campaign",
     "read_log",
     "report_of",
     "scan_surface",
     "validate",
+    "validation_json_schema",
     "varied",
     "write_validation",
 ]

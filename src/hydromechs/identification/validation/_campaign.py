@@ -9,12 +9,11 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from hydromechs import files, library
 from hydromechs.actuation import JointMotion, motions
+from hydromechs.formats import parse_yaml
 from hydromechs.hydro import Current, Environment, FreeSurface
-from hydromechs.lines import LiftedLine
 from hydromechs.model import Model, joints
 from hydromechs.simulation import Plant
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
@@ -95,7 +94,7 @@ class Campaign:
         start[at] = [s.position] * 3 + [s.attitude] * 3
         start[nv + at.start : nv + at.stop] = [s.velocity] * 3 + [s.rates] * 3
         first = [self.trials[0].trial.windowed()]
-        return Problem(self.plant, first, study.measuring(), study.found(), start=start.tolist(), step=study.step)
+        return Problem(self.plant, first, study.measuring(), study.unknowns, start=start.tolist(), step=study.step)
 
 
 def read_campaign(study: ValidationStudy, folder: str | Path) -> Campaign:
@@ -110,15 +109,10 @@ def read_campaign(study: ValidationStudy, folder: str | Path) -> Campaign:
     if len(roots) != 1:
         raise ValueError(f"{model.name} has {len(roots)} free bodies; a study needs one that floats")
     rest = motions.Recorded(pieces=((0.0, 0.0, 0.0, 0.0, 0.0),), end=1.0)
-    lines = []
-    if study.line is not None:
-        line = study.line
-        lines.append(
-            LiftedLine(name=line.name, body=line.body, weight=line.weight, place=tuple(line.place), height=line.height)  # type: ignore[arg-type]
-        )
-    unknowns = study.found()
+    unknowns = study.unknowns
     current = Current(velocity=(0.0, 0.0, 0.0)) if any(isinstance(u, CurrentOf) for u in unknowns) else None
     surface = FreeSurface() if any(isinstance(u, SurfaceHeight) for u in unknowns) else None
+    lines = () if study.line is None else (study.line,)
     plant = Plant(
         model=model,
         environment=Environment(current=current, surface=surface),
@@ -219,8 +213,8 @@ def _begins(study: ValidationStudy, folder: Path, name: str) -> float:
     if not said.is_file():
         raise ValueError(f"{name}: there is no file {said} with the start time of the motion; correct trials.begins.file")
     try:
-        return float(yaml.safe_load(files.read_text(said))[study.trials.begins.key])
-    except (OSError, KeyError, TypeError, ValueError, yaml.YAMLError):
+        return float(parse_yaml(files.read_text(said)).data[study.trials.begins.key])
+    except (OSError, KeyError, TypeError, ValueError):
         raise ValueError(f"{name}: {said} has no key {study.trials.begins.key!r}; correct trials.begins.key") from None
 
 

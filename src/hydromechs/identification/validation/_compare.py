@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -152,7 +153,7 @@ def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[s
     """A name for a fit: another one where anything is other that it depends on."""
     logs = [(f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in sorted(Path(data).iterdir())]
     trials = [r.trial.name for r in (*campaign.trials, *campaign.fit_only)]
-    what = (campaign.study.model_dump(mode="json", exclude={"variants"}), repr(campaign.plant), logs, trials, left_out, start)
+    what = (repr(replace(campaign.study, variants={})), repr(campaign.plant), logs, trials, left_out, start)
     return hashlib.sha256(repr(what).encode()).hexdigest()[:24]
 
 

@@ -73,7 +73,7 @@ def predicted_over_heights(
     problem = campaign.problem_of([blinded(recorded)])
     places = [at.start for u, at in zip(problem.unknowns, problem.slices, strict=True) if isinstance(u, SurfaceHeight)]
     if not places:
-        raise ValueError(f"{study.name}: surface_height is not among its unknowns; add it, for example {{surface_height: 0.0}}")
+        raise ValueError(f"{study.name}: surface_height is not among its unknowns; add it: {{type: surface_height}}")
     heave = _measured_heave(campaign, recorded)
     fitted = float(shared[places[0]])
     rows = []

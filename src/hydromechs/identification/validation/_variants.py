@@ -2,60 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
 
 from hydromechs.model import Body, Hydro, Inertia, Model, added_mass, added_mass_matrix, drag
 from hydromechs.spatial import cross, skew
-from hydromechs.values import nearest
+from hydromechs.values import Finite, NotNegative, Positive, check_fields, nearest
+
+from .. import Unknown
 
 NEXT_TO_NOTHING = 1e-9
 """Mass [kg] and moment of inertia [kg·m²] of a body of which only weight and buoyancy are felt."""
 
 
-class _Entry(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Strip(_Entry):
+@dataclass(frozen=True, kw_only=True)
+class Strip:
     """A cylinder along an axis of a body, for drag by strips."""
 
-    axis: str = Field(pattern="^[xyz]$")
-    """Axis of the body: x, y or z."""
-    start: float
-    """Where it starts on that [m]."""
-    end: float
-    """Where it ends [m]."""
-    radius: float = Field(gt=0.0)
+    axis: Literal["x", "y", "z"]
+    """Axis of the body."""
+    start: Finite
+    """Start on the axis [m]."""
+    end: Finite
+    """End on the axis [m]."""
+    radius: Positive
     """Radius [m]."""
-    coefficient: float = Field(ge=0.0)
+    coefficient: NotNegative
     """Drag coefficient on the projected area [-]."""
-    end_coefficient: float | None = Field(None, ge=0.0)
-    """That of the end faces on their area [-]; the side's unless given."""
+    end_coefficient: NotNegative | None = None
+    """Drag coefficient of the end faces on their area [-]; defaults to that of the side."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
-class Variant(_Entry):
-    """How a model differs from that of the study: lists name its bodies."""
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """Changes of the model of a study, by the names of bodies, and of its unknowns."""
 
-    strips: dict[str, Strip] = {}
-    """Bodies whose drag is that of a cylinder by strips instead of their own."""
-    no_drag: list[str] = []
+    strips: dict[str, Strip] = field(default_factory=dict)
+    """Bodies whose drag is replaced by that of a cylinder, by strips."""
+    no_drag: tuple[str, ...] = ()
     """Bodies without drag."""
-    no_added_mass: list[str] = []
+    no_added_mass: tuple[str, ...] = ()
     """Bodies without added mass."""
-    averaged_added_mass: list[str] = []
-    """Bodies whose added mass is the same in all directions, see `averaged`."""
-    only_weight: list[str] = []
-    """Bodies of which others feel weight and buoyancy, nothing of their inertia, added mass or drag."""
-    without: list[str] = []
-    """Bodies that are taken away, with all of theirs."""
-    unknowns: list[dict[str, Any]] = []
-    """What is unknown instead of those with the same names and indices."""
-    more: list[dict[str, Any]] = []
-    """What is unknown besides."""
+    averaged_added_mass: tuple[str, ...] = ()
+    """Bodies whose added mass is the same in all directions."""
+    only_weight: tuple[str, ...] = ()
+    """Bodies of which others feel only weight and buoyancy, not inertia, added mass or drag."""
+    without: tuple[str, ...] = ()
+    """Bodies that are removed, with their joints and unknowns."""
+    unknowns: tuple[Unknown, ...] = ()
+    """Unknowns that replace those of the study with the same type, name and index."""
+    more: tuple[Unknown, ...] = ()
+    """Additional unknowns."""
 
     @property
     def bodies(self) -> list[str]:
@@ -78,7 +80,7 @@ def _changed(body: Body, variant: Variant, model: Model) -> Body:
     water, density = body.hydro if isinstance(body.hydro, Hydro) else Hydro(), model.world.water_density
     if body.name in variant.strips:
         strip = variant.strips[body.name]
-        water = replace(water, drag=(drag.Cylinder.along(**strip.model_dump()),))
+        water = replace(water, drag=(drag.Cylinder.along(**asdict(strip)),))
     if body.name in variant.no_drag:
         water = replace(water, drag=())
     if body.name in variant.no_added_mass:

@@ -1,4 +1,4 @@
-"""A study: a scenario, the numbers of it that change from run to run, and what is kept of each run."""
+"""A sweep: a scenario, the numbers of it that change from run to run, and what is kept of each run."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
 from hydromechs.compiler import NATIVE, TARGETS
-from hydromechs.errors import Fault, ModelError, StudyError, message_of
+from hydromechs.errors import Fault, ModelError, SweepError, message_of
 from hydromechs.model import State, body_faults, world_faults
-from hydromechs.recording import STATISTICS, find_terms, period_of, samples_of, statistic_of
+from hydromechs.recording import find_terms, period_of, samples_of, statistic_of
 from hydromechs.scenario import Scenario, assemble
 from hydromechs.simulation import coordinates, quantities
-from hydromechs.values import Pair, nearest, whole
+from hydromechs.values import Bound, Finite, Pair, check_fields, convert_fields, field_faults, nearest
 
 from ._anew import anew, places_in_models
+from ._parameters import Parameter
 from ._paths import changed, first_part, numbered, parts_of, value_at
-from ._sampling import Grid, Sampling, Spread
+from ._sampling import Grid, Sampling
 from ._together import OF_MODEL, fits_lanes
 
 if TYPE_CHECKING:
@@ -33,22 +34,9 @@ OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_
 UNSIMULATED = ("name", "title", "description", "checks")
 """Parts of a scenario that change nothing that is simulated."""
 MIN_BLOCK_ON_LANES, MAX_BLOCK = 32, 64
-"""Runs in a block of a study on lanes, whose runs go together, at least; and in any block, at most."""
+"""Runs in a block of a sweep on lanes, whose runs go together, at least; and in any block, at most."""
 REFUSED = (ValueError, KeyError, TypeError, ArithmeticError, RuntimeError)
 """Errors of a scenario or model that cannot be simulated."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parameter:
-    """A number that changes from run to run."""
-
-    name: str
-    """Name of its coordinate in the store."""
-    paths: tuple[str, ...]
-    """Where it goes: "model.vehicle.inertia.mass" into the model, "environment.current.velocity.x" and the like into the
-    scenario; several get the same number."""
-    spread: Spread
-    """What it may be."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,16 +47,19 @@ class Result:
     """Name of its variable in the store."""
     quantity: str
     """A recorded quantity, as of a check: "position.vehicle.x"."""
-    statistic: str = "last"
-    """"last", "min", "max", "mean", "rms" or "max_abs"."""
-    target: float = 0.0
-    """What is taken off the quantity first [in its unit]."""
-    after: float = 0.0
-    """Samples before this time are left out [s]."""
-    before: float | None = None
-    """Samples from this time on are left out [s]; none if left out."""
+    statistic: Literal["last", "min", "max", "mean", "rms", "max_abs"] = "last"
+    """Statistic of the samples."""
+    target: Finite = 0.0
+    """Subtracted from the quantity first [in its unit]."""
+    after: Finite = 0.0
+    """Samples before this time are ignored [s]."""
+    before: Finite | None = None
+    """Samples from this time on are ignored [s]; optional."""
     mean_of: Pair | None = None
-    """From when to when [s] a mean of the quantity is taken that is taken off it, too; none if left out."""
+    """Start and end [s] of an interval whose mean is subtracted from the quantity, too; optional."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def of(self, recording: xarray.Dataset) -> float:
         """Its value in a recording; NaN where there are no samples."""
@@ -83,8 +74,8 @@ class Result:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant:
-    """One run of a study, as data."""
+class SweepRun:
+    """One run of a sweep, as data."""
 
     scenario: Scenario
     """The scenario with the run's numbers in it."""
@@ -97,36 +88,42 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Study:
-    """What a sweep runs. Faults are found when it is built, before anything is computed, and listed in one `StudyError`."""
+class SweepSettings:
+    """Everything of a sweep but its scenario."""
 
     name: str
-    """Name of the study; it names its folder, too."""
+    """Name of the sweep and of its folder."""
     title: str = ""
-    """What it asks, in one line."""
+    """Question that it answers, in one line."""
     description: str = ""
-    """What it shows, for people."""
-    scenario: Scenario
-    """What is simulated."""
+    """Description for people."""
     parameters: tuple[Parameter, ...] = ()
-    """What changes from run to run."""
+    """Numbers that change from run to run."""
     sampling: Sampling = field(default_factory=Grid)
-    """How runs are spread over the parameters."""
-    seed: int = 0
-    """Of the sampling and of the runs."""
+    """Spread of the runs over the parameters; all combinations if omitted."""
+    seed: Annotated[int, Bound(whole=True, least=0)] = 0
+    """Seed of the sampling and of the runs."""
     run_seeds: Literal["own", "same"] = "own"
-    """Seeds of gusts, waves and sensors: "own" derives one for each run from the study's seed and the number of the run; "same"
+    """Seeds of gusts, waves and sensors: "own" derives one for each run from the sweep's seed and the number of the run; "same"
     keeps the scenario's, so that the same noise meets all parameters."""
     results: tuple[Result, ...] = ()
-    """What is kept of each run besides the scenario's checks."""
-    block: int | None = None
-    """Runs that are sent to a worker, and stored, together. The default depends on their number."""
+    """Numbers kept of each run besides the scenario's checks."""
+    block: Annotated[int, Bound(whole=True, least=1)] | None = None
+    """Runs that are sent to a worker, and stored, together; chosen by their number if omitted."""
     target: str = NATIVE.target
-    """Where runs on lanes are: "cuda" takes the GPU of a worker that has one, in float64, and its CPU where it has none; the
-    store says which. They agree to rounding, not to the last bit."""
+    """Target of runs on lanes: "cuda" uses the GPU of a worker that has one, in float64, and its CPU otherwise; the store
+    records which. They agree to rounding, not to the last bit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep(SweepSettings):
+    """Many runs of a scenario. It is checked when it is built; all problems are listed in one `SweepError`."""
+
+    scenario: Scenario
+    """Scenario that is simulated."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "seed", whole(self.seed, "seed"))
+        convert_fields(self)
         faults = [*self._name_faults(), *self._path_faults()]
         found, simulable = self._trial_faults()
         faults += found
@@ -135,7 +132,7 @@ class Study:
         if not faults:
             faults = self._lane_faults()
         if faults:
-            raise StudyError(self.name, faults)
+            raise SweepError(self.name, faults)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is sent to workers: the description, without the table, of which they get their rows."""
@@ -146,7 +143,7 @@ class Study:
     @cached_property
     def table(self) -> list[tuple[Any, ...]]:
         """Values of the parameters in each run."""
-        return self.sampling.table([p.spread for p in self.parameters], self.seed)
+        return self.sampling.table(self.parameters, self.seed)
 
     @property
     def runs(self) -> int:
@@ -179,7 +176,7 @@ class Study:
     @cached_property
     def compiling(self) -> tuple[str, ...]:
         """Names of the parameters that are part of the compiled programs, so that each new value compiles anew."""
-        return tuple(p.name for p in self.parameters if len({self._identity(p, value) for value in p.spread.ends()[:2]}) > 1)
+        return tuple(p.name for p in self.parameters if len({self._identity(p, value) for value in p.ends()[:2]}) > 1)
 
     def _identity(self, parameter: Parameter, value: Any) -> str | None:
         parts, _ = self._changes([(path, value) for path in parameter.paths])
@@ -191,14 +188,14 @@ class Study:
         """Paths of all parameters."""
         return tuple(path for parameter in self.parameters for path in parameter.paths)
 
-    def variant(self, values: Sequence[Any], seed: int | None) -> Variant:
+    def variant(self, values: Sequence[Any], seed: int | None) -> SweepRun:
         """The run with a value for each parameter; raises what the scenario or the model raises with them.
 
         If the seed is None, it is that of the scenario, or a parameter.
         """
         parts, opened = self.changes(values)
         parts |= {} if seed is None else {"seed": seed}
-        return Variant(scenario=replace(self.scenario, **parts) if parts else self.scenario, parameters=opened)
+        return SweepRun(scenario=replace(self.scenario, **parts) if parts else self.scenario, parameters=opened)
 
     def changes(self, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, float]]:
         """Fields of the scenario that values of the parameters change, and open parameters of the model by name."""
@@ -243,12 +240,9 @@ class Study:
         out = []
         if not self.name or self.name.startswith(".") or any(c in self.name for c in "/\\\0"):
             out.append(Fault(("name",), f"name is {self.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
-        if self.block is not None and self.block < 1:
-            out.append(Fault(("block",), f"block is {self.block}, must be 1 or more"))
+        out += [Fault((name,), f"{name} is {value!r}, {must}", value, must) for name, value, must in field_faults(self)]
         if self.target not in TARGETS:
             out.append(Fault(("target",), f"target is {self.target!r}, must be one of {', '.join(TARGETS)}"))
-        if self.run_seeds not in ("own", "same"):
-            out.append(Fault(("run_seeds",), f"run_seeds is {self.run_seeds!r}, must be own or same"))
         taken = set(OWN)
         for key, items in (("parameters", self.parameters), ("results", self.results)):
             for item in items:
@@ -259,11 +253,6 @@ class Study:
                 elif item.name in taken:
                     out.append(Fault(where, f"{key}.{item.name}: the store has another variable of this name; rename it"))
                 taken.add(item.name)
-        for result in self.results:
-            if result.statistic not in STATISTICS:
-                hint = nearest(result.statistic, STATISTICS)
-                text = f"results.{result.name}: statistic is {result.statistic!r}{hint}, must be one of {', '.join(STATISTICS)}"
-                out.append(Fault(("results", result.name, "statistic"), text))
         if not self.results and not self.scenario.checks:
             out.append(Fault(("results",), "results is empty and the scenario has no checks: nothing would be kept; add one"))
         return out
@@ -326,11 +315,11 @@ class Study:
             where = ("parameters", parameter.name)
             if isinstance(self.sampling, Grid):
                 try:
-                    parameter.spread.steps()
+                    parameter.grid()
                 except ValueError as e:
                     out.append(Fault(where, f"parameters.{parameter.name}: {e}"))
                     continue
-            for value in parameter.spread.ends():
+            for value in parameter.ends():
                 try:
                     parts, opened = self._changes([(path, value) for path in parameter.paths])
                     replace(self.scenario, **parts).simulation(parameters=opened)
@@ -362,7 +351,7 @@ class Study:
         if self.target == NATIVE.target or self.on_lanes:
             return []
         text = (
-            f"target is {self.target}, but each run of this study is a separate simulation: it has a controller, sensors, "
+            f"target is {self.target}, but each run of this sweep is a separate simulation: it has a controller, sensors, "
             "events or Python code, an integrator with variable steps, or compiled parameters; remove target"
         )
         return [Fault(("target",), text, self.target)]

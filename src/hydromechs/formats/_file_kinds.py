@@ -1,0 +1,83 @@
+"""Kinds of files in YAML: the key that marks each, its version, and what to do with a file of another kind or version."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from hydromechs.errors import Fault
+from hydromechs.registry import show
+
+
+class FileKind(NamedTuple):
+    """One kind of file."""
+
+    name: str
+    """Name in messages, as "a sweep file"."""
+    key: str
+    """First key of the file, which holds the version."""
+    version: int
+    """Version that is read and written."""
+    use: str
+    """Advice for a file of this kind; {0} is its name."""
+    page: str
+    """Page that describes the file."""
+    old_key: str = ""
+    """First key of version 1, if it was another one."""
+
+    @property
+    def first(self) -> str:
+        """First line of such a file."""
+        return f"{self.key}: {self.version}"
+
+
+FILE_KINDS = {
+    "model": FileKind(
+        "a model file",
+        "hydromechs_model",
+        2,
+        "show it with `hydromechs view {0}`, or name it under models: in a scenario file",
+        "docs/model_file.md",
+        "hydromechs",
+    ),
+    "scenario": FileKind(
+        "a scenario file",
+        "hydromechs_scenario",
+        2,
+        "simulate it with `hydromechs run {0}`; then show the run with `hydromechs replay`",
+        "docs/scenario_file.md",
+    ),
+    "sweep": FileKind("a sweep file", "hydromechs_sweep", 2, "run it with `hydromechs sweep {0}`", "docs/sweeps.md"),
+    "validation": FileKind(
+        "a validation file",
+        "hydromechs_validation",
+        2,
+        "run it with `hydromechs validate {0}`",
+        "docs/validation.md",
+        "hydromechs_study",
+    ),
+}
+"""All kinds, by the name that readers and commands have for them."""
+
+
+def misplaced_file(data: dict[str, Any], wanted: str, source: str) -> Fault | None:
+    """Return the problem of a file of another kind or of an older version; None if its contents must show what it is.
+
+    Args:
+        data: The file.
+        wanted: Kind that is read here.
+        source: Name of the file in messages.
+    """
+    kind = FILE_KINDS[wanted]
+    version = data.get(kind.key, data.get(kind.old_key))
+    if (kind.key not in data and kind.old_key in data) or (type(version) is int and 0 < version < kind.version):
+        key = kind.key if kind.key in data else kind.old_key
+        remedy = f"rewrite it as 'Changes from version 1' in {kind.page} describes"
+        words = f"this is {kind.name} of version {show(version)}, but this program reads version {kind.version}; {remedy}"
+        return Fault((key,), words, version, f"must be {kind.version}", remedy)
+    others = [(key, other) for other in FILE_KINDS.values() for key in (other.key, other.old_key) if key and key in data]
+    if kind.key in data or not others:
+        return None
+    key, other = others[0]
+    remedy = other.use.format(source)
+    words = f"this is {other.name}, not {kind.name}, which begins with '{kind.first}'; {remedy}"
+    return Fault((key,), words, data[key], remedy=remedy)

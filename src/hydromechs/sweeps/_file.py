@@ -1,0 +1,170 @@
+"""A sweep file to a `Sweep`, with every problem of the file in one `SweepError`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from hydromechs.errors import CodeNotAllowed, SweepError, message_of
+from hydromechs.formats import FILE_KINDS, read_document
+from hydromechs.library import load, load_scenario, sweep_file
+from hydromechs.registry import BROKEN, Families, Family, Reader, json_schema
+from hydromechs.scenario import ModelStart, Scenario
+from hydromechs.values import is_path
+
+from ._definition import REFUSED, Sweep, SweepSettings
+from ._parameters import Choices, LogRange, Normal, Parameter, Range
+from ._paths import changed
+from ._sampling import Grid, LatinHypercube, MonteCarlo, Sampling, Sobol
+
+KIND = FILE_KINDS["sweep"]
+FAMILIES = Families(
+    [
+        Family(
+            name="parameter",
+            base=Parameter,
+            table={"range": Range, "log_range": LogRange, "normal": Normal, "choices": Choices},
+            default="range",
+        ),
+        Family(
+            name="sampling",
+            base=Sampling,
+            table={"grid": Grid, "latin_hypercube": LatinHypercube, "sobol": Sobol, "monte_carlo": MonteCarlo},
+        ),
+    ]
+)
+"""All families of a sweep file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepFile(SweepSettings):
+    """A sweep file: many runs of a scenario, or of a model in still water."""
+
+    scenario: str = ""
+    """Library scenario, or path of a scenario file; a sweep has a scenario or a model."""
+    model: str = ""
+    """Library model, or path of a model file; it is simulated in still water."""
+    changes: dict[str, Any] = field(default_factory=dict)
+    """Values by path that differ from the scenario in all runs."""
+
+
+def sweep_json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (2020-12) of the sweep file, for editors and other programs."""
+    title = f"HydroMechs sweep file, version {KIND.version}"
+    return json_schema(SweepFile, FAMILIES, key=KIND.key, version=KIND.version, title=title)
+
+
+def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> Sweep:
+    """Load the sweep of a library name or file; all errors are listed in one `SweepError`, before anything is computed.
+
+    Args:
+        source: A name such as "sinking_chains", or the path of a file (recognised by a folder or suffix).
+        code: True if the Python code that its scenario or model names may run. Otherwise it raises `CodeNotAllowed`.
+    """
+    path = sweep_file(source)
+    document = read_document(path, "sweep", SweepError)
+    reader = _SweepReader(
+        FAMILIES, document.line, source=str(source), folder=Path(path).parent, code=code or not is_path(source)
+    )
+    reader.add_known(document.problems)
+    file = reader.file(SweepFile, document.data, KIND.key, KIND.version)
+    scenario = None if file is BROKEN else reader.scenario(file)
+    sweep = None
+    if scenario is not None:
+        settings = {f.name: getattr(file, f.name) for f in fields(SweepSettings)}
+        try:  # even after an error, to list those of the rest, too
+            sweep = Sweep(scenario=scenario, **settings)
+        except SweepError as e:
+            for fault in e.faults:
+                if fault.path[:1] not in reader.incomplete:
+                    reader.add_fault(fault)
+    if reader.problems or sweep is None:
+        raise SweepError(str(source), reader.problems)
+    return sweep
+
+
+class _SweepReader(Reader):
+    """Reads a sweep file. If a part cannot be read, the sweep is checked without it."""
+
+    incomplete: tuple[tuple[str], ...] = ()
+    """Sections of which nothing could be read; problems of the whole sections would follow from that."""
+
+    def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
+        """Make an object, and keep parameters and results, by section.
+
+        Args:
+            cls: Its class.
+            values: Fields by name.
+            path: Where it is.
+        """
+        out = super().make(cls, values, path)
+        if out is not BROKEN and path:
+            self.made.setdefault(str(path[0]), []).append(out)
+        return out
+
+    def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
+        """Report what else is wrong with an object that cannot be made; the file is made without its broken parts.
+
+        Args:
+            cls: Its class.
+            values: Fields by name; `BROKEN` for those that cannot be read.
+            path: Where it is.
+        """
+        super().unmade(cls, values, path)
+        if cls is not SweepFile or {values.get(key) for key in ("name", "scenario", "model")} & {BROKEN}:
+            return BROKEN
+        broken = [name for name, value in values.items() if value is BROKEN]
+        kept: dict[str, Any] = {name: tuple(self.made.get(name, ())) for name in broken if name in ("parameters", "results")}
+        self.incomplete = tuple((name,) for name in broken if not kept.get(name))
+        kept |= {"sampling": MonteCarlo(1)} if "sampling" in broken else {}  # unlike a grid, it suits all parameters
+        return SweepFile(**{name: value for name, value in values.items() if value is not BROKEN} | kept)
+
+    @property
+    def made(self) -> dict[str, list[Any]]:
+        """Parameters and results that could be read, by section."""
+        return self.__dict__.setdefault("_made", {})
+
+    def scenario(self, file: SweepFile) -> Scenario | None:
+        """Return the scenario with the changes that apply to all runs; None if it cannot be loaded, with the problem added.
+
+        Args:
+            file: The file.
+        """
+        if bool(file.scenario) == bool(file.model):
+            both = "both scenario and model" if file.scenario else "neither scenario nor model"
+            self.add(("scenario",) if file.scenario else (), f"the sweep has {both}; give one of them")
+            return None
+        key, reference = ("scenario", file.scenario) if file.scenario else ("model", file.model)
+        source = (self.folder or Path()) / reference if is_path(reference) else reference
+        try:
+            if key == "scenario":
+                scenario = load_scenario(source, code=self.code)
+            else:
+                start = ModelStart(model=load(source, code=self.code), source=str(source))
+                scenario = Scenario(name=file.name, models=(start,))
+        except CodeNotAllowed:
+            raise
+        except (*REFUSED, OSError) as e:
+            self.add((key,), f"{key} is {reference!r}: {message_of(e)}", reference)
+            return None
+        together: dict[str, Any] = {}
+        known = [f.name for f in fields(Scenario)]
+        for path, value in file.changes.items():
+            head, _, rest = path.partition(".")
+            try:
+                if head not in known:
+                    raise KeyError(f"{path!r}: a scenario has no part {head!r}; there are {', '.join(known)}")
+                together[head] = changed(together.get(head, getattr(scenario, head)), rest, _tuples(value), inside=head)
+            except REFUSED as e:
+                self.add(("changes", path), f"changes: {message_of(e)}", value)
+        try:
+            return replace(scenario, **together)
+        except REFUSED as e:
+            self.add(("changes",), f"changes: {' '.join(message_of(e).split())}")
+            return None
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

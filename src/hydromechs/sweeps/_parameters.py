@@ -1,0 +1,156 @@
+"""Parameters: numbers that change from run to run, and the values that each may have."""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.values import Bound, Finite, Positive, check_fields, finite
+
+Steps = Annotated[int, Bound(whole=True, least=2, hint="for one value use changes")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter(abc.ABC):
+    """A number that changes from run to run."""
+
+    name: str
+    """Name of its coordinate in the store."""
+    path: str | tuple[str, ...]
+    """Path of the number: "model.vehicle.inertia.mass" in the model, "environment.current.velocity.x" and the like in the
+    scenario. Several paths get the same number."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All paths."""
+        return (self.path,) if isinstance(self.path, str) else tuple(self.path)
+
+    @abc.abstractmethod
+    def at(self, u: float) -> Any:
+        """Return the value at a cumulative probability.
+
+        Args:
+            u: The probability, 0 to 1.
+        """
+
+    @abc.abstractmethod
+    def grid(self) -> list[Any]:
+        """Return the values on a grid; `ValueError` if it has none."""
+
+    @abc.abstractmethod
+    def ends(self) -> list[Any]:
+        """Return values that show whether all values are valid."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range(Parameter):
+    """A number between two, uniformly distributed."""
+
+    low: Finite
+    """Lower end."""
+    high: Finite
+    """Upper end, above the lower."""
+    steps: Steps | None = None
+    """Number of values on a grid, which needs it."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not self.low < self.high:
+            raise FieldError("Range.high", self.high, f"must be above low, {self.low:g}; swap them?")
+
+    def at(self, u: float) -> float:
+        """See `Parameter`."""
+        return self.low + u * (self.high - self.low)
+
+    def grid(self) -> list[float]:
+        """See `Parameter`."""
+        return np.linspace(self.low, self.high, self._steps()).tolist()
+
+    def ends(self) -> list[float]:
+        """See `Parameter`."""
+        return [self.low, self.high]
+
+    def _steps(self) -> int:
+        if self.steps is None:
+            raise ValueError("a grid needs steps, the number of values of the range; add it")
+        return self.steps
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogRange(Range):
+    """A number between two, its logarithm uniformly distributed."""
+
+    low: Positive
+    """Lower end."""
+
+    def at(self, u: float) -> float:
+        """See `Parameter`."""
+        return self.low * math.exp(u * math.log(self.high / self.low))
+
+    def grid(self) -> list[float]:
+        """See `Parameter`."""
+        return np.geomspace(self.low, self.high, self._steps()).tolist()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normal(Parameter):
+    """A normally distributed number."""
+
+    mean: Finite
+    """Mean."""
+    sigma: Annotated[float, Bound(above=0.0, hint="for one value use changes")]
+    """Standard deviation."""
+
+    def at(self, u: float) -> float:
+        """See `Parameter`."""
+        from scipy.special import ndtri
+
+        least = 2.0**-54  # a probability of exactly 0 has no value
+        return float(self.mean + self.sigma * ndtri(min(max(u, least), 1.0 - 2.0**-53)))
+
+    def grid(self) -> list[float]:
+        """See `Parameter`."""
+        raise ValueError("a grid has no normal distributions; use a range with steps, or choices")
+
+    def ends(self) -> list[float]:
+        """See `Parameter`."""
+        return [self.mean]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices(Parameter):
+    """Some values with equal probability."""
+
+    values: tuple[Finite | str, ...]
+    """The values: all numbers, or all texts."""
+
+    def __post_init__(self) -> None:
+        texts = [isinstance(x, str) for x in self.values]
+        if not self.values:
+            raise FieldError("Choices.values", [], "must have at least one value")
+        if any(texts) and not all(texts):
+            raise FieldError("Choices.values", list(self.values), "must be all numbers or all texts")
+        if not any(texts):
+            object.__setattr__(self, "values", tuple(finite(x, "Choices.values") for x in self.values))
+        if len(set(self.values)) < len(self.values):
+            raise FieldError("Choices.values", list(self.values), "must have every value once")
+
+    def at(self, u: float) -> Any:
+        """See `Parameter`."""
+        return self.values[min(int(u * len(self.values)), len(self.values) - 1)]
+
+    def grid(self) -> list[Any]:
+        """See `Parameter`."""
+        return list(self.values)
+
+    def ends(self) -> list[Any]:
+        """See `Parameter`."""
+        return list(self.values)
