@@ -13,6 +13,7 @@ from .command_evidence import evidence
 from .command_files import study_files
 from .command_imports import study_imports
 from .command_missions import bench_missions, study_missions
+from .command_mutations import study_mutations
 from .command_stiffness import study_stiffness
 from .command_studies import study_decoupled, study_hybrid, study_navigation
 
@@ -26,6 +27,7 @@ app.command("missions")(study_missions)
 app.command("speed")(bench_missions)
 app.command("imports")(study_imports)
 app.command("files")(study_files)
+app.command("mutations")(study_mutations)
 app.command("stiffness")(study_stiffness)
 app.command("decoupled")(study_decoupled)
 app.command("hybrid")(study_hybrid)

@@ -31,11 +31,17 @@ STUDIES = {
     "Stiffness of contacts": (*BENCHMARKS, "stiffness"),
     "Consistency of the navigation filter": (*BENCHMARKS, "navigation"),
     "Model and scenario files changed at random": (*BENCHMARKS, "files"),
+    "Problems that check and run report": (*BENCHMARKS, "mutations"),
     "Robot files changed at random": (*BENCHMARKS, "files", "--robots"),
     "Pool trials of a real vehicle": (*PACKAGE, "validate", "examples/hinsdale_2023.yaml"),
 }
 """Title of each study and the arguments of Python that run it."""
-SHORT = {"crosscheck": ("--trees", "5"), "backends": ("--trees", "1"), "files": ("--count", "50")}
+SHORT = {
+    "crosscheck": ("--trees", "5"),
+    "backends": ("--trees", "1"),
+    "files": ("--count", "50"),
+    "mutations": ("--files", "50"),
+}
 """Options of a short run; other studies have --quick, or none and are skipped."""
 QUICK = {"papers", "hybrid", "decoupled", "stiffness", "navigation"}
 

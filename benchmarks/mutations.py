@@ -5,10 +5,11 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 from random import Random
 from typing import Any
 
-__all__ = ["flow_yaml", "mutated_bytes", "mutated_data", "mutated_text"]
+__all__ = ["block_yaml", "flow_yaml", "mistaken_data", "mutated_bytes", "mutated_data", "mutated_text", "repeated_key"]
 
 NUMBERS = (0, 1, -1, 2, 3, 0.5, -1.5, -0.0, 1e-3, 100.0, 1e6, 1e-12, 1e18, 5e-324, 1e-160, 1e160, 1e308, -1e308)
 HUGE = (10**18, -(10**400), 2**1024, 0x7FFFFFFF, math.nan, math.inf, -math.inf)
@@ -146,3 +147,113 @@ def flow_yaml(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
     return "~" if value is None else repr(value).lower()
+
+
+# -- mistakes that people make ----------------------------------------------------------------------------------------------
+
+BAD_NUMBERS = (math.nan, math.inf, 0, -1, 1e300, 10**18, "3 m", "none", True, None, [1.0], {"x": 1.0})
+FACTORS = (-1.0, 57.29577951308232, 0.017453292519943295, 1e3, 1e-3, 1e6)
+"""Factors on numbers: a wrong sign, degrees for radians and back, millimetres for metres and back."""
+
+
+def mistaken_data(data: dict, rng: Random) -> dict:
+    """Return a copy with one to three mistakes: keys, names, types and numbers that are wrong.
+
+    Args:
+        data: A file as data.
+        rng: The choice.
+    """
+    data = copy.deepcopy(data)
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        found = places(data)
+        if found:
+            *path, key = rng.choice(found)
+            _mistake(at(data, tuple(path)), key, rng)
+    return data
+
+
+def _mistake(holder: Any, key: Any, rng: Random) -> None:
+    """Make a mistake at `key` of a mapping or a list."""
+    value = holder[key]
+    mistakes = ["delete", "retype"] + ["rename", "extra"] * isinstance(holder, dict)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        mistakes += ["number"] * 4 + ["unit"] * 3
+    elif isinstance(value, str):
+        mistakes += ["name"] * 4
+    elif isinstance(value, list):
+        mistakes += ["mapping", "shorten", "lengthen"]
+    elif isinstance(value, dict):
+        mistakes += ["list"]
+    match rng.choice(mistakes):
+        case "delete":
+            del holder[key]
+        case "rename":
+            del holder[key]
+            holder[_misspelled(key, rng)] = value
+        case "extra":
+            holder[_misspelled(key, rng)] = copy.deepcopy(value)
+        case "retype":
+            holder[key] = copy.deepcopy(rng.choice((*BAD_NUMBERS, "", [], {})))
+        case "number":
+            holder[key] = copy.deepcopy(rng.choice(BAD_NUMBERS))
+        case "unit":
+            holder[key] = value * rng.choice(FACTORS)
+        case "name":
+            holder[key] = _misspelled(value, rng)
+        case "mapping":
+            holder[key] = {f"x{k}": item for k, item in enumerate(value)}
+        case "shorten":
+            holder[key] = value[:-1]
+        case "lengthen":
+            holder[key] = [*value, copy.deepcopy(value[-1]) if value else 0]
+        case "list":
+            holder[key] = list(value.values())
+
+
+def _misspelled(word: str, rng: Random) -> str:
+    """A word with a letter doubled, dropped or exchanged, or with its unit added or removed."""
+    word = str(word)
+    if not word:
+        return "x"
+    k = rng.randrange(len(word))
+    unit = word.removesuffix("_deg") if word.endswith("_deg") else f"{word}_deg"
+    return rng.choice((word[:k] + word[k] + word[k:], word[:k] + word[k + 1 :], word[:k] + "q" + word[k + 1 :], unit))
+
+
+def repeated_key(text: str, rng: Random) -> str:
+    """Return a text in which one line with a key occurs twice.
+
+    Args:
+        text: YAML, in blocks.
+        rng: The choice.
+    """
+    lines = text.splitlines(keepends=True)
+    whole = [k for k, line in enumerate(lines) if not line.rstrip().endswith(":") and not line.lstrip().startswith("-")]
+    if whole:
+        k = rng.choice(whole)
+        lines.insert(k, lines[k])
+    return "".join(lines)
+
+
+def block_yaml(data: dict, indent: str = "") -> str:
+    """Return YAML with a line for each key of three levels, so that places have lines.
+
+    Args:
+        data: A mapping.
+        indent: Spaces before each line.
+    """
+    out = []
+    for key, value in data.items():
+        if isinstance(value, dict) and value and len(indent) < 6:
+            out.append(f"{indent}{_key_yaml(key)}:\n{block_yaml(value, indent + '  ')}")
+        elif isinstance(value, list) and len(indent) < 4 and any(isinstance(item, dict | list) for item in value):
+            items = "".join(f"{indent}  - {flow_yaml(item)}\n" for item in value)
+            out.append(f"{indent}{_key_yaml(key)}:\n{items}")
+        else:
+            out.append(f"{indent}{_key_yaml(key)}: {flow_yaml(value)}\n")
+    return "".join(out)
+
+
+def _key_yaml(key: str) -> str:
+    """A key without quotes, if it needs none."""
+    return key if re.fullmatch(r"[A-Za-z]\w*", key) and key.lower() not in ("null", "true", "false") else flow_yaml(key)

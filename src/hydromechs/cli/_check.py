@@ -24,7 +24,7 @@ def check_file(file: str, console: Console, *, code: bool = False, **options: An
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            good = _good(file, code, options if is_robot_file(file) else {})
+            good = checked_file(file, code, options if is_robot_file(file) else {})
         except CodeNotAllowed as error:
             listed = "".join(f"\n  - {item}" for item in error.items)
             good = f"{file}: no errors found; Python code and what depends on it are checked with --code only:{listed}"
@@ -37,8 +37,8 @@ def check_file(file: str, console: Console, *, code: bool = False, **options: An
     return True
 
 
-def _good(file: str, code: bool, options: dict[str, Any]) -> str:
-    """Describe a file without errors."""
+def checked_file(file: str, code: bool, options: dict[str, Any]) -> str:
+    """Describe a file without errors; raise the error of one that has some."""
     from hydromechs.formats import is_robot_file, is_scenario_file, located
     from hydromechs.library import load, load_scenario, scenario_names
     from hydromechs.scenario import buoyancy_mistakes, contact_warnings, trial_faults, unit_mistakes

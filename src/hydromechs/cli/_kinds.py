@@ -53,7 +53,7 @@ def _kind_of_file(path: Path) -> set[str]:
     if is_robot_file(path):
         return {"model"}
     keys = {key: kind for kind, row in FILE_KINDS.items() for key in (row.key, row.old_key) if key}
-    found = re.search(rf"^({'|'.join(keys)})\s*:".encode(), head, re.MULTILINE)
+    found = re.search(rf"^[\"']?({'|'.join(keys)})[\"']?\s*:".encode(), head, re.MULTILINE)
     return {keys[found[1].decode()]} if found else set()
 
 
