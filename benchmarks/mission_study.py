@@ -17,7 +17,7 @@ from hydromechs.bench._machine import machine, versions
 from hydromechs.recording import CheckResult, samples_of
 from hydromechs.scenario import Scenario
 from hydromechs.spatial import quaternion_matrix
-from hydromechs.sweeps import Choices, Grid, Local, Progress, Result, Serial, Sweep, run_sweep
+from hydromechs.sweeps import Choices, Grid, Local, ParameterSweep, Progress, Result, Serial, run_sweep
 from hydromechs.values import Array
 
 from .mission_flights import OURS, Flight, Said, chosen_engines, chosen_missions, fly, mission, quiet
@@ -123,14 +123,14 @@ class NavigationError(Result):
         return navigation_error(recording)
 
 
-def seeds_sweep(scenario: Scenario, seeds: int) -> Sweep:
+def seeds_sweep(scenario: Scenario, seeds: int) -> ParameterSweep:
     """A mission with other seeds of sensors, gusts and waves.
 
     Args:
         scenario: The mission.
         seeds: How many.
     """
-    return Sweep(
+    return ParameterSweep(
         name=f"{scenario.name}_{seeds}_seeds",
         title=f"{scenario.name} with other seeds of sensors, gusts and waves",
         scenario=scenario,

@@ -12,7 +12,7 @@ from hydromechs.hydro import Current, RegularWave, UniformFlow
 from hydromechs.model import joints
 from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.sensors import DepthGauge
-from hydromechs.sweeps import Choices, Result, Sweep
+from hydromechs.sweeps import Choices, ParameterSweep, Result
 from hydromechs.sweeps._runner import Runner, Task
 
 STEP = 0.01
@@ -88,7 +88,7 @@ def test_runs_of_a_sweep_begin_on_it():
         record=0.1,
         duration=0.2,
     )
-    sweep = Sweep(
+    sweep = ParameterSweep(
         name="arm",
         scenario=swinging,
         parameters=(Choices(name="mass", path="model.arm.inertia.mass", values=(5.0, 6.0)),),

@@ -132,7 +132,7 @@ def gusty():
         "speed": ("models.0.velocity.2", 0.0, 3.0),
     }
     kept = ["position.hull.x", "work.drag", "force_drag.hull.Y", "orientation.hull.w", "contact_force.*", "v.hull.w", "time"]
-    return sweeps.Sweep(
+    return sweeps.ParameterSweep(
         name="gusty",
         scenario=scenario,
         parameters=tuple(Range(name=k, path=path, low=low, high=high) for k, (path, low, high) in paths.items()),
@@ -344,7 +344,9 @@ def sweep_of(scenario, **paths):
         for k, (path, *values) in paths.items()
     ]
     results = (Result(name="x", quantity="position.vehicle.x"),)
-    return sweeps.Sweep(name="s", scenario=scenario, parameters=tuple(parameters), sampling=MonteCarlo(2), results=results)
+    return sweeps.ParameterSweep(
+        name="s", scenario=scenario, parameters=tuple(parameters), sampling=MonteCarlo(2), results=results
+    )
 
 
 def test_parameters_of_model_scenario_and_controller(square):
@@ -470,7 +472,7 @@ def test_schema_tables_and_round_trip():
         assert Reader(FAMILIES).file(SweepFile, written, "hydromechs_sweep", 2) == made
         assert written["parameters"] == data["parameters"] and written["sampling"] == data["sampling"]
     page = (HERE.parents[1] / "docs" / "sweeps.md").read_text(encoding="utf-8")
-    tables = {"Sweep": schema, **schema["$defs"]}
+    tables = {"ParameterSweep": schema, **schema["$defs"]}
     assert renewed(page, lambda *names: key_table(tables[name] for name in names)) == page
     told = {name for names in re.findall(r"<!-- keys: ([\w., ]+) -->", page) for name in names.split(", ")}
     assert told == set(tables)

@@ -8,7 +8,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._dask": ("Dask",),
         "._each": ("each",),
         "._engines": ("Local", "Serial", "SweepEngine"),
-        "._definition": ("Result", "Sweep"),
+        "._definition": ("Result", "ParameterSweep"),
         "._file": ("load_sweep", "sweep_json_schema"),
         "._parameters": ("Choices", "LogRange", "Normal", "Parameter", "Range"),
         "._sampling": ("Grid", "LatinHypercube", "MonteCarlo", "Sampling", "Sobol"),

@@ -116,7 +116,7 @@ class SweepSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sweep(SweepSettings):
+class ParameterSweep(SweepSettings):
     """Many runs of a scenario. It is checked when it is built; all problems are listed in one `SweepError`."""
 
     scenario: Scenario

@@ -1,4 +1,4 @@
-"""A sweep file to a `Sweep`, with every problem of the file in one `SweepError`."""
+"""A sweep file to a `ParameterSweep`, with every problem of the file in one `SweepError`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hydromechs.registry import BROKEN, Families, Family, Reader, json_schema
 from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.values import is_path
 
-from ._definition import REFUSED, Sweep, SweepSettings
+from ._definition import REFUSED, ParameterSweep, SweepSettings
 from ._parameters import Choices, LogRange, Normal, Parameter, Range
 from ._paths import changed
 from ._sampling import Grid, LatinHypercube, MonteCarlo, Sampling, Sobol
@@ -56,7 +56,7 @@ def sweep_json_schema() -> dict[str, Any]:
     return json_schema(SweepFile, FAMILIES, key=KIND.key, version=KIND.version, title=title)
 
 
-def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> Sweep:
+def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> ParameterSweep:
     """Load the sweep of a library name or file; all errors are listed in one `SweepError`, before anything is computed.
 
     Args:
@@ -75,7 +75,7 @@ def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> Sweep:
     if scenario is not None:
         settings = {f.name: getattr(file, f.name) for f in fields(SweepSettings)}
         try:  # even after an error, to list those of the rest, too
-            sweep = Sweep(scenario=scenario, **settings)
+            sweep = ParameterSweep(scenario=scenario, **settings)
         except SweepError as e:
             for fault in e.faults:
                 if fault.path[:1] not in reader.incomplete:

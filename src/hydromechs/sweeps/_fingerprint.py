@@ -12,10 +12,10 @@ import numpy as np
 
 from hydromechs.compiler import fingerprint, source_hash
 
-from ._definition import Sweep
+from ._definition import ParameterSweep
 
 
-def fingerprint_of(sweep: Sweep) -> str:
+def fingerprint_of(sweep: ParameterSweep) -> str:
     """A text that two sweeps have in common if all their runs are the same."""
     code = [_text_of_code(reference) for reference in sweep.scenario.code]
     kept = (sweep.parameters, sweep.results, sweep.run_seeds, sweep.block_size, sweep.seed, sweep.target)

@@ -22,7 +22,7 @@ from hydromechs.simulation import CommandRanges, Plant, coordinates, quantities
 from hydromechs.values import Array
 from hydromechs.worlds import Worlds
 
-from ._definition import Sweep
+from ._definition import ParameterSweep
 from ._runner import Row, Task, done_row, failed_row, refused_row
 from ._together import CURRENT
 
@@ -44,9 +44,9 @@ class _Start(NamedTuple):
 
 
 class LaneRunner:
-    """Runs parts of a sweep on lanes; see `Sweep.on_lanes`."""
+    """Runs parts of a sweep on lanes; see `ParameterSweep.on_lanes`."""
 
-    def __init__(self, sweep: Sweep) -> None:
+    def __init__(self, sweep: ParameterSweep) -> None:
         self.sweep, self._scenario = sweep, sweep.scenario
         self._plants: dict[tuple[str, ...], Plant] = {}
         plant, seeded = self._scenario.plant, self._scenario.environment

@@ -14,7 +14,7 @@ from hydromechs.errors import SimulationDiverged, message_of
 from hydromechs.model import State
 from hydromechs.registry import loaded_files, module_kept
 
-from ._definition import Sweep
+from ._definition import ParameterSweep
 from ._fingerprint import fingerprint_of
 from ._together import is_model_or_start, stands_free
 
@@ -62,14 +62,14 @@ class Row(NamedTuple):
     """True if it was on a GPU."""
 
 
-def failed_row(sweep: Sweep, reason: str, end_time: float = math.nan) -> Row:
+def failed_row(sweep: ParameterSweep, reason: str, end_time: float = math.nan) -> Row:
     """The row of a run that has no results, with the reason and the time that was reached [s]."""
     checks = len(sweep.scenario.checks)
     said = " ".join(reason.split())[:REASON]
     return Row(FAILED, said, end_time, (math.nan,) * len(sweep.results), (False,) * checks, (math.nan,) * checks)
 
 
-def refused_row(sweep: Sweep, error: Exception) -> Row:
+def refused_row(sweep: ParameterSweep, error: Exception) -> Row:
     """The row of a run that could not be run."""
     return failed_row(sweep, f"{type(error).__name__}: {message_of(error)}")
 
@@ -83,7 +83,7 @@ def done_row(end_time: float, results: Sequence[float], checks: Sequence[CheckRe
 class Runner:
     """Runs parts of a sweep. What it sends to another process is the sweep; what it has compiled stays here."""
 
-    sweep: Sweep
+    sweep: ParameterSweep
     """The sweep."""
 
     def __post_init__(self) -> None:

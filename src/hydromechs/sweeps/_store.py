@@ -21,7 +21,7 @@ from hydromechs import files
 from hydromechs.compiler import NATIVE
 from hydromechs.recording import check_store, lock_folder, unlock_folder
 
-from ._definition import Sweep
+from ._definition import ParameterSweep
 from ._fingerprint import fingerprint_of, source_of
 from ._runner import FAILED, REASON, Row
 
@@ -39,7 +39,7 @@ STORE, LOCK = "results.zarr", "sweep.lock"
 class SweepStore:
     """The results of a sweep in a folder, which need not exist."""
 
-    def __init__(self, folder: str | os.PathLike[str], sweep: Sweep) -> None:
+    def __init__(self, folder: str | os.PathLike[str], sweep: ParameterSweep) -> None:
         self.folder, self.sweep = Path(folder), sweep
         self.path = self.folder / STORE
         """The Zarr store."""

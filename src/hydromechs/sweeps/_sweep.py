@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._definition import REFUSED, Sweep
+from ._definition import REFUSED, ParameterSweep
 from ._engines import ATTEMPTS, Local, SweepEngine, Workers
 from ._runner import FAILED, Row, Runner, Task, failed_row
 from ._store import SweepStore, load_results
@@ -57,7 +57,7 @@ class SweepResult:
 
 
 def run_sweep(
-    sweep: Sweep,
+    sweep: ParameterSweep,
     folder: str | os.PathLike[str],
     *,
     engine: SweepEngine | None = None,
@@ -103,7 +103,7 @@ def run_sweep(
     return SweepResult(folder=Path(folder), runs=sweep.runs, new=new, failed=failed, wall_time=wall)
 
 
-def _task(sweep: Sweep, runs: Sequence[int]) -> Task:
+def _task(sweep: ParameterSweep, runs: Sequence[int]) -> Task:
     return Task(tuple(runs), tuple(sweep.table[i] for i in runs), tuple(sweep.run_seed(i) for i in runs))
 
 

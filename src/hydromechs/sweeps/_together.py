@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from hydromechs.scenario import ModelStart, Scenario
 
-    from ._definition import Sweep
+    from ._definition import ParameterSweep
 
 OF_MODEL = "model."
 """What paths to numbers of the whole model begin with; these stay open when it is compiled."""
@@ -23,7 +23,7 @@ STARTS = ("position", "velocity", "joints", "joint_velocities", "rpy_deg")
 """Fields of a model's start that change its first state alone."""
 
 
-def fits_lanes(sweep: Sweep) -> bool:
+def fits_lanes(sweep: ParameterSweep) -> bool:
     """True if the runs of a sweep are worlds of one plant: nothing of it is Python, and they differ in numbers alone."""
     scenario = sweep.scenario
     if sweep.built_anew:
