@@ -160,14 +160,17 @@ def check(
 
 @app.command()
 def schema(
-    kind: Annotated[Literal["model", "scenario"], typer.Argument(help="Kind of file.")],
+    kind: Annotated[Literal["model", "scenario", "sweep", "validation"], typer.Argument(help="Kind of file.")],
 ) -> None:
-    """Print the JSON Schema of model or scenario files, with which editors complete and check them."""
+    """Print the JSON Schema of a kind of file, with which editors complete and check such files."""
     import json
 
     from hydromechs.formats import model_json_schema, scenario_json_schema
+    from hydromechs.identification.validation import validation_json_schema
+    from hydromechs.sweeps import sweep_json_schema
 
-    found = {"model": model_json_schema, "scenario": scenario_json_schema}[kind]()
+    schemas = {"model": model_json_schema, "scenario": scenario_json_schema}
+    found = (schemas | {"sweep": sweep_json_schema, "validation": validation_json_schema})[kind]()
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
