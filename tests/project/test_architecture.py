@@ -17,7 +17,7 @@ SOURCE = Path(hydromechs.__file__).parent
 
 EVERYONE = {"errors", "files", "values", "_lazy"}
 """What every package may import."""
-MODEL = {"registry", "spatial", "model"}
+MODEL = {"registry", "spatial", "geometry", "model"}
 DYNAMICS = {*MODEL, "dynamics"}
 EQUATIONS = {*DYNAMICS, "hydro", "compiler", "equations"}
 SIMULATION = {*EQUATIONS, "contact", "actuation", "lines", "integrators", "recording", "simulation"}
@@ -29,7 +29,8 @@ MAY_IMPORT = {
     "_lazy": set(),
     "registry": set(),
     "spatial": set(),
-    "model": {"registry", "spatial"},
+    "geometry": {"registry", "spatial"},
+    "model": {"registry", "spatial", "geometry"},
     "dynamics": MODEL,
     "hydro": MODEL,
     "contact": DYNAMICS,

@@ -150,7 +150,7 @@ def test_collada_is_read_in_its_unit(tmp_path):
 
 
 def test_collada_without_its_package_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setattr("hydromechs.model.meshes.find_spec", lambda name: None)
+    monkeypatch.setattr("hydromechs.geometry._mesh_file.find_spec", lambda name: None)
     (tmp_path / "hull.dae").write_text(COLLADA)
     body = hm.Body(name="hull", joint=hm.joints.Fixed(), visual=[hm.visual.Mesh(file="hull.dae", folder=str(tmp_path))])
     (note,) = viewer.drawing_notes(hm.Model(bodies=[body]))

@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs import files
 from hydromechs.errors import FieldError
-from hydromechs.model.meshes import read_mesh
+from hydromechs.geometry import read_mesh
 from hydromechs.values import positive
 
 __all__ = ["MAX_HEIGHTS", "Ends", "HeightGrid", "grid_on_lines", "read_grid", "read_heights"]

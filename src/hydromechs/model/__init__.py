@@ -1,6 +1,7 @@
 """Models of mechanisms: bodies, joints, shapes, hydrodynamic data, looks, states."""
 
 from hydromechs.errors import Fault
+from hydromechs.geometry import Origin
 
 from . import added_mass, component, drag, joints, shapes, visual
 from ._added_mass_matrix import added_mass_matrix, added_mass_strips
@@ -10,7 +11,7 @@ from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._families import FAMILIES
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
-from ._placement import Mdh, Origin
+from ._placement import Mdh
 from ._placement_mistakes import angle_mistake
 from ._text import GIVEN, definition
 from ._tree import tree_faults

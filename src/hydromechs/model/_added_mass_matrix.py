@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs.geometry import Origin
 from hydromechs.spatial import Path, Turn, axis_frame
 from hydromechs.values import Array, Scalar
 
 from . import added_mass
-from ._placement import Origin
 
 __all__ = ["added_mass_matrix", "added_mass_strips"]
 

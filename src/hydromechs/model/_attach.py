@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from hydromechs.errors import ModelError
+from hydromechs.geometry import Origin
 from hydromechs.spatial import rpy_from_matrix
 
 from ._body import Body
 from ._model import Model
-from ._placement import Mdh, Origin
+from ._placement import Mdh
 from .joints import Composite, Fixed, Free, Joint
 
 __all__ = ["attach"]

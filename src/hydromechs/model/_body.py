@@ -8,11 +8,11 @@ from typing import Annotated, Any, Protocol, get_args, runtime_checkable
 import numpy as np
 
 from hydromechs.errors import FieldError
+from hydromechs.geometry import Origin
 from hydromechs.registry import Inline, Ref, Required
 from hydromechs.spatial import rigid_inertia, tensor_matrix
 from hydromechs.values import NotNegative, Vector3, Vector6, convert_fields
 
-from ._placement import Origin
 from ._text import SEEN
 from .added_mass import AddedMassElement
 from .drag import DragElement

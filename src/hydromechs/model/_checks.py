@@ -9,13 +9,14 @@ from typing import Any, get_args
 import numpy as np
 
 from hydromechs.errors import Fault
+from hydromechs.geometry import Origin
 from hydromechs.spatial import tensor_matrix
 from hydromechs.values import field_faults, field_texts, is_finite, plain, unit_in
 
 from . import added_mass, drag, shapes, visual
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
-from ._placement import Mdh, Origin
+from ._placement import Mdh
 from .joints import TYPES, Composite, Fixed, Joint
 from .joints._joint import UNIT_TOLERANCE
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from hydromechs.geometry import Origin
 from hydromechs.registry import Families, Family
 
 from . import added_mass, drag, joints, shapes, visual
 from ._body import Hydro, HydroModel
-from ._placement import Mdh, Origin
+from ._placement import Mdh
 
 __all__ = ["FAMILIES"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from hydromechs.geometry import Origin
 from hydromechs.values import plain
 
 from . import added_mass, drag
 from ._body import Body, Hydro
-from ._placement import Mdh, Origin
+from ._placement import Mdh
 from .joints import Fixed
 
 __all__ = ["angle_mistake", "placement_mistakes"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hydromechs.geometry import Origin
 from hydromechs.values import Edges, Matrix6, Positive, Vector3, Vector6, convert_fields
-
-from ._placement import Origin
 
 __all__ = ["Box", "Cylinder", "Diagonal", "Ellipsoid", "Matrix", "Sphere"]
 

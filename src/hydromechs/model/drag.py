@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from hydromechs.geometry import Origin
 from hydromechs.registry import Pattern
 from hydromechs.values import (
     Bound,
@@ -25,8 +26,6 @@ from hydromechs.values import (
     matrix,
     number,
 )
-
-from ._placement import Origin
 
 __all__ = ["Box", "Cylinder", "Damping", "Ellipsoid", "Foil", "Sphere"]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from hydromechs.geometry import Origin
 from hydromechs.values import Bound, Edges, Positive, Vector3, convert_fields
-
-from ._placement import Origin
 
 __all__ = ["Box", "Capsule", "Cylinder", "Mesh", "Shape", "Sphere"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from hydromechs.geometry import Origin
 from hydromechs.registry import Hidden
 from hydromechs.values import Bound, Edges, Positive, Vector3, convert_fields
 
-from ._placement import Origin
 from .shapes import Color
 
 __all__ = ["Box", "Capsule", "Cylinder", "Ellipsoid", "Mesh", "Role", "Sphere", "Thruster", "Visual"]

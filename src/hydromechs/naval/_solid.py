@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hydromechs.model.meshes import read_mesh
+from hydromechs.geometry import read_mesh
 from hydromechs.values import Array
 
 __all__ = ["Integrals", "Solid", "convex_hull", "integrals", "is_inside", "read_solid", "silhouette", "solid_faults"]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model.meshes import read_mesh
+from hydromechs.geometry import read_mesh
 from hydromechs.values import Array
 
 __all__ = [

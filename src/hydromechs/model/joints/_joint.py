@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from hydromechs.geometry import Origin
 from hydromechs.spatial import Path
 from hydromechs.values import Array, NotNegative, Pair, Row, convert_fields, is_finite, plain
 
-from .._placement import Mdh, Origin
+from .._placement import Mdh
 from ._consistency import disagreements
 from ._general import GeneralStep
 from ._moving import MovingStep

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hydromechs.geometry import rotation_steps
 from hydromechs.spatial import Screw, Shift
 from hydromechs.values import Array, Finite, NotNegative, Pair, Vector3, is_finite, plain
 
-from .._placement import Mdh, rotation_steps
+from .._placement import Mdh
 from ._joint import Coordinates, Problem, SteppedJoint, limit_problems
 
 

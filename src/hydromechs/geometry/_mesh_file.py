@@ -12,8 +12,6 @@ from hydromechs import files
 if TYPE_CHECKING:
     from trimesh import Trimesh
 
-__all__ = ["read_mesh"]
-
 FORMATS = (".obj", ".stl", ".glb", ".dae", ".ply")
 """Endings of mesh files; trimesh would also read archives and formats that name further files."""
 MAX_BYTES = 512 * 2**20

@@ -1,0 +1,178 @@
+"""Spheres and ellipsoids."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hydromechs.spatial import clamp, maximum, norm
+from hydromechs.values import Array, Edges, Positive, Scalar
+
+from ._shape import NUDGE, UP, Cell, Shape, ball, first_entry, sphere_distance
+from ._triangles import SIDES, Integrals, Triangles, revolved
+
+NEWTON = 10
+"""Steps of Newton's method to the nearest point of an ellipsoid; six give full accuracy for axes of 1 : 100."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ellipsoid(Shape):
+    """An ellipsoid about its centre."""
+
+    axes: Edges
+    """Half lengths along x, y, z [m], shape (3,)."""
+
+    def integrals(self) -> Integrals:
+        """Return volume, centroid and second moments: V = 4/3 π abc, V a²/5."""
+        volume = 4.0 / 3.0 * math.pi * math.prod(self.axes)
+        return Integrals(volume, np.zeros(3), np.diag(volume * np.square(self.axes) / 5.0))
+
+    @property
+    def half_size(self) -> Array:
+        """Half axes [m], shape (3,)."""
+        return np.array(self.axes)
+
+    def inside(self, points: Array) -> Array:
+        """Return whether points are inside, shape (n,)."""
+        return np.square(points / self.half_size).sum(axis=1) <= 1.0
+
+    def support(self, direction: Array) -> Array:
+        """Return the farthest point, A² d/|A d| with A the half axes."""
+        stretched = self.half_size * direction
+        return np.asarray(self.half_size * stretched / np.linalg.norm(stretched))
+
+    def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
+        """Return signed distance and normal by the nearest point a_i² x_i/(t + a_i²), t from Σ (a_i x_i/(t + a_i²))² = 1.
+
+        Newton's method for 1/√Σ = 1 is monotonic from the start below (Moré and Sorensen 1983); u = t + a_min² keeps digits.
+        """
+        a = self.axes
+        least = min(a) ** 2
+        more = [e * e - least for e in a]
+        y = [abs(c) + NUDGE for c in x]
+        u = a[0] * y[0] - more[0]
+        for k in (1, 2):
+            u = maximum(u, a[k] * y[k] - more[k])
+        for _ in range(NEWTON):
+            terms = [a[k] * y[k] / (u + more[k]) for k in range(3)]
+            square = terms[0] * terms[0] + terms[1] * terms[1] + terms[2] * terms[2]
+            slope = sum(terms[k] * terms[k] / (u + more[k]) for k in range(3))
+            u = u + square / slope * (np.sqrt(square) - 1.0)
+        n = np.array([y[k] / (u + more[k]) for k in range(3)])
+        size = norm(n)
+        sign = np.array([1.0 - 2.0 * (c < 0.0) for c in x])
+        return (u - least) * size, sign * n / size
+
+    def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
+        """Return the distance along a ray: that of the unit sphere after scaling."""
+        x, d = x / np.array(self.axes), direction / np.array(self.axes)
+        size = norm(d)
+        begin, end = ball(x, d / size, 1.0)
+        return first_entry((begin / size, end / size))
+
+    def triangulate(self, sides: int = SIDES) -> Triangles:
+        """Return the surface as triangles."""
+        angle = np.linspace(-np.pi / 2, np.pi / 2, sides // 2 + 1)
+        return revolved(np.stack([np.cos(angle), np.sin(angle)], axis=1), sides).scaled(self.axes)
+
+    def projected_area(self) -> Array:
+        """Return the area of the ellipses seen along x, y and z [m²], shape (3,)."""
+        a, b, c = self.axes
+        return np.pi * np.array([b * c, a * c, a * b])
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Return itself."""
+        return (Cell(self, (0.0, 0.0, 0.0), 4.0 / 3.0 * math.pi * math.prod(self.axes)),)
+
+    def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
+        """Return ∂P/∂x, ∂P/∂n and P, see `ellipsoid_wet`."""
+        squares = np.array(self.axes) ** 2
+        b = np.sqrt(squares @ (n * n))
+        wet, P_b, P = ellipsoid_wet(x, b)
+        return wet, (P_b / b) * (squares * n), P
+
+    def wet_rate(self, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
+        """Return the rate of ∂P/∂x."""
+        squares = np.array(self.axes) ** 2
+        b = np.sqrt(squares @ (n * n))
+        return ellipsoid_wetting(x, b, x_rate, (squares * n) @ n_rate / b)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sphere(Shape):
+    """A sphere about its centre."""
+
+    radius: Positive
+    """Radius [m]."""
+
+    @property
+    def _ellipsoid(self) -> Ellipsoid:
+        new = object.__new__(Ellipsoid)  # the radius may be a symbol, which a check would reject
+        object.__setattr__(new, "axes", (self.radius,) * 3)
+        return new
+
+    def integrals(self) -> Integrals:
+        """Return volume, centroid and second moments."""
+        return self._ellipsoid.integrals()
+
+    @property
+    def half_size(self) -> Array:
+        """The radius three times [m], shape (3,)."""
+        return np.full(3, self.radius)
+
+    def inside(self, points: Array) -> Array:
+        """Return whether points are inside, shape (n,)."""
+        return self._ellipsoid.inside(points)
+
+    def support(self, direction: Array) -> Array:
+        """Return the farthest point."""
+        return np.asarray(self.radius * np.asarray(direction) / np.linalg.norm(direction))
+
+    def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
+        """Return signed distance and normal."""
+        return sphere_distance(x, self.radius)
+
+    def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
+        """Return the distance along a ray."""
+        return first_entry(ball(x, direction, self.radius))
+
+    def triangulate(self, sides: int = SIDES) -> Triangles:
+        """Return the surface as triangles."""
+        return self._ellipsoid.triangulate(sides)
+
+    def projected_area(self) -> Array:
+        """Return π r² three times [m²], shape (3,)."""
+        return np.array([np.pi * self.radius**2] * 3)
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Return the ellipsoid that it is."""
+        return (Cell(self._ellipsoid, (0.0, 0.0, 0.0), 4.0 / 3.0 * math.pi * self.radius**3),)
+
+
+def ellipsoid_wet(x: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Return ∂P/∂x, ∂P/∂b and P of an ellipsoid whose centre is at depth x and that reaches b up and down, b² = Σ (b_k n_k)².
+
+    ∂P/∂x = (1 + s)² (2 − s)/4,   ∂P/∂b = 3/16 (1 − s²)²,   P = b (1 + s)³ (3 − s)/16,   s = x/b in −1..1
+
+    Args:
+        x: Depth of the centre [m].
+        b: Half extent along the direction down [m].
+    """
+    s = clamp(x / b, -1.0, 1.0)
+    P = b * ((1.0 + s) ** 3 * (3.0 - s) * 0.0625) + maximum(x - b, 0.0)
+    return 0.25 * (1.0 + s) ** 2 * (2.0 - s), 0.1875 * (1.0 - s * s) ** 2, P
+
+
+def ellipsoid_wetting(x: Scalar, b: Scalar, x_rate: Scalar, b_rate: Scalar) -> Scalar:
+    """Return the rate of ∂P/∂x of `ellipsoid_wet`, ¾ (1 − s²) ds/dt with s = x/b [1/s].
+
+    Args:
+        x: Depth of the centre [m].
+        b: Half extent along the direction down [m].
+        x_rate: Rate of x [m/s].
+        b_rate: Rate of b [m/s].
+    """
+    s = clamp(x / b, -1.0, 1.0)
+    return 0.75 * (1.0 - s * s) * (x_rate - s * b_rate) / b

@@ -1,0 +1,233 @@
+"""Shapes without end: planes and height fields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.spatial import clamp, floor, lookup, maximum, where
+from hydromechs.values import Array, Bound, Rising, Scalar
+
+from ._origin import Origin
+from ._shape import PARALLEL, UP, Placed, Shape
+from ._triangles import SIDES, Triangles, grid
+
+RINGS = 4
+"""Rings of coefficients around the grid of a height field: where it levels out, and two beyond for the spline there."""
+LEVEL = 2.0
+"""Cells beyond the grid's edge from which on a height field is level."""
+STEPS = 12
+"""Steps over a height field that cannot pass through it, before Newton's method takes over."""
+NEWTON = 4
+"""Steps of Newton's method."""
+MET = 1e-6
+"""Part of the distance that the last step may leave open over a height field."""
+
+Heights = Annotated[tuple[tuple[float, ...], ...], Bound(size=0, rows=0)]
+"""Rows of finite numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plane(Shape):
+    """A half space: solid below z = 0 of its frame, whose z axis points out of the solid."""
+
+    @classmethod
+    def through(cls, point: Sequence[float], normal: Sequence[float]) -> Placed:
+        """Return the plane through a point.
+
+        Args:
+            point: A point of the plane [m], shape (3,).
+            normal: Direction out of the solid, of any length but 0, shape (3,): (0, 0, −1) is a floor in NED, (0, 0, 1) in ENU.
+        """
+        if not any(normal):
+            raise FieldError("plane.normal", list(normal), "must not be zero; give the direction out of the solid")
+        return Placed(shape=cls(), origin=Origin.pointing(point, normal))
+
+    def local(self, origin: Origin, p: Array) -> Array:
+        """Return a point of the parent in its frame, as far as it matters: z = n · p − n · p₀."""
+        n = origin.R[:, 2]
+        return np.array([0.0, 0.0, n @ p - n @ np.array(origin.xyz)])
+
+    def inside(self, points: Array) -> Array:
+        """Return whether points are in the solid, shape (n,)."""
+        return np.asarray(points[:, 2] <= 0.0)
+
+    def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
+        """Return signed distance and normal."""
+        return x[2], np.array([0.0, 0.0, 1.0])
+
+    def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
+        """Return the distance along a ray, z/−d_z."""
+        gap, closing = x[2], -direction[2]
+        return where((gap >= 0.0) * (closing > PARALLEL), gap / maximum(closing, PARALLEL), math.inf)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeightField(Shape):
+    """A surface given by its height over a grid, smooth in between and beyond (cubic splines through the heights).
+
+    At an edge the surface has no curvature across it. Outside the grid it levels out within two cells, which adds half of what
+    a straight continuation would, and continues level. Slope and curvature are continuous everywhere.
+    """
+
+    x: Rising
+    """Grid along x, evenly spaced, rising [m], shape (nx,), nx at least 2."""
+    y: Rising
+    """Grid along y, evenly spaced, rising [m], shape (ny,), ny at least 2."""
+    heights: Heights
+    """Height UP, in the world from the mean water surface, so below 0 under water: a row for each x [m], shape (nx, ny)."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("x", "y"):
+            steps = np.diff(getattr(self, name))
+            if not len(steps):
+                raise self._wrong(name, "must have two or more numbers")
+            if np.ptp(steps) > 1e-6 * steps.mean():
+                spread = f"{steps.min():g} to {steps.max():g} m"
+                raise self._wrong(name, f"must be evenly spaced, but has spacings from {spread}")
+        sizes = [len(row) for row in self.heights]
+        if len(sizes) != len(self.x):
+            raise self._wrong("heights", f"must have {len(self.x)} rows, one for each x, has {len(sizes)}")
+        for i, size in enumerate(sizes):
+            if size != len(self.y):
+                must = f"must have {len(self.y)} numbers, one for each y, has {size}"
+                raise FieldError(f"{self.word}.heights", list(self.heights[i]), f"{must} in row {i}")
+
+    @cached_property
+    def spacing(self) -> tuple[float, float]:
+        """Distance between grid lines along x and y [m]."""
+        x, y = self.x, self.y
+        return (x[-1] - x[0]) / (len(x) - 1), (y[-1] - y[0]) / (len(y) - 1)
+
+    @cached_property
+    def coefficients(self) -> tuple[float, ...]:
+        """Coefficients of cubic B-splines with rings around the grid, row-major [m], shape ((nx + 2 rings) (ny + 2 rings),)."""
+        return tuple(_spline_coefficients(_spline_coefficients(np.array(self.heights)).T).T.ravel().tolist())
+
+    @cached_property
+    def slopes(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Bounds of the slope along x and along y [-]: least and greatest step between coefficients, per spacing."""
+        c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, -1))
+        steps = [np.diff(c, axis=axis) / spacing for axis, spacing in enumerate(self.spacing)]
+        return (float(steps[0].min()), float(steps[0].max())), (float(steps[1].min()), float(steps[1].max()))
+
+    def inside(self, points: Array) -> Array:
+        """Return whether points are below the surface, z up, shape (n,)."""
+        return np.asarray(points[:, 2] <= self.heights_at(points[:, 0], points[:, 1]))
+
+    def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
+        """Return the distance from the tangent plane at the point below, (z − h)/√(1 + h_x² + h_y²), and its gradient.
+
+        Off the surface the gradient's length differs from 1 by about distance · curvature · slope.
+        """
+        h, hx, hy, hxx, hxy, hyy = self.height_and_slopes(x)
+        above = -(down @ x) - h
+        cosine = 1.0 / np.sqrt(1.0 + hx * hx + hy * hy)
+        bend = -above * cosine * cosine
+        gx = bend * (hx * hxx + hy * hxy) - hx
+        gy = bend * (hx * hxy + hy * hyy) - hy
+        return above * cosine, cosine * (np.array([gx, gy, 0.0]) - down)
+
+    def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
+        """Return the distance along a ray by steps of height / steepest approach, never too long; then Newton's method."""
+        b = direction
+        (x_least, x_most), (y_least, y_most) = self.slopes
+        steepest = down @ b + maximum(x_least * b[0], x_most * b[0]) + maximum(y_least * b[1], y_most * b[1])
+        fastest = maximum(steepest, PARALLEL)
+        r: Scalar = 0.0
+        for k in range(STEPS + NEWTON):
+            p = x + r * b
+            h, hx, hy, *_ = self.height_and_slopes(p)
+            above = -(down @ p) - h
+            closing = fastest if k < STEPS else maximum(down @ b + hx * b[0] + hy * b[1], 0.1 * fastest)
+            step = above / closing
+            r = r + step
+            if k == 0:
+                starts = above >= 0.0
+        meets = starts * (steepest > PARALLEL) * (abs(step) <= MET * r)
+        return where(meets * (r >= 0.0), r, math.inf)
+
+    def triangulate(self, sides: int = SIDES) -> Triangles:
+        """Return the surface over its grid as triangles, z up."""
+        return grid(np.array(self.x), np.array(self.y), np.array(self.heights))
+
+    def height_and_slopes(self, p: Array) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
+        """Return the height h at a point's x and y [m], and its derivatives h_x, h_y [-], h_xx, h_xy, h_yy [1/m].
+
+        Args:
+            p: The point [m], shape (3,).
+        """
+        (x0, dx), (y0, dy) = ((a[0], s) for a, s in zip((self.x, self.y), self.spacing, strict=True))
+        u = clamp((p[0] - x0) / dx, -LEVEL, len(self.x) - 1.0 + LEVEL)  # it is level there, so holding it makes no kink
+        w = clamp((p[1] - y0) / dy, -LEVEL, len(self.y) - 1.0 + LEVEL)
+        i, j = floor(u), floor(w)
+        row = len(self.y) + 2.0 * RINGS
+        at = (i + RINGS) * row + (j + RINGS)
+        c = [[lookup(self.coefficients, at + (a * row + b)) for a in (-1, 0, 1, 2)] for b in (-1, 0, 1, 2)]
+        along_x = [_cubic(four, u - i) for four in c]  # value, slope, curvature by x at four y
+        h, hy, hyy = _cubic([a[0] for a in along_x], w - j)
+        hx, hxy, _ = _cubic([a[1] for a in along_x], w - j)
+        hxx, _, _ = _cubic([a[2] for a in along_x], w - j)
+        return h, hx / dx, hy / dy, hxx / (dx * dx), hxy / (dx * dy), hyy / (dy * dy)
+
+    def heights_at(self, x: Array, y: Array) -> Array:
+        """Return the heights at many places at once [m], shaped as `x`: Σ B(u) B(w) c.
+
+        Args:
+            x: Places along x [m], any shape.
+            y: Places along y [m], shaped alike.
+        """
+        c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, len(self.y) + 2 * RINGS))
+        (ix, bx), (iy, by) = (_splines(a, line, s) for a, line, s in zip((x, y), (self.x, self.y), self.spacing, strict=True))
+        h = np.zeros(np.shape(x))
+        for k in range(4):
+            for j in range(4):
+                h += bx[k] * by[j] * c[ix + k, iy + j]
+        return h
+
+
+def _cubic(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Value, slope and curvature at t in [0, 1] of the cubic B-spline with the coefficients at −1, 0, 1 and 2."""
+    back, ahead = c[0] - 2.0 * c[1] + c[2], c[1] - 2.0 * c[2] + c[3]  # curvatures at 0 and 1
+    turn = ahead - back
+    slope = 0.5 * (c[2] - c[0])
+    value = c[1] + back / 6.0 + t * (slope + t * (0.5 * back + t * (turn / 6.0)))
+    return value, slope + t * (back + 0.5 * t * turn), back + t * turn
+
+
+def _spline_coefficients(h: Array) -> Array:
+    """c of shape (n + 2 rings, ...) with (c_{i−1} + 4 c_i + c_{i+1}) / 6 = h_i.
+
+    The ends go on straight for one (c_{−1} = 2 c_0 − c_1), and level from there (c_{−2} = c_{−3} = … = c_{−1}). At an end
+    that leaves c_0 = h_0, so the system is tridiagonal and diagonally dominant: plain elimination.
+    """
+    n = len(h)
+    c = np.array(h, dtype=float)
+    pivot = np.ones(n)
+    for i in range(1, n - 1):  # rows of 1, 4, 1 with 6 h; the first and the last row are c = h
+        above = 0.0 if i == 1 else 1.0 / pivot[i - 1]
+        pivot[i] = 4.0 - above
+        c[i] = 6.0 * h[i] - (c[0] if i == 1 else above * c[i - 1])
+    for i in range(n - 2, 0, -1):
+        c[i] = (c[i] - c[i + 1]) / pivot[i]
+    return np.concatenate([[2.0 * c[0] - c[1]] * RINGS, c, [2.0 * c[-1] - c[-2]] * RINGS])
+
+
+def _splines(at: Array, grid: tuple[float, ...], spacing: float) -> tuple[Array, tuple[Array, ...]]:
+    """Index of the first of four coefficients, and the cubic B-splines there."""
+    u = np.clip((at - grid[0]) / spacing, -LEVEL, len(grid) - 1.0 + LEVEL)
+    i = np.floor(u)
+    t = u - i
+    return (i + RINGS - 1).astype(int), (
+        (1.0 - t) ** 3 / 6.0,
+        (3.0 * t**3 - 6.0 * t**2 + 4.0) / 6.0,
+        (-3.0 * t**3 + 3.0 * t**2 + 3.0 * t + 1.0) / 6.0,
+        t**3 / 6.0,
+    )

@@ -1,0 +1,414 @@
+"""What all shapes share: the operations, and the closed forms that several of them use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import FieldError, UnsupportedFeature
+from hydromechs.spatial import maximum, minimum, norm, where
+from hydromechs.values import Array, Scalar, check_fields
+
+from ._origin import Origin
+from ._triangles import SIDES, Integrals, Triangles
+
+NUDGE = 1e-150
+"""Vanishes beside any length above 1e-134 m, and its square keeps divisions by a length finite."""
+PARALLEL = 1e-12
+"""Least size of a component of a ray's direction that is divided by."""
+UP = np.array([0.0, 0.0, -1.0])
+"""Down in a frame whose z axis points up."""
+UP.flags.writeable = False
+
+
+class Strip(NamedTuple):
+    """A short piece of a slender shape."""
+
+    z: Scalar
+    """Place of its middle along z [m]."""
+    length: Scalar
+    """Length along z [m]."""
+    width: Scalar
+    """Width across the flow [m]."""
+
+
+class Face(NamedTuple):
+    """A pair of opposite faces as points of Gauss quadrature."""
+
+    i: tuple[Scalar, ...]
+    """Points along the axis after the faces' normal [m]."""
+    j: tuple[Scalar, ...]
+    """Points along the axis after that [m]."""
+    areas: tuple[tuple[Scalar, ...], ...]
+    """Area of each point, by i, then j [m²]; they sum to the area of one face."""
+
+
+class Cell(NamedTuple):
+    """A part of a shape with a closed form for the part of it below a plane: an ellipsoid, a cylinder or a box."""
+
+    shape: Shape
+    """The part; it has `wet` and `wet_rate`."""
+    offset: tuple[float, float, float]
+    """Its centre in the frame of the shape [m], shape (3,); the axes are the same."""
+    volume: Scalar
+    """Its volume [m³]; below 0 for a hole."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """A solid in its own frame: centred, along z. An `Origin` places it elsewhere.
+
+    `distance`, `ray`, `strips`, `faces`, `projected_area`, `wet` and `wet_rate` take floats or symbols, unless a shape
+    documents otherwise. An operation that has no meaning for a shape raises `UnsupportedFeature`.
+    """
+
+    def __post_init__(self) -> None:
+        check_fields(self, self.word)
+
+    @property
+    def word(self) -> str:
+        """Name of its class in messages, as "height field"."""
+        name = type(self).__name__
+        return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
+
+    def at(self, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Placed:
+        """Return the shape at a place.
+
+        Args:
+            xyz: Position [m], shape (3,).
+            rpy: Roll, pitch, yaw [rad], shape (3,).
+        """
+        return Placed(shape=self, origin=Origin(tuple(xyz), tuple(rpy)))  # type: ignore[arg-type]
+
+    def _no(self, what: str) -> UnsupportedFeature:
+        return UnsupportedFeature(f"a {self.word} has no {what}; use a shape that has one")
+
+    def _wrong(self, name: str, must: str) -> FieldError:
+        value = getattr(self, name)
+        return FieldError(f"{self.word}.{name}", list(value) if isinstance(value, tuple) else value, must)
+
+    def local(self, origin: Origin, p: Array) -> Array:
+        """Return a point of the parent in the frame of the shape [m], shape (3,).
+
+        Args:
+            origin: That frame.
+            p: The point in the parent's axes [m], shape (3,).
+        """
+        return origin.R.T @ (p - np.array(origin.xyz))
+
+    def integrals(self) -> Integrals:
+        """Return volume, centroid and second moments."""
+        raise self._no("volume")
+
+    @property
+    def volume(self) -> float:
+        """Volume [m³]."""
+        return self.integrals().volume
+
+    def inertia(self, density: float) -> Array:
+        """Return the moment of inertia about the centroid [kg·m²], shape (3, 3).
+
+        Args:
+            density: Density [kg/m³].
+        """
+        return self.integrals().inertia(density)
+
+    @property
+    def half_size(self) -> Array:
+        """Half edges of the box around it, whose centre is `center` [m], shape (3,)."""
+        raise self._no("size")
+
+    @property
+    def center(self) -> Array:
+        """Centre of the box around it [m], shape (3,)."""
+        return np.zeros(3)
+
+    def inside(self, points: Array) -> Array:
+        """Return whether points are inside, shape (n,).
+
+        Args:
+            points: Points [m], shape (n, 3).
+        """
+        raise self._no("inside")
+
+    def support(self, direction: Array) -> Array:
+        """Return the point of the shape that is farthest in a direction [m], shape (3,).
+
+        Args:
+            direction: Direction, of any length but 0, shape (3,).
+        """
+        raise self._no("support point")
+
+    def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
+        """Return the distance of a point from the surface, below 0 inside, and its gradient, the unit normal out of the solid.
+
+        It is exact; where the nearest point is not unique one of them is taken.
+
+        Args:
+            x: The point [m], shape (3,).
+            down: Unit vector along which heights fall, constant, shape (3,); only height fields use it.
+        """
+        raise self._no("distance")
+
+    def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
+        """Return the distance along a ray to the point where it enters the solid [m]; infinite if it does not or starts inside.
+
+        Args:
+            x: Start of the ray [m], shape (3,).
+            direction: Unit vector, shape (3,).
+            down: As in `distance`.
+        """
+        raise self._no("ray")
+
+    def triangulate(self, sides: int = SIDES) -> Triangles:
+        """Return the surface as triangles; corners of sharp edges are listed once per side, see `Triangles.merged`.
+
+        Args:
+            sides: Sides of a round surface.
+        """
+        raise self._no("surface of triangles")
+
+    def strips(self, points: int) -> tuple[Strip, ...]:
+        """Return pieces along z by Gauss quadrature.
+
+        Args:
+            points: Number of Gauss points.
+        """
+        raise self._no("strips")
+
+    def faces(self, points: int) -> tuple[Face, Face, Face]:
+        """Return the pairs of faces across x, y and z.
+
+        Args:
+            points: Number of Gauss points along each edge.
+        """
+        raise self._no("faces")
+
+    def projected_area(self) -> Array:
+        """Return the area that the shape shows along x, y and z [m²], shape (3,)."""
+        raise self._no("projected area")
+
+    def cells(self) -> tuple[Cell, ...]:
+        """Return the parts that a free surface cuts."""
+        raise self._no("wet part in closed form")
+
+    def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
+        """Return ∂P/∂x, ∂P/∂n (3,) and P = E[max(x + n·ξ, 0)], ξ uniform in the shape.
+
+        ∂P/∂x is the part of the volume below the surface, ∂P/∂n the first moment of that part, over the volume.
+
+        Args:
+            n: Unit vector down, shape (3,).
+            x: Depth of the centre [m].
+        """
+        raise self._no("wet part in closed form")
+
+    def wet_rate(self, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
+        """Return the rate of ∂P/∂x of `wet` [1/s].
+
+        Args:
+            n: Unit vector down, shape (3,).
+            x: Depth of the centre [m].
+            n_rate: Rate of n [1/s], shape (3,).
+            x_rate: Rate of x [m/s].
+        """
+        raise self._no("wet part in closed form")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """A shape at its place in a parent frame: on a body, or in the world."""
+
+    shape: Shape
+    """The shape."""
+    origin: Origin = field(default_factory=Origin)
+    """Frame of the shape in the parent's axes."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.shape, Placed) and self.origin == Origin():
+            object.__setattr__(self, "origin", self.shape.origin)
+            object.__setattr__(self, "shape", self.shape.shape)
+        if not isinstance(self.shape, Shape):
+            raise FieldError("shape", self.shape, "must be a shape of hydromechs.geometry, as geometry.Sphere(radius=0.1)")
+
+    @property
+    def ends(self) -> tuple[Array, Array]:
+        """Centres of the lower and upper end along z of a cylinder or capsule (of its caps), in the parent's axes [m]."""
+        half = 0.5 * self.shape.length * self.origin.R[:, 2]  # type: ignore[attr-defined]
+        return np.array(self.origin.xyz) - half, np.array(self.origin.xyz) + half
+
+    def integrals(self) -> Integrals:
+        """Return volume, centroid and second moments in the parent's axes."""
+        return self.shape.integrals().moved(self.origin.R, np.array(self.origin.xyz))
+
+    def inside(self, points: Array) -> Array:
+        """Return whether points of the parent are inside, shape (n,).
+
+        Args:
+            points: Points [m], shape (n, 3).
+        """
+        return self.shape.inside((points - np.array(self.origin.xyz)) @ self.origin.R)
+
+    def support(self, direction: Array) -> Array:
+        """Return the point of the shape that is farthest in a direction, in the parent's axes [m], shape (3,).
+
+        Args:
+            direction: Direction in the parent's axes, of any length but 0, shape (3,).
+        """
+        R = self.origin.R
+        return R @ self.shape.support(R.T @ np.asarray(direction)) + self.origin.xyz
+
+    def distance(self, p: Array, down: Array = UP) -> tuple[Scalar, Array]:
+        """Return the signed distance of a point of the parent, and its gradient; see `Shape.distance`.
+
+        Args:
+            p: The point [m], shape (3,).
+            down: Unit vector along which heights fall, in the parent's axes, constant, shape (3,).
+        """
+        R = self.origin.R
+        value, n = self.shape.distance(self.shape.local(self.origin, p), R.T @ down)
+        return value, R @ n
+
+    def ray(self, p: Array, direction: Array, down: Array = UP) -> Scalar:
+        """Return the distance along a ray of the parent to the solid; see `Shape.ray`.
+
+        Args:
+            p: Start of the ray [m], shape (3,).
+            direction: Unit vector, shape (3,).
+            down: As in `distance`.
+        """
+        R = self.origin.R
+        return self.shape.ray(self.shape.local(self.origin, p), R.T @ direction, R.T @ down)
+
+    def triangulate(self, sides: int = SIDES) -> Triangles:
+        """Return the surface as triangles in the parent's axes.
+
+        Args:
+            sides: Sides of a round surface.
+        """
+        return self.shape.triangulate(sides).moved(self.origin.R, self.origin.xyz)
+
+
+# -- closed forms --------------------------------------------------------------------------------------------------------
+
+
+def positive(x: Scalar) -> Scalar:
+    """Return max(x, 0), exact, NaN for NaN."""
+    return 0.5 * (x + abs(x))
+
+
+def sphere_distance(x: Array, radius: Scalar) -> tuple[Scalar, Array]:
+    """Return the signed distance from a sphere about the origin, and its normal.
+
+    Args:
+        x: The point [m], shape (3,).
+        radius: Radius [m].
+    """
+    x = np.array([x[0], x[1], x[2] + NUDGE])  # a direction also at the centre
+    size = norm(x)
+    return size - radius, x / size
+
+
+def box_distance(x: Array | Sequence[Scalar], half: Sequence[Scalar]) -> tuple[Scalar, Array]:
+    """Return the signed distance from the box |x_i| ≤ half_i in any number of dimensions, and its normal.
+
+    Outside it is the distance from the nearest point, inside that from the nearest face.
+
+    Args:
+        x: The point [m], shape (n,).
+        half: Half edges [m], shape (n,).
+    """
+    over = [abs(a) - b for a, b in zip(x, half, strict=True)]
+    sign = [1.0 - 2.0 * (a < 0.0) for a in x]
+    beyond = [positive(a) for a in over]
+    size = norm((*beyond, NUDGE))
+    deepest = over[0]
+    for a in over[1:]:
+        deepest = where(a > deepest, a, deepest)
+    outside = deepest > 0.0
+    free, normal = 1.0, []
+    for a, b, s in zip(over, beyond, sign, strict=True):
+        nearest = free * (a >= deepest)  # the first of equal ones
+        free = free - nearest
+        normal.append(s * where(outside, b / size, nearest))
+    return where(outside, size, deepest), np.array(normal)
+
+
+Interval = tuple[Scalar, Scalar]
+"""From where to where a ray is inside; the second is below the first if it is nowhere."""
+
+
+def slab(x: Scalar, d: Scalar, half: Scalar) -> Interval:
+    """Return where along a ray |x + r d| ≤ half.
+
+    Args:
+        x: Coordinate of its start [m].
+        d: Coordinate of its direction.
+        half: Half the thickness [m].
+    """
+    d = where(abs(d) < PARALLEL, PARALLEL, d)
+    first, second = (-half - x) / d, (half - x) / d
+    return minimum(first, second), maximum(first, second)
+
+
+def pipe(x: Scalar, y: Scalar, dx: Scalar, dy: Scalar, radius: Scalar) -> Interval:
+    """Return where along a ray |(x, y) + r (dx, dy)| ≤ radius: a r² + 2 k r + ρ² − R² ≤ 0.
+
+    Args:
+        x: First coordinate of its start [m].
+        y: Second coordinate of its start [m].
+        dx: First coordinate of its direction.
+        dy: Second coordinate of its direction.
+        radius: Radius R [m].
+    """
+    a = maximum(dx * dx + dy * dy, PARALLEL**2)
+    k = x * dx + y * dy
+    inside = k * k - a * (x * x + y * y - radius**2)
+    half = np.sqrt(maximum(inside, 0.0))
+    return where(inside >= 0.0, (-k - half) / a, math.inf), (-k + half) / a
+
+
+def ball(x: Array, d: Array, radius: Scalar) -> Interval:
+    """Return where along a ray |x + r d| ≤ radius, with x⊥ the part of x across the ray: −x·d ∓ √(R² − |x⊥|²).
+
+    Args:
+        x: Its start [m], shape (3,).
+        d: Unit vector, shape (3,).
+        radius: Radius R [m].
+    """
+    along = x @ d
+    across = x - along * d
+    inside = radius**2 - across @ across
+    half = np.sqrt(maximum(inside, 0.0))
+    return where(inside >= 0.0, -along - half, math.inf), -along + half
+
+
+def overlap(*parts: Interval) -> Interval:
+    """Return where a ray is inside all parts.
+
+    Args:
+        parts: The interval of each.
+    """
+    begin, end = parts[0]
+    for a, b in parts[1:]:
+        begin, end = maximum(begin, a), minimum(end, b)
+    return begin, end
+
+
+def first_entry(*parts: Interval) -> Scalar:
+    """Return where a ray enters the first of several parts [m]; infinite if it starts inside one, or meets none.
+
+    Args:
+        parts: The interval of each.
+    """
+    met = [where((begin <= end) * (begin >= 0.0), begin, math.inf) for begin, end in parts]
+    out = met[0]
+    for r in met[1:]:
+        out = minimum(out, r)
+    for begin, end in parts if len(parts) > 1 else ():
+        out = where((begin < 0.0) * (end >= 0.0), math.inf, out)
+    return out

@@ -1,0 +1,320 @@
+"""Surfaces of triangles, and what follows from a closed one: integrals, inside, silhouette, convex hull.
+
+The integrals follow from the divergence theorem: a closed mesh is a sum of tetrahedra between its triangles and one point,
+each with the sign of its volume, so they are exact for the polyhedron whatever its shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.values import Array
+
+from ._mesh_file import read_mesh
+
+SIDES = 32
+"""Sides of a round surface."""
+PIXELS = 256
+"""Pixels along the longer side of a silhouette."""
+CHUNK = 2_000_000
+"""Pairs of points and triangles that are looked at together."""
+
+
+class Integrals(NamedTuple):
+    """A solid as a whole."""
+
+    volume: float
+    """Volume [m³]."""
+    center: Array
+    """Centroid [m], shape (3,)."""
+    second: Array
+    """Second moments ∫ x xᵀ dV about the centroid [m⁵], shape (3, 3)."""
+
+    def moved(self, R: Array, p: Array) -> Integrals:
+        """Return those of the solid turned by R, shape (3, 3), then shifted by p [m], shape (3,)."""
+        return Integrals(self.volume, R @ self.center + p, R @ self.second @ R.T)
+
+    def inertia(self, density: float) -> Array:
+        """Return the moment of inertia about the centroid for a density [kg/m³]: tr(S) 1 − S, [kg·m²], shape (3, 3)."""
+        return density * (np.trace(self.second) * np.eye(3) - self.second)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Triangles:
+    """A surface of triangles whose corners go round anticlockwise, seen from outside."""
+
+    vertices: Array
+    """Corners [m], shape (nv, 3)."""
+    faces: Array
+    """Numbers of the three corners of each triangle, shape (nf, 3)."""
+    name: str = "mesh"
+    """Name in messages: the path of its file."""
+
+    def moved(self, R: Array, p: Array | tuple[float, ...]) -> Triangles:
+        """Return the surface turned by R, shape (3, 3), then shifted by p [m], shape (3,)."""
+        return replace(self, vertices=self.vertices @ np.asarray(R).T + np.asarray(p))
+
+    def scaled(self, scale: Array | tuple[float, ...]) -> Triangles:
+        """Return the surface with its coordinates times `scale`, shape (3,); a mirrored one keeps its outside."""
+        faces = self.faces if np.prod(scale) > 0.0 else self.faces[:, ::-1]
+        return Triangles(self.vertices * np.asarray(scale), faces, self.name)
+
+    def merged(self) -> Triangles:
+        """Return the surface with corners at the same place merged, without triangles that have no area for that reason."""
+        size = np.abs(self.vertices).max(initial=0.0) or 1.0
+        _, first, which = np.unique(np.round(self.vertices / (1e-9 * size)), axis=0, return_index=True, return_inverse=True)
+        a, b, c = (faces := which.ravel()[self.faces]).T
+        return Triangles(self.vertices[first], faces[(a != b) & (b != c) & (c != a)], self.name)
+
+    @property
+    def corners(self) -> Array:
+        """Corners of each triangle [m], shape (nf, 3, 3)."""
+        return self.vertices[self.faces]
+
+    @property
+    def area_vectors(self) -> Array:
+        """Outward normal of each triangle times its area [m²], shape (nf, 3)."""
+        a, b, c = np.moveaxis(self.corners, 1, 0)
+        return 0.5 * np.cross(b - a, c - a)
+
+    def integrals(self) -> Integrals:
+        """Return volume, centroid and second moments of a closed surface; those of an open one have no meaning.
+
+        V = Σ v,  c = Σ v (a+b+c)/4 / V,  ∫ x xᵀ = Σ v/20 (a aᵀ + b bᵀ + c cᵀ + s sᵀ),  v = a·(b × c)/6,  s = a + b + c
+        """
+        middle = self.vertices.mean(axis=0)  # near the solid, so that nothing cancels
+        x = self.corners - middle
+        v = np.einsum("ni,ni->n", x[:, 0], np.cross(x[:, 1], x[:, 2])) / 6.0
+        s = x.sum(axis=1)
+        volume = float(v.sum())
+        first = 0.25 * v @ s
+        second = (np.einsum("n,nki,nkj->ij", v, x, x) + np.einsum("n,ni,nj->ij", v, s, s)) / 20.0
+        offset = first / volume if volume else first
+        return Integrals(volume, middle + offset, second - volume * np.outer(offset, offset))
+
+    def problems(self) -> list[str]:
+        """List what keeps the surface from bounding a volume, each with its fix: open, folded, inverted."""
+        faces, name = self.faces, self.name
+        if not len(faces):
+            return [f"{name} has no triangles; give another mesh"]
+        if not np.isfinite(self.vertices).all():
+            return [f"{name} has a corner that is not finite; export it again"]
+        edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+        n = len(self.vertices)
+        ahead, count = np.unique(edges[:, 0] * n + edges[:, 1], return_counts=True)
+        back, count_back = np.unique(edges[:, 1] * n + edges[:, 0], return_counts=True)
+        _, at, at_back = np.intersect1d(ahead, back, return_indices=True)
+        lonely = ~np.isin(ahead, back)
+        twisted = int((count[at] != count_back[at_back]).sum() + (count[lonely] > 1).sum())
+        if twisted:
+            return [
+                f"{name} has triangles that face in next to triangles that face out ({twisted} edges); let your mesh program "
+                "make all normals point out (Blender: Mesh, Normals, Recalculate Outside)"
+            ]
+        if lonely.any():
+            place = ", ".join(f"{x:.4g}" for x in self.vertices[int(ahead[lonely][0] // n)])
+            return [
+                f"{name} is open: {int(lonely.sum())} edges have a triangle on one side only, the first at ({place}) m; fill "
+                "its holes (Blender: Mesh, Clean Up, Fill Holes), give a closed mesh of the body, or use its convex_hull()"
+            ]
+        volume, size = self.integrals().volume, float(np.prod(np.ptp(self.vertices, axis=0)))
+        if volume < 0.0:
+            return [f"{name} is inside out: its volume is {volume:.4g} m³; flip its normals (Blender: Mesh, Normals, Flip)"]
+        if volume <= 1e-12 * size or not size:
+            return [f"{name} has no volume: it is flat; give a mesh of the solid, or a shape with a thickness"]
+        return []
+
+    def convex_hull(self) -> Triangles:
+        """Return the smallest convex solid around the surface, which is closed also where the surface is not.
+
+        Raises:
+            ValueError: It is flat.
+        """
+        from scipy.spatial import ConvexHull, QhullError  # scipy is slow to import, and few models need it
+
+        try:
+            hull = ConvexHull(self.vertices)
+        except (QhullError, ValueError):
+            raise ValueError(f"{self.name} has no convex hull with a volume: it is flat, empty or not finite") from None
+        used = np.unique(hull.simplices)
+        faces = np.searchsorted(used, hull.simplices)
+        out = Triangles(self.vertices[used], faces, f"the convex hull of {self.name}")
+        inward = np.einsum("ni,ni->n", out.area_vectors, hull.equations[:, :3]) < 0.0
+        faces[inward] = faces[inward, ::-1]
+        return out
+
+    def inside(self, points: Array) -> Array:
+        """Return whether points are inside the closed surface, by the solid angle that it fills, shape (n,).
+
+        Args:
+            points: Points [m], shape (n, 3).
+        """
+        out = np.zeros(len(points), dtype=bool)
+        step = max(1, CHUNK // max(1, len(self.faces)))
+        for at in range(0, len(points), step):
+            x = self.corners[None] - points[at : at + step, None, None]
+            r = np.linalg.norm(x, axis=-1)
+            a, b, c = np.moveaxis(x, 2, 0)
+            top = np.einsum("pni,pni->pn", a, np.cross(b, c))
+            ab, bc, ca = (np.einsum("pni,pni->pn", u, w) for u, w in ((a, b), (b, c), (c, a)))
+            bottom = r[..., 0] * r[..., 1] * r[..., 2] + ab * r[..., 2] + bc * r[..., 0] + ca * r[..., 1]
+            out[at : at + step] = 2.0 * np.arctan2(top, bottom).sum(axis=1) > 2.0 * np.pi
+        return out
+
+    def nearest(self, point: Array) -> Array:
+        """Return the point of the surface nearest to a point [m], shape (3,) (Ericson 2005, sec. 5.1.5).
+
+        Args:
+            point: The point [m], shape (3,).
+        """
+        a, b, c = np.moveaxis(self.corners, 1, 0)
+        ab, ac, p = b - a, c - a, np.asarray(point, dtype=float)
+
+        def dot(u: Array, w: Array) -> Array:
+            return np.einsum("ni,ni->n", u, w)
+
+        with np.errstate(divide="ignore", invalid="ignore"):  # of triangles without area, whose edges decide
+            d = [dot(edge, p - corner) for corner in (a, b, c) for edge in (ab, ac)]
+            va, vb, vc = d[2] * d[5] - d[4] * d[3], d[4] * d[1] - d[0] * d[5], d[0] * d[3] - d[2] * d[1]
+            inner = a + ab * (vb / (va + vb + vc))[:, None] + ac * (vc / (va + vb + vc))[:, None]
+            flat = (va >= 0.0) & (vb >= 0.0) & (vc >= 0.0) & (va + vb + vc > 0.0)
+            near = [inner[flat]]
+            for start, edge in ((a, ab), (a, ac), (b, c - b)):
+                t = np.clip(np.nan_to_num(dot(edge, p - start) / dot(edge, edge)), 0.0, 1.0)
+                near.append(start + t[:, None] * edge)
+        all_near = np.concatenate(near)
+        return np.asarray(all_near[np.argmin(np.square(all_near - p).sum(axis=1))])
+
+    def ray(self, point: Array, direction: Array) -> float:
+        """Return the distance along a ray to the first triangle that it meets from outside [m], infinite if it meets none.
+
+        Args:
+            point: Start of the ray [m], shape (3,).
+            direction: Unit vector, shape (3,).
+        """
+        a, b, c = np.moveaxis(self.corners, 1, 0)
+        d, edge, other, start = np.asarray(direction, dtype=float), b - a, c - a, np.asarray(point, dtype=float) - a
+        across = np.cross(d, other)
+        size = np.einsum("ni,ni->n", edge, across)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u = np.einsum("ni,ni->n", start, across) / size
+            w = np.cross(start, edge) @ d / size
+            r = np.einsum("ni,ni->n", other, np.cross(start, edge)) / size
+        met = (size > 0.0) & (u >= 0.0) & (w >= 0.0) & (u + w <= 1.0) & (r >= 0.0)
+        return float(r[met].min(initial=np.inf))
+
+    def silhouette(self, axis: int) -> float:
+        """Return the area of the shadow along a coordinate axis [m²], by pixels.
+
+        Args:
+            axis: The axis, 0, 1 or 2.
+        """
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        x = self.corners[:, :, [i, j]]
+        low = x.min(axis=(0, 1))
+        pixel = np.ptp(x.reshape(-1, 2), axis=0).max() / PIXELS
+        x = (x - low) / pixel - 0.5  # centres of pixels are at whole numbers
+        first, last = np.ceil(x.min(axis=1)).astype(int), np.floor(x.max(axis=1)).astype(int)
+        shape = np.maximum(last - first + 1, 0)
+        count = shape.prod(axis=1)
+        full = np.zeros((PIXELS + 1, PIXELS + 1), dtype=bool)
+        some = np.flatnonzero(count)
+        groups = np.split(some, np.flatnonzero(np.diff(np.cumsum(count[some]) // CHUNK)) + 1)
+        for of in groups:
+            which = np.repeat(of, count[of])
+            k = np.arange(which.size) - np.repeat(np.cumsum(count[of]) - count[of], count[of])
+            pixels = first[which] + np.stack([k // shape[which, 1], k % shape[which, 1]], axis=1)
+            a, b, c = np.moveaxis(x[which], 1, 0)
+            sides = np.stack([_turn(a, b, pixels), _turn(b, c, pixels), _turn(c, a, pixels)])
+            inside = (sides >= 0.0).all(axis=0) | (sides <= 0.0).all(axis=0)
+            full[tuple(pixels[inside].T)] = True
+        return float(full.sum() * pixel**2)
+
+
+def _turn(a: Array, b: Array, p: Array) -> Array:
+    """Twice the signed area of the triangles a, b, p in the plane, shape (n,)."""
+    u, w = b - a, p - a
+    return u[:, 0] * w[:, 1] - u[:, 1] * w[:, 0]
+
+
+def read_triangles(path: str | Path) -> Triangles:
+    """Return the triangles of all parts of a mesh file, with coincident corners merged.
+
+    Args:
+        path: The file: OBJ, STL, GLB or DAE.
+
+    Raises:
+        FileNotFoundError: The file does not exist.
+        ValueError: It is unreadable, or has no triangles.
+    """
+    from trimesh.util import concatenate  # takes a quarter of a second to import, and few models need it
+
+    path = Path(path)
+    mesh = concatenate(read_mesh(path))
+    mesh.merge_vertices(merge_tex=True, merge_norm=True)
+    faces = np.asarray(mesh.faces, dtype=int)
+    a, b, c = faces.T
+    return Triangles(np.asarray(mesh.vertices, dtype=float), faces[(a != b) & (b != c) & (c != a)], path.name)
+
+
+def joined(parts: Iterable[Triangles]) -> Triangles:
+    """Return several surfaces as one.
+
+    Args:
+        parts: The surfaces.
+    """
+    parts = list(parts)
+    starts = np.cumsum([0, *(len(p.vertices) for p in parts)])
+    if not parts:
+        return Triangles(np.zeros((0, 3)), np.zeros((0, 3), dtype=int))
+    faces = [p.faces + start for p, start in zip(parts, starts, strict=False)]
+    return Triangles(np.concatenate([p.vertices for p in parts]), np.concatenate(faces))
+
+
+def quads(n: int, m: int, *, closed: bool = False) -> Array:
+    """Return the triangles of a grid of n × m points, row-major; closed along the second direction if asked for.
+
+    Args:
+        n: Rows.
+        m: Columns.
+        closed: True if the last column is next to the first.
+    """
+    i, j = np.meshgrid(np.arange(n - 1), np.arange(m if closed else m - 1), indexing="ij")
+    a, b = i * m + j, i * m + (j + 1) % m
+    c, d = a + m, b + m
+    return np.stack([np.stack([a, c, d], axis=-1), np.stack([a, d, b], axis=-1)], axis=2).reshape(-1, 3)
+
+
+def grid(x: Array, y: Array, z: Array) -> Triangles:
+    """Return a surface over a grid, its upper side (towards +z) outside.
+
+    Args:
+        x: Grid lines [m], shape (nx,).
+        y: Grid lines [m], shape (ny,).
+        z: Heights [m], shape (nx, ny).
+    """
+    X, Y = np.meshgrid(x, y, indexing="ij")
+    return Triangles(np.stack([X.ravel(), Y.ravel(), z.ravel()], axis=1), quads(len(x), len(y)))
+
+
+def revolved(profile: Array | list[tuple[float, float]], sides: int = SIDES, *, sharp: bool = False) -> Triangles:
+    """Return a profile turned about z.
+
+    Args:
+        profile: Radius and z of its points, so that outside is to the right of its direction [m], shape (n, 2).
+        sides: Number of sides.
+        sharp: True to list each corner of the profile twice, so that shading does not round it.
+    """
+    points = np.asarray(profile, dtype=float)
+    if sharp:
+        points = np.concatenate([points[:1], np.repeat(points[1:-1], 2, axis=0), points[-1:]])
+    r, z = points.T
+    angle = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    corners = np.concatenate([r[:, None, None] * ring, np.broadcast_to(z[:, None, None], (len(r), sides, 1))], axis=2)
+    return Triangles(corners.reshape(-1, 3), quads(len(r), sides, closed=True)[:, ::-1])
