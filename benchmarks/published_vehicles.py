@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs import geometry
 from hydromechs.equations import inverse_dynamics
 from hydromechs.formats import from_fossen
 from hydromechs.model import Model, State, added_mass, added_mass_matrix
@@ -78,7 +79,7 @@ def remus_100() -> Model:
 
 def _remus() -> list[Beside]:
     """Added mass of its shape, and all six of its modes together."""
-    shape = added_mass.Ellipsoid(axes=(0.5 * LENGTH, 0.5 * DIAMETER, 0.5 * DIAMETER))
+    shape = added_mass.ShapeAddedMass(shape=geometry.Ellipsoid(axes=(0.5 * LENGTH, 0.5 * DIAMETER, 0.5 * DIAMETER)))
     lamb = np.diag(np.array(added_mass_matrix(shape, DENSITY), dtype=float))
     name = "REMUS 100"
     rows = [

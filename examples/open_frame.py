@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import hydromechs as hm
-from hydromechs import Origin, naval, shapes
+from hydromechs import geometry, naval
 
 PUBLISHED = {
     "von Benzon et al. 2022": (6.36, 7.12, 18.68, 0.189, 0.135, 0.222),
@@ -26,10 +26,10 @@ def frame() -> hm.Model:
     """The dry robot, FRD axes: two sides of bars, foam on top, two tubes, six thrusters as solid cylinders [m, kg]."""
 
     def box(size, xyz):
-        return shapes.Box(size=size, origin=Origin(xyz))
+        return geometry.Box(size=size).at(xyz)
 
     def tube(radius, length, xyz, yaw=0.0):
-        return shapes.Cylinder(radius=radius, length=length, origin=Origin(xyz, (0.0, np.pi / 2, yaw)))
+        return geometry.Cylinder(radius=radius, length=length).at(xyz, (0.0, np.pi / 2, yaw))
 
     parts = [tube(0.057, 0.30, (0, 0, -0.01)), tube(0.045, 0.26, (0, 0, 0.08))]
     parts += [box((0.05, 0.31, 0.006), (x, 0, 0.03)) for x in (-0.1, 0.1)]
@@ -38,7 +38,7 @@ def frame() -> hm.Model:
         parts += [box((0.04, 0.006, 0.254), (x, side * 0.155, 0)) for x in (-0.2, 0.2)]
         parts += [box((0.36, 0.109, 0.058), (0, side * 0.1145, -0.098))]
         parts += [tube(0.03, 0.08, (x, side * 0.11, 0.02), np.sign(x) * side * np.pi / 4) for x in (-0.15, 0.15)]
-        parts += [shapes.Cylinder(radius=0.03, length=0.08, origin=Origin((0, side * 0.11, 0)))]
+        parts += [geometry.Cylinder(radius=0.03, length=0.08).at((0, side * 0.11, 0))]
     inertia = hm.Inertia(mass=11.3, com=(0.004, 0.001, 0.012), tensor=(0.16, 0.16, 0.16, 0, 0, 0))
     return hm.Model(name="open frame", bodies=[hm.Body(name="vehicle", inertia=inertia, shapes=tuple(parts))])
 

@@ -12,17 +12,19 @@ import hydromechs as hm
 
 def rod(length: float = 1.0, radius: float = 0.02, density: float = 2700.0) -> hm.Model:
     """A free aluminium rod along x with the strip theory's added mass and drag."""
-    volume = np.pi * radius**2 * length
-    mass = density * volume
+    mass = density * np.pi * radius**2 * length
     across = mass * length**2 / 12
-    ends = dict(start=(-length / 2, 0, 0), end=(length / 2, 0, 0), radius=radius)
+    cylinder = hm.BodyShape(name="rod", shape=hm.geometry.Cylinder.along("x", -length / 2, length / 2, radius=radius))
     body = hm.Body(
         name="rod",
         joint=hm.joints.Free(orientation=(np.cos(-0.3), 0, np.sin(-0.3), 0)),  # pitched by −0.6 rad: nose down
         inertia=hm.Inertia(mass=mass, tensor=(mass * radius**2 / 2, across, across, 0, 0, 0)),
         hydro=hm.Hydro(
-            volume=volume, added_mass=hm.added_mass.Cylinder(**ends), drag=hm.drag.Cylinder(**ends, coefficient=1.1)
+            buoyancy=["rod"],
+            added_mass=hm.added_mass.ShapeAddedMass(shape="rod"),
+            drag=hm.drag.ShapeDrag(shape="rod", coefficient=1.1),
         ),
+        shapes=[cylinder],
     )
     return hm.Model(name="rod", bodies=[body])
 

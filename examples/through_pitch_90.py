@@ -47,7 +47,7 @@ def vehicle() -> hm.Model:
     tensor = [mass / 5.0 * (axes[i] ** 2 + axes[j] ** 2) for i, j in ((1, 2), (0, 2), (0, 1))]
     hydro = hm.Hydro(
         volume=mass / 1025.0,
-        added_mass=hm.added_mass.Ellipsoid(axes=axes),
+        added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=axes)),
         drag=[hm.drag.Damping(linear=(4, 8, 8, 0.3, 1, 1), quadratic=(10, 30, 30, 0.3, 2, 2))],
     )
     inertia = hm.Inertia(mass=mass, com=(0, 0, 0.03), tensor=(*tensor, 0, 0, 0))

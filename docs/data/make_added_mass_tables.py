@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from hydromechs import naval
-from hydromechs.model import Origin
-from hydromechs.naval import BoxPart, CylinderPart, panel_added_mass
+from hydromechs import geometry, naval
+from hydromechs.naval import Part, panel_added_mass
 from hydromechs.naval._tables import box_scales, cylinder_scales  # what the ratios of the table are over
 
 PANELS = 4000
@@ -23,8 +22,8 @@ SLENDERNESS = (0.125, 0.25, 0.35, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.4, 2.0, 2.8, 
 
 def box_row(size: tuple[float, float, float]) -> list[float]:
     """Added mass along and about the axes of a box, over `box_scales`, shape (6,)."""
-    part = BoxPart(origin=Origin(), name="box", size=size)
-    return (np.diag(panel_added_mass(part.surface, PANELS).matrix) / box_scales(size)).tolist()
+    part = Part(shape=geometry.Box(size=size), name="box")
+    return (np.diag(panel_added_mass(part.surface(), PANELS).matrix) / box_scales(size)).tolist()
 
 
 def main() -> None:
@@ -37,8 +36,8 @@ def main() -> None:
             boxes[c, b] = [x, z, y, p, r, q]
     cylinders = []
     for ratio in SLENDERNESS:
-        part = CylinderPart(origin=Origin(), name="cylinder", radius=0.5, length=ratio)
-        mass = np.diag(panel_added_mass(part.surface, PANELS).matrix)[[0, 2, 3]]
+        part = Part(shape=geometry.Cylinder(radius=0.5, length=ratio), name="cylinder")
+        mass = np.diag(panel_added_mass(part.surface(), PANELS).matrix)[[0, 2, 3]]
         cylinders.append((mass / cylinder_scales(0.5, ratio)).tolist())
     table = {
         "made_by": "docs/data/make_added_mass_tables.py, Capytaine 3.0.0, 4000 panels and a quarter of them, extrapolated",

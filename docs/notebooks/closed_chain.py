@@ -18,7 +18,7 @@ def rod(name, parent, length, placement, start):
     """A steel tube along x that turns in the vertical plane."""
     mass, radius = 4.0 * length, 0.03
     across = mass * length**2 / 12
-    ends = dict(start=(0, 0, 0), end=(length, 0, 0), radius=radius)
+    cylinder = hm.geometry.Cylinder.between((0, 0, 0), (length, 0, 0), radius=radius)
     return hm.Body(
         name=name,
         parent=parent,
@@ -27,8 +27,8 @@ def rod(name, parent, length, placement, start):
         hydro=hm.Hydro(
             volume=np.pi * radius**2 * length,
             buoyancy_center=(length / 2, 0, 0),
-            added_mass=hm.added_mass.Cylinder(**ends),
-            drag=hm.drag.Cylinder(**ends, coefficient=1.1),
+            added_mass=hm.added_mass.ShapeAddedMass(shape=cylinder),
+            drag=hm.drag.ShapeDrag(shape=cylinder, coefficient=1.1),
         ),
         frames=[hm.Frame(f"{name}_end", hm.Origin((length, 0, 0)))],
     )

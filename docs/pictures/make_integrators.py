@@ -35,9 +35,9 @@ def tumbler() -> hm.Model:
         hydro=hm.Hydro(
             volume=0.06,
             buoyancy_center=(-0.02, 0.01, -0.05),
-            added_mass=hm.added_mass.Ellipsoid(axes=(0.5, 0.3, 0.2)),
+            added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.2))),
             drag=[
-                hm.drag.Ellipsoid(axes=(0.5, 0.3, 0.2), coefficients=(0.3, 0.8, 1.0)),
+                hm.drag.ShapeDrag(shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.2)), coefficient=(0.3, 0.8, 1.0)),
                 hm.drag.Damping(linear=(5.0, 8.0, 9.0, 2.0, 3.0, 2.5)),
             ],
         ),

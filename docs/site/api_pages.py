@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import hydromechs as hm
 
 TOPICS = {
-    "models": ("Models", ("model", "model.joints", "model.shapes", "model.added_mass", "model.drag", "model.visual")),
+    "models": ("Models", ("model", "model.joints", "geometry", "model.added_mass", "model.drag")),
     "files": ("Files and the library", ("library", "formats")),
     "simulation": ("Simulations, scenarios, many worlds", ("simulation", "scenario", "worlds")),
     "recording": ("Recordings", ("recording",)),

@@ -24,23 +24,22 @@ from .equations import (
     mass_matrix,
 )
 from .errors import CodeNotAllowed, ModelError, ScenarioError, SimulationDiverged, SimulationInterrupted, UnsupportedFeature
+from .geometry import Origin
 from .model import (
     Body,
+    BodyShape,
     Frame,
     Hydro,
     HydroModel,
     Inertia,
     Mdh,
     Model,
-    Origin,
     State,
     World,
     added_mass,
     attach,
     drag,
     joints,
-    shapes,
-    visual,
 )
 
 __version__ = "0.5.0"
@@ -114,8 +113,8 @@ __getattr__, _all_names, _later = _lazy_names(
 __all__ = ["from_fossen", "import_file", "load", "load_plant", "load_recording", "load_scenario", "load_state"]
 __all__ += ["save", "save_recording", "save_scenario", "save_state"]
 # description
-__all__ += ["Body", "Environment", "Event", "Frame", "Hydro", "Inertia", "Mdh", "Model", "Origin", "Scenario", "State"]
-__all__ += ["World", "attach"]
+__all__ += ["Body", "BodyShape", "Environment", "Event", "Frame", "Hydro", "Inertia", "Mdh", "Model", "Origin", "Scenario"]
+__all__ += ["State", "World", "attach"]
 # parts
 __all__ += ["Action", "Block", "Component", "Controller", "HydroModel", "Output", "Slot", "Thruster", "TracedController"]
 # equations
@@ -131,8 +130,8 @@ __all__ += ["to_casadi", "to_mujoco", "to_pandas", "to_pinocchio", "to_state_spa
 __all__ += ["CodeNotAllowed", "ModelError", "ScenarioError", "SimulationDiverged", "SimulationInterrupted"]
 __all__ += ["UnsupportedFeature"]
 # modules
-__all__ += ["actuation", "added_mass", "contact", "control", "drag", "drives", "equations", "hydro", "joints", "learning"]
-__all__ += ["library", "lines", "navigation", "sensors", "shapes", "station", "sweeps", "viewer", "visual", "walking"]
+__all__ += ["actuation", "added_mass", "contact", "control", "drag", "drives", "equations", "geometry", "hydro", "joints"]
+__all__ += ["learning", "library", "lines", "navigation", "sensors", "station", "sweeps", "viewer", "walking"]
 
 
 def __dir__() -> list[str]:

@@ -43,7 +43,7 @@ bodies:
     hydro:
       volume: 0.1
       added_mass: {type: diagonal, diagonal: [50, 50, 50, 1, 1, 1]}
-      drag: [{type: sphere, radius: 0.29, coefficient: 0.5}]
+      drag: [{type: shape, shape: {type: sphere, radius: 0.29}, coefficient: 0.5}]
 """
 SCENARIO = """
 hydromechs_scenario: 2

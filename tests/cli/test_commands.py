@@ -201,7 +201,7 @@ def test_backends_compares_machine_code(study, monkeypatch, tmp_path):
 def test_info_with_water_lists_guesses_and_warns(run, tmp_path):
     """A dry box: as it is; then with guesses, and what is wrong with how it floats."""
     inertia = hm.Inertia(mass=17.0, com=(0.02, 0.0, 0.05), tensor=(1, 1, 1, 0, 0, 0))
-    hull = hm.Body(name="hull", inertia=inertia, shapes=(hm.shapes.Box(size=(0.5, 0.3, 0.1)),))
+    hull = hm.Body(name="hull", inertia=inertia, shapes=(hm.geometry.Box(size=(0.5, 0.3, 0.1)),))
     hm.save(hm.Model(name="box", bodies=[hull]), tmp_path / "dry.yaml")
     words = " ".join(run("info", tmp_path / "dry.yaml")[1].split())
     assert (

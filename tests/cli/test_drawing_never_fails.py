@@ -11,7 +11,7 @@ def with_visual(scenario, file, **limits):
     """The scenario with a mesh that cannot be read on its ball."""
     path = scenario(duration=0.5, **limits)
     model = path.parent / "buoy.yaml"
-    model.write_text(model.read_text() + f"    visual: [{{type: mesh, file: {file}}}]\n")
+    model.write_text(model.read_text() + f"    shapes: {{seen: {{type: mesh, file: {file}, roles: [appearance]}}}}\n")
     (path.parent / "broken.dae").write_text("<COLLADA/>")
     return path
 

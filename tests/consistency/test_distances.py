@@ -51,10 +51,10 @@ SOLIDS = {
     "cylinder": terrain.Cylinder(radius=0.5, length=1.4, origin=ORIGIN, **COMMON),
     "flat cylinder": terrain.Cylinder(radius=0.9, length=0.3, origin=ORIGIN, **COMMON),
     "height field": ground(),
-    "box of a body": hm.shapes.Box(size=(0.4, 1.1, 0.7), origin=ORIGIN),
-    "sphere of a body": hm.shapes.Sphere(radius=0.7, origin=ORIGIN),
-    "cylinder of a body": hm.shapes.Cylinder(radius=0.4, length=1.3, origin=ORIGIN),
-    "capsule of a body": hm.shapes.Capsule(radius=0.4, length=1.1, origin=ORIGIN),
+    "box of a body": hm.geometry.Placed(shape=hm.geometry.Box(size=(0.4, 1.1, 0.7)), origin=ORIGIN),
+    "sphere of a body": hm.geometry.Placed(shape=hm.geometry.Sphere(radius=0.7), origin=ORIGIN),
+    "cylinder of a body": hm.geometry.Placed(shape=hm.geometry.Cylinder(radius=0.4, length=1.3), origin=ORIGIN),
+    "capsule of a body": hm.geometry.Placed(shape=hm.geometry.Capsule(radius=0.4, length=1.1), origin=ORIGIN),
 }
 EXACT = [name for name in SOLIDS if name != "height field"]
 
@@ -68,6 +68,7 @@ def grid(*ends, step=0.02):
 def surface(solid, step=0.02):
     """Points over the surface of a solid, every one of it within `step` of one of them, and a test of being inside."""
     o = getattr(solid, "origin", None) or hm.Origin(solid.center)
+    solid = getattr(solid, "shape", solid)
     turn = grid((0.0, 2 * np.pi), step=step)[:, 0]
     if hasattr(solid, "size"):
         half = 0.5 * np.array(solid.size)
@@ -75,7 +76,7 @@ def surface(solid, step=0.02):
         faces = [np.insert(cube, k, s, axis=1) * half for k in range(3) for s in (-1.0, 1.0)]
         return np.concatenate(faces), o, lambda x: np.all(np.abs(x) < half, axis=-1)
     r = solid.radius
-    if isinstance(solid, terrain.Cylinder) or type(solid) is hm.shapes.Cylinder:
+    if isinstance(solid, terrain.Cylinder | hm.geometry.Cylinder):
         h = 0.5 * solid.length
         angle, z = grid((0.0, 2 * np.pi), (-h, h), step=step).T
         side = np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=-1)
@@ -155,10 +156,10 @@ def test_directions_are_finite_where_they_are_not_unique():
             distance, n = signed_distance(solid, o + R @ x, DOWN)
             assert np.isfinite(distance) and abs(n @ n - 1) < 20 * EPS
             assert np.isfinite(np.array(program(o + R @ x)[1])).all()
-    cube = hm.shapes.Box(size=(1.0, 1.0, 1.0))  # axes along the world's: three faces equally near, one of them counts
+    cube = hm.geometry.Box(size=(1.0, 1.0, 1.0)).at()  # axes along the world's: three faces equally near, one of them counts
     for p in (np.zeros(3), np.array([0.2, 0.2, -0.2]), np.array([0.5, -0.5, 0.5])):
         assert np.abs(signed_distance(cube, p, DOWN)[1]).sum() == 1.0
-    aligned = hm.shapes.Sphere(radius=0.5)
+    aligned = hm.geometry.Sphere(radius=0.5).at()
     np.testing.assert_array_equal(signed_distance(aligned, np.zeros(3), DOWN)[1], [0, 0, 1])
 
 
@@ -232,7 +233,7 @@ def test_height_field_has_no_kinks(across):
             )  # curvature where it becomes level: slope over a cell, 0.5/0.28 1/m, times offset
 
 
-CAPSULE = hm.shapes.Capsule(radius=0.1, length=1.2, origin=hm.Origin((0.1, 0.0, 0.2), (0.3, 0.2, 0.0)))
+CAPSULE = hm.geometry.Capsule(radius=0.1, length=1.2).at((0.1, 0.0, 0.2), (0.3, 0.2, 0.0))
 FLOAT_PAIRS = {
     **{name: (PointProbe(position=(0.2, 0.1, -0.3), radius=0.1), solid) for name, solid in SOLIDS.items()},
     "bare point on box": (PointProbe(position=(0.2, 0.1, -0.3)), SOLIDS["box"]),
@@ -253,7 +254,7 @@ def arguments(rng, spread):
 @pytest.mark.parametrize("name", list(FLOAT_PAIRS))
 def test_floats_equal_the_trace(name):
     probe, solid = FLOAT_PAIRS[name]
-    on_body = isinstance(solid, hm.shapes.Shape)
+    on_body = isinstance(solid, hm.geometry.Placed)
     rng = np.random.default_rng(7)
     shift = np.array([0.0, 0.0, 2.8]) if name == "height field" else np.zeros(3)
     for material in (ROUGH, HARD):

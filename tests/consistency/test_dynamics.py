@@ -160,7 +160,7 @@ def test_fixed_bodies_are_merged_and_keep_their_frames():
     pod = hm.Body(
         name="pod", parent="link2", joint=hm.joints.Fixed(placement=place),
         inertia=hm.Inertia(mass=2.0, com=(0.1, 0.2, 0.3), tensor=(0.3, 0.4, 0.5, 0.01, 0.02, 0.03)),
-        hydro=hm.Hydro(volume=0.003, buoyancy_center=(0.1, 0, 0), drag=(hm.drag.Sphere(radius=0.1, coefficient=0.5),)),
+        hydro=hm.Hydro(volume=0.003, buoyancy_center=(0.1, 0, 0), drag=(hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.1), coefficient=0.5),)),
     )  # fmt: skip
     split = hm.Model(bodies=[*model.bodies, pod])
     link = model.bodies[2]
@@ -173,7 +173,7 @@ def test_fixed_bodies_are_merged_and_keep_their_frames():
     center = (
         link.hydro.volume * np.array(link.hydro.buoyancy_center) + 0.003 * (np.array(place.xyz) + place.R @ [0.1, 0, 0])
     ) / volume
-    sphere = hm.drag.Sphere(radius=0.1, coefficient=0.5, center=place.xyz)
+    sphere = hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.1).at(place.xyz), coefficient=0.5)
     whole = replace(
         link,
         inertia=hm.Inertia(mass=mass, com=com, tensor=(*np.diag(tensor), tensor[0, 1], tensor[0, 2], tensor[1, 2])),

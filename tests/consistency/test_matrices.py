@@ -115,10 +115,10 @@ def test_terms_add_up_for_hydrodynamics_of_a_users_own():
 
 PLACE = hm.Origin((0.2, -0.3, 0.1), (0.4, -0.7, 1.1))
 DRAG = {
-    "cylinder": hm.drag.Cylinder(start=(0.1, 0.2, -0.3), end=(0.7, -0.4, 0.5), radius=0.1, coefficient=1.1, end_coefficient=0.8),
-    "box": hm.drag.Box(size=(0.5, 0.3, 0.9), coefficients=(1.0, 1.5, 0.7), origin=PLACE, points=3),
-    "sphere": hm.drag.Sphere(radius=0.2, coefficient=0.5, center=(0.1, 0.3, -0.2)),
-    "ellipsoid": hm.drag.Ellipsoid(axes=(0.5, 0.2, 0.3), coefficients=(0.2, 1.0, 0.7), origin=PLACE),
+    "cylinder": hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.between((0.1, 0.2, -0.3), (0.7, -0.4, 0.5), radius=0.1), coefficient=1.1, end_coefficient=0.8),
+    "box": hm.drag.ShapeDrag(shape=hm.geometry.Placed(shape=hm.geometry.Box(size=(0.5, 0.3, 0.9)), origin=PLACE), coefficient=(1.0, 1.5, 0.7), points=3),
+    "sphere": hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.2).at((0.1, 0.3, -0.2)), coefficient=0.5),
+    "ellipsoid": hm.drag.ShapeDrag(shape=hm.geometry.Placed(shape=hm.geometry.Ellipsoid(axes=(0.5, 0.2, 0.3)), origin=PLACE), coefficient=(0.2, 1.0, 0.7)),
     "diagonal": hm.drag.Damping(linear=(1, 2, 3, 4, 5, 6), quadratic=(6, 5, 4, 3, 2, 1)),
 }  # fmt: skip
 """Drag that opposes the motion."""

@@ -33,7 +33,9 @@ def mechanism():
         parent="vehicle",
         joint=hm.joints.Ball(placement=hm.Origin((0.4, 0.1, 0.2), (0.3, -0.4, 0.5))),
         inertia=hm.Inertia(mass=4.0, com=(0.02, 0.03, 0.2), tensor=(0.2, 0.25, 0.15, 0.01, -0.02, 0.01)),
-        hydro=hm.Hydro(volume=0.003, drag=hm.drag.Sphere(radius=0.1, coefficient=0.5, center=(0, 0, 0.2))),
+        hydro=hm.Hydro(
+            volume=0.003, drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.1).at((0, 0, 0.2)), coefficient=0.5)
+        ),
     )
     return hm.Model(name="rollout_test", bodies=[vehicle, pod])
 

@@ -109,11 +109,17 @@ def test_every_spatial_function_is_traced():
 
 
 DRAG = [
-    hm.drag.Cylinder(start=(0.1, 0.2, 0.3), end=(0.5, -0.4, 0.9), radius=0.1, coefficient=1.1),
-    hm.drag.Cylinder.along("y", -0.2, 0.7, radius=0.1, coefficient=1.1, end_coefficient=0.0, points=6),
-    hm.drag.Box(size=(0.5, 0.6, 0.7), coefficients=(0.9, 1.0, 1.2), origin=hm.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))),
-    hm.drag.Sphere(radius=0.2, coefficient=0.5, center=(0.1, 0.2, 0.3)),
-    hm.drag.Ellipsoid(axes=(0.5, 0.3, 0.2), coefficients=(0.1, 0.5, 0.7), origin=hm.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))),
+    hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.between((0.1, 0.2, 0.3), (0.5, -0.4, 0.9), radius=0.1), coefficient=1.1),
+    hm.drag.ShapeDrag(
+        shape=hm.geometry.Cylinder.along("y", -0.2, 0.7, radius=0.1), coefficient=1.1, end_coefficient=0.0, points=6
+    ),
+    hm.drag.ShapeDrag(
+        shape=hm.geometry.Box(size=(0.5, 0.6, 0.7)).at((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), coefficient=(0.9, 1.0, 1.2)
+    ),
+    hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.2).at((0.1, 0.2, 0.3)), coefficient=0.5),
+    hm.drag.ShapeDrag(
+        shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.2)).at((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), coefficient=(0.1, 0.5, 0.7)
+    ),
     hm.drag.Damping(linear=A, quadratic=np.arange(1.0, 7.0), coupled={"Y|r|v": 2.0, "N|v|r": 3.0}),
     hm.drag.Foil(
         area=0.1,

@@ -40,9 +40,9 @@ def plant() -> hm.Plant:
         name="carriage",
         joint=own.EllipticRail(a=1.2, b=0.7, placement=hm.Origin((0.1, 0, 0.2), (1.2, 0.3, 0.1)), friction=0.5, limits=(-2, 2)),
         inertia=hm.Inertia(mass=3.0, com=(0.1, 0.05, -0.03), tensor=(0.03, 0.04, 0.05, 0.01, 0, 0)),
-        hydro=hm.Hydro(volume=0.001, drag=hm.drag.Sphere(radius=0.1, coefficient=0.5)),
+        hydro=hm.Hydro(volume=0.001, drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.1), coefficient=0.5)),
         frames=[hm.Frame("hook", hm.Origin((0.1, 0.1, 0.0)))],
-        shapes=[hm.shapes.Sphere(radius=0.15, contact=True)],
+        shapes=[hm.geometry.Sphere(radius=0.15)],
     )
     model = hm.Model(name="users_own", bodies=[carriage])
     law = own.Stiffening(stiffness=1000.0, stiffening=2e4, damping=2e3)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact
+from hydromechs import contact, geometry
 from hydromechs.actuation import Thruster, drives, linear_curve
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.hydro import Current, Gusts, RegularWave
 from hydromechs.integrators import method_named
 from hydromechs.library import load_scenario, scenario_names
-from hydromechs.model import added_mass, drag, joints, shapes
+from hydromechs.model import added_mass, drag, joints
 from hydromechs.navigation import Navigated
 from hydromechs.sensors import Channel, DepthGauge, Dvl, Imu, Mounted, Noise, Usbl
 from hydromechs.simulation import components_of
@@ -39,7 +39,7 @@ def rover():
             drag=(drag.Damping(linear=(4.0, 5.0, 6.0, 0.3, 0.4, 0.5), quadratic=(9.0, 12.0, 15.0, 0.2, 0.3, 0.4)),),
         ),
         frames=(hm.Frame("port", hm.Origin((-0.2, -0.2, 0.05), (0.1, 0.2, 0.1))),),
-        shapes=(shapes.Sphere(radius=0.2, contact=True),),
+        shapes=(geometry.Sphere(radius=0.2),),
     )
     arm = hm.Body(
         name="arm",

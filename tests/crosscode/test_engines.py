@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import added_mass, contact, drag, joints, shapes
+from hydromechs import added_mass, contact, drag, geometry, joints
 from hydromechs.actuation import JointFriction
 from hydromechs.contact import terrain
 from hydromechs.hybrid import ENGINES, Causal, Exact, Filtered, Hybrid, Iterated, UnstableScheme
@@ -195,7 +195,7 @@ def block(solid):
         joint=joints.Free(),
         inertia=hm.Inertia(mass=10.0, com=(0, 0, 0), tensor=(0.2, 0.3, 0.4, 0, 0, 0)),
         hydro=hm.Hydro(volume=0.005, added_mass=(added_mass.Diagonal((8.0, 9.0, 20.0, 0.1, 0.1, 0.1)),)),
-        shapes=(shapes.Box(size=(0.4, 0.3, 0.2)),),
+        shapes=(geometry.Box(size=(0.4, 0.3, 0.2)),),
     )
     model = hm.Model(name="block", bodies=(body,))
     return Plant(model=model, components=components_of(model, [solid]))
@@ -242,13 +242,13 @@ def test_a_contact_has_the_stiffness_and_damping_of_its_material(engine, on):
         joint=joints.Free(),
         inertia=hm.Inertia(mass=10.0, tensor=(0.4, 0.4, 0.4, 0, 0, 0)),
         hydro=hm.Hydro(volume=10.0 / 1025.0, added_mass=(added_mass.Diagonal((5.0, 5.0, 5.0, 0.1, 0.1, 0.1)),)),
-        shapes=(shapes.Sphere(radius=0.2),),
+        shapes=(geometry.Sphere(radius=0.2),),
     )
     post = hm.Body(
         name="post",
         joint=joints.Fixed(placement=hm.Origin(xyz=(0, 0, 0.3))),
         inertia=hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
-        shapes=(shapes.Sphere(radius=0.3),),
+        shapes=(geometry.Sphere(radius=0.3),),
     )
     floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
     model = hm.Model(name="bounce", bodies=(ball, post) if on == "post" else (ball,), world=hm.World(water_density=1025.0))
@@ -278,13 +278,13 @@ def test_the_energy_of_a_bounce_with_friction_is_accounted_for(engine, on):
         name="case",
         joint=joints.Free(position=(0, 0, 0.2), orientation=tilted, velocity=(0.3, 0, -1.5, 0.2, 0.1, 0)),
         inertia=hm.Inertia(mass=5.0, com=(0.02, -0.01, 0.03), tensor=(0.05, 0.06, 0.08, 0, 0, 0)),
-        shapes=(shapes.Box(size=(0.3, 0.2, 0.1)),),
+        shapes=(geometry.Box(size=(0.3, 0.2, 0.1)),),
     )
     slab = hm.Body(
         name="slab",
         joint=joints.Prismatic(placement=hm.Origin(xyz=(0, 0, -0.5)), axis=(1, 0, 0)),
         inertia=hm.Inertia(mass=20.0, tensor=(1, 1, 1, 0, 0, 0)),
-        shapes=(shapes.Box(size=(4.0, 4.0, 1.0)),),
+        shapes=(geometry.Box(size=(4.0, 4.0, 1.0)),),
     )
     model = hm.Model(name="bounce", bodies=(case, slab) if on == "slab" else (case,), world=hm.World(axes="ENU"))
     floor = terrain.Plane(name="floor", material=rough, normal=(0, 0, 1))
@@ -310,7 +310,11 @@ def test_energy_that_contacts_of_bullet_supply_is_reported():
     rough = replace(elastic, friction=contact.DryFriction(static=0.5, kinetic=0.5, stiffness=1e4, damping=100.0))
     rock = terrain.Sphere(name="rock", material=elastic, radius=1.0, center=(0, 0, -1.0))
     floor = terrain.Plane(name="floor", material=rough, normal=(0, 0, 1))
-    case, drum, ball = shapes.Box(size=(0.3, 0.2, 0.1)), shapes.Cylinder(radius=0.1, length=0.4), shapes.Sphere(radius=0.1)
+    case, drum, ball = (
+        geometry.Box(size=(0.3, 0.2, 0.1)),
+        geometry.Cylinder(radius=0.1, length=0.4),
+        geometry.Sphere(radius=0.1),
+    )
     tilted = (np.cos(0.2), 0.6 * np.sin(0.2), 0.8 * np.sin(0.2), 0.0)
     slow, fast = (0.3, 0, -2, 0.2, 0.1, 0), (1, 0.5, -1.5, 3, -2, 1)
     for shape, solid, v in ((case, rock, slow), (drum, floor, fast), (ball, rock, slow), (ball, floor, fast)):

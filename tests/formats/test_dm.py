@@ -8,6 +8,7 @@ import pytest
 from benchmarks.robot_study import ROBOTS
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.formats import convert_file, import_file, loads_robot
 from hydromechs.model import Origin, added_mass, drag, joints
 
@@ -45,7 +46,7 @@ def in_python():
                 volume=0.118,
                 buoyancy_center=(0.01, 0, -0.04),
                 added_mass=added_mass.Matrix(tuple(map(tuple, M))),
-                drag=drag.Cylinder(start=(0, 0, 0), end=(1.2, 0, 0), radius=0.3, coefficient=1.1),
+                drag=drag.ShapeDrag(shape=geometry.Cylinder.between((0, 0, 0), (1.2, 0, 0), radius=0.3), coefficient=1.1),
             ),
         ),
         hm.Body(
@@ -56,7 +57,7 @@ def in_python():
             hydro=hm.Hydro(
                 volume=0.006,
                 buoyancy_center=(0.2, 0, 0),
-                drag=drag.Cylinder(start=(0, 0, 0), end=(0.4, 0, 0), radius=0.05, coefficient=1.2),
+                drag=drag.ShapeDrag(shape=geometry.Cylinder.between((0, 0, 0), (0.4, 0, 0), radius=0.05), coefficient=1.2),
             ),
         ),
         hm.Body(

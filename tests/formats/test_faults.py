@@ -44,9 +44,9 @@ BODY_FAULTS = {
             "hydro:",
             "  drag:",
             "    - {type: damping, linear: [1, 1, 1, 1, 1, 1]}",
-            "    - {type: sphere, radius: 1, coefficient: 1, centre: [0, 0, 0]} # <-",
+            "    - {type: foil, area: 1, lift_slope: 1, drag_parallel: 1, drag_normal: 1, positon: [0, 0, 0]} # <-",
         ),
-        ["hydro.drag.1", "'centre'", "'center'"],
+        ["hydro.drag.1", "'positon'", "'position'"],
     ),
     "key of another joint": (
         ("joint: {type: free, axis: [0, 0, 1]} # <-", MASS),
@@ -55,8 +55,13 @@ BODY_FAULTS = {
     "missing joint": (("inertia: {mass: 5}",), ["'joint' is missing", "add it"]),
     "missing mass": ((FREE, "inertia: {com: [0, 0, 1]} # <-"), ["inertia: the key 'mass' is missing", "[kg]"]),
     "missing end of a cylinder": (
-        (FREE, MASS, "hydro:", "  drag: {type: cylinder, radius: 1, coefficient: 1, start: [0, 0, 0]} # <-"),
-        ["hydro.drag: the key 'end' is missing", "[m]"],
+        (
+            FREE,
+            MASS,
+            "hydro:",
+            "  drag: {type: shape, shape: {type: cylinder, radius: 1, from: [0, 0, 0]}, coefficient: 1} # <-",
+        ),
+        ["hydro.drag.shape", "'from' is given without 'to'"],
     ),
     "text for a number": ((FREE, "inertia: {mass: heavy} # <-"), ["inertia.mass is 'heavy'", "must be a number"]),
     "old octal or underscore is no number": ((FREE, "inertia: {mass: 1_000} # <-"), ["'1_000'", "must be a number"]),
@@ -109,12 +114,12 @@ BODY_FAULTS = {
     ),
     "no parts": (("joint: {type: composite, parts: []} # <-", MASS), ["at least one part"]),
     "unknown shape of added mass": (
-        (FREE, MASS, "hydro:", "  added_mass:", "    - {type: elipsoid, axes: [1, 1, 1]} # <-"),
-        ["hydro.added_mass.0.type is 'elipsoid'", "did you mean 'ellipsoid'", "matrix"],
+        (FREE, MASS, "hydro:", "  added_mass:", "    - {type: shape, shape: {type: elipsoid, axes: [1, 1, 1]}} # <-"),
+        ["hydro.added_mass.0.shape.type is 'elipsoid'", "did you mean 'ellipsoid'", "box"],
     ),
     "unknown shape of drag": (
         (FREE, MASS, "hydro: {drag: {type: wing}} # <-"),
-        ["hydro.drag.type is 'wing'", "damping, cylinder, box, sphere, ellipsoid, foil"],
+        ["hydro.drag.type is 'wing'", "damping, shape, foil"],
     ),
     "element that says nothing": (
         (FREE, MASS, "hydro: {drag: {}} # <-"),
@@ -126,18 +131,26 @@ BODY_FAULTS = {
     ),
     "unknown shape": (
         (FREE, MASS, "shapes: {hull: {type: cone}} # <-"),
-        ["shapes.hull.type is 'cone'", "box, cylinder, sphere, capsule, mesh"],
+        ["shapes.hull.type is 'cone'", "box, sphere, cylinder, capsule, ellipsoid, convex, mesh"],
     ),
     "coupled term": (
         (FREE, MASS, "hydro: {drag: {type: damping, coupled: {Yrv: 12}}} # <-"),
         ["hydro.drag.coupled", "'Yrv'", "'Y|r|v'"],
     ),
     "points as a float": (
-        (FREE, MASS, "hydro: {drag: {type: box, size: [1, 1, 1], coefficients: [1, 1, 1], points: 4.0}} # <-"),
+        (
+            FREE,
+            MASS,
+            "hydro: {drag: {type: shape, shape: {type: box, size: [1, 1, 1]}, coefficient: [1, 1, 1], points: 4.0}} # <-",
+        ),
         ["points is 4.0", "whole number"],
     ),
     "too many points": (
-        (FREE, MASS, "hydro: {drag: {type: box, size: [1, 1, 1], coefficients: [1, 1, 1], points: 65}} # <-"),
+        (
+            FREE,
+            MASS,
+            "hydro: {drag: {type: shape, shape: {type: box, size: [1, 1, 1]}, coefficient: [1, 1, 1], points: 65}} # <-",
+        ),
         ["points is 65", "1 to 64"],
     ),
     "angle twice": (
@@ -192,12 +205,16 @@ BODY_FAULTS = {
         ["[-1, 0, 0, 0, 0, 0]", "positive here"],
     ),
     "cylinder without length": (
-        (FREE, MASS, "hydro: {added_mass: {type: cylinder, radius: 1, start: [1, 0, 0], end: [1, 0, 0]}} # <-"),
-        ["no length", "[1, 0, 0]"],
+        (
+            FREE,
+            MASS,
+            "hydro: {added_mass: {type: shape, shape: {type: cylinder, radius: 1, from: [1, 0, 0], to: [1, 0, 0]}}} # <-",
+        ),
+        ["hydro.added_mass.shape", "[1.0, 0.0, 0.0]", "differ"],
     ),
     "radius of zero": (
-        (FREE, MASS, "hydro:", "  drag: [{type: sphere, radius: 0, coefficient: 1}] # <-"),
-        ["hydro.drag.0.radius is 0 m", "> 0"],
+        (FREE, MASS, "hydro:", "  drag: [{type: shape, shape: {type: sphere, radius: 0}, coefficient: 1}] # <-"),
+        ["hydro.drag.0.shape.radius is 0", "> 0"],
     ),
     "foil": (
         (
@@ -226,11 +243,27 @@ BODY_FAULTS = {
     "blank name of a frame": ((FREE, MASS, "frames: {' ': {}} # <-"), ["frame", "name"]),
     "color": (
         (FREE, MASS, "shapes: {hull: {type: sphere, radius: 1, color: [1, 2, 0]}} # <-"),
-        ["shapes.hull.color is [1, 2, 0]", "0 to 1"],
+        ["shapes.hull.color is [1.0, 2.0, 0.0]", "0 to 1"],
     ),
-    "contact as a text": (
-        (FREE, MASS, "shapes: {hull: {type: sphere, radius: 1, contact: yes}} # <-"),
-        ["shapes.hull.contact is 'yes'", "true or false"],
+    "role that is none": (
+        (FREE, MASS, "shapes: {hull: {type: sphere, radius: 1, roles: [contact, lift]}} # <-"),
+        ["shapes.hull.roles.1 is 'lift'", "'contact', 'wetting' or 'appearance'"],
+    ),
+    "end without the other": (
+        (FREE, MASS, "shapes: {hull: {type: cylinder, radius: 1, from: [0, 0, 0]}} # <-"),
+        ["shapes.hull", "'from' is given without 'to'"],
+    ),
+    "ends at one place": (
+        (FREE, MASS, "shapes: {hull: {type: capsule, radius: 1, from: [0, 0, 1], to: [0, 0, 1]}} # <-"),
+        ["shapes.hull", "[0.0, 0.0, 1.0]", "differ"],
+    ),
+    "place given twice": (
+        (FREE, MASS, "shapes: {hull: {type: box, size: [1, 1, 1], at: [0, 0, 1], origin: {}}} # <-"),
+        ["shapes.hull", "both 'at' and 'origin'"],
+    ),
+    "key of another shape": (
+        (FREE, MASS, "shapes: {hull: {type: sphere, radius: 1, bore: 0.1}} # <-"),
+        ["shapes.hull", "unknown key 'bore'", "radius"],
     ),
     "duplicate key": (
         (FREE, "inertia:", "  mass: 5", "  tensor: [1, 1, 1, 0, 0, 0]", "  mass: 6 # <-"),
@@ -435,7 +468,14 @@ def test_negative_added_mass_has_the_hint_about_signs():
 
 def test_faults_are_objects():
     with pytest.raises(ModelError) as caught:
-        loads(body(FREE, "inertia: {mass: -5, tensr: 1}", "hydro: {drag: {type: sphere, radius: 1, coefficient: -1}}"), "f")
+        loads(
+            body(
+                FREE,
+                "inertia: {mass: -5, tensr: 1}",
+                "hydro: {drag: {type: shape, shape: {type: sphere, radius: 1}, coefficient: -1}}",
+            ),
+            "f",
+        )
     unknown, mass, sign = sorted(caught.value.faults, key=lambda fault: (fault.line, fault.where != "bodies.arm.inertia.tensr"))
     assert (unknown.path, unknown.line, unknown.value) == (("bodies", "arm", "inertia", "tensr"), 6, 1)
     assert unknown.remedy == "keys here are mass, com, tensor"
@@ -473,7 +513,7 @@ def test_faults_beside_unknown_keys_are_found_too():
     """A mistyped key does not hide what else is wrong in its section, at any depth."""
     text = (
         "hydromechs_model: 2\nname: x\nbodies:\n  hull:\n    joint: {type: revolute, axs: [0, 0, 1], limits: [1, -1]}\n"
-        "    inertia: {mass: -3, tensr: [1, 1, 1, 0, 0, 0]}\n    hydro: {volume: -1, drag: [{type: sphere, radius: -2, coefficient: 1, colour: 3}]}\n"
+        "    inertia: {mass: -3, tensr: [1, 1, 1, 0, 0, 0]}\n    hydro: {volume: -1, drag: [{type: shape, shape: {type: sphere, radius: -2, colour: 3}, coefficient: 1}]}\n"
     )
     with pytest.raises(ModelError) as error:
         loads(text)

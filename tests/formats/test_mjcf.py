@@ -195,7 +195,7 @@ def test_inertia_of_a_mesh(rule, tmp_path):
     assert body.inertia.mass == pytest.approx(2700.0 * a**3, rel=1e-12)
     assert body.inertia.com == pytest.approx((1.0 + a / 2, a / 2, a / 2), rel=1e-12)
     assert tensor_matrix(body.inertia.tensor) == pytest.approx(2700.0 * a**5 / 6.0 * np.eye(3), rel=1e-12, abs=1e-15)
-    assert body.shapes[0].file == str(tmp_path.resolve() / "box.stl")
+    assert body.shapes[0].shape.file == str(tmp_path.resolve() / "box.stl")
 
 
 def test_included_files_stay_in_the_folder(tmp_path):
@@ -337,7 +337,7 @@ def test_missing_meshes_become_boxes_on_request_and_wrong_units_are_noted():
         loads_robot(text)
     imported = loads_robot(text, options=ImportOptions(placeholders=True))
     (body,) = imported.model.bodies
-    assert body.shapes[0].size == (0.1, 0.1, 0.1)
+    assert body.shapes[0].shape.size == (0.1, 0.1, 0.1)
     assert body.inertia.mass == pytest.approx(3000.0)
     said = "\n".join(map(str, imported.notes))
     assert "a box of 0.1 m stands for it" in said
@@ -349,12 +349,18 @@ def test_what_mujoco_refuses_is_listed_and_the_rest_opens(tmp_path):
     mujoco = pytest.importorskip("mujoco")
     moments = {"point": (0.0, 0.0, 0.0), "rod": (0.3, 0.3, 0.0), "plate": (0.1, 0.2, 0.1 + 0.2), "solid": (0.1, 0.2, 0.25)}
     turn = hm.Origin(rpy=(0.3, -0.7, 1.1)).R
-    bodies, looks = [], (hm.visual.Mesh(file="look.dae", folder=str(tmp_path)), hm.visual.Box(size=(1.0, 1.0, 1.0)))
+    bodies, looks = (
+        [],
+        (
+            hm.BodyShape(shape=hm.geometry.Mesh(file="look.dae", folder=str(tmp_path)), roles=("appearance",)),
+            hm.BodyShape(shape=hm.geometry.Box(size=(1.0, 1.0, 1.0)), roles=("appearance",)),
+        ),
+    )
     for name, row in moments.items():
         t = turn @ np.diag(row) @ turn.T
         tensor = (t[0, 0], t[1, 1], t[2, 2], t[0, 1], t[0, 2], t[1, 2])
         inertia = hm.Inertia(mass=1.0, com=(0.1, 0.0, 0.0), tensor=tensor)
-        bodies.append(hm.Body(name=name, joint=hm.joints.Revolute(axis=(0.0, 1.0, 0.0)), inertia=inertia, visual=looks))
+        bodies.append(hm.Body(name=name, joint=hm.joints.Revolute(axis=(0.0, 1.0, 0.0)), inertia=inertia, shapes=looks))
         bodies.append(hm.Body(name=f"{name}_fixed", parent=name, joint=hm.joints.Fixed(), inertia=inertia))
     (tmp_path / "look.dae").write_text("<COLLADA/>")
     model = hm.Model(name="m", bodies=bodies)
@@ -363,7 +369,7 @@ def test_what_mujoco_refuses_is_listed_and_the_rest_opens(tmp_path):
     assert there.ngeom == len(moments)
     for name, row in moments.items():
         np.testing.assert_allclose(np.sort(there.body(name).inertia), sorted(row), atol=1e-13, rtol=1e-12)
-        assert f"body '{name}': look 0, the mesh '{tmp_path / 'look.dae'}'" in lost
+        assert f"body '{name}': shape 'mesh', the mesh '{tmp_path / 'look.dae'}'" in lost
         refused = name == "point"  # what is raised by rounding alone is not worth a word
         assert (f"body '{name}': its principal moments" in lost) == refused
     data, (q, v) = mujoco.MjData(there), model.neutral()

@@ -126,17 +126,17 @@ def test_bodies_without_inertia_are_found_in_one_pass():
     [
         (
             "{type: box, size: [1, 1, 0.2], rounding: 0.2}",
-            "visual.0.rounding is 0.2, must be at most 0.1, half of the shortest edge",
+            "shapes.part.rounding is 0.2, must be at most 0.1",
         ),
-        ("{type: cylinder, radius: 0.1, length: 1, bore: 0.1}", "visual.0.bore is 0.1, must be below the radius 0.1"),
-        ("{type: sphere, radius: 1, opacity: 2}", "visual.0.opacity is 2"),
-        ("{type: sphere, radius: 1, role: rudder}", "visual.0.role is 'rudder'"),
-        ("{type: cone, radius: 1}", "visual.0"),
+        ("{type: cylinder, radius: 0.1, length: 1, bore: 0.1}", "shapes.part.bore is 0.1, must be below the radius of 0.1"),
+        ("{type: sphere, radius: 1, opacity: 2}", "shapes.part.opacity is 2"),
+        ("{type: sphere, radius: 1, style: rudder}", "shapes.part.style is 'rudder'"),
+        ("{type: cone, radius: 1}", "shapes.part.type is 'cone'"),
     ],
 )
 def test_looks_that_cannot_be(tmp_path, given, said):
     file = tmp_path / "seen.yaml"
-    file.write_text(f"hydromechs_model: 2\nname: seen\nbodies:\n  hull:\n    joint: fixed\n    visual: [{given}]\n")
+    file.write_text(f"hydromechs_model: 2\nname: seen\nbodies:\n  hull:\n    joint: fixed\n    shapes: {{part: {given}}}\n")
     with pytest.raises(ModelError) as caught:
         load_file(file)
     assert said in str(caught.value)
@@ -147,10 +147,10 @@ def test_a_mesh_is_found_beside_its_file(tmp_path):
     (tmp_path / "hull.stl").write_text("solid hull\nendsolid hull\n")
     file = tmp_path / "seen.yaml"
     file.write_text(
-        "hydromechs_model: 2\nname: seen\nbodies:\n  hull:\n    joint: fixed\n    visual: [{type: mesh, file: hull.stl}]\n"
+        "hydromechs_model: 2\nname: seen\nbodies:\n  hull:\n    joint: fixed\n    shapes: {hull: {type: mesh, file: hull.stl}}\n"
     )
     model = load_file(file)
-    assert model.bodies[0].visual[0].folder == str(tmp_path)
+    assert model.bodies[0].shapes[0].shape.folder == str(tmp_path)
     assert loads(dumps(model)) == model
 
 

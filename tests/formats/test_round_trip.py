@@ -11,10 +11,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hydromechs import geometry
 from hydromechs.errors import ModelError, UnsupportedFeature
 from hydromechs.formats import dumps, load_file, loads, save
 from hydromechs.library import model_path
-from hydromechs.model import Body, Frame, Hydro, Inertia, Mdh, Model, Origin, World, added_mass, drag, joints, shapes
+from hydromechs.model import Body, Frame, Hydro, Inertia, Mdh, Model, Origin, World, added_mass, drag, joints
 
 RICH = (Path(__file__).parent / "rich.yaml").read_text()
 PROFILE = settings(derandomize=True, deadline=None, max_examples=100, database=None, print_blob=True)
@@ -62,9 +63,10 @@ def test_rich_file_uses_every_field_of_every_class():
         "origin",
         "color",
         "opacity",
-        "role",
+        "style",
+        "roles",
         "folder",
-        "contact",
+        "name",
         "placement",
         "axis",
         "limits",
@@ -77,8 +79,7 @@ def test_rich_file_uses_every_field_of_every_class():
     for module in (added_mass, drag):
         for name in module.__all__:
             assert module.__name__ + name in classes
-    for name in set(shapes.__all__) - {"Shape"}:
-        assert shapes.__name__ + name in classes
+    assert set(geometry.SHAPES.values()) <= set(classes.values())
     assert set(joints.TYPES.values()) | {joints.Composite} <= set(classes.values())
 
 
@@ -97,13 +98,16 @@ def test_what_a_file_says_reaches_the_model():
         velocity=-0.1,
     )
     hydro = bodies["vehicle"].hydro
-    assert hydro.added_mass[4] == added_mass.Cylinder(start=(-0.5, 0, 0), end=(0.5, 0, 0), radius=0.1)
-    assert hydro.drag[2] == drag.Cylinder(
-        start=(0, -1, 0), end=(0, 1, 0), radius=0.1, coefficient=1.1, end_coefficient=0, points=3
+    assert hydro.added_mass[4] == added_mass.ShapeAddedMass(
+        shape=geometry.Cylinder.between((-0.5, 0, 0), (0.5, 0, 0), radius=0.1)
+    )
+    assert hydro.drag[2] == drag.ShapeDrag(
+        shape=geometry.Cylinder.between((0, -1, 0), (0, 1, 0), radius=0.1), coefficient=1.1, end_coefficient=0, points=3
     )
     assert hydro.drag[1].coupled == (("Y|r|v", 12.0), ("N|v|r", -3.0))
     assert bodies["vehicle"].frames == (Frame("camera", Origin((1, 0, 0.2), (0, 0.5, 0))), Frame("mount"))
-    assert bodies["vehicle"].shapes[-1] == shapes.Mesh(file="hull.stl", scale=(0.001, 0.001, 0.001))
+    assert bodies["vehicle"].shapes[4].shape == geometry.Mesh(file="hull.stl", scale=(0.001, 0.001, 0.001))
+    assert bodies["vehicle"].shapes[4].roles == ("contact", "wetting")
     assert bodies["sea_floor"].parent is None
     assert bodies["wrist"].hydro == Hydro()
     assert bodies["tip"].hydro is None
@@ -115,8 +119,20 @@ def test_what_a_file_says_reaches_the_model():
         one(hydro=Hydro()),
         one(hydro=Hydro(drag=drag.Damping())),
         one(hydro=Hydro(drag=(drag.Damping(), drag.Damping(coupled={"X|u|v": 1.0})))),
-        one(hydro=Hydro(added_mass=(added_mass.Cylinder(start=(0.0, -0.0, 0.0), end=(1.0, 0.0, 0.0), radius=1.0),))),
-        one(hydro=Hydro(added_mass=(added_mass.Cylinder(start=(0.0, 0.0, -0.0), end=(0.0, 0.0, 1.0), radius=1.0),))),
+        one(
+            hydro=Hydro(
+                added_mass=(
+                    added_mass.ShapeAddedMass(shape=geometry.Cylinder.between((0.0, -0.0, 0.0), (1.0, 0.0, 0.0), radius=1.0)),
+                )
+            )
+        ),
+        one(
+            hydro=Hydro(
+                added_mass=(
+                    added_mass.ShapeAddedMass(shape=geometry.Cylinder.between((0.0, 0.0, -0.0), (0.0, 0.0, 1.0), radius=1.0)),
+                )
+            )
+        ),
         one(joint=joints.Free(placement=Mdh())),
         one(joint=joints.Free(placement=Mdh(branch_theta=0.5))),
         one(joint=joints.Revolute(position=-0.0, limits=(-1e-300, 1e16))),
@@ -125,7 +141,7 @@ def test_what_a_file_says_reaches_the_model():
             name="null",
             frames=(Frame("true"), Frame("1e3"), Frame("on"), Frame("a: b"), Frame("#"), Frame("ünïcode 漢字 😀"), Frame('"')),
         ),
-        one(shapes=(shapes.Mesh(file="C:\\meshes\\hull one.stl"),)),
+        one(shapes=(geometry.Mesh(file="C:\\meshes\\hull one.stl"),)),
         replace(one(), description="several\n\n  lines\nwith indents"),
         replace(one(), description=" not a literal block\nthis one"),
         replace(one(), description="trailing\n\n"),
@@ -140,7 +156,7 @@ def test_odd_models(model):
 @PROFILE
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e40, max_value=1e40))
 def test_every_float(x):
-    model = one(shapes=(shapes.Sphere(radius=1.0, origin=Origin(xyz=(x, 0.0, -x))),))
+    model = one(shapes=(geometry.Sphere(radius=1.0).at(xyz=(x, 0.0, -x)),))
     assert same(loads(dumps(model)), model)
     assert yaml.safe_load(dumps(model))["bodies"]["a"] if x else True
 
@@ -260,14 +276,14 @@ def test_file_name_is_in_the_error(tmp_path):
 
 def test_meshes_are_looked_for_next_to_the_file(tmp_path):
     path = tmp_path / "m.yaml"
-    save(one(shapes=(shapes.Mesh(file="meshes/hull.stl"),)), path)
+    save(one(shapes=(geometry.Mesh(file="meshes/hull.stl"),)), path)
     with pytest.raises(
         ModelError, match=r"line \d+: body 'a': shapes.mesh.file is 'meshes/hull.stl', but there is no such file in .*relative"
     ):
         load_file(path)
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes" / "hull.stl").write_text("solid")
-    assert load_file(path).bodies[0].shapes[0].file == "meshes/hull.stl"
+    assert load_file(path).bodies[0].shapes[0].shape.file == "meshes/hull.stl"
     assert loads(path.read_text()) == load_file(path)
     with pytest.raises(ModelError, match="no such file"):
         loads(path.read_text(), folder="/nowhere")

@@ -39,7 +39,7 @@ def entries() -> list[tuple[str, str, dict]]:
 
 def test_every_field_has_a_description_with_its_unit():
     texts = "hydromechs_model name description world sources bodies parent joint inertia hydro shapes type axes"
-    no_unit = f"{texts} origin placement parts orientation points file contact axis matrix visual role".split()
+    no_unit = f"{texts} origin placement parts orientation points file axis matrix roles style shape buoyancy".split()
     for name, key, field in entries():
         assert field.get("description"), f"{name}.{key}"
         assert key in no_unit or "[" in field["description"], f"{name}.{key} has no unit"
@@ -60,8 +60,8 @@ def test_good_files_are_valid():
         ("com: [0, 0, 0.1]", "com: [0, 0]"),
         ("type: ball", "type: bal"),
         ("type: foil", "type: wing"),
-        ("start: [0, -1, 0], end", "end"),
-        ("start: [0, 0, 0.5]", "start: [0, 0, 0.5], axis: x"),
+        ("from: [0, -1, 0], to", "to"),
+        ("from: [0, 0, 0.5]", "from: [0, 0, 0.5], axis: x"),
         ("joint: fixed\n", "joint: fixd\n"),
         ("alpha_deg: 90", "alpha_deg: 90, alpha: 1"),
         ("- {type: revolute, axis: [1, 0, 0]}", "- {type: fixed}"),
@@ -87,12 +87,12 @@ def test_defaults_and_bounds_are_those_of_the_classes():
     assert defs["joint.free"]["properties"]["orientation"]["default"] == list(joints.Free().orientation)
     assert "default" not in defs["joint.revolute"]["properties"]["limits"]
     assert defs["Inertia"]["properties"]["mass"]["minimum"] == 0
-    assert defs["drag.box"]["properties"]["points"] | {"description": ""} == {
+    assert defs["drag.shape"]["properties"]["points"] | {"description": ""} == {
         "type": "integer",
         "default": 4,
         "minimum": 1,
         "maximum": 64,
         "description": "",
     }
-    assert defs["added_mass.sphere"]["properties"]["radius"]["exclusiveMinimum"] == 0
+    assert defs["solid.sphere"]["properties"]["radius"]["exclusiveMinimum"] == 0
     assert "mass" in defs["Inertia"]["required"]

@@ -31,8 +31,11 @@ def test_bodies_joints_shapes_and_looks_are_those_of_the_file(arm):
     assert [b.joint.kind for b in model.bodies] == ["free", "revolute", "prismatic", "revolute", "composite", "free", "fixed"]
     upper = model.bodies[1].joint
     assert (upper.limits, upper.damping, upper.friction) == ((-1.0, 2.0), 0.5, 0.1)
-    assert model.bodies[0].visual == (hm.visual.Box(size=(0.6, 0.4, 0.2), color=(0, 0, 1), opacity=0.5),)
-    assert isinstance(model.bodies[0].shapes[0], hm.shapes.Cylinder)
+    box = hm.geometry.Box(size=(0.6, 0.4, 0.2))
+    drawn = hm.BodyShape(name="box", shape=box, color=(0, 0, 1), opacity=0.5, roles=("appearance",))
+    assert model.bodies[0].shapes[1:] == (drawn,)
+    assert isinstance(model.bodies[0].shapes[0].shape, hm.geometry.Cylinder)
+    assert model.bodies[0].shapes[0].roles == ("contact", "wetting")
     R = hm.Origin(rpy=(0.3, -0.2, 0.9)).R
     I = np.array([[0.4, 0.02, -0.01], [0.02, 0.5, 0.03], [-0.01, 0.03, 0.6]])
     xx, yy, zz, xy, xz, yz = model.bodies[0].inertia.tensor
@@ -207,16 +210,17 @@ def test_a_missing_visual_becomes_a_box_with_a_note_and_a_missing_shape_is_left_
         import_file(file)
     assert len(error.value.problems) == 1  # the shape's
     imported = import_file(file, placeholders=True)
-    assert isinstance(imported.model.bodies[0].visual[0], hm.visual.Box) and not imported.model.bodies[0].shapes
+    (shape,) = imported.model.bodies[0].shapes
+    assert isinstance(shape.shape, hm.geometry.Box) and shape.roles == ("appearance",)
     assert sum("none.stl" in str(note) for note in imported.notes) == 2
     file.write_text(robot(link("a").replace("</link>", f"{MESH}</link>")))
     imported = import_file(file)
-    assert isinstance(imported.model.bodies[0].visual[0], hm.visual.Box)
+    assert isinstance(imported.model.bodies[0].shapes[0].shape, hm.geometry.Box)
     assert any("none.stl" in str(note) for note in imported.notes)
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes/none.stl").touch()
-    found = import_file(file, packages={"p": str(tmp_path / "meshes")}).model.bodies[0].visual[0]
-    assert found.file == str(tmp_path / "meshes/none.stl")
+    found = import_file(file, packages={"p": str(tmp_path / "meshes")}).model.bodies[0].shapes[0]
+    assert found.shape.file == str(tmp_path / "meshes/none.stl")
 
 
 def test_converted_file_has_the_notes_and_relative_meshes(tmp_path):
@@ -270,7 +274,7 @@ def test_packages_beside_the_folders_above_must_say_that_they_are_packages(tmp_p
     with pytest.raises(hm.ModelError, match=r"needs a package\.xml"):
         import_file(file)
     (tmp_path / "p" / "package.xml").write_text("<package/>")
-    assert import_file(file).model.bodies[0].shapes[0].file == str((tmp_path / "p" / "none.stl").resolve())
+    assert import_file(file).model.bodies[0].shapes[0].shape.file == str((tmp_path / "p" / "none.stl").resolve())
 
 
 def test_what_stands_twice_is_listed():
@@ -283,11 +287,11 @@ def test_what_stands_twice_is_listed():
 @pytest.mark.parametrize("suffix", [".urdf", ".sdf", ".xml"])
 def test_details_that_no_format_carries_stand_in_the_first_comment(suffix):
     """Sources, roles of looks, rounding; of a URDF with a free root also where it starts."""
-    look = hm.visual.Box(size=(1, 1, 1), rounding=0.1, role="frame")
+    look = hm.BodyShape(shape=hm.geometry.Box(size=(1, 1, 1), rounding=0.1), style="frame", roles=("appearance",))
     inertia = hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0))
-    body = hm.Body(name="a", joint=hm.joints.Free(position=(0, 0, 2)), inertia=inertia, visual=[look])
+    body = hm.Body(name="a", joint=hm.joints.Free(position=(0, 0, 2)), inertia=inertia, shapes=[look])
     model = hm.Model(name="m", bodies=[body], world=hm.World(axes="ENU"), sources={"a.inertia": "a guess"})
     head = dumps_robot(model, suffix).partition("-->")[0]
-    for words in ("sources", "roles of its looks (frame)", "rounding"):
+    for words in ("sources", "styles of its shapes (frame)", "rounding"):
         assert words in head
     assert suffix != ".urdf" or "starts at (0.0, 0.0, 2.0" in head

@@ -98,8 +98,8 @@ def test_land_machines_start_on_the_ground(name):
     q = model.initial().q
     kin = kinematics(model, q, np.zeros(model.nv))
     for b, X in zip(model.bodies, kin.X_WB, strict=True):
-        for shape in b.shapes:
-            low = (X[:3, :3] @ np.array(shape.origin.xyz) + X[:3, 3])[2] - shape.radius
+        for shape in (s for s in b.shapes if s.contact):
+            low = (X[:3, :3] @ np.array(shape.origin.xyz) + X[:3, 3])[2] - shape.shape.radius
             assert low == pytest.approx(0.0, abs=1e-3)
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs.errors import FieldError
+from hydromechs.hydro import added_mass_matrix, drag_wrench
 from hydromechs.library import random_tree, serial_chain, star
 
 GOOD = hm.Inertia(mass=2.0, com=(0.1, 0.2, 0.3), tensor=(1, 1.1, 1.2, 0.01, 0.02, 0.03))
@@ -54,16 +56,19 @@ CASES = [
     (wet(volume=-0.1), ["hydro.volume is -0.1 m³"]),
     (wet(added_mass=hm.added_mass.Matrix(UNSYMMETRIC)), ["not symmetric", "entry (1, 2) is 0.5, entry (2, 1) is 0", "mean"]),
     (wet(added_mass=hm.added_mass.Diagonal((-5, 0, 0, 0, 0, 0))), ["eigenvalue -3", "positive definite", "X_u̇ < 0 changes sign"]),
-    (wet(added_mass=hm.added_mass.Sphere(radius=0.0)), ["radius is 0 m", "> 0"]),
-    (wet(added_mass=hm.added_mass.Ellipsoid(axes=(1, -1, 1))), ["axes is [1, -1, 1] m"]),
-    (wet(drag=hm.drag.Cylinder.along("x", 1, 1, radius=0.1, coefficient=1)), ["no length", "[1, 0, 0]"]),
-    (wet(drag=hm.drag.Cylinder.along("x", 0, 1, radius=0.1, coefficient=-1)), ["coefficient is -1", "X_u < 0 changes sign"]),
-    (wet(drag=hm.drag.Cylinder.along("x", 0, 1, radius=0.1, coefficient=1, points=0)), ["points is 0", "from 1 to 64"]),
-    (wet(drag=hm.drag.Box(size=(1, 0, 1), coefficients=(1, 1, 1))), ["size is [1, 0, 1] m"]),
+    (wet(drag=hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("x", 0, 1, radius=0.1), coefficient=-1)), ["coefficient is -1", "X_u < 0 changes sign"]),
+    (wet(drag=hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("x", 0, 1, radius=0.1), coefficient=1, points=0)), ["points is 0", "from 1 to 64"]),
+    (wet(drag=hm.drag.ShapeDrag(shape="rod", coefficient=1)), ["hydro.drag.0.shape is 'rod'", "it has none"]),
+    (wet(added_mass=hm.added_mass.ShapeAddedMass(shape="rod")), ["hydro.added_mass.0.shape is 'rod'", "it has none"]),
+    (wet(buoyancy=("rod",)), ["hydro.buoyancy.0 is 'rod'", "it has none"]),
+    (wet(drag=hm.drag.ShapeDrag(shape=hm.geometry.Capsule(radius=1, length=1), coefficient=1)), ["drag.0.shape is a capsule", "box, sphere"]),
+    (wet(drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=1), coefficient=(1, 2, 3))), ["coefficient is [1, 2, 3]", "one number"]),
+    (wet(drag=hm.drag.ShapeDrag(shape=hm.geometry.Box(size=(1, 1, 1)), coefficient=1, end_coefficient=2)), ["end_coefficient is 2", "remove it"]),
+    (wet(drag=hm.drag.ShapeDrag(shape=hm.geometry.Box(size=(1, 1, 1)), coefficient=(1, -1, 1))), ["coefficient is [1, -1, 1]", "at least 0"]),
     (wet(drag=hm.drag.Damping(linear=(-75, 0, 0, 0, 0, 0))), ["linear is [-75,", "X_u < 0 changes sign"]),
     (wet(drag=hm.drag.Foil(area=1, lift_slope=5, drag_parallel=0.1, drag_normal=1, chord=(1, 0, 0), normal=(1, 0, 1))), ["perpendicular"]),
-    (one(shapes=[hm.shapes.Sphere(radius=-1.0)]), ["shapes.0.radius is -1 m"]),
-    (one(shapes=[hm.shapes.Box(size=(1, 1, 1), color=(2, 0, 0))]), ["color is [2, 0, 0]", "0 to 1"]),
+    (one(shapes=[hm.BodyShape(name="a", shape=hm.geometry.Sphere(radius=1.0))] * 2), ["shapes: the name 'a' is used twice"]),
+    (one(shapes=[hm.geometry.Sphere(radius=1.0).at((float("inf"), 0, 0))]), ["shapes.sphere.origin.xyz is [inf, 0, 0] m"]),
     (hm.Body(name=" b", inertia=GOOD), ["without blanks"]),
     (hm.Body(name="world", inertia=GOOD), ["not 'world'"]),
 ]  # fmt: skip
@@ -147,16 +152,26 @@ def test_gimbal_away_from_its_singularity_is_allowed():
 
 def test_added_mass_from_shapes_counts_in_the_balance():
     """With the water's true density, at its true place, together with what is fixed to the body."""
-    sphere = hm.added_mass.Sphere(radius=0.1, center=(0.5, 0, 0))
+    sphere = hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.1).at((0.5, 0, 0)))
     massless = hm.Body(name="b", joint=hm.joints.Revolute(), hydro=hm.Hydro(added_mass=sphere))
     model = hm.Model(bodies=[massless])
     np.testing.assert_allclose(hm.mass_matrix(model, [0.0]), [[2 / 3 * np.pi * 1025 * 0.1**3 * 0.25]], rtol=1e-13)
     assert "moves no inertia" in str(faults(massless, world=hm.World(water_density=0.0)))
-    light = hm.Hydro(added_mass=(hm.added_mass.Sphere(radius=0.01), hm.added_mass.Diagonal((-2.5, 0, 0, 0, 0, 0))))
+    light = hm.Hydro(
+        added_mass=(
+            hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.01)),
+            hm.added_mass.Diagonal((-2.5, 0, 0, 0, 0, 0)),
+        )
+    )
     assert "must be positive definite" in str(faults(one(hydro=light)))
     with pytest.warns(UserWarning, match="not positive semi-definite by itself"):
         hm.Model(bodies=[one(hydro=hm.Hydro(added_mass=hm.added_mass.Diagonal((-1.5, 0, 0, 0, 0, 0))))])
-    heavy = hm.Hydro(added_mass=(hm.added_mass.Sphere(radius=0.5), hm.added_mass.Diagonal((-5, 0, 0, 0, 0, 0))))
+    heavy = hm.Hydro(
+        added_mass=(
+            hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.5)),
+            hm.added_mass.Diagonal((-5, 0, 0, 0, 0, 0)),
+        )
+    )
     hm.Model(bodies=[one(hydro=heavy)])
     pod = hm.Body(
         name="pod",
@@ -258,3 +273,60 @@ def test_generators_are_reproducible():
         serial_chain(3, base="floating")
     a, b = (random_tree(np.random.default_rng(5)) for _ in range(2))
     assert a == b
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "value"),
+    [
+        ({"color": (2, 0, 0)}, "color", [2.0, 0.0, 0.0]),
+        ({"opacity": 2}, "opacity", 2.0),
+        ({"style": "rudder"}, "style", "rudder"),
+        ({"roles": ("contact", "lift")}, "roles", ["contact", "lift"]),
+        ({"roles": ("contact", "contact")}, "roles", ["contact", "contact"]),
+        ({"roles": ()}, "roles", []),
+        ({"shape": "sphere"}, "shape", "sphere"),
+        ({"shape": hm.geometry.Plane()}, "shape", "plane"),
+    ],
+)
+def test_shapes_are_checked_when_they_are_made(fields, name, value):
+    with pytest.raises(FieldError) as error:
+        hm.BodyShape(**({"shape": hm.geometry.Sphere(radius=1.0)} | fields))
+    assert error.value.field == name and error.value.value == value
+
+
+def test_shapes_of_a_body_get_names_and_roles():
+    """Plain and placed shapes become shapes of the body; unnamed ones are named by their type."""
+    ball, pin = hm.geometry.Sphere(radius=0.1), hm.geometry.Cylinder.between((0, 0, 0), (0.3, 0, 0), radius=0.02)
+    body = one(shapes=[ball, hm.BodyShape(name="sphere_2", shape=ball, roles=("wetting",)), ball.at((1, 0, 0)), pin])
+    assert [s.name for s in body.shapes] == ["sphere", "sphere_2", "sphere_3", "cylinder"]
+    assert [(s.contact, s.wetting, s.appearance) for s in body.shapes[:2]] == [(True, True, True), (False, True, False)]
+    assert body.shapes[3].origin == pin.origin and body.shapes[3].shape == pin.shape
+    with pytest.raises(FieldError, match="shapes is 3"):
+        one(shapes=[3])
+
+
+def test_elements_refer_to_shapes_by_name():
+    """One size: drag, added mass and buoyancy of a named rod are those of the same rod written out."""
+    place = ((0.1, 0.2, -0.3), (0.4, -0.2, 0.7))
+    rod = hm.BodyShape(name="rod", shape=hm.geometry.Cylinder(radius=0.05, length=0.8).at(*place), roles=("wetting",))
+    ball = hm.BodyShape(name="ball", shape=hm.geometry.Sphere(radius=0.1).at((0.5, 0, 0)))
+
+    def body(drag, mass, **hydro):
+        elements = {
+            "drag": hm.drag.ShapeDrag(shape=drag, coefficient=1.1),
+            "added_mass": hm.added_mass.ShapeAddedMass(shape=mass),
+        }
+        return one(shapes=[rod, ball], hydro=hm.Hydro(**elements, **hydro))
+
+    named = body("rod", "ball", buoyancy=["rod", "ball"])
+    own = body(rod, ball)
+    V = np.array([0.3, -0.2, 0.5, 0.1, 0.4, -0.6])
+    np.testing.assert_array_equal(drag_wrench(named.hydro.drag[0], V, 1e3), drag_wrench(own.hydro.drag[0], V, 1e3))
+    found, expected = (added_mass_matrix(b.hydro.added_mass[0], 1e3) for b in (named, own))
+    np.testing.assert_array_equal(found, expected)
+    volumes = np.array([rod.shape.volume, ball.shape.volume])
+    assert named.hydro.volume == pytest.approx(volumes.sum())
+    assert named.hydro.buoyancy_center == pytest.approx(volumes @ [rod.origin.xyz, ball.origin.xyz] / volumes.sum())
+    thicker = replace(rod, shape=hm.geometry.Cylinder(radius=0.06, length=0.8))
+    changed = replace(named, shapes=(thicker, ball))
+    assert changed.hydro.drag[0].solid.shape.radius == 0.06 and changed.hydro.volume > named.hydro.volume

@@ -37,15 +37,27 @@ def test_any_number_changes_identity_and_line():
 def test_looks_change_neither_identity_nor_line():
     """So that a model that gets its looks compiles nothing again."""
     model = library.load("puma560")
-    seen = with_other_number(model, 2, visual=(hm.visual.Sphere(radius=0.1),))
-    assert seen != model and identity_of(seen) == identity_of(model) and repr(seen) == repr(model)
+    own = model.bodies[2].shapes
+    drawn = hm.BodyShape(name="mark", shape=hm.geometry.Sphere(radius=0.1), roles=("appearance",))
+    painted = tuple(dataclasses.replace(s, color=(0.1, 0.2, 0.3), opacity=0.5, style="tool") for s in own)
+    for shapes in ((*own, drawn), painted):
+        seen = with_other_number(model, 2, shapes=shapes)
+        assert seen != model and identity_of(seen) == identity_of(model) and repr(seen) == repr(model)
+    solid = with_other_number(model, 2, shapes=(*own, dataclasses.replace(drawn, roles=("contact",))))
+    assert identity_of(solid) != identity_of(model)
 
 
-def test_elements_of_one_name_are_told_apart():
-    """Cylinders of added mass, of drag and of display have the same class name."""
-    ends = dict(radius=0.1, start=(0.0, 0.0, 0.0), end=(1.0, 0.0, 0.0))
-    assert identity_of(hm.added_mass.Cylinder(**ends)).startswith("hydromechs.model.added_mass.Cylinder(")
-    assert identity_of(hm.drag.Cylinder(**ends, coefficient=1.0)).startswith("hydromechs.model.drag.Cylinder(")
+def test_elements_of_shapes_are_told_apart():
+    """Added mass and drag of the same shape, and what a name refers to."""
+    rod, thick = (hm.BodyShape(name="rod", shape=hm.geometry.Cylinder(radius=r, length=1.0)) for r in (0.1, 0.2))
+    mass, drag = hm.added_mass.ShapeAddedMass(shape="rod"), hm.drag.ShapeDrag(shape="rod", coefficient=1.0)
+    assert identity_of(mass).startswith("hydromechs.model.added_mass.ShapeAddedMass(")
+    assert identity_of(drag).startswith("hydromechs.model.drag.ShapeDrag(")
+    bodies = [
+        hm.Body(name="a", hydro=hm.Hydro(drag=drag), shapes=[dataclasses.replace(shape, roles=("appearance",))])
+        for shape in (rod, thick)
+    ]
+    assert identity_of(bodies[0]) != identity_of(bodies[1])
 
 
 class Own:
@@ -70,7 +82,10 @@ def test_own_classes_and_handlers_have_no_identity():
 def test_own_handler_of_an_element_takes_the_identity_away(monkeypatch):
     model = library.load("puma560")
     assert identity_of(model) is not None
-    for element, identified in ((Own, True), (hm.drag.Sphere, False)):  # a handler for a class of the user's concerns no others
+    for element, identified in (
+        (Own, True),
+        (hm.drag.ShapeDrag, False),
+    ):  # a handler for a class of the user's concerns no others
         handlers = {**hydro.drag_wrench.registry, element: lambda element, V_r, density: 0.0 * V_r}
         monkeypatch.setattr(hydro.drag_wrench, "registry", handlers)  # what `drag_wrench.register` leads to
         assert (identity_of(model) is not None) == identified

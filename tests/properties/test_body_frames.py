@@ -146,10 +146,10 @@ def state_in(model, poses, q, v):
 
 B = 0.4 * np.random.default_rng(5).normal(size=(6, 6))
 ELEMENTS = {
-    "drag cylinder": hm.drag.Cylinder(start=(0.1, -0.6, 0.2), end=(0.3, 1.4, -0.1), radius=0.1, coefficient=1.1),
-    "drag box": hm.drag.Box(size=(0.9, 0.5, 0.3), coefficients=(0.8, 1.0, 1.2), origin=hm.Origin((0.2, 0.1, -0.1), (0.3, 0.5, 0.2))),
-    "drag sphere": hm.drag.Sphere(radius=0.2, coefficient=0.5, center=(0.3, -0.2, 0.1)),
-    "drag ellipsoid": hm.drag.Ellipsoid(axes=(0.6, 0.3, 0.2), coefficients=(0.3, 0.7, 0.9), origin=hm.Origin((0.1, 0.2, 0.3), (0.4, 0.1, 0.2))),
+    "drag cylinder": hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.between((0.1, -0.6, 0.2), (0.3, 1.4, -0.1), radius=0.1), coefficient=1.1),
+    "drag box": hm.drag.ShapeDrag(shape=hm.geometry.Box(size=(0.9, 0.5, 0.3)).at((0.2, 0.1, -0.1), (0.3, 0.5, 0.2)), coefficient=(0.8, 1.0, 1.2)),
+    "drag sphere": hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.2).at((0.3, -0.2, 0.1)), coefficient=0.5),
+    "drag ellipsoid": hm.drag.ShapeDrag(shape=hm.geometry.Ellipsoid(axes=(0.6, 0.3, 0.2)).at((0.1, 0.2, 0.3), (0.4, 0.1, 0.2)), coefficient=(0.3, 0.7, 0.9)),
     "damping": hm.drag.Damping(
         linear=(5, 6, 7, 1, 2, 3),
         quadratic=tuple(map(tuple, (np.diag((20, 30, 40, 2, 3, 4)) + 0.3).tolist())),
@@ -161,20 +161,20 @@ ELEMENTS = {
     ),
     "matrix": hm.added_mass.Matrix(tuple(map(tuple, (B @ B.T + np.diag((20, 30, 40, 1, 2, 3))).tolist())), hm.Origin((0.1, 0.2, 0.1), (0.2, 0.1, 0.4))),
     "diagonal": hm.added_mass.Diagonal((20, 30, 45, 1, 2, 3), hm.Origin((-0.1, 0.2, 0.1), (0.7, 0.1, 0.4))),
-    "added sphere": hm.added_mass.Sphere(radius=0.25, center=(0.2, -0.1, 0.3)),
-    "added ellipsoid": hm.added_mass.Ellipsoid(axes=(0.7, 0.3, 0.2), origin=hm.Origin((0.1, 0.1, 0.2), (0.3, 0.6, 0.1))),
-    "added cylinder": hm.added_mass.Cylinder(start=(0.1, -0.6, 0.2), end=(0.3, 1.4, -0.1), radius=0.1),
-    "added box": hm.added_mass.Box(size=(0.9, 0.5, 0.3), origin=hm.Origin((0.2, 0.1, -0.1), (0.3, 0.5, 0.2))),
+    "added sphere": hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.25).at((0.2, -0.1, 0.3))),
+    "added ellipsoid": hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=(0.7, 0.3, 0.2)).at((0.1, 0.1, 0.2), (0.3, 0.6, 0.1))),
+    "added cylinder": hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.between((0.1, -0.6, 0.2), (0.3, 1.4, -0.1), radius=0.1)),
+    "added box": hm.added_mass.ShapeAddedMass(shape=hm.geometry.Box(size=(0.9, 0.5, 0.3)).at((0.2, 0.1, -0.1), (0.3, 0.5, 0.2))),
 }  # fmt: skip
 """Every element of drag and added mass, one on each body."""
 HULLS = (
-    hm.shapes.Box(size=(1.2, 0.5, 0.4), origin=hm.Origin((0.2, 0.1, 0.0), (0.2, 0.3, 0.4))),
-    hm.shapes.Capsule(radius=0.15, length=1.5, origin=hm.Origin((0.0, 0.2, 0.1), (0.9, 0.2, 0.1))),
-    hm.shapes.Cylinder(radius=0.1, length=4.0, origin=hm.Origin((0.1, 0.0, 0.2), (0.3, 0.8, 0.1))),
-    hm.shapes.Sphere(radius=0.3, origin=hm.Origin((0.1, 0.2, -0.1))),
-    hm.shapes.Box(size=(0.6, 0.6, 0.6), origin=hm.Origin((0.2, 0.1, 0.0), (0.2, 0.3, 0.4))),
-    hm.shapes.Box(size=(0.9, 0.9, 0.1), origin=hm.Origin((0.2, 0.1, 0.0), (0.2, 0.3, 0.4))),
-    hm.shapes.Cylinder(radius=0.5, length=0.1, origin=hm.Origin((0.1, 0.0, 0.2), (0.3, 0.8, 0.1))),
+    hm.geometry.Box(size=(1.2, 0.5, 0.4)).at((0.2, 0.1, 0.0), (0.2, 0.3, 0.4)),
+    hm.geometry.Capsule(radius=0.15, length=1.5).at((0.0, 0.2, 0.1), (0.9, 0.2, 0.1)),
+    hm.geometry.Cylinder(radius=0.1, length=4.0).at((0.1, 0.0, 0.2), (0.3, 0.8, 0.1)),
+    hm.geometry.Sphere(radius=0.3).at((0.1, 0.2, -0.1)),
+    hm.geometry.Box(size=(0.6, 0.6, 0.6)).at((0.2, 0.1, 0.0), (0.2, 0.3, 0.4)),
+    hm.geometry.Box(size=(0.9, 0.9, 0.1)).at((0.2, 0.1, 0.0), (0.2, 0.3, 0.4)),
+    hm.geometry.Cylinder(radius=0.5, length=0.1).at((0.1, 0.0, 0.2), (0.3, 0.8, 0.1)),
 )
 """Hulls that are long, longer than the waves, round, and flat with two equal moments."""
 INERTIA = hm.Inertia(mass=60.0, com=(0.1, 0.05, 0.1), tensor=(6.0, 8.0, 9.0, 0.3, -0.2, 0.1))
@@ -205,11 +205,11 @@ def machine():
     small = hm.Hydro(
         volume=0.004,
         buoyancy_center=(0.2, 0.0, 0.0),
-        added_mass=hm.added_mass.Cylinder.along("x", 0.0, 0.5, radius=0.05),
-        drag=hm.drag.Cylinder.along("x", 0.0, 0.5, radius=0.05, coefficient=1.0),
+        added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.along("x", 0.0, 0.5, radius=0.05)),
+        drag=hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("x", 0.0, 0.5, radius=0.05), coefficient=1.0),
     )
     light = hm.Inertia(mass=5.0, com=(0.2, 0.01, 0.02), tensor=(0.05, 0.2, 0.2, 0.01, 0, 0))
-    rod = (hm.shapes.Capsule(radius=0.05, length=0.4, origin=hm.Origin((0.25, 0, 0), (0, np.pi / 2, 0)), contact=True),)
+    rod = (hm.geometry.Capsule(radius=0.05, length=0.4).at((0.25, 0, 0), (0, np.pi / 2, 0)),)
     bodies = [
         hm.Body(
             name="vehicle",
@@ -220,7 +220,7 @@ def machine():
                 hm.Frame("port", hm.Origin((-0.4, -0.3, 0.1), (0.1, 0.2, 0.3))),
                 hm.Frame("keel", hm.Origin((0.1, 0.1, 0.5), (0.3, 0.2, 0.1))),
             ),
-            shapes=(replace(HULLS[0], contact=True),),
+            shapes=(HULLS[0],),
         ),
         hm.Body(
             name="arm",
@@ -260,7 +260,7 @@ def machine():
             inertia=hm.Inertia(mass=20.0, com=(0.05, 0.1, 0.0), tensor=(1, 1.2, 1.4, 0.1, 0, 0)),
             hydro=hm.Hydro(volume=0.015, buoyancy_center=(0.0, 0.1, 0.05), added_mass=ELEMENTS["diagonal"], drag=ELEMENTS["drag sphere"]),
             frames=(hm.Frame("handle", hm.Origin((0.1, 0.2, 0.3), (0.2, 0.4, 0.1))),),
-            shapes=(hm.shapes.Sphere(radius=0.3, origin=hm.Origin((0.1, 0.1, 0.0)), contact=True),),
+            shapes=(hm.geometry.Sphere(radius=0.3).at((0.1, 0.1, 0.0)),),
         ),
     ]  # fmt: skip
     return hm.Model(name="machine", bodies=bodies)

@@ -350,7 +350,7 @@ def test_a_run_says_that_its_current_does_not_reach_it(folder):
         name="ball",
         joint=hm.joints.Free(position=(0, 0, 5)),
         inertia=hm.Inertia(mass=5.0, tensor=(0.02, 0.02, 0.02, 0, 0, 0)),
-        hydro=hm.Hydro(volume=0.0042, drag=hm.drag.Sphere(radius=0.1, coefficient=0.47)),
+        hydro=hm.Hydro(volume=0.0042, drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.1), coefficient=0.47)),
     )
     said = []
     for bed in (4.0, 6.0):

@@ -23,7 +23,7 @@ FLOOR = terrain.Plane(name="floor", material=ground.MATERIALS["sand"], normal=(0
 
 def raft(contacts: int) -> Plant:
     """A body on many spheres, on sand."""
-    feet = [hm.shapes.Sphere(radius=0.05, origin=hm.Origin((0.001 * k, 0, 0.1))) for k in range(contacts)]
+    feet = [hm.geometry.Sphere(radius=0.05).at((0.001 * k, 0, 0.1)) for k in range(contacts)]
     inertia = hm.Inertia(mass=0.5, tensor=(0.01, 0.01, 0.01, 0, 0, 0))
     model = hm.Model(name="raft", bodies=[hm.Body(name="raft", inertia=inertia, shapes=feet)])
     return Plant(model=model, components=components_of(model, [FLOOR]))

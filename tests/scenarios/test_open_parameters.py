@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact
+from hydromechs import contact, geometry
 from hydromechs.hydro import Current, RegularWave
 from hydromechs.model import added_mass, drag, joints
 from hydromechs.model.component import Action, Component
@@ -22,7 +22,10 @@ def vehicle(*, mass=11.0, **world):
         volume=0.01,
         buoyancy_center=(0.0, 0.01, -0.05),
         added_mass=added_mass.Diagonal((4.0, 6.0, 8.0, 0.1, 0.2, 0.3)),
-        drag=(drag.Damping(quadratic=(9.0, 12.0, 15.0, 0.2, 0.3, 0.4)), drag.Sphere(radius=0.1, coefficient=0.5)),
+        drag=(
+            drag.Damping(quadratic=(9.0, 12.0, 15.0, 0.2, 0.3, 0.4)),
+            drag.ShapeDrag(shape=geometry.Sphere(radius=0.1), coefficient=0.5),
+        ),
     )
     start = joints.Free(position=(0.0, 0.0, 3.0), velocity=(0.3, 0.1, 0.2, 0.1, 0.2, -0.1))
     inertia = hm.Inertia(mass=mass, com=(0.02, -0.01, 0.03), tensor=(0.2, 0.3, 0.4, 0.01, 0.02, -0.01))
@@ -121,7 +124,7 @@ def linked(**options):
     hull, arm = model.bodies
     joint = joints.Ball(placement=hm.Origin((0.3, 0.1, 0.0)), stiffness=(5.0, 6.0, 7.0), limit=0.5)
     frames = [hm.Frame("foot", hm.Origin((0.0, 0.0, 0.3))), hm.Frame("thing", hm.Origin((0.1, 0.0, 0.0)))]
-    hull = replace(hull, frames=frames, shapes=[hm.shapes.Sphere(radius=0.2)])
+    hull = replace(hull, frames=frames, shapes=[hm.geometry.Sphere(radius=0.2)])
     mud = contact.Material(law=contact.LinearContact(stiffness=2e3, damping=50.0))
     floor = contact.terrain.Plane(name="floor", material=mud, point=(0.0, 0.0, 3.25), normal=(0, 0, -1))
     both = hm.Model(name="linked", bodies=[hull, replace(arm, joint=joint)])

@@ -182,7 +182,7 @@ class Patchy:
 
 def arm(hydro=None) -> hm.Model:
     """One link, which touches what is below it."""
-    ball = hm.shapes.Sphere(radius=0.1, contact=True)
+    ball = hm.geometry.Sphere(radius=0.1)
     link = hm.Body(name="arm", joint=hm.joints.Revolute(axis=(0, 1, 0)), inertia=SOLID, hydro=hydro, shapes=[ball])
     return hm.Model(name="arm", bodies=[link])
 

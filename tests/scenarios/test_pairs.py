@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact
+from hydromechs import contact, geometry
 from hydromechs.actuation import (
     ExternalWrench,
     JointFriction,
@@ -19,7 +19,7 @@ from hydromechs.actuation import (
     drives,
     ideal_curve,
 )
-from hydromechs.model import added_mass, drag, joints, shapes
+from hydromechs.model import added_mass, drag, joints
 from hydromechs.model.component import Action, Component, Output
 
 STEP, TIME, CUT = 2e-3, 0.2, 0.074
@@ -79,7 +79,7 @@ class SpringLine(Component):
 
 
 def ground(material):
-    ball = body(joint=joints.Free(velocity=(0.3, 0.1, 0.0, 0.0, 0.0, 0.0)), shapes=(shapes.Sphere(radius=0.1, contact=True),))
+    ball = body(joint=joints.Free(velocity=(0.3, 0.1, 0.0, 0.0, 0.0, 0.0)), shapes=(geometry.Sphere(radius=0.1),))
     plane = contact.terrain.Plane(name="floor", point=(0, 0, 0.0985), normal=(0.05, 0, -1), material=material)
     small = model(ball)
     return small, contact.contact_pairs(small, [plane])

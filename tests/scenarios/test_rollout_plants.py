@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact
+from hydromechs import contact, geometry
 from hydromechs.actuation import Thruster, drives, linear_curve
 from hydromechs.contact import ContactLaw, NormalForce
 from hydromechs.hydro import Current, Gusts, RegularWave
-from hydromechs.model import added_mass, drag, joints, shapes
+from hydromechs.model import added_mass, drag, joints
 from hydromechs.model.component import FastMode
 from hydromechs.simulation import PlantPrograms, components_of, evaluate
 from hydromechs.spatial import maximum
@@ -37,7 +37,7 @@ def rover(hydro=None):
             hm.Frame("port", hm.Origin((-0.2, -0.2, 0.05), (0.1, 0.2, 0.1))),
             hm.Frame("starboard", hm.Origin((-0.2, 0.2, 0.05), (-0.1, 0.1, -0.2))),
         ),
-        shapes=(shapes.Sphere(radius=0.2, contact=True),),
+        shapes=(geometry.Sphere(radius=0.2),),
     )
     arm = hm.Body(
         name="arm",

@@ -8,12 +8,12 @@ import pytest
 from rich.console import Console
 
 import hydromechs as hm
-from hydromechs import lines
+from hydromechs import geometry, lines
 from hydromechs.actuation import ideal_curve
 from hydromechs.contact import LinearContact, Material, terrain
 from hydromechs.errors import ScenarioError
 from hydromechs.hydro import Current, FreeSurface, PowerLaw, RegularWave
-from hydromechs.model import drag, joints, shapes
+from hydromechs.model import drag, joints
 from hydromechs.recording import WARNING_KINDS, RunWarning, Summary
 from hydromechs.scenario import ModelStart, Scenario, run_scenario
 from hydromechs.simulation import run_warnings
@@ -30,9 +30,9 @@ def model() -> hm.Model:
         name="hull",
         joint=joints.Free(),
         inertia=hm.Inertia(mass=20.0, com=(0, 0, 0.02), tensor=(1, 1, 1, 0, 0, 0)),
-        hydro=hm.Hydro(volume=0.02, drag=(drag.Sphere(radius=0.15, coefficient=0.47),)),
+        hydro=hm.Hydro(volume=0.02, drag=(drag.ShapeDrag(shape=geometry.Sphere(radius=0.15), coefficient=0.47),)),
         frames=(hm.Frame("push", hm.Origin((0, 0.1, 0))), hm.Frame("eye", hm.Origin((0, 0, -0.1)))),
-        shapes=(shapes.Sphere(radius=0.15),),
+        shapes=(geometry.Sphere(radius=0.15),),
     )
     arm = hm.Body(
         name="arm",

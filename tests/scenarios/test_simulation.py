@@ -36,9 +36,11 @@ def rover(volume=0.009):
         joint=hm.joints.Free(position=(0, 0, 0.1)),
         inertia=hm.Inertia(mass=10.0, com=(0, 0, 0.02), tensor=(0.05, 0.06, 0.07, 0, 0, 0)),
         hydro=hm.Hydro(
-            volume=volume, added_mass=hm.added_mass.Sphere(radius=0.13), drag=hm.drag.Sphere(radius=0.13, coefficient=0.5)
+            volume=volume,
+            added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.13)),
+            drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.13), coefficient=0.5),
         ),
-        shapes=(hm.shapes.Sphere(radius=0.13),),
+        shapes=(hm.geometry.Sphere(radius=0.13),),
         frames=(hm.Frame("port", hm.Origin((0, -0.1, 0))), hm.Frame("starboard", hm.Origin((0, 0.1, 0)))),
     )
     arm = hm.Body(
@@ -441,7 +443,7 @@ def test_contact_too_stiff_for_the_step_is_refused():
         name="ball",
         joint=hm.joints.Free(position=(0, 0, -1.0)),
         inertia=hm.Inertia(mass=2.0, tensor=(0.1,) * 3 + (0,) * 3),
-        shapes=(hm.shapes.Sphere(radius=0.1),),
+        shapes=(hm.geometry.Sphere(radius=0.1),),
     )
     hard = terrain.Plane(name="rock", normal=(0, 0, -1), material=Material(law=LinearContact(stiffness=1e7)))
     model = hm.Model(name="ball", bodies=[ball])

@@ -211,7 +211,9 @@ def test_meshes_stay_in_the_folder_of_the_robot(tmp_path, path, role):
         warnings.simplefilter("always")
         try:
             found = hm.import_file(robot / "r.urdf")
-            assert role == "visual" and not any(isinstance(look, hm.visual.Mesh) for look in found.model.bodies[0].visual)
+            assert role == "visual" and not any(
+                isinstance(look.shape, hm.geometry.Mesh) for look in found.model.bodies[0].shapes
+            )
             text = str(found.notes)
         except hm.ModelError as error:
             text = str(error)
@@ -228,7 +230,7 @@ def test_folders_above_the_robot_are_no_packages_unless_they_are_marked(tmp_path
     with pytest.raises(hm.ModelError, match=r"package\.xml|no file"):
         hm.import_file(robot)
     (tmp_path / "package.xml").write_text("<package/>")
-    assert hm.import_file(robot).model.bodies[0].shapes[0].file == str((tmp_path / "secret.stl").resolve())
+    assert hm.import_file(robot).model.bodies[0].shapes[0].shape.file == str((tmp_path / "secret.stl").resolve())
 
 
 def test_models_that_include_each_other_do_not_multiply_without_end(tmp_path):

@@ -114,7 +114,7 @@ def recorded(tmp_path_factory):
     model, scenario = folder / "ball.yaml", folder / "sinks.yaml"
     model.write_text(
         "hydromechs_model: 2\nname: ball\nbodies:\n  ball: {joint: free, "
-        "inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}, shapes: {hull: {type: sphere, radius: 0.1, contact: true}}}\n"
+        "inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}, shapes: {hull: {type: sphere, radius: 0.1}}}\n"
     )
     scenario.write_text(
         "hydromechs_scenario: 2\nname: sinks\nrun: {duration: 0.2}\nmodels: {m: {model: ./ball.yaml}}\n"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import Origin, naval, shapes, visual
+from hydromechs import Origin, geometry, naval
 from hydromechs.model import added_mass_matrix
 from hydromechs.spatial import Path, Turn, matrix_from_rpy
 
@@ -29,7 +29,7 @@ def added(model, index=0):
 
 
 def test_a_sphere_is_exact():
-    model, report = watered(shapes.Sphere(radius=0.2, origin=Origin((0.1, 0.2, 0.3))))
+    model, report = watered(geometry.Sphere(radius=0.2).at((0.1, 0.2, 0.3)))
     hydro = model.bodies[0].hydro
     volume = 4 / 3 * pi * 0.2**3
     assert hydro.volume == pytest.approx(volume, rel=1e-14)
@@ -42,7 +42,7 @@ def test_a_sphere_is_exact():
 # DNV-RP-C205 App. D, a right circular cylinder across its axis, over ρV
 @pytest.mark.parametrize(("ratio", "published"), [(1.2, 0.62), (2.5, 0.78), (5.0, 0.90), (9.0, 0.96)])
 def test_cylinders_have_the_published_added_mass(ratio, published):
-    model, _ = watered(shapes.Cylinder(radius=0.1, length=0.2 * ratio))
+    model, _ = watered(geometry.Cylinder(radius=0.1, length=0.2 * ratio))
     assert added(model)[0, 0] == pytest.approx(published * RHO * pi * 0.1**2 * 0.2 * ratio, rel=0.035)  # table to two digits
 
 
@@ -50,7 +50,7 @@ def test_cylinders_have_the_published_added_mass(ratio, published):
 @pytest.mark.parametrize("length", [1e-5, 0.01])
 def test_flat_cylinders_are_discs(length):
     """Lamb's disc without thickness: 8/3 ρr³ along its axis, 16/45 ρr⁵ about a diameter, nothing in its plane."""
-    model, report = watered(shapes.Cylinder(radius=0.5, length=length))
+    model, report = watered(geometry.Cylinder(radius=0.5, length=length))
     m = np.diag(added(model))
     thick = length / (2 * 0.5)
     assert m[2] == pytest.approx(8 / 3 * RHO * 0.5**3, rel=1e-4 + 4 * thick)
@@ -63,7 +63,7 @@ def test_flat_cylinders_are_discs(length):
 @pytest.mark.parametrize("ratio", [0.125, 16.0])
 def test_cylinders_do_not_jump_where_the_table_ends(ratio):
     below, above = (
-        np.diag(added(watered(shapes.Cylinder(radius=0.1, length=0.2 * ratio * f))[0])) for f in (1 - 1e-6, 1 + 1e-6)
+        np.diag(added(watered(geometry.Cylinder(radius=0.1, length=0.2 * ratio * f))[0])) for f in (1 - 1e-6, 1 + 1e-6)
     )
     np.testing.assert_allclose(below, above, rtol=1e-5)
 
@@ -71,7 +71,7 @@ def test_cylinders_do_not_jump_where_the_table_ends(ratio):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_thin_rod_is_strips():
     """A hundred times as long as wide: ρπr²L across, a twelfth of that times L² about, and a little less for its ends."""
-    m = np.diag(added(watered(shapes.Cylinder(radius=0.005, length=1.0))[0]))
+    m = np.diag(added(watered(geometry.Cylinder(radius=0.005, length=1.0))[0]))
     strips = RHO * pi * 0.005**2
     np.testing.assert_allclose(m[:2], strips, rtol=0.01)
     np.testing.assert_allclose(m[3:5], strips / 12, rtol=0.02)
@@ -80,9 +80,9 @@ def test_a_thin_rod_is_strips():
 @pytest.mark.filterwarnings("ignore::UserWarning")  # 8 m³ of 20 kg
 def test_a_cube_and_long_boxes_have_the_added_mass_of_panels():
     """The cube's 0.638 ρa³ is explained in tests/crosscode/test_panels.py; DNV-RP-C205 App. D has the endless section."""
-    cube, _ = watered(shapes.Box(size=(1.0, 1.0, 1.0)))
+    cube, _ = watered(geometry.Box(size=(1.0, 1.0, 1.0)))
     np.testing.assert_allclose(np.diag(added(cube))[:3], 0.638 * RHO, rtol=0.01)
-    long, _ = watered(shapes.Box(size=(1.0, 1.0, 8.0)))
+    long, _ = watered(geometry.Box(size=(1.0, 1.0, 8.0)))
     assert added(long)[0, 0] == pytest.approx(1.51 * pi / 4 * 8.0 * RHO, rel=0.10)  # endless section, its ends take a part
 
 
@@ -92,14 +92,14 @@ def test_a_cube_and_long_boxes_have_the_added_mass_of_panels():
 )
 def test_thin_boxes_are_plates(ratio, published, tolerance):
     """Rectangular plates of DNV-RP-C205 App. D, over ρπ/4 a²b; longer ones keep the ratio of one of 4, 15 % are promised."""
-    model, report = watered(shapes.Box(size=(0.5, 0.5 / ratio, 1e-4)))
+    model, report = watered(geometry.Box(size=(0.5, 0.5 / ratio, 1e-4)))
     assert added(model)[2, 2] == pytest.approx(published * RHO * pi / 4 * (0.5 / ratio) ** 2 * 0.5, rel=tolerance)
     mass = report.guesses[2]
     assert mass.uncertainty[2] > 0.15 * mass.value[2]
 
 
 def test_tables_do_not_care_for_the_order_of_sides():
-    a, b = (np.diag(added(watered(shapes.Box(size=size))[0])) for size in ((0.7, 0.3, 0.1), (0.1, 0.7, 0.3)))
+    a, b = (np.diag(added(watered(geometry.Box(size=size))[0])) for size in ((0.7, 0.3, 0.1), (0.1, 0.7, 0.3)))
     np.testing.assert_allclose(a, b[[1, 2, 0, 4, 5, 3]], rtol=1e-12)
 
 
@@ -113,7 +113,7 @@ def pose_of_the_shape_moves_the_matrix(part):
 
 @pytest.mark.parametrize(
     "part",
-    [shapes.Box(size=(0.5, 0.3, 0.1)), shapes.Cylinder(radius=0.1, length=0.5), shapes.Capsule(radius=0.1, length=0.5)],
+    [geometry.Box(size=(0.5, 0.3, 0.1)), geometry.Cylinder(radius=0.1, length=0.5), geometry.Capsule(radius=0.1, length=0.5)],
     ids=lambda part: part.kind,
 )
 def test_tilted_shapes(part):
@@ -124,7 +124,10 @@ def test_a_mesh_is_the_ellipsoid_of_its_moments():
     """A fine ellipsoid as a mesh, tilted and away: Lamb's values of the ellipsoid, to the mesh's own roundness."""
     part = naval.EllipsoidPart(origin=POSE, name="", axes=(0.5, 0.3, 0.2))
     model, report = hm.add_water(hm.Model(bodies=[body()]), meshes={"hull": part.surface})
-    exact = added_mass_matrix(hm.added_mass.Ellipsoid(axes=(0.5, 0.3, 0.2), origin=POSE), RHO)
+    exact = added_mass_matrix(
+        hm.added_mass.ShapeAddedMass(shape=hm.geometry.Placed(shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.2)), origin=POSE)),
+        RHO,
+    )
     np.testing.assert_allclose(added(model), exact, atol=0.02 * exact.max())
     assert model.bodies[0].hydro.volume == pytest.approx(part.whole.volume, rel=1e-12)
     np.testing.assert_allclose(model.bodies[0].hydro.buoyancy_center, POSE.xyz, atol=1e-12)
@@ -139,11 +142,11 @@ def two_bodies():
         parent="hull",
         joint=hm.joints.Revolute(axis=(0, 1, 0), placement=Origin((0.3, 0.1, 0.1), (0.2, 0.1, 0.4))),
         inertia=hm.Inertia(mass=2.0, com=(0.2, 0, 0), tensor=(0.01, 0.03, 0.03, 0, 0, 0)),
-        shapes=(shapes.Cylinder(radius=0.04, length=0.4, origin=Origin((0.2, 0, 0), (0, pi / 2, 0))),),
+        shapes=(geometry.Cylinder(radius=0.04, length=0.4).at((0.2, 0, 0), (0, pi / 2, 0)),),
     )
     hull = body(
-        shapes.Box(size=(0.6, 0.4, 0.1), origin=Origin((0.0, 0.0, -0.1))),
-        shapes.Cylinder(radius=0.07, length=0.5, origin=Origin((0.02, 0.0, 0.05), (0.1, 1.5, 0.0))),
+        geometry.Box(size=(0.6, 0.4, 0.1)).at((0.0, 0.0, -0.1)),
+        geometry.Cylinder(radius=0.07, length=0.5).at((0.02, 0.0, 0.05), (0.1, 1.5, 0.0)),
     )
     return hm.Model(name="two", bodies=[hull, arm])
 
@@ -169,7 +172,7 @@ def test_forces_of_added_mass_do_no_work_and_energy_balances():
 
 def test_the_energy_audit_of_a_run_closes():
     """What the audit leaves shrinks with the fourth power of the step, as the method does: 16 with half the step."""
-    model, _ = watered(shapes.Box(size=(0.5, 0.3, 0.1), origin=Origin((0.05, 0.0, -0.03), (0.1, 0.2, 0.3))))
+    model, _ = watered(geometry.Box(size=(0.5, 0.3, 0.1)).at((0.05, 0.0, -0.03), (0.1, 0.2, 0.3)))
     start = hm.State(q=model.initial().q, v=np.array([0.5, 0.3, -0.2, 0.4, -0.3, 0.6]))
     left = []
     for step in (0.04, 0.02):
@@ -181,7 +184,7 @@ def test_the_energy_audit_of_a_run_closes():
 
 def test_what_is_there_is_kept_unless_asked():
     own = hm.Hydro(volume=0.5)
-    dry = hm.Model(bodies=[body(shapes.Sphere(radius=0.2), hydro=own)])
+    dry = hm.Model(bodies=[body(geometry.Sphere(radius=0.2), hydro=own)])
     kept = hm.add_water(dry)
     assert kept.model.bodies[0].hydro == own
     assert kept.report.kept == ("hull",) and not kept.report.guesses
@@ -191,13 +194,18 @@ def test_what_is_there_is_kept_unless_asked():
 
 def test_looks_stand_in_for_shapes_and_bodies_without_either_stay_dry():
     looks = hm.Body(
-        name="seen", inertia=INERTIA, visual=(visual.Ellipsoid(axes=(0.3, 0.2, 0.1)), visual.Thruster(radius=0.1, length=0.1))
+        name="seen",
+        inertia=INERTIA,
+        shapes=(
+            hm.BodyShape(shape=geometry.Ellipsoid(axes=(0.3, 0.2, 0.1)), roles=("appearance",)),
+            hm.BodyShape(shape=geometry.Cylinder(radius=0.1, length=0.1), style="propeller", roles=("appearance",)),
+        ),
     )
     nothing = hm.Body(name="bare", inertia=INERTIA)
     model, report = hm.add_water(hm.Model(bodies=[looks, nothing]))
     assert model.bodies[0].hydro.volume == pytest.approx(4 / 3 * pi * 0.3 * 0.2 * 0.1)
     assert report.dry == ("bare",)
-    assert "its looks" in report.guesses[0].how
+    assert "its appearance" in report.guesses[0].how
 
 
 def test_every_guess_is_listed_and_kept_in_the_file(tmp_path):
@@ -214,14 +222,14 @@ def test_every_guess_is_listed_and_kept_in_the_file(tmp_path):
 
 def test_bad_meshes_and_names_are_refused_together(tmp_path):
     (tmp_path / "open.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\n")
-    mesh = shapes.Mesh(file="open.obj")
+    mesh = geometry.Mesh(file="open.obj")
     dry = hm.Model(bodies=[body(mesh), body(replace(mesh, file="none.obj"), name="other")])
     with pytest.raises(hm.ModelError) as caught:
         hm.add_water(dry, folder=tmp_path, meshes={"hull": "open.obj"})
     first, second = caught.value.problems
     assert "'hull': open.obj is open: 3 edges" in first and "convex_hull" in first
     assert "'other': there is no mesh" in second
-    wet, _ = hm.add_water(dry, bodies=["hull"], meshes={"hull": naval.convex_hull(tmp_path / "open.obj")})
+    wet, _ = hm.add_water(dry, bodies=["hull"], meshes={"hull": geometry.read_triangles(tmp_path / "open.obj").convex_hull()})
     assert wet.bodies[0].hydro.volume == pytest.approx(1 / 6)
     with pytest.raises(KeyError, match="no body 'hul'"):
         hm.add_water(dry, bodies=["hul"])
@@ -239,12 +247,12 @@ def test_bad_meshes_and_names_are_refused_together(tmp_path):
 )
 def test_arguments_of_other_kinds_are_named(model, options, words):
     with pytest.raises(TypeError, match=f"add_water: {words}"):
-        hm.add_water(model or hm.Model(bodies=[body(shapes.Sphere(radius=0.2))]), **options)
+        hm.add_water(model or hm.Model(bodies=[body(geometry.Sphere(radius=0.2))]), **options)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_millimetres_are_noted():
-    _, report = watered(shapes.Box(size=(450.0, 300.0, 250.0)))
+    _, report = watered(geometry.Box(size=(450.0, 300.0, 250.0)))
     assert "millimetres" in report.notes[0]
 
 
@@ -278,7 +286,7 @@ def _quaternion(R):
 
 def test_ballast_in_a_world_with_z_up():
     up = hm.World(axes="ENU")
-    hull = body(shapes.Box(size=(0.5, 0.4, 0.2)))
+    hull = body(geometry.Box(size=(0.5, 0.4, 0.2)))
     model, _ = hm.add_water(hm.Model(bodies=[hull], world=up))
     found = hm.ballast(model, pitch=0.1, stability=0.02)
     np.testing.assert_allclose(found.after.rest, (0.0, 0.1), atol=1e-9)
@@ -286,8 +294,8 @@ def test_ballast_in_a_world_with_z_up():
 
 def test_what_cannot_be_ballasted_is_refused():
     with pytest.raises(ValueError, match="hm.add_water"):
-        hm.ballast(hm.Model(bodies=[body(shapes.Sphere(radius=0.2))]))
-    model, _ = watered(shapes.Sphere(radius=0.2))
+        hm.ballast(hm.Model(bodies=[body(geometry.Sphere(radius=0.2))]))
+    model, _ = watered(geometry.Sphere(radius=0.2))
     with pytest.raises(ValueError, match="larger `box`"):
         hm.ballast(model, box=((0, 0, 0), (0, 0, 0)))
     with pytest.raises(ValueError, match="must be between"):
@@ -325,7 +333,9 @@ def test_a_dry_vehicle_is_called_dry():
 def test_an_open_mesh_counts_as_its_hull_with_a_note(tmp_path):
     """A fingertip without its bottom: the tetrahedron around it has 1/6 m³; the rest of the arm gets its water as ever."""
     (tmp_path / "tip.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\n")
-    arm = hm.Model(bodies=[body(shapes.Box(size=(1.0, 1.0, 1.0)), name="arm"), body(shapes.Mesh(file="tip.obj"), name="tip")])
+    arm = hm.Model(
+        bodies=[body(geometry.Box(size=(1.0, 1.0, 1.0)), name="arm"), body(geometry.Mesh(file="tip.obj"), name="tip")]
+    )
     wet, report = hm.add_water(arm, folder=tmp_path)
     assert [b.hydro.volume for b in wet.bodies] == pytest.approx([1.0, 1 / 6])
     (note,) = [text for text in report.notes if "'tip'" in text and "tip.obj" in text]
@@ -337,7 +347,7 @@ def test_an_open_mesh_counts_as_its_hull_with_a_note(tmp_path):
 def test_drag_without_buoyancy_gets_its_volume_and_keeps_the_rest():
     """Gazebo's split: drag and added mass in the model, buoyancy in the world."""
     split = hm.Hydro(drag=[hm.drag.Damping(linear=(1, 2, 3, 4, 5, 6))], added_mass=[hm.added_mass.Matrix(np.eye(6).tolist())])
-    hull = replace(body(shapes.Box(size=(0.5, 0.4, 0.1), origin=hm.Origin((0, 0, 0.2)))), hydro=split)
+    hull = replace(body(geometry.Box(size=(0.5, 0.4, 0.1)).at((0, 0, 0.2))), hydro=split)
     model = hm.Model(bodies=[hull])
     (warning,) = [text for text in hm.hydrostatics(model).warnings if "no buoyancy" in text]
     assert "hull" in warning and "add_water" in warning
@@ -351,7 +361,7 @@ def test_drag_without_buoyancy_gets_its_volume_and_keeps_the_rest():
 
 def test_a_float_fixed_to_the_hull_is_its_buoyancy():
     split = hm.Hydro(drag=[hm.drag.Damping(linear=(1, 2, 3, 4, 5, 6))])
-    hull = replace(body(shapes.Box(size=(0.5, 0.4, 0.1))), hydro=split)
+    hull = replace(body(geometry.Box(size=(0.5, 0.4, 0.1))), hydro=split)
     foam = hm.Body(name="foam", parent="hull", joint=hm.joints.Fixed(), hydro=hm.Hydro(volume=0.02))
     model = hm.Model(bodies=[hull, foam])
     assert not any("no buoyancy" in text for text in hm.hydrostatics(model).warnings)

@@ -29,7 +29,7 @@ def test_velocity_products_do_no_work():
 
 def test_munk_moment_of_a_spheroid():
     """A 2:1 spheroid at a small angle of attack: destabilising pitch moment (k2 − k1) ρ V u w."""
-    shape = hm.added_mass.Ellipsoid(axes=(1.0, 0.5, 0.5))
+    shape = hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=(1.0, 0.5, 0.5)))
     F = velocity_products(added_mass_matrix(shape, 1000.0), np.array([1.0, 0, 0.1, 0, 0, 0]))
     # w > 0: the body sinks, nose above its course; positive about y turns the nose further up, also with z down;
     # reference computed with Lamb's k1, k2
@@ -59,7 +59,7 @@ SPHEROIDS = {
 def test_prolate_spheroids_of_lamb(ratio):
     """k1, k2 and k' of Lamb's closed form (R&M 623)."""
     k1, k2, k_rotation = SPHEROIDS[ratio]
-    M = np.diag(added_mass_matrix(hm.added_mass.Ellipsoid(axes=(ratio, 1.0, 1.0)), 1.0))
+    M = np.diag(added_mass_matrix(hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=(ratio, 1.0, 1.0))), 1.0))
     mass = 4 / 3 * np.pi * ratio
     np.testing.assert_allclose(M[:3] / mass, [k1, k2, k2], rtol=1e-9)
     # near the sphere the formula of rotation is a difference of nearly equal numbers, whose error grows as eps/(ratio-1)²
@@ -78,49 +78,53 @@ def test_prolate_spheroids_of_lamb(ratio):
 )  # fmt: skip
 def test_triaxial_ellipsoids(axes, k, rotation):
     """Lamb arts. 114-115, integrals by quadrature elsewhere."""
-    M = np.diag(added_mass_matrix(hm.added_mass.Ellipsoid(axes=axes), 1.0)) / (4 / 3 * np.pi * np.prod(axes))
+    M = np.diag(added_mass_matrix(hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=axes)), 1.0)) / (
+        4 / 3 * np.pi * np.prod(axes)
+    )
     np.testing.assert_allclose(M, [*k, *rotation], rtol=1e-9, atol=1e-12)
 
 
 def test_sphere():
-    M = added_mass_matrix(hm.added_mass.Sphere(radius=0.1), 1028.0)
+    M = added_mass_matrix(hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.1)), 1028.0)
     np.testing.assert_allclose(np.diag(M), [2.1530381652602046] * 3 + [0.0] * 3, rtol=1e-14)
 
 
 def test_cylinder_by_strips():
     """ρπR²L across, ρπR²L³/12 about the centre, the disc's 8/3 ρR³ along; about an end the inertia is a third of m L²."""
-    shape = hm.added_mass.Cylinder(start=(0, -0.5, 0), end=(0, 0.5, 0), radius=0.1)
+    shape = hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.between((0, -0.5, 0), (0, 0.5, 0), radius=0.1))
     M = np.diag(added_mass_matrix(shape, 1000.0))
     np.testing.assert_allclose(
         M, [31.41592653589793, 8 / 3, 31.41592653589793, 2.6179938779914944, 0, 2.6179938779914944], rtol=1e-13
     )
-    M = added_mass_matrix(hm.added_mass.Cylinder(start=(0, 0, 0), end=(0.6, 0, 0.8), radius=0.1), 1000.0)
+    M = added_mass_matrix(
+        hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.between((0, 0, 0), (0.6, 0, 0.8), radius=0.1)), 1000.0
+    )
     assert M[4, 4] == pytest.approx(31.41592653589793 / 3, rel=1e-13)
 
 
 def test_cylinder_along_an_axis():
     """`along` is the cylinder between two points of that axis."""
-    ours = hm.added_mass.Cylinder.along("y", -0.5, 0.7, radius=0.1)
-    assert ours == hm.added_mass.Cylinder(start=(0, -0.5, 0), end=(0, 0.7, 0), radius=0.1)
+    ours = hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.along("y", -0.5, 0.7, radius=0.1))
+    assert ours == hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.between((0, -0.5, 0), (0, 0.7, 0), radius=0.1))
     with pytest.raises(ValueError, match="axis is 'w', must be 'x', 'y' or 'z'"):
-        hm.added_mass.Cylinder.along("w", 0.0, 1.0, radius=0.1)
+        hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.along("w", 0.0, 1.0, radius=0.1))
 
 
 @pytest.mark.parametrize("ratio, expected", [(1, 0.68), (2, 0.36), (3, 0.24), (4, 0.19), (5, 0.15), (7, 0.11)])
 def test_square_prisms(ratio, expected):
     """Table of DNV-RP-H103 for motion along the prism, on the volume a² b; printed to two digits."""
-    M = added_mass_matrix(hm.added_mass.Box(size=(ratio * 0.5, 0.5, 0.5)), 1000.0)
+    M = added_mass_matrix(hm.added_mass.ShapeAddedMass(shape=hm.geometry.Box(size=(ratio * 0.5, 0.5, 0.5))), 1000.0)
     assert M[0, 0] / (1000.0 * 0.5**3 * ratio) == pytest.approx(expected, abs=1e-12)
 
 
 def test_plates_and_rotating_sections():
     """A thin square plate, a thin long one, a thin section that rotates (ρπa⁴/8 per length)."""
     thin = 1e-9
-    square = added_mass_matrix(hm.added_mass.Box(size=(thin, 0.5, 0.5)), 1000.0)[0, 0]
+    square = added_mass_matrix(hm.added_mass.ShapeAddedMass(shape=hm.geometry.Box(size=(thin, 0.5, 0.5))), 1000.0)[0, 0]
     assert square == pytest.approx(0.579 * np.pi / 4 * 0.5**3 * 1000, rel=1e-6)
-    twice = added_mass_matrix(hm.added_mass.Box(size=(0.5, thin, 1.0)), 1000.0)[1, 1]
+    twice = added_mass_matrix(hm.added_mass.ShapeAddedMass(shape=hm.geometry.Box(size=(0.5, thin, 1.0))), 1000.0)[1, 1]
     assert twice == pytest.approx(0.757 * np.pi / 4 * 0.5**2 * 1.0 * 1000, rel=1e-6)
-    section = added_mass_matrix(hm.added_mass.Box(size=(3.0, 1.0, thin)), 1000.0)[3, 3]
+    section = added_mass_matrix(hm.added_mass.ShapeAddedMass(shape=hm.geometry.Box(size=(3.0, 1.0, thin))), 1000.0)[3, 3]
     assert section == pytest.approx(np.pi / 8 * 0.5**4 * 3.0 * 1000, rel=1e-6)
 
 
@@ -130,7 +134,7 @@ def test_plates_and_rotating_sections():
 def test_long_beams_are_two_dimensional(depth, expected):
     """DNV-RP-C205: added mass per length over ρ π (width/2)² of a long beam; its ends matter as width over length."""
     length = 1e4
-    M = added_mass_matrix(hm.added_mass.Box(size=(depth, 1.0, length)), 1.0)
+    M = added_mass_matrix(hm.added_mass.ShapeAddedMass(shape=hm.geometry.Box(size=(depth, 1.0, length))), 1.0)
     assert M[0, 0] / (np.pi * 0.25 * length) == pytest.approx(expected, rel=5 / length * 10)
 
 
@@ -138,8 +142,11 @@ def test_shapes_moved_to_the_origin_keep_their_energy():
     """½ Vᵀ M V of a moved and turned ellipsoid equals that of the ellipsoid with the velocity at its centre in its axes."""
     rng = np.random.default_rng(4)
     origin = hm.Origin(rng.normal(size=3), rng.normal(size=3))
-    M = added_mass_matrix(hm.added_mass.Ellipsoid(axes=(3, 2, 1), origin=origin), 1000.0)
-    M_C = added_mass_matrix(hm.added_mass.Ellipsoid(axes=(3, 2, 1)), 1000.0)
+    M = added_mass_matrix(
+        hm.added_mass.ShapeAddedMass(shape=hm.geometry.Placed(shape=hm.geometry.Ellipsoid(axes=(3, 2, 1)), origin=origin)),
+        1000.0,
+    )
+    M_C = added_mass_matrix(hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=(3, 2, 1))), 1000.0)
     V = rng.normal(size=6)
     v = origin.R.T @ (V[:3] + np.cross(V[3:], origin.xyz))
     V_C = np.concatenate([v, origin.R.T @ V[3:]])
@@ -148,7 +155,10 @@ def test_shapes_moved_to_the_origin_keep_their_energy():
 
 
 def test_sums_of_elements():
-    sphere, matrix = hm.added_mass.Sphere(radius=0.2), hm.added_mass.Diagonal((1, 2, 3, 4, 5, 6))
+    sphere, matrix = (
+        hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.2)),
+        hm.added_mass.Diagonal((1, 2, 3, 4, 5, 6)),
+    )
     body = hm.Body(name="b", inertia=hm.Inertia(mass=1, tensor=(1, 1, 1, 0, 0, 0)), hydro=hm.Hydro(added_mass=(sphere, matrix)))
     M = hm.mass_matrix(hm.Model(bodies=[body]), [0, 0, 0, 1, 0, 0, 0])
     np.testing.assert_allclose(

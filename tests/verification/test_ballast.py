@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import Origin, shapes
+from hydromechs import Origin, geometry
 
 
 def wet_box(com=(0.0, 0.0, -0.02), mass=60.0):
@@ -14,7 +14,7 @@ def wet_box(com=(0.0, 0.0, -0.02), mass=60.0):
     hull = hm.Body(
         name="hull",
         inertia=hm.Inertia(mass=mass, com=com, tensor=(1.0, 2.0, 2.5, 0, 0, 0)),
-        shapes=(shapes.Box(size=(0.6, 0.4, 0.25)),),
+        shapes=(geometry.Box(size=(0.6, 0.4, 0.25)),),
     )
     return hm.add_water(hm.Model(name="box", bodies=[hull])).model
 
@@ -80,7 +80,9 @@ def on_an_empty_root(*shape):
 
 @pytest.mark.parametrize("body", [None, "hull"])
 def test_ballast_is_on_what_is_fixed_to_an_empty_root(body):
-    found = hm.ballast(hm.add_water(on_an_empty_root(shapes.Box(size=(0.6, 0.4, 0.25)))).model, body=body, roll=0.1, pitch=-0.2)
+    found = hm.ballast(
+        hm.add_water(on_an_empty_root(geometry.Box(size=(0.6, 0.4, 0.25)))).model, body=body, roll=0.1, pitch=-0.2
+    )
     assert found.body == "hull"
     np.testing.assert_allclose(found.after.rest, (0.1, -0.2), atol=1e-6)
     for piece in found.pieces:
@@ -91,7 +93,7 @@ def test_a_vehicle_without_water_is_told_what_to_do():
     with pytest.raises(ValueError, match=r"base_link, hull.*hm.add_water.*meshes"):
         hm.ballast(hm.add_water(on_an_empty_root()).model)
     with pytest.raises(ValueError, match=r"'base_link' has no hydrodynamics.*body='hull'"):
-        hm.ballast(hm.add_water(on_an_empty_root(shapes.Sphere(radius=0.25))).model, body="base_link")
+        hm.ballast(hm.add_water(on_an_empty_root(geometry.Sphere(radius=0.25))).model, body="base_link")
 
 
 def test_a_model_with_its_report_is_no_model():

@@ -54,7 +54,11 @@ def test_sinking_sphere_reaches_terminal_speed(axes):
     r, C, mass = 0.1, 0.47, 8.0
     V = 4 / 3 * np.pi * r**3
     sphere = body(
-        mass, volume=V, added=(0.5 * RHO * V,) * 3 + (0, 0, 0), drag=hm.drag.Sphere(radius=r, coefficient=C), orientation=TURNED
+        mass,
+        volume=V,
+        added=(0.5 * RHO * V,) * 3 + (0, 0, 0),
+        drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=r), coefficient=C),
+        orientation=TURNED,
     )
     run = simulation(sphere, world=hm.World(axes=axes)).run(4.0)
     W = (mass - RHO * V) * G
@@ -88,9 +92,9 @@ def test_decay(kind):
 # -- the surface ----------------------------------------------------------------------------------------------------------
 
 FLOATERS = {  # shape, displaced volume, waterline area at half immersion, smallest and vertical half size
-    "box": (hm.shapes.Box(size=(0.8, 0.5, 0.3)), 0.12, 0.4, 0.15, 0.15),
-    "cylinder": (hm.shapes.Cylinder(radius=0.2, length=0.6), np.pi * 0.04 * 0.6, np.pi * 0.04, 0.2, 0.3),
-    "sphere": (hm.shapes.Sphere(radius=0.25), 4 / 3 * np.pi * 0.25**3, np.pi * 0.25**2, None, None),
+    "box": (hm.geometry.Box(size=(0.8, 0.5, 0.3)), 0.12, 0.4, 0.15, 0.15),
+    "cylinder": (hm.geometry.Cylinder(radius=0.2, length=0.6), np.pi * 0.04 * 0.6, np.pi * 0.04, 0.2, 0.3),
+    "sphere": (hm.geometry.Sphere(radius=0.25), 4 / 3 * np.pi * 0.25**3, np.pi * 0.25**2, None, None),
 }
 
 
@@ -175,7 +179,7 @@ def block_on_incline(angle, mu, duration, **options):
         name="ramp", normal=tuple(up), material=Material(law=LinearContact(stiffness=k, damping=600.0), friction=grip)
     )
     turned = (math.cos(0.5 * angle), 0.0, math.sin(0.5 * angle), 0.0)
-    block = body(mass, wet=False, shapes=(hm.shapes.Box(size=tuple(size)),), position=tuple(place), orientation=turned)
+    block = body(mass, wet=False, shapes=(hm.geometry.Box(size=tuple(size)),), position=tuple(place), orientation=turned)
     np.testing.assert_allclose(quaternion_matrix(np.array(turned))[:, 2], -up, atol=1e-15)
     return simulation(block, components=[ramp], step=5e-4, **options).run(duration).recording
 
@@ -224,7 +228,7 @@ def test_restitution_of_a_bouncing_sphere(exponent, alpha, speed):
         3.0,
         volume=3.0 / RHO,
         added=(1.5,) * 3 + (0,) * 3,
-        shapes=(hm.shapes.Sphere(radius=0.1),),
+        shapes=(hm.geometry.Sphere(radius=0.1),),
         position=(0, 0, -0.15),
         velocity=(0.3, 0, speed, 0, 0, 0),
     )
@@ -358,7 +362,11 @@ def drifting(sim, start, flow, duration):
     return recording, path
 
 
-NEUTRAL = dict(volume=10.0 / RHO, added=(7.0, 3.0, 12.0, 0.2, 0.3, 0.1), drag=hm.drag.Sphere(radius=0.1, coefficient=0.8))
+NEUTRAL = dict(
+    volume=10.0 / RHO,
+    added=(7.0, 3.0, 12.0, 0.2, 0.3, 0.1),
+    drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.1), coefficient=0.8),
+)
 
 
 @pytest.mark.parametrize("case", ["waves", "waves on a sheared current", "waves on a changing power-law current"])
@@ -421,7 +429,9 @@ def test_drifting_with_the_current_feels_no_force():
     A neutral body also follows a current that changes with time, exactly: x = ∫ U dt.
     """
     drag = (
-        hm.drag.Box(size=(0.5, 0.3, 0.2), coefficients=(1.0, 1.1, 1.2), origin=hm.Origin((0.1, 0.05, -0.02), (0.1, 0.2, 0.3))),
+        hm.drag.ShapeDrag(
+            shape=hm.geometry.Box(size=(0.5, 0.3, 0.2)).at((0.1, 0.05, -0.02), (0.1, 0.2, 0.3)), coefficient=(1.0, 1.1, 1.2)
+        ),
         hm.drag.Damping(linear=(5.0, 6.0, 7.0, 1.0, 1.0, 1.0)),
         hm.drag.Foil(area=0.05, lift_slope=4.0, drag_parallel=0.02, drag_normal=1.5, position=(-0.4, 0, 0)),
     )

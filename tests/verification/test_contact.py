@@ -51,8 +51,8 @@ def grounds(material):
         "cylinder": terrain.Cylinder(radius=0.4, length=1.0, origin=TILTED, **common),
         "sphere": terrain.Sphere(radius=0.6, center=(0.1, 0.0, 0.2), **common),
         "height field": terrain.HeightField(x=x, y=x, heights=0.3 * np.sin(2 * x[:, None]) * np.cos(1.5 * x), **common),
-        "box of B": hm.shapes.Box(size=(1.0, 0.8, 1.2), origin=TILTED),
-        "capsule of B": hm.shapes.Capsule(radius=0.3, length=0.8, origin=TILTED),
+        "box of B": hm.geometry.Placed(shape=hm.geometry.Box(size=(1.0, 0.8, 1.2)), origin=TILTED),
+        "capsule of B": hm.geometry.Placed(shape=hm.geometry.Capsule(radius=0.3, length=0.8), origin=TILTED),
     }
 
 
@@ -85,7 +85,7 @@ def random_contact(pair, rng, depth):
 def contacts(ground, probe):
     """Random contacts with each of the depths; where they are does not depend on the law."""
     solid, rng = grounds(SOFT)[ground], np.random.default_rng(11)
-    other = 1 if isinstance(solid, hm.shapes.Shape) else None
+    other = 1 if isinstance(solid, hm.geometry.Placed) else None
     pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=SOFT)
     return [random_contact(pair, rng, depth) for depth in DEPTHS]
 
@@ -108,7 +108,7 @@ def test_power_is_what_is_lost_and_stored(ground, probe, law):
     """wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt; the derivative by central differences with an error estimate."""
     material = Material(law=LAWS[law], friction=GRIP)
     solid = grounds(material)[ground]
-    other = 1 if isinstance(solid, hm.shapes.Shape) else None
+    other = 1 if isinstance(solid, hm.geometry.Placed) else None
     pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=material)
     slid = stuck = let_go = checked = 0
     for depth, (X_A, V_A, X_B, V_B, s) in zip(DEPTHS, contacts(ground, probe), strict=True):
@@ -169,7 +169,7 @@ def test_normal_force_pushes_the_probe_out(ground, probe):
     """At rest the force on A widens the gap: a small step along it makes the gap larger by the length of the step."""
     material = Material(law=LAWS["linear"])
     solid = grounds(material)[ground]
-    other = 1 if isinstance(solid, hm.shapes.Shape) else None
+    other = 1 if isinstance(solid, hm.geometry.Placed) else None
     pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=material)
     rng = np.random.default_rng(13)
     X_A, _, X_B, _, s = random_contact(pair, rng, 0.01)
@@ -192,7 +192,7 @@ def over(ground, x, v, steps=(2e-3, 5e-4), duration=2.0):
         name="ball",
         joint=hm.joints.Free(position=tuple(x), velocity=(*v, 0, 0, 0)),
         inertia=hm.Inertia(mass=8.0, tensor=(0.03, 0.03, 0.03, 0, 0, 0)),
-        shapes=[hm.shapes.Sphere(radius=0.1)],
+        shapes=[hm.geometry.Sphere(radius=0.1)],
     )
     drifts, paths = [], []
     for h in steps:
@@ -331,7 +331,7 @@ def test_two_balls_keep_their_momentum():
     law = NonlinearContact(stiffness=4e4, damping_factor=0.4)
     model = hm.Model(
         bodies=[
-            hm.Body(name=n, inertia=hm.Inertia(mass=m, tensor=(0.1, 0.1, 0.1, 0, 0, 0)), shapes=[hm.shapes.Sphere(radius=r)])
+            hm.Body(name=n, inertia=hm.Inertia(mass=m, tensor=(0.1, 0.1, 0.1, 0, 0, 0)), shapes=[hm.geometry.Sphere(radius=r)])
             for n, m, r in (("left", 2.0, 0.1), ("right", 5.0, 0.15))
         ]
     )
@@ -447,7 +447,7 @@ def test_anchor_is_forgotten_in_the_air():
 
 def mechanism():
     """A vehicle with legs, a fixed pole with a mesh for display."""
-    shapes = hm.shapes
+    geometry = hm.geometry
     solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
     leg = dict(parent="hull", inertia=solid, joint=hm.joints.Revolute(axis=(0, 1, 0)))
     return hm.Model(
@@ -455,11 +455,14 @@ def mechanism():
             hm.Body(
                 name="hull",
                 inertia=solid,
-                shapes=[shapes.Box(size=(1, 0.5, 0.3)), shapes.Mesh(file="hull.stl", contact=False)],
+                shapes=[
+                    geometry.Box(size=(1, 0.5, 0.3)),
+                    hm.BodyShape(shape=geometry.Mesh(file="hull.stl"), roles=("wetting", "appearance")),
+                ],
             ),
-            hm.Body(name="leg", **leg, shapes=[shapes.Capsule(radius=0.05, length=0.5)], frames=[hm.Frame("foot")]),
-            hm.Body(name="arm", **leg, shapes=[shapes.Cylinder(radius=0.05, length=2.0), shapes.Sphere(radius=0.1)]),
-            hm.Body(name="pole", joint=hm.joints.Fixed(), shapes=[shapes.Cylinder(radius=0.3, length=0.1)]),
+            hm.Body(name="leg", **leg, shapes=[geometry.Capsule(radius=0.05, length=0.5)], frames=[hm.Frame("foot")]),
+            hm.Body(name="arm", **leg, shapes=[geometry.Cylinder(radius=0.05, length=2.0), geometry.Sphere(radius=0.1)]),
+            hm.Body(name="pole", joint=hm.joints.Fixed(), shapes=[geometry.Cylinder(radius=0.3, length=0.1)]),
         ]
     )
 
@@ -496,10 +499,11 @@ def test_probes_lie_on_the_shapes():
     o = hm.Origin((0.1, 0.2, 0.3), (0.5, -0.3, 0.2))
     a = o.R[2]  # the floor's normal in the shape's frame
     reach = {
-        hm.shapes.Box(size=(1.0, 0.6, 0.2), origin=o): 0.5 * abs(a) @ [1.0, 0.6, 0.2],
-        hm.shapes.Capsule(radius=0.1, length=0.7, origin=o): 0.35 * abs(a[2]) + 0.1,
-        hm.shapes.Sphere(radius=0.4, origin=o): 0.4,
-        hm.shapes.Cylinder(radius=0.1, length=0.7, origin=o): 0.25 * abs(a[2]) + 0.1,  # the capsule drawn in to its length
+        hm.geometry.Placed(shape=hm.geometry.Box(size=(1.0, 0.6, 0.2)), origin=o): 0.5 * abs(a) @ [1.0, 0.6, 0.2],
+        hm.geometry.Placed(shape=hm.geometry.Capsule(radius=0.1, length=0.7), origin=o): 0.35 * abs(a[2]) + 0.1,
+        hm.geometry.Placed(shape=hm.geometry.Sphere(radius=0.4), origin=o): 0.4,
+        hm.geometry.Placed(shape=hm.geometry.Cylinder(radius=0.1, length=0.7), origin=o): 0.25 * abs(a[2])
+        + 0.1,  # the capsule drawn in to its length
     }
     for shape, expected in reach.items():
         model = hm.Model(bodies=[hm.Body(name="b", inertia=solid, shapes=[shape])])
@@ -546,7 +550,7 @@ def test_bad_input_is_named():
         with pytest.raises(error, match=text):
             act()
     solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
-    meshed = hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=[hm.shapes.Mesh(file="hull.stl")])])
+    meshed = hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=[hm.geometry.Mesh(file="hull.stl")])])
     with pytest.raises(hm.UnsupportedFeature, match=r"'hull'.*hull\.stl.*contact to false"):
         contact_pairs(meshed, [floor])
 
@@ -557,9 +561,11 @@ def field(**given):
 
 def test_meshes_hinder_only_where_they_could_touch():
     """A mesh as a collision shape is refused where there is something to touch, not in open water."""
-    mesh = hm.shapes.Mesh(file="hull.stl", scale=(1.0, 1.0, 1.0))
+    mesh = hm.geometry.Mesh(file="hull.stl", scale=(1.0, 1.0, 1.0))
     body = hm.Body(name="hull", inertia=hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0)), shapes=(mesh,))
-    ball = hm.Body(name="ball", inertia=hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0)), shapes=(hm.shapes.Sphere(radius=0.1),))
+    ball = hm.Body(
+        name="ball", inertia=hm.Inertia(mass=8.0, tensor=(1, 1, 1, 0, 0, 0)), shapes=(hm.geometry.Sphere(radius=0.1),)
+    )
     model = hm.Model(bodies=[body, ball])
     assert contact_pairs(model, ()) == ()
     with pytest.raises(UnsupportedFeature, match="body 'hull': contact with the mesh"):

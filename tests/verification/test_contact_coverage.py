@@ -27,14 +27,15 @@ SOFT = Material(
 )
 FLOOR = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, 1))
 PLINTH = terrain.Box(name="plinth", material=SOFT, size=(0.4, 0.4, 0.4), origin=hm.Origin((0, 0, -0.2)))
-CUBE = hm.shapes.Box(size=(0.4, 0.4, 0.4))
-FEET = [hm.shapes.Sphere(radius=0.05, origin=hm.Origin((x, y, -0.15))) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
-SHORT = hm.shapes.Capsule(radius=0.1, length=0.2)
+CUBE = hm.geometry.Box(size=(0.4, 0.4, 0.4))
+UNTOUCHED = hm.BodyShape(shape=CUBE, roles=("wetting", "appearance"))
+FEET = [hm.geometry.Sphere(radius=0.05).at((x, y, -0.15)) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+SHORT = hm.geometry.Capsule(radius=0.1, length=0.2)
 SIDEWAYS = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
 """Turns the axis of a cylinder into the horizontal plane."""
 
 
-def body(name: str, *shapes: hm.shapes.Shape, **joint) -> hm.Body:
+def body(name: str, *shapes: hm.geometry.Shape | hm.geometry.Placed, **joint) -> hm.Body:
     inertia = hm.Inertia(mass=8.0, tensor=(0.1, 0.12, 0.1, 0, 0, 0))
     return hm.Body(name=name, joint=hm.joints.Free(**joint), inertia=inertia, shapes=shapes)
 
@@ -65,9 +66,9 @@ def wavy(height: float) -> terrain.HeightField:
         (CUBE, PLINTH, ["box 'thing'", "box 'plinth'", "corners", "edges"]),
         (CUBE, terrain.Sphere(name="rock", material=SOFT, radius=1.0), ["box 'thing'", "sphere 'rock'", "corners"]),
         (CUBE, wavy(0.1), ["box 'thing'", "height field 'ripples'", "0.1 m high"]),
-        (hm.shapes.Cylinder(radius=0.2, length=0.1), FLOOR, ["cylinder 'thing'", "plane 'floor'", "square"]),
-        (hm.shapes.Cylinder(radius=0.2, length=0.6), FLOOR, ["cylinder 'thing'", "plane 'floor'", "stand"]),
-        (hm.shapes.Capsule(radius=0.1, length=0.9), PLINTH, ["capsule 'thing'", "box 'plinth'", "0.3 m apart"]),
+        (hm.geometry.Cylinder(radius=0.2, length=0.1), FLOOR, ["cylinder 'thing'", "plane 'floor'", "square"]),
+        (hm.geometry.Cylinder(radius=0.2, length=0.6), FLOOR, ["cylinder 'thing'", "plane 'floor'", "stand"]),
+        (hm.geometry.Capsule(radius=0.1, length=0.9), PLINTH, ["capsule 'thing'", "box 'plinth'", "0.3 m apart"]),
     ],
 )
 def test_a_shape_that_terrain_can_enter_is_reported(shape, solid, words):
@@ -80,24 +81,24 @@ def test_a_shape_that_terrain_can_enter_is_reported(shape, solid, words):
     [
         (CUBE, FLOOR),
         (CUBE, wavy(0.001)),
-        (hm.shapes.Sphere(radius=0.2), PLINTH),
-        (hm.shapes.Capsule(radius=0.1, length=0.9), FLOOR),
-        (hm.shapes.Capsule(radius=0.1, length=0.9), terrain.Sphere(name="rock", material=SOFT, radius=1.0)),
+        (hm.geometry.Sphere(radius=0.2), PLINTH),
+        (hm.geometry.Capsule(radius=0.1, length=0.9), FLOOR),
+        (hm.geometry.Capsule(radius=0.1, length=0.9), terrain.Sphere(name="rock", material=SOFT, radius=1.0)),
         (SHORT, PLINTH),
-        (replace(CUBE, contact=False), PLINTH),
+        (UNTOUCHED, PLINTH),
     ],
 )
 def test_a_shape_whose_probes_cover_it_is_not_reported(shape, solid):
-    touching = model(body("thing", shape, hm.shapes.Sphere(radius=0.01)))
+    touching = model(body("thing", shape, hm.geometry.Sphere(radius=0.01)))
     assert warned(touching, solid) == []
 
 
 def test_two_bodies_are_reported_where_neither_covers_its_surface():
-    wheel, pole = hm.shapes.Cylinder(radius=0.2, length=0.1), hm.shapes.Capsule(radius=0.1, length=2.0)
+    wheel, pole = hm.geometry.Cylinder(radius=0.2, length=0.1), hm.geometry.Capsule(radius=0.1, length=2.0)
     for first, second, parts in ((CUBE, CUBE, 1), (CUBE, pole, 2), (wheel, CUBE, 2)):
         (text,) = warned(model(body("a", first), body("b", second)))
         assert "'a'" in text and "'b'" in text and text.count("so ") == parts
-    for first, second in ((CUBE, hm.shapes.Sphere(radius=0.1)), (pole, pole), (SHORT, CUBE), (wheel, SHORT)):
+    for first, second in ((CUBE, hm.geometry.Sphere(radius=0.1)), (pole, pole), (SHORT, CUBE), (wheel, SHORT)):
         assert warned(model(body("a", first), body("b", second))) == []
 
 
@@ -116,7 +117,7 @@ def test_a_crate_falls_through_a_plinth_and_the_run_reports_it():
     (text,) = [m for m in run.messages if "'crate'" in m]
     assert "'plinth'" in text and text in structured(run.recording, "messages")
 
-    standing = model(body("crate", replace(CUBE, contact=False), *FEET, **start))
+    standing = model(body("crate", UNTOUCHED, *FEET, **start))
     run = hm.Simulation(standing, components=[PLINTH], record=0.1).run(0.5)
     sunk = (8.0 * 9.81 / 4.0 / 2e4) ** (1.0 / SOFT.law.exponent)
     assert float(run.recording.position.sel(body="crate", xyz="z")[-1]) == pytest.approx(0.2 - sunk, abs=sunk)  # it rings
@@ -130,7 +131,7 @@ def test_a_crate_falls_through_a_plinth_and_the_run_reports_it():
 
 def test_a_wheel_rolls_and_a_drum_stands_after_the_remedy():
     roll = {"position": (0.0, 0.0, 0.15), "orientation": SIDEWAYS, "velocity": (0.5, 0, 0, 0, 0, -0.5 / 0.15)}
-    wheel, capsule = hm.shapes.Cylinder(radius=0.15, length=0.1), hm.shapes.Capsule(radius=0.15, length=0.1)
+    wheel, capsule = hm.geometry.Cylinder(radius=0.15, length=0.1), hm.geometry.Capsule(radius=0.15, length=0.1)
     x = []
     for shape in (wheel, capsule):
         run = hm.Simulation(model(body("wheel", shape, **roll)), components=[FLOOR], record=0.1).run(1.0)
@@ -139,7 +140,7 @@ def test_a_wheel_rolls_and_a_drum_stands_after_the_remedy():
     assert x[0] < 0.3 and x[1] == pytest.approx(0.5, abs=1e-6)
 
     lean = {"position": (0.0, 0.0, 0.25), "orientation": (np.cos(0.01), np.sin(0.01), 0.0, 0.0)}
-    drum, case = hm.shapes.Cylinder(radius=0.15, length=0.5), hm.shapes.Box(size=(0.3, 0.3, 0.5))
+    drum, case = hm.geometry.Cylinder(radius=0.15, length=0.5), hm.geometry.Box(size=(0.3, 0.3, 0.5))
     for shape, height in ((drum, 0.15), (case, 0.25)):
         run = hm.Simulation(model(body("drum", shape, **lean)), components=[FLOOR], record=0.1).run(2.5)
         assert float(run.recording.position.sel(body="drum", xyz="z")[-1]) == pytest.approx(height, abs=3e-3)

@@ -13,7 +13,7 @@ RHO = 1000.0
 
 def test_cylinder_in_pure_translation():
     """−½ ρ C D L |v| v across an axis along y, −½ ρ C_e π r² |v| v along it, moments about the origin of the body."""
-    rod = hm.drag.Cylinder.along("y", 0.2, 1.2, radius=0.05, coefficient=1.1, end_coefficient=0.8)
+    rod = hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("y", 0.2, 1.2, radius=0.05), coefficient=1.1, end_coefficient=0.8)
     F = drag_wrench(rod, np.array([1.5, 0, -2.0, 0, 0, 0]), RHO)
     v = np.array([1.5, 0, -2.0])
     f = -0.5 * RHO * 1.1 * 0.1 * 1.0 * 2.5 * v
@@ -25,7 +25,7 @@ def test_cylinder_in_pure_translation():
 @pytest.mark.parametrize("points", [2, 4, 7])
 def test_rod_that_rotates_about_its_end(points):
     """Torque ⅛ ρ C D ω² L⁴ = 13.75 N·m and force ⅙ ρ C D ω² L³ = 18.33 N: a cubic integrand, exact from two points on."""
-    rod = hm.drag.Cylinder.along("x", 0.0, 1.0, radius=0.05, coefficient=1.1, points=points)
+    rod = hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("x", 0.0, 1.0, radius=0.05), coefficient=1.1, points=points)
     F = drag_wrench(rod, np.array([0, 0, 0, 0, 0, 1.0]), RHO)
     np.testing.assert_allclose(F, [0, -18.333333333333332, 0, 0, 0, -13.75], rtol=1e-13, atol=1e-12)
 
@@ -35,7 +35,7 @@ def test_strips_converge_where_the_velocity_changes_sign():
     exact = -RHO * 1.1 * 0.1 / 64.0
     errors = []
     for points in (4, 8, 16, 32):
-        rod = hm.drag.Cylinder.along("x", -0.5, 0.5, radius=0.05, coefficient=1.1, points=points)
+        rod = hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("x", -0.5, 0.5, radius=0.05), coefficient=1.1, points=points)
         F = drag_wrench(rod, np.array([0, 0, 0, 0, 0, 1.0]), RHO)
         np.testing.assert_allclose(F[:5], 0, atol=1e-12)
         errors.append(abs(F[5] / exact - 1))
@@ -49,31 +49,34 @@ def test_cylinder_between_any_two_ends():
     """A slanted, offset cylinder equals a turned one along an axis; the order of its ends does not matter."""
     rng = np.random.default_rng(1)
     start, end, V = rng.normal(size=3), rng.normal(size=3), rng.normal(size=6)
-    fields = dict(radius=0.1, coefficient=1.1, end_coefficient=0.7)
-    F = drag_wrench(hm.drag.Cylinder(start=start, end=end, **fields), V, RHO)
-    np.testing.assert_allclose(drag_wrench(hm.drag.Cylinder(start=end, end=start, **fields), V, RHO), F, rtol=1e-12)
+    fields = dict(coefficient=1.1, end_coefficient=0.7)
+    between, along = hm.geometry.Cylinder.between, hm.geometry.Cylinder.along
+    F = drag_wrench(hm.drag.ShapeDrag(shape=between(start, end, radius=0.1), **fields), V, RHO)
+    back = hm.drag.ShapeDrag(shape=between(end, start, radius=0.1), **fields)
+    np.testing.assert_allclose(drag_wrench(back, V, RHO), F, rtol=1e-12)
     e = (end - start) / np.linalg.norm(end - start)
     R = np.linalg.qr(np.column_stack([e, rng.normal(size=(3, 2))]))[0]
     R *= np.sign(R[:, 0] @ e)
     if np.linalg.det(R) < 0:
         R[:, 2] *= -1  # columns: e, and two across
     V_local = np.concatenate([R.T @ (V[:3] + np.cross(V[3:], start)), R.T @ V[3:]])
-    F_local = drag_wrench(hm.drag.Cylinder.along("x", 0.0, np.linalg.norm(end - start), **fields), V_local, RHO)
+    on_x = along("x", 0.0, float(np.linalg.norm(end - start)), radius=0.1)
+    F_local = drag_wrench(hm.drag.ShapeDrag(shape=on_x, **fields), V_local, RHO)
     f, n = R @ F_local[:3], R @ F_local[3:]
     np.testing.assert_allclose(F, [*f, *(n + np.cross(start, f))], rtol=1e-11, atol=1e-9)
 
 
 def test_cylinder_along_an_axis():
     """`along` is the cylinder between two points of that axis."""
-    ours = hm.drag.Cylinder.along("z", -0.5, 0.7, radius=0.1, coefficient=1.1)
-    assert ours == hm.drag.Cylinder(start=(0, 0, -0.5), end=(0, 0, 0.7), radius=0.1, coefficient=1.1)
+    ours = hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("z", -0.5, 0.7, radius=0.1), coefficient=1.1)
+    assert ours == hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.between((0, 0, -0.5), (0, 0, 0.7), radius=0.1), coefficient=1.1)
     for axis in ("w", "xy", ""):
         with pytest.raises(ValueError, match=f"axis is '{axis}', must be 'x', 'y' or 'z'"):
-            hm.drag.Cylinder.along(axis, 0.0, 1.0, radius=0.1, coefficient=1.1)
+            hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along(axis, 0.0, 1.0, radius=0.1), coefficient=1.1)
 
 
 def test_box_in_pure_translation():
-    box = hm.drag.Box(size=(2.0, 1.5, 1.0), coefficients=(0.9, 1.0, 1.2), origin=hm.Origin((0.1, 0.2, 0.3)))
+    box = hm.drag.ShapeDrag(shape=hm.geometry.Box(size=(2.0, 1.5, 1.0)).at((0.1, 0.2, 0.3)), coefficient=(0.9, 1.0, 1.2))
     v = np.array([1.0, -2.0, 0.5])
     f = -0.5 * RHO * np.array([0.9 * 1.5, 1.0 * 2.0, 1.2 * 3.0]) * np.abs(v) * v
     np.testing.assert_allclose(
@@ -87,7 +90,9 @@ def test_box_that_rotates_about_its_middle():
     exact = -0.5 * RHO * w * w * (C[0] * size[2] * size[1] ** 4 / 32 + C[1] * size[2] * size[0] ** 4 / 32)
     errors = []
     for points in (4, 8, 16):
-        F = drag_wrench(hm.drag.Box(size=size, coefficients=C, points=points), np.array([0, 0, 0, 0, 0, w]), RHO)
+        F = drag_wrench(
+            hm.drag.ShapeDrag(shape=hm.geometry.Box(size=size), coefficient=C, points=points), np.array([0, 0, 0, 0, 0, w]), RHO
+        )
         np.testing.assert_allclose(F[:5], 0, atol=1e-9)
         errors.append(abs(F[5] / exact - 1))
     assert errors[0] < 0.02 and errors[1] < errors[0] / 10 and errors[2] < errors[1] / 10
@@ -116,7 +121,7 @@ def test_tilted_box_that_moves_and_rotates(speed):
     V = np.array([speed, -1.3 * speed, 0.8 * speed, 1.1, -0.7, 0.9])
     V[:3] -= np.cross(V[3:], xyz)
     coarse, fine = (box_by_midpoints(size, C, xyz, rpy, V, n) for n in (100, 200))
-    box = {n: hm.drag.Box(size=size, coefficients=C, origin=hm.Origin(xyz, rpy), points=n) for n in (4, 20, 40)}
+    box = {n: hm.drag.ShapeDrag(shape=hm.geometry.Box(size=size).at(xyz, rpy), coefficient=C, points=n) for n in (4, 20, 40)}
     gauss = {n: drag_wrench(element, V, RHO) for n, element in box.items()}
     # each quadrature is of order two or more, so that doubling its points changes it by more than the error that is left
     scale = np.abs(fine).max()
@@ -129,26 +134,26 @@ def test_tilted_box_that_moves_and_rotates(speed):
 
 def test_thin_box_equals_a_rod_of_the_same_breadth():
     """A long thin box and strips of a cylinder with the same area agree when the flow is across one face."""
-    box = hm.drag.Box(size=(1.0, 1e-9, 0.1), coefficients=(0, 1.1, 0), origin=hm.Origin((0.5, 0, 0)))
-    rod = hm.drag.Cylinder.along("x", 0.0, 1.0, radius=0.05, coefficient=1.1, end_coefficient=0.0)
+    box = hm.drag.ShapeDrag(shape=hm.geometry.Box(size=(1.0, 1e-9, 0.1)).at((0.5, 0, 0)), coefficient=(0, 1.1, 0))
+    rod = hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("x", 0.0, 1.0, radius=0.05), coefficient=1.1, end_coefficient=0.0)
     V = np.array([0, 0.7, 0, 0, 0, 1.3])
     np.testing.assert_allclose(drag_wrench(box, V, RHO), drag_wrench(rod, V, RHO), rtol=1e-8, atol=1e-6)
 
 
 def test_sphere_and_ellipsoid():
     """Quadratic damping −8.0739 of a reference sphere; an ellipsoid of equal axes is that sphere; areas per direction."""
-    sphere = hm.drag.Sphere(radius=0.1, coefficient=0.5)
+    sphere = hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.1), coefficient=0.5)
     assert drag_wrench(sphere, np.array([1.0, 0, 0, 0, 0, 0]), 1028.0)[0] == pytest.approx(-8.073893119725769, rel=1e-13)
     V = np.array([0.3, -0.4, 1.2, 0.5, 0.6, 0.7])
-    same = hm.drag.Ellipsoid(
-        axes=(0.1, 0.1, 0.1), coefficients=(0.5, 0.5, 0.5), origin=hm.Origin((0.2, 0.1, -0.3), (0.4, 0.5, 0.6))
+    same = hm.drag.ShapeDrag(
+        shape=hm.geometry.Ellipsoid(axes=(0.1, 0.1, 0.1)).at((0.2, 0.1, -0.3), (0.4, 0.5, 0.6)), coefficient=(0.5, 0.5, 0.5)
     )
     np.testing.assert_allclose(
         drag_wrench(same, V, RHO),
-        drag_wrench(hm.drag.Sphere(radius=0.1, coefficient=0.5, center=(0.2, 0.1, -0.3)), V, RHO),
+        drag_wrench(hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.1).at((0.2, 0.1, -0.3)), coefficient=0.5), V, RHO),
         atol=1e-12,
     )
-    long = hm.drag.Ellipsoid(axes=(1.0, 0.3, 0.2), coefficients=(0.1, 0.5, 0.7))
+    long = hm.drag.ShapeDrag(shape=hm.geometry.Ellipsoid(axes=(1.0, 0.3, 0.2)), coefficient=(0.1, 0.5, 0.7))
     assert drag_wrench(long, np.array([0, 2.0, 0, 0, 0, 0]), RHO)[1] == pytest.approx(-0.5 * RHO * 0.5 * np.pi * 0.2 * 4.0)
 
 
@@ -197,10 +202,14 @@ def test_foil_lift_does_no_work_and_stall_is_a_plate():
 
 
 ELEMENTS = [
-    hm.drag.Cylinder(start=(0.1, 0.2, 0.3), end=(0.5, -0.4, 0.9), radius=0.1, coefficient=1.1),
-    hm.drag.Box(size=(0.5, 0.6, 0.7), coefficients=(0.9, 1.0, 1.2), origin=hm.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))),
-    hm.drag.Sphere(radius=0.2, coefficient=0.5, center=(0.1, 0.2, 0.3)),
-    hm.drag.Ellipsoid(axes=(0.5, 0.3, 0.2), coefficients=(0.1, 0.5, 0.7), origin=hm.Origin((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))),
+    hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.between((0.1, 0.2, 0.3), (0.5, -0.4, 0.9), radius=0.1), coefficient=1.1),
+    hm.drag.ShapeDrag(
+        shape=hm.geometry.Box(size=(0.5, 0.6, 0.7)).at((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), coefficient=(0.9, 1.0, 1.2)
+    ),
+    hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.2).at((0.1, 0.2, 0.3)), coefficient=0.5),
+    hm.drag.ShapeDrag(
+        shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.2)).at((0.1, 0.2, 0.3), (0.4, 0.5, 0.6)), coefficient=(0.1, 0.5, 0.7)
+    ),
     hm.drag.Damping(linear=(1, 2, 3, 4, 5, 6), quadratic=(6, 5, 4, 3, 2, 1)),
     FOIL,
 ]

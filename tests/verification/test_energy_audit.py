@@ -43,7 +43,7 @@ def vehicle(*, smooth: bool, position=(0.0, 0.0, 2.0), shapes=(), volume=0.04):
             buoyancy_center=(0.01, 0.02, -0.04),
             added_mass=full(1, 1.0, (20, 30, 40, 1, 1.5, 2)),
             drag=(
-                hm.drag.Ellipsoid(axes=(0.5, 0.3, 0.2), coefficients=(0.4, 0.8, 1.0)),
+                hm.drag.ShapeDrag(shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.2)), coefficient=(0.4, 0.8, 1.0)),
                 hm.drag.Damping(linear=(4, 5, 6, 1, 2, 2)),
                 *rough,
             ),
@@ -60,7 +60,9 @@ def vehicle(*, smooth: bool, position=(0.0, 0.0, 2.0), shapes=(), volume=0.04):
             volume=0.003,
             buoyancy_center=(0.15, 0.0, 0.0),
             added_mass=full(2, 0.3, (1, 3, 3, 0.02, 0.08, 0.08)),
-            drag=hm.drag.Cylinder(start=(0, 0, 0), end=(0.4, 0, 0), radius=0.04, coefficient=1.1, points=2),
+            drag=hm.drag.ShapeDrag(
+                shape=hm.geometry.Cylinder.between((0, 0, 0), (0.4, 0, 0), radius=0.04), coefficient=1.1, points=2
+            ),
         ),
     )
     tool = hm.Body(
@@ -69,7 +71,9 @@ def vehicle(*, smooth: bool, position=(0.0, 0.0, 2.0), shapes=(), volume=0.04):
         joint=hm.joints.Fixed(placement=hm.Origin((0.45, 0.0, 0.0), (0.3, 0.2, 0.1))),
         inertia=hm.Inertia(mass=1.0, com=(0.02, 0.03, 0.01), tensor=(0.004, 0.004, 0.004, 0, 0, 0)),
         hydro=hm.Hydro(
-            volume=0.0005, added_mass=hm.added_mass.Sphere(radius=0.05), drag=hm.drag.Sphere(radius=0.05, coefficient=0.5)
+            volume=0.0005,
+            added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.05)),
+            drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.05), coefficient=0.5),
         ),
     )
     slider = hm.Body(
@@ -165,7 +169,7 @@ def test_everything_on_closes():
     In such a step the error is h times a power that depends on where in the step the kink falls: on average the
     residual shrinks as h, with a scatter of 2; from 2 ms to 0.25 ms it must fall to 2/8.
     """
-    shapes = (hm.shapes.Sphere(radius=0.25),)
+    shapes = (hm.geometry.Sphere(radius=0.25),)
     got = []
     for h in (2e-3, 2.5e-4):
         off, work, run = residual(
@@ -202,10 +206,10 @@ def test_collision_of_two_bodies_closes():
             inertia=hm.Inertia(mass=3.0, tensor=(0.02,) * 3 + (0,) * 3),
             hydro=hm.Hydro(
                 volume=3.0 / 1025.0,
-                added_mass=hm.added_mass.Sphere(radius=0.09),
-                drag=hm.drag.Sphere(radius=0.09, coefficient=0.5),
+                added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.09)),
+                drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.09), coefficient=0.5),
             ),
-            shapes=(hm.shapes.Sphere(radius=0.1),),
+            shapes=(hm.geometry.Sphere(radius=0.1),),
         )
 
     model = hm.Model(
@@ -243,8 +247,8 @@ SURFACES = {
 
 
 HULLS = {
-    "spheres": (hm.shapes.Sphere(radius=0.2), hm.shapes.Sphere(radius=0.15, origin=hm.Origin((0.3, 0, 0)))),
-    "box": (hm.shapes.Box(size=(0.8, 0.4, 0.25)),),
+    "spheres": (hm.geometry.Sphere(radius=0.2), hm.geometry.Sphere(radius=0.15).at((0.3, 0, 0))),
+    "box": (hm.geometry.Box(size=(0.8, 0.4, 0.25)),),
 }
 
 

@@ -20,7 +20,7 @@ BALL = hm.Body(
     name="ball",
     joint=hm.joints.Free(velocity=(0.7, 0.3, 0.5, 0, 0, 0)),
     inertia=hm.Inertia(mass=8.0, tensor=(0.02, 0.02, 0.02, 0, 0, 0)),
-    shapes=[hm.shapes.Sphere(radius=0.1)],
+    shapes=[hm.geometry.Sphere(radius=0.1)],
 )
 MODEL = hm.Model(name="trapped", bodies=[BALL], world=hm.World(axes="ENU", gravity=1e-9))
 

@@ -206,7 +206,7 @@ def rolling_ball(edge, **options):
         name="ball",
         joint=hm.joints.Free(position=start, velocity=(*SPEED, 0, 0, 0)),
         inertia=hm.Inertia(mass=MASS, tensor=(INERTIA,) * 3 + (0,) * 3),
-        shapes=[hm.shapes.Sphere(radius=RADIUS)],
+        shapes=[hm.geometry.Sphere(radius=RADIUS)],
     )
     return hm.Simulation(hm.Model(name="ball", bodies=[body]), components=[*[ground for ground, _ in solids]], **options)
 
@@ -221,7 +221,7 @@ def sliding_box(**options):
         name="box",
         joint=hm.joints.Free(position=(0, 0, -0.1 + 8.0 * G / 4e5), velocity=(1.0, 0, 0, 0, 0, 0)),
         inertia=hm.Inertia(mass=8.0, tensor=(0.05, 0.12, 0.13, 0, 0, 0)),
-        shapes=[hm.shapes.Box(size=(0.4, 0.3, 0.2))],
+        shapes=[hm.geometry.Box(size=(0.4, 0.3, 0.2))],
     )
     floor = terrain.Plane(
         name="floor", normal=(0, 0, -1), material=Material(law=LinearContact(stiffness=1e5, damping=300.0), friction=grip)

@@ -194,7 +194,7 @@ def test_a_users_own_contact_law_is_one_class():
         name="ball",
         joint=hm.joints.Free(position=(0, 0, 0.1)),
         inertia=hm.Inertia(mass=2.0, tensor=(0.01, 0.01, 0.01, 0, 0, 0)),
-        shapes=[hm.shapes.Sphere(radius=0.1)],
+        shapes=[hm.geometry.Sphere(radius=0.1)],
     )
     model = hm.Model(name="ball", world=hm.World(axes="ENU"), bodies=[ball])
     assert len(contact_pairs(model, [floor])) == 1

@@ -161,7 +161,7 @@ def grasping():
 
 
 def on_a_field():
-    hull = body("hull", 5.0, hm.joints.Prismatic(axis=(0, 0, 1)), shapes=(hm.shapes.Sphere(radius=0.1),))
+    hull = body("hull", 5.0, hm.joints.Prismatic(axis=(0, 0, 1)), shapes=(hm.geometry.Sphere(radius=0.1),))
     bed = contact.Material(law=contact.LinearContact(stiffness=2e3, damping=100.0))
     field = terrain.HeightField(name="bed", material=bed, x=(-1, 0, 1), y=(-1, 1), heights=((0, 0), (0.1, 0.1), (0, 0)))
     return hm.Simulation(hm.Model(name="m", bodies=[hull]), components=[field]).plant

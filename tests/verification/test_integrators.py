@@ -46,7 +46,7 @@ def tumbler(*, drag: bool, gravity: float) -> hm.Model:
             0.06,
             (-0.02, 0.01, -0.05),
             full(1, 1.5, (30, 50, 60, 2, 3, 3)),
-            hm.drag.Ellipsoid(axes=(0.5, 0.3, 0.2), coefficients=(0.3, 0.8, 1.0)),
+            hm.drag.ShapeDrag(shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.2)), coefficient=(0.3, 0.8, 1.0)),
             hm.drag.Damping(linear=(5.0, 8.0, 9.0, 2.0, 3.0, 2.5)),
         ),
     )
@@ -59,7 +59,12 @@ def tumbler(*, drag: bool, gravity: float) -> hm.Model:
             0.007,
             (0.0, 0.01, 0.15),
             full(2, 0.5, (4, 4, 3, 0.1, 0.1, 0.05)),
-            hm.drag.Cylinder(start=(0, 0, 0), end=(0, 0.05, 0.4), radius=0.06, coefficient=1.1, end_coefficient=0.0, points=2),
+            hm.drag.ShapeDrag(
+                shape=hm.geometry.Cylinder.between((0, 0, 0), (0, 0.05, 0.4), radius=0.06),
+                coefficient=1.1,
+                end_coefficient=0.0,
+                points=2,
+            ),
         ),
     )
     arm = hm.Body(
@@ -459,7 +464,7 @@ def ball_on_rock(position, velocity, **options):
         name="ball",
         joint=hm.joints.Free(position=(0, 0, position), velocity=(0, 0, velocity, 0, 0, 0)),
         inertia=hm.Inertia(mass=2.0, tensor=(0.1,) * 3 + (0,) * 3),
-        shapes=(hm.shapes.Sphere(radius=0.1),),
+        shapes=(hm.geometry.Sphere(radius=0.1),),
     )
     grip = contact.DryFriction(static=0.5, kinetic=0.5, stiffness=1e6, damping=2e3)
     law = contact.LinearContact(stiffness=1e7, damping=2e3)
@@ -510,7 +515,7 @@ def sliding_box(h, **options):
         name="box",
         joint=hm.joints.Free(position=(0, 0, -0.1 + 8.0 * 9.81 / 4e5), velocity=(1.0, 0, 0, 0, 0, 0)),
         inertia=hm.Inertia(mass=8.0, tensor=(0.05, 0.12, 0.13, 0, 0, 0)),
-        shapes=[hm.shapes.Box(size=(0.4, 0.3, 0.2))],
+        shapes=[hm.geometry.Box(size=(0.4, 0.3, 0.2))],
     )
     floor = contact.terrain.Plane(name="floor", normal=(0, 0, -1), material=contact.Material(law=law, friction=grip))
     return hm.Simulation(hm.Model(name="box", bodies=[box]), components=[floor], step=h, record=max(h, 0.1), **options)
@@ -636,7 +641,11 @@ def test_adaptive_run_records_by_dense_output():
     sphere = hm.Body(
         name="sphere",
         inertia=hm.Inertia(mass=mass, tensor=(0.1,) * 3 + (0,) * 3),
-        hydro=hm.Hydro(volume=V, added_mass=hm.added_mass.Sphere(radius=r), drag=hm.drag.Sphere(radius=r, coefficient=C)),
+        hydro=hm.Hydro(
+            volume=V,
+            added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=r)),
+            drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=r), coefficient=C),
+        ),
     )
     model = hm.Model(name="sphere", bodies=[sphere])
     sim = hm.Simulation(model, integrator=integrators.DormandPrince(relative=1e-8), record=0.013)

@@ -6,22 +6,10 @@ from math import pi
 import numpy as np
 import pytest
 
-from hydromechs import Origin
-from hydromechs.model import shapes
-from hydromechs.naval import (
-    BoxPart,
-    CapsulePart,
-    CylinderPart,
-    EllipsoidPart,
-    MeshPart,
-    Solid,
-    convex_hull,
-    integrals,
-    read_solid,
-    silhouette,
-    solid_faults,
-)
-from hydromechs.naval._parts import part_of, union
+from hydromechs import Origin, geometry
+from hydromechs.geometry import Triangles, read_triangles
+from hydromechs.naval import Part
+from hydromechs.naval._parts import part_of, read_mesh_of, union
 from hydromechs.spatial import matrix_from_rpy
 
 TILT, AWAY = matrix_from_rpy((0.3, -0.7, 1.9)), np.array([3.0, -50.0, 0.4])
@@ -36,7 +24,7 @@ def prism(n, radius, length):
     vertices = np.concatenate([*ends, [[0, 0, -length / 2], [0, 0, length / 2]]])
     k, ahead = np.arange(n), (np.arange(n) + 1) % n
     rows = [(k, ahead, n + ahead), (k, n + ahead, n + k), (ahead, k, 0 * k + 2 * n), (n + k, n + ahead, 0 * k + 2 * n + 1)]
-    return Solid(vertices, np.concatenate([np.stack(row, axis=1) for row in rows]))
+    return Triangles(vertices, np.concatenate([np.stack(row, axis=1) for row in rows]))
 
 
 def close(found, volume, second):
@@ -48,9 +36,9 @@ def close(found, volume, second):
 
 def test_a_box_has_its_closed_form_tilted_and_away():
     a, b, c = size = (0.7, 1.1, 0.3)
-    part = BoxPart(origin=Origin(), name="box", size=size)
+    part = Part(shape=geometry.Box(size=size), origin=Origin(), name="box")
     V = a * b * c
-    close(integrals(part.surface.moved(TILT, AWAY)), V, V / 12 * np.square(size))
+    close(part.surface().moved(TILT, AWAY).integrals(), V, V / 12 * np.square(size))
 
 
 @pytest.mark.parametrize("n", [3, 5, 40])
@@ -59,7 +47,7 @@ def test_a_prism_has_its_closed_form(n):
     area = n / 2 * r**2 * np.sin(2 * pi / n)
     second = area * r**2 / 12 * (2 + np.cos(2 * pi / n))  # of a regular polygon, ∫ x² dA
     V = area * l
-    close(integrals(prism(n, r, l).moved(TILT, AWAY)), V, (second * l, second * l, V * l**2 / 12))
+    close(prism(n, r, l).moved(TILT, AWAY).integrals(), V, (second * l, second * l, V * l**2 / 12))
 
 
 def test_round_parts_converge_to_their_closed_forms():
@@ -68,8 +56,8 @@ def test_round_parts_converge_to_their_closed_forms():
     lack = []
     for n in (2, 3, 4):
         mesh = trimesh.creation.icosphere(subdivisions=n)
-        solid = Solid(mesh.vertices * (0.5, 0.8, 2.0), mesh.faces)
-        lack.append(1 - integrals(solid).volume / (4 / 3 * pi * 0.5 * 0.8 * 2.0))
+        solid = Triangles(mesh.vertices * (0.5, 0.8, 2.0), mesh.faces)
+        lack.append(1 - solid.integrals().volume / (4 / 3 * pi * 0.5 * 0.8 * 2.0))
     # the square of the edges, to the next order
     np.testing.assert_allclose([lack[0] / lack[1], lack[1] / lack[2]], 4.0, rtol=0.03)
     # extrapolated to edges of length 0 (Romberg): the closed form to 1e-6
@@ -80,40 +68,40 @@ def test_round_parts_converge_to_their_closed_forms():
 @pytest.mark.parametrize(
     "part",
     [
-        BoxPart(origin=POSE, name="", size=(1.0, 2.0, 0.5)),
-        EllipsoidPart(origin=POSE, name="", axes=(1.0, 2.0, 0.5)),
-        CylinderPart(origin=POSE, name="", radius=0.3, length=2.0),
-        CapsulePart(origin=POSE, name="", radius=0.3, length=2.0),
+        Part(shape=geometry.Box(size=(1.0, 2.0, 0.5)), origin=POSE, name=""),
+        Part(shape=geometry.Ellipsoid(axes=(1.0, 2.0, 0.5)), origin=POSE, name=""),
+        Part(shape=geometry.Cylinder(radius=0.3, length=2.0), origin=POSE, name=""),
+        Part(shape=geometry.Capsule(radius=0.3, length=2.0), origin=POSE, name=""),
     ],
-    ids=lambda part: type(part).__name__,
+    ids=lambda part: part.shape.word,
 )
 def test_parts_agree_with_points_inside_of_them(part):
     """Closed forms, inside test and surface of each part agree: by many points, and by the mesh of its surface."""
     rng = np.random.default_rng(3)
     x = part.points(rng, 200_000)
-    whole = part.whole
+    whole = part.integrals()
     scale = np.sqrt(np.diag(whole.second) / whole.volume)
     # five standard errors of a mean
     assert (np.abs(x.mean(axis=0) - whole.center) < 5 * scale / np.sqrt(len(x))).all()
     found = np.cov(x.T, bias=True)
     np.testing.assert_allclose(found, whole.second / whole.volume, atol=10 * scale.max() ** 2 / np.sqrt(len(x)))
-    surface = part.surface
-    assert not solid_faults(surface)
-    assert integrals(surface).volume == pytest.approx(whole.volume, rel=1e-12)
-    np.testing.assert_allclose(integrals(surface).center, whole.center, atol=1e-12)
-    inside = MeshPart(origin=Origin(), name="", solid=surface).inside(x[:500])
+    surface = part.surface()
+    assert not surface.problems()
+    assert surface.integrals().volume == pytest.approx(whole.volume, rel=1e-12)
+    np.testing.assert_allclose(surface.integrals().center, whole.center, atol=1e-12)
+    inside = surface.inside(x[:500])
     assert inside.mean() > 0.93  # all but those in the shell between the round surface and its triangles
 
 
 def test_what_parts_share_counts_once():
     """Two boxes that overlap by a known box; and two balls by a lens."""
-    a = BoxPart(origin=Origin(), name="", size=(1.0, 1.0, 1.0))
-    b = BoxPart(origin=Origin((0.75, 0.0, 0.0)), name="", size=(1.0, 1.0, 1.0))
+    a = Part(shape=geometry.Box(size=(1.0, 1.0, 1.0)), origin=Origin(), name="")
+    b = Part(shape=geometry.Box(size=(1.0, 1.0, 1.0)), origin=Origin((0.75, 0.0, 0.0)), name="")
     whole, shared, error = union((a, b))
     assert abs(whole.volume - 1.75) < 5 * error * 1.75
     np.testing.assert_allclose(whole.center, [0.375, 0.0, 0.0], atol=0.01)
     assert abs(shared - 0.25 / 1.75) < 0.02
-    far = BoxPart(origin=Origin((0.0, 5.0, 0.0)), name="", size=(1.0, 2.0, 1.0))
+    far = Part(shape=geometry.Box(size=(1.0, 2.0, 1.0)), origin=Origin((0.0, 5.0, 0.0)), name="")
     whole, shared, error = union((a, far))
     assert (whole.volume, shared, error) == (3.0, 0.0, 0.0)
     np.testing.assert_allclose(whole.center, [0.0, 10.0 / 3.0, 0.0], rtol=1e-15)
@@ -121,38 +109,38 @@ def test_what_parts_share_counts_once():
 
 def test_silhouettes():
     """The shadow of a tilted box is half the sum of its faces' shadows; of two boxes behind each other it is that of one."""
-    solid = BoxPart(origin=Origin((1.0, 2.0, 3.0), (0.4, 0.9, -0.3)), name="", size=(0.5, 1.0, 2.0)).surface
+    solid = Part(shape=geometry.Box(size=(0.5, 1.0, 2.0)).at((1.0, 2.0, 3.0), (0.4, 0.9, -0.3)), name="").surface()
     shadow = 0.5 * np.abs(solid.area_vectors).sum(axis=0)
     # pixels along the edges: 1/256 of the size
-    np.testing.assert_allclose([silhouette(solid, k) for k in range(3)], shadow, rtol=5e-3)
+    np.testing.assert_allclose([solid.silhouette(k) for k in range(3)], shadow, rtol=5e-3)
     behind = solid.moved(np.eye(3), np.array([9.0, 0.0, 0.0]))
-    both = Solid(np.concatenate([solid.vertices, behind.vertices]), np.concatenate([solid.faces, behind.faces + 8]))
-    assert silhouette(both, 0) == pytest.approx(shadow[0], rel=5e-3)
-    assert silhouette(both, 1) == pytest.approx(2 * shadow[1], rel=0.03)
+    both = Triangles(np.concatenate([solid.vertices, behind.vertices]), np.concatenate([solid.faces, behind.faces + 8]))
+    assert both.silhouette(0) == pytest.approx(shadow[0], rel=5e-3)
+    assert both.silhouette(1) == pytest.approx(2 * shadow[1], rel=0.03)
 
 
 def test_faults_of_meshes_are_named():
     good = prism(7, 1.0, 2.0)
-    assert solid_faults(good) == []
+    assert good.problems() == []
     cases = {
-        "is open: 3 edges": Solid(good.vertices, good.faces[1:], "hull.stl"),
-        "is inside out": Solid(good.vertices, good.faces[:, ::-1], "hull.stl"),
-        "face in next to triangles that face out (3 edges)": Solid(
+        "is open: 3 edges": Triangles(good.vertices, good.faces[1:], "hull.stl"),
+        "is inside out": Triangles(good.vertices, good.faces[:, ::-1], "hull.stl"),
+        "face in next to triangles that face out (3 edges)": Triangles(
             good.vertices, np.concatenate([good.faces[:1, ::-1], good.faces[1:]]), "hull.stl"
         ),
-        "it is flat": Solid(good.vertices * (1, 1, 0), good.faces, "hull.stl"),
-        "not finite": Solid(good.vertices * (1, np.nan, 1), good.faces, "hull.stl"),
-        "no triangles": Solid(good.vertices, good.faces[:0], "hull.stl"),
+        "it is flat": Triangles(good.vertices * (1, 1, 0), good.faces, "hull.stl"),
+        "not finite": Triangles(good.vertices * (1, np.nan, 1), good.faces, "hull.stl"),
+        "no triangles": Triangles(good.vertices, good.faces[:0], "hull.stl"),
     }
     for words, solid in cases.items():
-        (fault,) = solid_faults(solid)
+        (fault,) = solid.problems()
         assert words in fault and fault.startswith("hull.stl")
-    assert solid_faults(good.scaled(np.array([1.0, -1.0, 1.0]))) == []  # a mirrored mesh keeps its outside
+    assert good.scaled(np.array([1.0, -1.0, 1.0])).problems() == []  # a mirrored mesh keeps its outside
     with pytest.raises(ValueError, match="hull.stl has no convex hull"):
-        convex_hull(cases["it is flat"])
-    hull = convex_hull(cases["is open: 3 edges"])
-    assert solid_faults(hull) == []
-    assert integrals(hull).volume == pytest.approx(integrals(good).volume, rel=1e-12)
+        cases["it is flat"].convex_hull()
+    hull = cases["is open: 3 edges"].convex_hull()
+    assert hull.problems() == []
+    assert hull.integrals().volume == pytest.approx(good.integrals().volume, rel=1e-12)
 
 
 def test_mesh_files(tmp_path):
@@ -167,10 +155,10 @@ def test_mesh_files(tmp_path):
         ]
         lines += ["endloop", "endfacet"]
     (tmp_path / "hull.stl").write_text("\n".join([*lines, "endsolid x"]))
-    read = read_solid(tmp_path / "hull.stl")
+    read = read_triangles(tmp_path / "hull.stl")
     assert len(read.vertices) == len(solid.vertices)
-    part = part_of(shapes.Mesh(file="hull.stl", scale=(2.0, -1.0, 1.0), origin=POSE), tmp_path)
-    assert part.whole.volume == pytest.approx(2 * integrals(solid).volume, rel=1e-6)
-    np.testing.assert_allclose(part.whole.center, POSE.xyz, atol=1e-6)
+    part = part_of(geometry.Placed(shape=geometry.Mesh(file="hull.stl", scale=(2.0, -1.0, 1.0)), origin=POSE), tmp_path)
+    assert part.integrals().volume == pytest.approx(2 * solid.integrals().volume, rel=1e-6)
+    np.testing.assert_allclose(part.integrals().center, POSE.xyz, atol=1e-6)
     with pytest.raises(FileNotFoundError, match="give its folder"):
-        read_solid(tmp_path / "none.stl")
+        read_mesh_of(tmp_path / "none.stl")

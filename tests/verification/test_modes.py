@@ -98,7 +98,7 @@ def test_box_on_springy_ground():
         name="box",
         joint=joints.Free(),
         inertia=hm.Inertia(mass=m, com=(0.0, 0.0, 0.0), tensor=(1.0, 1.2, 1.5, 0.0, 0.0, 0.0)),
-        shapes=(hm.shapes.Box(size=(0.6, 0.4, 0.2), contact=True),),
+        shapes=(hm.geometry.Box(size=(0.6, 0.4, 0.2)),),
     )
     floor = terrain.Plane(
         name="floor", normal=(0, 0, -1), point=(0, 0, 5), material=Material(law=LinearContact(stiffness=k, damping=c))

@@ -358,7 +358,7 @@ def test_encoders_tachometer_and_switch():
         name="ball",
         joint=hm.joints.Free(position=(0, 0, -0.2)),
         inertia=hm.Inertia(mass=2.0, tensor=(0.01, 0.01, 0.01, 0, 0, 0)),
-        shapes=(hm.shapes.Sphere(radius=0.1, contact=True),),
+        shapes=(hm.geometry.Sphere(radius=0.1),),
     )
     floor = terrain.Plane(name="floor", point=(0, 0, 0), normal=(0, 0, -1), material=GROUND)
     model = hm.Model(name="drop", bodies=[ball])

@@ -6,16 +6,23 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.compiler import jacobian_program, trace
-from hydromechs.hydro import BoxCell, CylinderCell, EllipsoidCell, crossing, hull_cells, hull_length, immersion, wetting
+from hydromechs.geometry import Box, Cylinder, Ellipsoid, Origin
+from hydromechs.hydro import HullCell, crossing, hull_cells, hull_length, immersion, wetting
 from hydromechs.hydro import _surface as surface
-from hydromechs.model import Origin, shapes
 
 EPS = np.finfo(float).eps
-BOX = BoxCell(origin=Origin(), weight=1.0, half_size=(0.4, 0.25, 0.15))
-CYLINDER = CylinderCell(origin=Origin(), weight=1.0, radius=0.12, half_length=0.3)
-BALL = EllipsoidCell(origin=Origin(), weight=1.0, axes=(0.2, 0.2, 0.2))
-EGG = EllipsoidCell(origin=Origin(), weight=1.0, axes=(0.4, 0.25, 0.15))
+
+
+def cell_of(shape, origin=Origin()):  # noqa: B008
+    return HullCell(shape=shape, origin=origin, weight=1.0)
+
+
+BOX = cell_of(Box(size=(0.8, 0.5, 0.3)))
+CYLINDER = cell_of(Cylinder(radius=0.12, length=0.6))
+BALL = cell_of(Ellipsoid(axes=(0.2, 0.2, 0.2)))
+EGG = cell_of(Ellipsoid(axes=(0.4, 0.25, 0.15)))
 CELLS = {"box": BOX, "cylinder": CYLINDER, "ball": BALL, "egg": EGG}
 TILTED = Origin((0.1, -0.3, 0.2), (0.4, -0.7, 1.2))
 
@@ -28,20 +35,21 @@ def directions(n, seed=0):
 def reference(cell, n, x, points=400):
     """Wet part and head of a cell by midpoint quadrature over two coordinates, the third (or the disc) exactly."""
     u = (np.arange(points) + 0.5) / points * 2 - 1
-    if isinstance(cell, BoxCell):
-        extents = np.sort(np.abs(np.array(cell.half_size) * n))
+    shape = cell.shape
+    if isinstance(shape, Box):
+        extents = np.sort(np.abs(shape.half_size * n))
         y = x + extents[0] * u[:, None] + extents[1] * u[None, :]
         c = extents[2]
         wet = np.clip(0.5 + y / (2 * c), 0, 1)
         head = np.where(y > c, y, np.clip(y + c, 0, None) ** 2 / (4 * c))
         return wet.mean(), head.mean()
-    if isinstance(cell, CylinderCell):
-        a, b = cell.half_length * abs(n[2]), max(cell.radius * math.hypot(n[0], n[1]), 1e-9)
+    if isinstance(shape, Cylinder):
+        a, b = 0.5 * shape.length * abs(n[2]), max(shape.radius * math.hypot(n[0], n[1]), 1e-9)
         y = x + a * u[:, None]
         s = np.cos(np.pi * (np.arange(points) + 0.5) / points)[None, :]  # disc points by their density 2/π √(1 − s²)
         weight = 2 * (1 - s**2) / points
         return (((y + b * s) > 0) * weight).sum() / points, (np.maximum(y + b * s, 0) * weight).sum() / points
-    b = math.sqrt(np.sum((np.array(cell.axes) * n) ** 2))
+    b = math.sqrt(np.sum((np.array(shape.axes) * n) ** 2))
     density = 0.75 * (1 - u**2) * 2 / points
     return ((x + b * u > 0) * density).sum(), (np.maximum(x + b * u, 0) * density).sum()
 
@@ -50,7 +58,7 @@ def reference(cell, n, x, points=400):
 def test_spherical_cap(s):
     """Volume π h² (3r − h)/3 of a cap of height h, and its centroid 3 (2r − h)²/(4 (3r − h)) from the centre."""
     r, c, n = 0.2, np.array([0.3, -0.1, 0.5]), np.array([0.48, 0.6, 0.64])
-    cell = EllipsoidCell(origin=Origin(tuple(c)), weight=1.0, axes=(r, r, r))
+    cell = cell_of(Ellipsoid(axes=(r, r, r)), Origin(tuple(c)))
     wet = immersion((cell,), n, s * r - c @ n)
     h = min(max(r + s * r, 0.0), 2 * r)
     fraction = np.pi * h**2 * (3 * r - h) / 3 / (4 / 3 * np.pi * r**3)
@@ -136,7 +144,7 @@ def test_upright_box_and_lying_cylinder():
 def test_metacentre_of_a_barge():
     """A box of beam B afloat at draught T and tilted by φ: the centre of buoyancy moves sideways by B²/(12 T) φ."""
     L, B, H, T = 2.0, 0.8, 0.5, 0.2
-    cell = BoxCell(origin=Origin(), weight=1.0, half_size=(L / 2, B / 2, H / 2))
+    cell = cell_of(Box(size=(L, B, H)))
     phi = 1e-3
     wet = immersion((cell,), np.array([0.0, math.sin(phi), math.cos(phi)]), T - H / 2)
     assert wet.fraction == pytest.approx(T / H, rel=1e-3)
@@ -150,9 +158,9 @@ def test_hull_of_several_shapes():
         name="rov",
         hydro=hm.Hydro(volume=0.02, buoyancy_center=(0.05, -0.02, -0.1)),
         shapes=[
-            shapes.Box(size=(0.6, 0.4, 0.2), origin=Origin((0.0, 0.0, -0.2))),
-            shapes.Capsule(radius=0.05, length=0.5, origin=Origin((0.0, 0.2, 0.1), (0.3, 0.5, 0.0))),
-            shapes.Mesh(file="hull.stl"),
+            geometry.Box(size=(0.6, 0.4, 0.2)).at((0.0, 0.0, -0.2)),
+            geometry.Capsule(radius=0.05, length=0.5).at((0.0, 0.2, 0.1), (0.3, 0.5, 0.0)),
+            geometry.Mesh(file="hull.stl"),
         ],
     )
     cells = hull_cells(body)
@@ -180,7 +188,7 @@ def test_capsule_against_points():
     points = rng.uniform(-1, 1, (600_000, 3)) * [r, r, half + r]
     beyond = np.maximum(np.abs(points[:, 2]) - half, 0.0)
     points = points[points[:, 0] ** 2 + points[:, 1] ** 2 + beyond**2 < r**2][:200_000]
-    body = hm.Body(name="float", hydro=hm.Hydro(volume=0.01), shapes=[shapes.Capsule(radius=r, length=2 * half)])
+    body = hm.Body(name="float", hydro=hm.Hydro(volume=0.01), shapes=[geometry.Capsule(radius=r, length=2 * half)])
     for n in directions(10):
         for x in (-0.15, -0.08, 0.0, 0.05):
             inside = points @ n + x > 0
@@ -192,12 +200,12 @@ def test_capsule_against_points():
 def test_hull_without_shapes():
     """A sphere of the displaced volume at the centre of buoyancy; nothing for what feels no water; else an error."""
     (cell,) = hull_cells(hm.Body(name="a", hydro=hm.Hydro(volume=4 / 3 * np.pi * 8, buoyancy_center=(1, 2, 3))))
-    assert cell.axes == pytest.approx((2.0, 2.0, 2.0), rel=4 * EPS) and cell.origin.xyz == (1.0, 2.0, 3.0)
+    assert cell.shape.axes == pytest.approx((2.0, 2.0, 2.0), rel=4 * EPS) and cell.origin.xyz == (1.0, 2.0, 3.0)
     assert hull_cells(hm.Body(name="a")) == hull_cells(hm.Body(name="a", hydro=hm.Hydro())) == ()
-    drag = hm.drag.Sphere(radius=0.1, coefficient=0.5)
+    drag = hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.1), coefficient=0.5)
     with pytest.raises(ValueError, match="body 'wire' has neither shapes nor a volume"):
         hull_cells(hm.Body(name="wire", hydro=hm.Hydro(drag=drag)))
-    plate = shapes.Box(size=(1.0, 1.0, 0.1), origin=Origin((0.0, 0.0, 0.4)))
+    plate = geometry.Box(size=(1.0, 1.0, 0.1)).at((0.0, 0.0, 0.4))
     (cell,) = hull_cells(hm.Body(name="fin", hydro=hm.Hydro(drag=drag), shapes=[plate]))
     assert cell.origin.xyz == (0.0, 0.0, 0.4)
 

@@ -46,8 +46,8 @@ def floating():
             drag=(hm.drag.Damping(linear=(5, 5, 5, 1, 1, 1)),),
         ),
         shapes=(
-            hm.shapes.Box(size=(0.3, 0.2, 0.15)),
-            hm.shapes.Cylinder(radius=0.03, length=0.4, origin=hm.Origin((0.2, 0, 0.1))),
+            hm.geometry.Box(size=(0.3, 0.2, 0.15)),
+            hm.geometry.Cylinder(radius=0.03, length=0.4).at((0.2, 0, 0.1)),
         ),
     )
     model = hm.Model(name="float", bodies=[hull], world=hm.World(axes="ENU"))

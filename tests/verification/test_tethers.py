@@ -31,7 +31,9 @@ def vehicle():
         name="rov",
         inertia=hm.Inertia(mass=100.0, com=(0.02, 0, 0.05), tensor=(5.0, 6.0, 7.0, 0, 0, 0)),
         hydro=hm.Hydro(
-            volume=0.095, added_mass=hm.added_mass.Sphere(radius=0.28), drag=hm.drag.Sphere(radius=0.28, coefficient=0.5)
+            volume=0.095,
+            added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.28)),
+            drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.28), coefficient=0.5),
         ),
         frames=[hm.Frame("shackle", hm.Origin((0.1, 0.02, -0.3)))],
     )

@@ -20,7 +20,11 @@ def test_sinking_sphere(R, density, C_D, v_t, a0, tau):
     """v(t) = v_t tanh(t/τ): the acceleration at v is a0 (1 − v²/v_t²), tilted as the body may be."""
     volume = 4 / 3 * np.pi * R**3
     mass = density * volume
-    sphere = hm.Hydro(volume=volume, added_mass=hm.added_mass.Sphere(radius=R), drag=hm.drag.Sphere(radius=R, coefficient=C_D))
+    sphere = hm.Hydro(
+        volume=volume,
+        added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=R)),
+        drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=R), coefficient=C_D),
+    )
     inertia = hm.Inertia(mass=mass, tensor=(0.4 * mass * R**2,) * 3 + (0.0,) * 3)
     model = hm.Model(bodies=[hm.Body(name="ball", inertia=inertia, hydro=sphere)], world=hm.World(water_density=1000.0))
     turn = np.array([0.8, 0.0, 0.6, 0.0])
@@ -47,8 +51,8 @@ def rod(density, *, L=1.0, R=0.05, water=1000.0):
                 hydro=hm.Hydro(
                     volume=np.pi * R**2 * L,
                     buoyancy_center=(L / 2, 0, 0),
-                    added_mass=hm.added_mass.Cylinder(start=(0, 0, 0), end=(L, 0, 0), radius=R),
-                    drag=hm.drag.Cylinder.along("x", 0, L, radius=R, coefficient=1.1),
+                    added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.between((0, 0, 0), (L, 0, 0), radius=R)),
+                    drag=hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("x", 0, L, radius=R), coefficient=1.1),
                 ),
             )
         ],
@@ -78,8 +82,8 @@ def test_morison():
     D, U, T = 0.1, 0.5, 4.0
     hydro = hm.Hydro(
         volume=np.pi * D**2 / 4,
-        added_mass=hm.added_mass.Cylinder(start=(0, 0, -0.5), end=(0, 0, 0.5), radius=D / 2),
-        drag=hm.drag.Cylinder.along("z", -0.5, 0.5, radius=D / 2, coefficient=1.2),
+        added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.between((0, 0, -0.5), (0, 0, 0.5), radius=D / 2)),
+        drag=hm.drag.ShapeDrag(shape=hm.geometry.Cylinder.along("z", -0.5, 0.5, radius=D / 2), coefficient=1.2),
     )
     body = hm.Body(name="pile", inertia=hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0)), hydro=hydro)
     model = hm.Model(bodies=[body], world=hm.World(gravity=0.0, water_density=1000.0))
@@ -115,7 +119,7 @@ def test_a_small_neutral_body_follows_the_fluid():
     """ρ V (1 + C) a_f accelerates m + m_A = ρ V (1 + C): the body takes on the fluid's acceleration exactly."""
     R = 0.02
     volume = 4 / 3 * np.pi * R**3
-    hydro = hm.Hydro(volume=volume, added_mass=hm.added_mass.Sphere(radius=R))
+    hydro = hm.Hydro(volume=volume, added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=R)))
     m = 1025.0 * volume
     model = hm.Model(
         bodies=[hm.Body(name="drifter", inertia=hm.Inertia(mass=m, tensor=(m * R**2,) * 3 + (0,) * 3), hydro=hydro)]

@@ -43,7 +43,7 @@ def expected(part, shape, n, x):
     taken in closed form, the others by quadrature.
     """
     both = np.array([-1.0, 1.0])
-    if isinstance(shape, hm.shapes.Box):
+    if isinstance(shape, hm.geometry.Box):
         half = 0.5 * np.array(shape.size)
         a, b, c = np.sqrt((half * n) ** 2 + (ROUNDING * half.min()) ** 2)
 
@@ -52,7 +52,7 @@ def expected(part, shape, n, x):
             return 0.5 * mean(lambda u: part(y[..., None, None] + b * u, c), kinks)
 
         return 0.5 * mean(lambda u: inner(x + a * u), (-x + np.add.outer(both * b, both * c).ravel()) / a)
-    if isinstance(shape, hm.shapes.Cylinder):
+    if isinstance(shape, hm.geometry.Cylinder):
         r, half = shape.radius, 0.5 * shape.length
         small = (ROUNDING * min(r, half)) ** 2
         a, b = math.sqrt((half * n[2]) ** 2 + small), math.sqrt(r * r * (n[0] ** 2 + n[1] ** 2) + small)
@@ -80,9 +80,9 @@ def random_body(seed):
     rng = np.random.default_rng(seed)
     size = rng.uniform(0.3, 1.2, size=3)
     if seed % 3 == 0:
-        shape, volume = hm.shapes.Box(size=tuple(size)), math.prod(size)
+        shape, volume = hm.geometry.Box(size=tuple(size)), math.prod(size)
     elif seed % 3 == 1:
-        shape, volume = hm.shapes.Cylinder(radius=size[0] / 2, length=size[1]), math.pi * size[0] ** 2 / 4 * size[1]
+        shape, volume = hm.geometry.Cylinder(radius=size[0] / 2, length=size[1]), math.pi * size[0] ** 2 / 4 * size[1]
     else:
         r = float(size[0] / 2)  # without shapes a hull is a sphere of its volume
         shape, volume = (r, r, r), 4 / 3 * math.pi * r**3
@@ -101,14 +101,14 @@ def random_body(seed):
             tensor=tuple(mass * length**2 * np.array([0.2, 0.16, 0.13, 0.01, -0.01, 0.02])),
         ),
         hydro=hm.Hydro(volume=volume, added_mass=hm.added_mass.Matrix(M_A)),
-        shapes=[shape] if isinstance(shape, hm.shapes.Shape) else [],
+        shapes=[shape] if isinstance(shape, hm.geometry.Shape) else [],
     )
     return body, shape, M_A
 
 
 def raft():
     """The box of 615 kg with an added mass of 0.2, 0.6 and 1.5 of its own."""
-    shape = hm.shapes.Box(size=(2.0, 1.0, 0.6))
+    shape = hm.geometry.Box(size=(2.0, 1.0, 0.6))
     M_A = np.diag([0.2 * 615, 0.6 * 615, 1.5 * 615, 20, 100, 60])
     r = 615.0 * 1.2 ** (2 / 3) / 6
     body = hm.Body(

@@ -246,7 +246,7 @@ def test_starting_points_are_those_of_the_study_not_of_the_library(campaign, stu
 
 def test_an_averaged_added_mass_keeps_its_centre_and_its_traces():
     """Of a cylinder off the origin: as much mass and moment in the mean, the same in all directions about the same point."""
-    cylinder = hm.added_mass.Cylinder.along("x", 0.0, 0.4, radius=0.05)
+    cylinder = hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.along("x", 0.0, 0.4, radius=0.05))
     exact = np.array(added_mass_matrix(cylinder, 1000.0))
     found = averaged(exact)
     assert np.trace(found[:3, :3]) == pytest.approx(np.trace(exact[:3, :3]))
@@ -261,7 +261,9 @@ def test_variants_of_the_study_change_what_they_say(study):
     model = library.load(study.model)
     found = {name: validation.varied(model, v) for name, v in study.variants.items()}
     arm = {name: {b.name: b for b in m.bodies} for name, m in found.items()}
-    assert isinstance(arm["drag of the arm by strips, 2.2 times as much"]["wrist"].hydro.drag[0], hm.drag.Cylinder)
+    assert isinstance(
+        arm["drag of the arm by strips, 2.2 times as much"]["wrist"].hydro.drag[0].solid.shape, hm.geometry.Cylinder
+    )
     assert arm["no drag of the arm"]["wrist"].hydro.drag == () and arm["no drag of the arm"]["wrist"].hydro.added_mass
     assert arm["no added mass of the arm"]["wrist"].hydro.added_mass == ()
     gone = "decoupled: nothing of the moving arm is felt"

@@ -57,15 +57,15 @@ def model(
 
 
 def box(size, **at):
-    return [hm.shapes.Box(size=size, **at)], math.prod(size)
+    return [hm.geometry.Box(size=size, **at)], math.prod(size)
 
 
 def cylinder(radius, length, **at):
-    return [hm.shapes.Cylinder(radius=radius, length=length, **at)], math.pi * radius**2 * length
+    return [hm.geometry.Cylinder(radius=radius, length=length, **at)], math.pi * radius**2 * length
 
 
 def sphere(radius, **at):
-    return [hm.shapes.Sphere(radius=radius, **at)], 4 / 3 * math.pi * radius**3
+    return [hm.geometry.Sphere(radius=radius, **at)], 4 / 3 * math.pi * radius**3
 
 
 RAFT = model(
@@ -77,16 +77,24 @@ RAFT = model(
 OFF = hm.Origin((0.2, 0.1, 0.0))
 TILTED = hm.Origin((0.3, 0.0, 0.4), (0.5, 0.3, 0.0))
 BODIES = {
-    "sphere": model(*sphere(0.3), 60.0, hm.added_mass.Sphere(radius=0.3), com=(0.05, 0.02, 0.03)),
+    "sphere": model(
+        *sphere(0.3), 60.0, hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.3)), com=(0.05, 0.02, 0.03)
+    ),
     "sphere off its origin": model(*sphere(0.3, origin=OFF), 50.0, full(50, 0.3, 1), center=(0.2, 0.1, 0.0)),
     "cube": model(*box((0.8, 0.8, 0.8)), 300.0, full(300, 0.4, 2)),
     "plate": model(*box((1.5, 1.0, 0.1)), 90.0, hm.added_mass.Diagonal((5, 10, 400, 30, 60, 3)), depth=-0.5),
     "box with its weight aside": model(*box((1.0, 0.6, 0.5)), 200.0, full(200, 0.4, 7), com=(0.1, 0.05, -0.1)),
-    "cylinder": model(*cylinder(0.2, 1.5), 110.0, hm.added_mass.Cylinder(start=(0, 0, -0.75), end=(0, 0, 0.75), radius=0.2)),
+    "cylinder": model(
+        *cylinder(0.2, 1.5),
+        110.0,
+        hm.added_mass.ShapeAddedMass(shape=hm.geometry.Cylinder.between((0, 0, -0.75), (0, 0, 0.75), radius=0.2)),
+    ),
     "tilted cylinder": model(*cylinder(0.2, 1.5, origin=TILTED), 110.0, full(110, 0.5, 3), center=(0.3, 0.0, 0.4)),
     "disc": model(*cylinder(0.6, 0.15), 100.0, hm.added_mass.Diagonal((5, 5, 500, 30, 30, 2)), depth=-0.5),
-    "ellipsoid": model([], 0.1, 60.0, hm.added_mass.Ellipsoid(axes=(0.6, 0.3, 0.2)), com=(0.05, 0.0, 0.05)),
-    "capsule": model([hm.shapes.Capsule(radius=0.2, length=1.0)], 0.16, 90.0, full(90, 0.5, 4), com=(0.1, 0.0, 0.02)),
+    "ellipsoid": model(
+        [], 0.1, 60.0, hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=(0.6, 0.3, 0.2))), com=(0.05, 0.0, 0.05)
+    ),
+    "capsule": model([hm.geometry.Capsule(radius=0.2, length=1.0)], 0.16, 90.0, full(90, 0.5, 4), com=(0.1, 0.0, 0.02)),
     "box and sphere": model(
         [*box((0.5, 0.5, 0.3))[0], *sphere(0.25, origin=hm.Origin((0.6, 0.0, 0.1)))[0]], 0.14, 80.0, full(80, 0.5, 5)
     ),
@@ -192,7 +200,15 @@ def test_momentum_theory_of_water_entry(name):
 def test_a_body_that_leaves_the_water_keeps_its_speed():
     """Without gravity nothing acts on the way out: the water's energy stays behind, and is booked to the surface."""
     shapes, volume = sphere(R)
-    up = model(shapes, volume, 100.0, hm.added_mass.Sphere(radius=R), depth=R, velocity=(0, 0, -3.0, 0, 0, 0), gravity=0.0)
+    up = model(
+        shapes,
+        volume,
+        100.0,
+        hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=R)),
+        depth=R,
+        velocity=(0, 0, -3.0, 0, 0, 0),
+        gravity=0.0,
+    )
     ds = hm.Simulation(up, environment=STILL, step=1e-3, record=1e-2).run(0.4).recording
     np.testing.assert_allclose(ds.velocity.values[:, 0, 2], -3.0, rtol=0, atol=1e-12)
     lost = 0.5 * 2 / 3 * math.pi * R**3 * up.world.water_density * 3.0**2

@@ -26,7 +26,7 @@ def test_a_float_follows_the_slope_of_a_long_wave(axes, com):
             added_mass=hm.added_mass.Diagonal((20, 50, 400, 10, 100, 10)),
             drag=hm.drag.Damping(linear=(20, 20, 900, 150, 400, 100)),
         ),
-        shapes=(hm.shapes.Box(size=(length, width, height)),),
+        shapes=(hm.geometry.Box(size=(length, width, height)),),
     )
     model = hm.Model(name="barge", bodies=[barge], world=hm.World(axes=axes))
     period, wave = 12.0, 1.0
@@ -126,8 +126,12 @@ def test_a_float_in_two_waves_and_a_current_against_scipy():
         name="float",
         joint=hm.joints.Free(position=tuple(start[:3]), velocity=(*start[3:], 0, 0, 0)),
         inertia=hm.Inertia(mass=mass, tensor=(2, 2, 2, 0, 0, 0)),
-        hydro=hm.Hydro(volume=volume, added_mass=hm.added_mass.Sphere(radius=r), drag=hm.drag.Sphere(radius=r, coefficient=C)),
-        shapes=(hm.shapes.Sphere(radius=r),),
+        hydro=hm.Hydro(
+            volume=volume,
+            added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=r)),
+            drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=r), coefficient=C),
+        ),
+        shapes=(hm.geometry.Sphere(radius=r),),
     )
     model = hm.Model(name="float", bodies=[body], world=hm.World(water_density=rho, gravity=g))
     water = Environment(
@@ -157,7 +161,7 @@ def test_a_float_in_two_waves_and_a_current_against_scipy():
 
 def test_a_thruster_in_the_air_gives_nothing():
     body = hm.Body(name="hull", joint=hm.joints.Free(), inertia=hm.Inertia(mass=10.0, tensor=(1, 1, 1, 0, 0, 0)), frames=(hm.Frame("jet"),),
-                   hydro=hm.Hydro(volume=0.01), shapes=(hm.shapes.Sphere(radius=0.13),))  # fmt: skip
+                   hydro=hm.Hydro(volume=0.01), shapes=(hm.geometry.Sphere(radius=0.13),))  # fmt: skip
     model = hm.Model(name="hull", bodies=[body])
     jet = hm.Thruster(name="jet", frame="jet", curve=hm.actuation.ideal_curve(50.0, 50.0), radius=0.2)
     forces = []

@@ -41,8 +41,8 @@ def sphere(center, mass=1.0, radius=0.3, position=(0.0, 0.0, 3.0)):
         hydro=hm.Hydro(
             volume=volume,
             buoyancy_center=c,
-            added_mass=hm.added_mass.Sphere(radius=radius, center=c),
-            drag=hm.drag.Sphere(radius=radius, center=c, coefficient=0.4),
+            added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=radius).at(c)),
+            drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=radius).at(c), coefficient=0.4),
         ),
     )
     return hm.Model(name="ball", bodies=[body], world=WORLD)
@@ -94,9 +94,9 @@ def spar(origin):
         hydro=hm.Hydro(
             volume=area * LENGTH,
             buoyancy_center=(0, 0, middle),
-            added_mass=hm.added_mass.Sphere(radius=RADIUS, center=(0, 0, keel)),
+            added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=RADIUS).at((0, 0, keel))),
         ),
-        shapes=(hm.shapes.Cylinder(radius=RADIUS, length=LENGTH, origin=hm.Origin((0, 0, middle))),),
+        shapes=(hm.geometry.Cylinder(radius=RADIUS, length=LENGTH).at((0, 0, middle)),),
     )
     return hm.Model(name="spar", bodies=[body], world=WORLD)
 
@@ -134,7 +134,7 @@ def test_heave_of_a_spar():
 
 def rod(length, radius=0.02):
     """A neutral rod along x of its frame, which is at one end: displaced water, added mass and drag by strips."""
-    axis = dict(start=(0.0, 0.0, 0.0), end=(length, 0.0, 0.0), radius=radius)
+    cylinder = hm.geometry.Cylinder.along("x", 0.0, length, radius=radius)
     volume = np.pi * radius**2 * length
     body = hm.Body(
         name="rod",
@@ -143,10 +143,10 @@ def rod(length, radius=0.02):
         hydro=hm.Hydro(
             volume=volume,
             buoyancy_center=(length / 2, 0, 0),
-            added_mass=hm.added_mass.Cylinder(**axis),
-            drag=hm.drag.Cylinder(**axis, coefficient=1.0, end_coefficient=0.0),
+            added_mass=hm.added_mass.ShapeAddedMass(shape=cylinder),
+            drag=hm.drag.ShapeDrag(shape=cylinder, coefficient=1.0, end_coefficient=0.0),
         ),
-        shapes=(hm.shapes.Cylinder(radius=radius, length=length, origin=hm.Origin((length / 2, 0, 0), (0, np.pi / 2, 0))),),
+        shapes=(hm.geometry.Cylinder(radius=radius, length=length).at((length / 2, 0, 0), (0, np.pi / 2, 0)),),
     )
     return hm.Model(name="rod", bodies=[body], world=WORLD)
 
@@ -216,7 +216,7 @@ def volume_integral(size, field):
 def test_flat_hulls_feel_the_moment_of_waves(size, period):
     """Slabs, plates and discs, askew at 6 m: Froude-Krylov force to 0.1 %, its moment to 3 %, against volume integrals."""
     t, V = 0.4, np.prod(size) if len(size) == 3 else np.pi * size[0] ** 2 * size[1]
-    shape = hm.shapes.Box(size=size) if len(size) == 3 else hm.shapes.Cylinder(radius=size[0], length=size[1])
+    shape = hm.geometry.Box(size=size) if len(size) == 3 else hm.geometry.Cylinder(radius=size[0], length=size[1])
     environment = Environment(waves=[RegularWave(height=0.01, period=period, direction=0.7)])
     waves = wave_components(environment, G)
     for orientation in ((0.8, 0.1, -0.5, math.sqrt(0.1)), (0.1, 0.7, 0.5, -0.5)):
@@ -300,7 +300,7 @@ def force_in_stream(element, gradient, velocity, *, moving=(0.0, 0.0, 0.0), cent
 def test_a_stream_that_converges_holds_a_body_as_taylor_has_it():
     """Force on a body at rest in a steady irrotational stream: ∇(½ v·A v) (Taylor 1928), A that of an ellipsoid askew."""
     center, rng = (0.1, -0.2, 0.3), np.random.default_rng(2)
-    element = hm.added_mass.Ellipsoid(axes=(0.5, 0.3, 0.1), origin=hm.Origin(center, (0.4, -0.3, 0.9)))
+    element = hm.added_mass.ShapeAddedMass(shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.1)).at(center, (0.4, -0.3, 0.9)))
     B = rng.normal(size=(3, 3))
     strain = B + B.T - 2.0 / 3.0 * np.trace(B) * np.eye(3)
     v, A = rng.normal(size=3), np.array(hydro.added_mass_matrix(element, RHO))[:3, :3]
@@ -313,7 +313,7 @@ def test_a_stream_that_converges_holds_a_body_as_taylor_has_it():
 def test_a_shear_flow_lifts_a_sphere_as_auton_has_it():
     """½ m_f (Dv/Dt + v_r × curl v) with v_r = v − U (Auton, Hunt and Prud'homme 1988)."""
     center, radius = (0.1, -0.2, 0.3), 0.2
-    element = hm.added_mass.Sphere(radius=radius, center=center)
+    element = hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=radius).at(center))
     gradient = np.array([[0.0, 0.0, 0.7], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])  # v_x grows with z
     v, U = np.array([0.8, 0.1, 0.3]), np.array([0.2, -0.1, 0.1])
     F, _ = force_in_stream(element, gradient, v, moving=U, center=center)

@@ -10,7 +10,7 @@ import pytest
 import xarray
 
 import hydromechs as hm
-from hydromechs import contact, hydro, library, lines, viewer
+from hydromechs import contact, geometry, hydro, library, lines, viewer
 from hydromechs.viewer import _pictures
 from hydromechs.viewer import _solids as solids
 from hydromechs.viewer._looks import body_looks
@@ -24,21 +24,21 @@ def volume(surface):
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
 
-N = solids.SIDES
+N = 32
 ROUND = N / (2 * math.pi) * math.sin(2 * math.pi / N)  # area of a regular polygon over that of its circle
 
 
 @pytest.mark.parametrize(
     ("surface", "exact", "tolerance"),
     [
-        (solids.box((1.0, 2.0, 3.0)), 6.0, 1e-14),
-        (solids.cylinder(0.5, 2.0), math.pi * 0.25 * 2.0 * ROUND, 1e-13),
-        (solids.cylinder(0.5, 2.0, 0.3), math.pi * (0.25 - 0.09) * 2.0 * ROUND, 1e-13),
+        (geometry.Box(size=(1.0, 2.0, 3.0)).triangulate(), 6.0, 1e-14),
+        (geometry.Cylinder(radius=0.5, length=2.0).triangulate(), math.pi * 0.25 * 2.0 * ROUND, 1e-13),
+        (geometry.Cylinder(radius=0.5, length=2.0, bore=0.3).triangulate(), math.pi * (0.25 - 0.09) * 2.0 * ROUND, 1e-13),
         # inscribed polygons of N sides miss a part of the order (2π/N)² of a round solid
-        (solids.ellipsoid((1.0, 2.0, 3.0)), 4.0 / 3.0 * math.pi * 6.0, (2 * math.pi / N) ** 2),
-        (solids.capsule(0.5, 2.0), math.pi * 0.25 * 2.0 + 4.0 / 3.0 * math.pi * 0.125, (2 * math.pi / N) ** 2),
+        (geometry.Ellipsoid(axes=(1.0, 2.0, 3.0)).triangulate(), 4.0 / 3.0 * math.pi * 6.0, (2 * math.pi / N) ** 2),
+        (geometry.Capsule(radius=0.5, length=2.0).triangulate(), math.pi * 0.25 * 2.0 + 4.0 / 3.0 * math.pi * 0.125, (2 * math.pi / N) ** 2),
         # a box with round edges: Steiner's formula for the box inside, 0.1 wider all round
-        (solids.box((1.0, 2.0, 3.0), 0.1), 0.8 * 1.8 * 2.8 + 2 * 0.1 * (0.8 * 1.8 + 1.8 * 2.8 + 0.8 * 2.8) + math.pi * 0.01 * (0.8 + 1.8 + 2.8) + 4 / 3 * math.pi * 0.001, 2e-3),
+        (geometry.Box(size=(1.0, 2.0, 3.0), rounding=0.1).triangulate(), 0.8 * 1.8 * 2.8 + 2 * 0.1 * (0.8 * 1.8 + 1.8 * 2.8 + 0.8 * 2.8) + math.pi * 0.01 * (0.8 + 1.8 + 2.8) + 4 / 3 * math.pi * 0.001, 2e-3),
         (solids.arrow(np.zeros(3), np.array([0.0, 3.0, 4.0]), 0.1), None, None),
     ],
 )  # fmt: skip
@@ -49,23 +49,35 @@ def test_solids_enclose_their_volumes(surface, exact, tolerance):
         assert volume(surface) == pytest.approx(exact, rel=tolerance)
 
 
-def test_thrusters_turn_about_their_x():
+def test_thrusters_turn_about_their_z():
     for surface in (solids.duct(0.1, 0.08), solids.propeller(0.1, 0.08)):
-        assert np.ptp(surface.vertices[:, 0]) < 0.12 and np.linalg.norm(surface.vertices[:, 1:], axis=1).max() <= 0.1 + 1e-12
+        assert np.ptp(surface.vertices[:, 2]) < 0.12 and np.linalg.norm(surface.vertices[:, :2], axis=1).max() <= 0.1 + 1e-12
 
 
 def test_stand_ins_in_their_order():
     """Looks, shapes, drag, added mass, volume, inertia: the first that a body has."""
     ball = dict(inertia=hm.Inertia(mass=12.0, com=(0.1, 0, 0), tensor=(5.0, 5.0, 2.0, 0, 0, 0)))
-    full = hm.Hydro(volume=0.01, added_mass=hm.added_mass.Sphere(radius=0.3), drag=hm.drag.Sphere(radius=0.4, coefficient=0.5))
-    body = hm.Body(name="b", hydro=full, shapes=[hm.shapes.Sphere(radius=0.5)], visual=[hm.visual.Sphere(radius=0.6)], **ball)
+    full = hm.Hydro(
+        volume=0.01,
+        added_mass=hm.added_mass.ShapeAddedMass(shape=hm.geometry.Sphere(radius=0.3)),
+        drag=hm.drag.ShapeDrag(shape=hm.geometry.Sphere(radius=0.4), coefficient=0.5),
+    )
+    body = hm.Body(
+        name="b",
+        hydro=full,
+        shapes=[
+            hm.BodyShape(shape=hm.geometry.Sphere(radius=0.5), roles=("contact", "wetting")),
+            hm.BodyShape(shape=hm.geometry.Sphere(radius=0.6), roles=("appearance",)),
+        ],
+        **ball,
+    )
 
     def extent(body):
         pieces, _ = body_looks(body)
         return np.ptp(np.concatenate([p.triangles.vertices for p in pieces]), axis=0).max()
 
     assert extent(body) == pytest.approx(1.2)
-    body = dataclasses.replace(body, visual=())
+    body = dataclasses.replace(body, shapes=body.shapes[:1])
     assert extent(body) == pytest.approx(1.0)
     body = dataclasses.replace(body, shapes=())
     assert extent(body) == pytest.approx(0.8)
@@ -83,7 +95,7 @@ def test_stand_ins_in_their_order():
 def test_every_library_model_has_looks_of_its_size(name):
     """And they are upright: of a vehicle with a float, the float is on top."""
     model = library.load(name)
-    assert any(body.visual for body in model.bodies)
+    assert any(shape.appearance for body in model.bodies for shape in body.shapes)
     scene = viewer.model_scene(model, properties=True)
     low, high = scene.bounds(0)
     assert 0.1 < np.linalg.norm(high - low) < 8.0
@@ -102,9 +114,9 @@ def test_meshes_are_drawn(tmp_path):
     red.visual = trimesh.visual.ColorVisuals(red, face_colors=[255, 0, 0, 255])
     red.export(tmp_path / "dome.glb")
     trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "mark.obj")
-    text = "hydromechs_model: 2\nname: m\nbodies:\n  hull:\n    joint: fixed\n    visual:\n"
+    text = "hydromechs_model: 2\nname: m\nbodies:\n  hull:\n    joint: fixed\n    shapes:\n"
     for name in ("hull.stl", "dome.glb", "mark.obj"):
-        text += f"      - {{type: mesh, file: {name}, scale: [2, 1, -1]}}\n"
+        text += f"      {name[:4]}: {{type: mesh, file: {name}, scale: [2, 1, -1], roles: [appearance]}}\n"
     (tmp_path / "m.yaml").write_text(text)
     pieces, _ = body_looks(hm.load(tmp_path / "m.yaml").bodies[0])
     colors = {tuple(np.round(p.color, 2)) for p in pieces}
@@ -117,7 +129,11 @@ def test_a_visual_that_cannot_be_read_becomes_a_grey_box_with_a_note(tmp_path, f
     if content is not None:
         (tmp_path / file).write_text(content)
     inertia = hm.Inertia(mass=12.0, tensor=(0.16 + 0.25, 0.09 + 0.25, 0.09 + 0.16, 0.0, 0.0, 0.0))
-    hull = hm.Body(name="hull", inertia=inertia, visual=[hm.visual.Mesh(file=file, folder=str(tmp_path))])
+    hull = hm.Body(
+        name="hull",
+        inertia=inertia,
+        shapes=[hm.BodyShape(shape=hm.geometry.Mesh(file=file, folder=str(tmp_path)), roles=("appearance",))],
+    )
     with pytest.warns(viewer.DrawingWarning, match=f"'hull'.*{file}"):
         (piece,), _ = body_looks(hull)
     assert piece.color == (0.5, 0.5, 0.5)
@@ -144,7 +160,12 @@ def test_collada_is_read_in_its_unit(tmp_path):
     """A tetrahedron of 1, 2, 3 m written in millimetres; its up axis is ignored, as ROS and Gazebo do."""
     pytest.importorskip("collada", reason="Collada is an extra: pip install 'hydromechs[collada]'")
     (tmp_path / "hull.dae").write_text(COLLADA)
-    (piece,), _ = body_looks(hm.Body(name="hull", visual=[hm.visual.Mesh(file="hull.dae", folder=str(tmp_path))]))
+    (piece,), _ = body_looks(
+        hm.Body(
+            name="hull",
+            shapes=[hm.BodyShape(shape=hm.geometry.Mesh(file="hull.dae", folder=str(tmp_path)), roles=("appearance",))],
+        )
+    )
     assert np.ptp(piece.triangles.vertices, axis=0) == pytest.approx([1.0, 2.0, 3.0])
     assert volume(piece.triangles) == pytest.approx(1.0)
 
@@ -152,7 +173,11 @@ def test_collada_is_read_in_its_unit(tmp_path):
 def test_collada_without_its_package_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setattr("hydromechs.geometry._mesh_file.find_spec", lambda name: None)
     (tmp_path / "hull.dae").write_text(COLLADA)
-    body = hm.Body(name="hull", joint=hm.joints.Fixed(), visual=[hm.visual.Mesh(file="hull.dae", folder=str(tmp_path))])
+    body = hm.Body(
+        name="hull",
+        joint=hm.joints.Fixed(),
+        shapes=[hm.BodyShape(shape=hm.geometry.Mesh(file="hull.dae", folder=str(tmp_path)), roles=("appearance",))],
+    )
     (note,) = viewer.drawing_notes(hm.Model(bodies=[body]))
     assert "hydromechs[collada]" in note and "grey box" in note
 
@@ -227,10 +252,12 @@ def test_samples_of_a_replay():
 def test_pictures_show_what_is_in_front():
     """A red ball before a larger blue one, seen from x: red in the middle, blue around it, the background at the rim."""
     looks = [
-        hm.visual.Sphere(radius=1.0, color=(0, 0, 1)),
-        hm.visual.Sphere(radius=0.3, origin=hm.Origin((1.2, 0, 0)), color=(1, 0, 0)),
+        hm.BodyShape(shape=hm.geometry.Sphere(radius=1.0), color=(0, 0, 1), roles=("appearance",)),
+        hm.BodyShape(
+            shape=hm.geometry.Sphere(radius=0.3), origin=hm.Origin((1.2, 0, 0)), color=(1, 0, 0), roles=("appearance",)
+        ),
     ]
-    model = hm.Model(bodies=[hm.Body(name="b", joint=hm.joints.Fixed(), visual=looks)], world=hm.World(axes="ENU"))
+    model = hm.Model(bodies=[hm.Body(name="b", joint=hm.joints.Fixed(), shapes=looks)], world=hm.World(axes="ENU"))
     scene = viewer.model_scene(model)
     low, high = scene.bounds(0)
     camera = viewer.camera_for(low, high, azimuth=0.0, elevation=0.0)
@@ -267,11 +294,13 @@ def test_files_of_pictures(tmp_path):
 
 def test_shadows_fall_on_what_is_below():
     """A ball above a plate: a spot of the plate is darker than with the ball gone, and the rest of it is not."""
-    plate = hm.visual.Box(size=(4, 4, 0.1), color=(1, 1, 1))
-    ball = hm.visual.Sphere(radius=0.4, origin=hm.Origin((0, 0, 1.0)), color=(1, 0, 0))
+    plate = hm.BodyShape(shape=hm.geometry.Box(size=(4, 4, 0.1)), color=(1, 1, 1), roles=("appearance",))
+    ball = hm.BodyShape(
+        shape=hm.geometry.Sphere(radius=0.4), origin=hm.Origin((0, 0, 1.0)), color=(1, 0, 0), roles=("appearance",)
+    )
     images = []
     for looks in ([plate, ball], [plate]):
-        body = hm.Body(name="b", joint=hm.joints.Fixed(), visual=looks)
+        body = hm.Body(name="b", joint=hm.joints.Fixed(), shapes=looks)
         scene = viewer.model_scene(hm.Model(bodies=[body], world=hm.World(axes="ENU")))
         camera = viewer.Camera(np.array([6.0, 0.0, 6.0]), np.zeros(3))
         images.append(viewer.raster(scene, size=(120, 90), camera=camera))
@@ -284,8 +313,10 @@ def test_shadows_fall_on_what_is_below():
 
 def test_what_reaches_behind_the_camera_is_cut():
     """A floor on which the camera stands fills the lower half of the picture."""
-    floor = hm.visual.Box(size=(40, 40, 0.1), origin=hm.Origin((0, 0, -1.0)), color=(0, 1, 0))
-    body = hm.Body(name="b", joint=hm.joints.Fixed(), visual=[floor])
+    floor = hm.BodyShape(
+        shape=hm.geometry.Box(size=(40, 40, 0.1)), origin=hm.Origin((0, 0, -1.0)), color=(0, 1, 0), roles=("appearance",)
+    )
+    body = hm.Body(name="b", joint=hm.joints.Fixed(), shapes=[floor])
     scene = viewer.model_scene(hm.Model(bodies=[body], world=hm.World(axes="ENU")))
     image = viewer.raster(scene, size=(60, 40), camera=viewer.Camera(np.array([1.0, 0, 0]), np.zeros(3)))
     green = image[..., 1] > 1.3 * image[..., 0]
@@ -377,10 +408,14 @@ def test_a_tether_is_drawn_through_its_points():
 def test_scenery_decides_neither_camera_nor_scale():
     """A seabed of 500 m beside a vehicle of 1 m; a fixed base that carries an arm is no scenery."""
     inertia = hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0))
-    box = hm.visual.Box(size=(1.0, 1.0, 1.0))
-    vehicle = hm.Body(name="vehicle", inertia=inertia, visual=[box])
-    seabed = hm.Body(name="seabed", joint=hm.joints.Fixed(), visual=[hm.visual.Box(size=(500.0, 500.0, 1.0))])
-    stone = hm.Body(name="stone", parent="seabed", joint=hm.joints.Fixed(), visual=[box])
+    box = hm.BodyShape(shape=hm.geometry.Box(size=(1.0, 1.0, 1.0)), roles=("appearance",))
+    vehicle = hm.Body(name="vehicle", inertia=inertia, shapes=[box])
+    seabed = hm.Body(
+        name="seabed",
+        joint=hm.joints.Fixed(),
+        shapes=[hm.BodyShape(shape=hm.geometry.Box(size=(500.0, 500.0, 1.0)), roles=("appearance",))],
+    )
+    stone = hm.Body(name="stone", parent="seabed", joint=hm.joints.Fixed(), shapes=[box])
     model = hm.Model(bodies=[seabed, stone, vehicle])
     assert model.scenery == (True, True, False)
     scene, alone = viewer.model_scene(model, properties=True), viewer.model_scene(hm.Model(bodies=[vehicle]), properties=True)

@@ -134,5 +134,5 @@ def _lost(model: Model) -> list[str]:
     for part in model.joint_parts.values():
         if isinstance(part.joint, joints.Ball) and (part.joint.limit is not None or any(part.joint.stiffness)):
             out.append(f"joint {part.name!r}: limit and stiffness of a ball joint")
-    seen = [body.name for body in model.bodies if body.shapes or body.visual]
-    return [*out, *([f"shapes and looks of {', '.join(seen)}"] if seen else [])]
+    seen = [body.name for body in model.bodies if body.shapes]
+    return [*out, *([f"shapes of {', '.join(seen)}"] if seen else [])]

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hydromechs import hydro
 from hydromechs.hybrid import added_masses
-from hydromechs.model import Hydro, HydroModel, Model, joints
+from hydromechs.model import Hydro, HydroModel, Model, element_word, joints
 from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
 from hydromechs.scenario import Scenario, start_names
 from hydromechs.simulation import InitialInstant, Plant
@@ -188,7 +188,7 @@ def _drag(data: Hydro | HydroModel | None) -> str:
         return "–"
     if not isinstance(data, Hydro):
         return type(data).__name__
-    names = [type(element).__name__.lower() for element in data.drag]
+    names = [element_word(element) for element in data.drag]
     return ", ".join(f"{names.count(n)} {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)) or "none"
 
 

@@ -254,12 +254,13 @@ def _named_scenario(ds: xarray.Dataset, run: str | os.PathLike[str]) -> Scenario
 
 def _plain_model(ds: xarray.Dataset) -> Model:
     """Return a model with the bodies of a recording, each a box."""
-    from hydromechs.model import Body, Inertia, Model, World, joints, visual
+    from hydromechs.geometry import Box
+    from hydromechs.model import Body, BodyShape, Inertia, Model, World, joints
 
     inertia = Inertia(mass=1.0, tensor=(0.01, 0.01, 0.01, 0.0, 0.0, 0.0))
-    looks = (visual.Box(size=(PLAIN, PLAIN, PLAIN)),)
+    shapes = (BodyShape(shape=Box(size=(PLAIN, PLAIN, PLAIN)), roles=("appearance",)),)
     names = [str(name) for name in ds["body"].values]
-    bodies = [Body(name=name, joint=joints.Free(), inertia=inertia, visual=looks) for name in names]
+    bodies = [Body(name=name, joint=joints.Free(), inertia=inertia, shapes=shapes) for name in names]
     world = World(axes="ENU" if ds.attrs.get("axes") == "ENU" else "NED")
     return Model(name=str(ds.attrs.get("model") or "recorded"), world=world, bodies=tuple(bodies))
 

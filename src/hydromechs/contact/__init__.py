@@ -2,7 +2,7 @@
 
 from . import ground, terrain
 from ._coverage import unrepresented_contacts
-from ._distance import signed_distance
+from ._distance import ray_distance, signed_distance
 from ._forces import Contact, contact_wrench
 from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
 from ._grip import Grip, Holding
@@ -11,7 +11,6 @@ from ._law import ContactFriction, ContactLaw, DryFriction, LinearContact, Mater
 from ._pair import Pair
 from ._probe import PointProbe, Segment
 from ._probes import contact_pairs
-from ._ray import ray_distance
 from ._touching import BodyContact, PointContact
 from .terrain import Terrain
 

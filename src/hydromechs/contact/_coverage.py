@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import singledispatch
 
 import numpy as np
 
-from hydromechs.model import Model, shapes
+from hydromechs.geometry import Box, Capsule, Cylinder, Placed
+from hydromechs.model import Model
 from hydromechs.model.component import Component
 
 from . import terrain as ground
+from ._distance import placed
 from ._pair import Pair
 from ._probe import PointProbe
 from ._probes import probes
@@ -24,7 +25,7 @@ CREST = 0.1
 """Height of a crest between two probes above which it is reported, as a fraction of the shape's smallest dimension."""
 ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
 
-Solid = ground.Terrain | shapes.Shape
+Solid = ground.Terrain | Placed
 
 
 def unrepresented_contacts(model: Model, components: Iterable[Component]) -> list[str]:
@@ -73,22 +74,22 @@ def _listed(places: list[str]) -> str:
 
 
 def _kind(thing: Solid) -> str:
-    return "height field" if isinstance(thing, ground.HeightField) else type(thing).__name__.lower()
+    return placed(thing).shape.word
 
 
-@singledispatch
-def _defect(shape: Solid, solid: Solid) -> tuple[str, str] | None:
-    """Return the motion that the probes of a shape cannot represent against a solid, and the fix; None if they cover the shape.
-
-    Args:
-        shape: Shape that has the probes.
-        solid: Shape or terrain that the probes touch.
-    """
+def _defect(piece: Placed, solid: Solid) -> tuple[str, str] | None:
+    """Return the motion that the probes of a shape cannot represent against a solid, and the fix; None if they cover it."""
+    match piece.shape:
+        case Box():
+            return _box_defect(piece.shape, solid)
+        case Cylinder():
+            return _cylinder_defect(piece, piece.shape, solid)
+        case Capsule():
+            return _capsule_defect(piece, piece.shape, solid)
     return None
 
 
-@_defect.register
-def _(shape: shapes.Box, solid: Solid) -> tuple[str, str] | None:
+def _box_defect(shape: Box, solid: Solid) -> tuple[str, str] | None:
     if isinstance(solid, ground.Plane):
         return None
     if isinstance(solid, ground.HeightField):
@@ -99,25 +100,23 @@ def _(shape: shapes.Box, solid: Solid) -> tuple[str, str] | None:
     else:
         passing = "edges that cross, and faces that meet between the corners, pass through each other"
     return f"a box touches with its 8 corners only, so {passing}", (
-        "use spheres or capsules instead, and set the box's contact to false"
+        "use spheres or capsules instead, and remove the role contact of the box"
     )
 
 
-@_defect.register
-def _(shape: shapes.Cylinder, solid: Solid) -> tuple[str, str] | None:
+def _cylinder_defect(piece: Placed, shape: Cylinder, solid: Solid) -> tuple[str, str] | None:
     if shape.length < 2.0 * shape.radius:
         return "a cylinder shorter than its diameter touches with 4 points on each rim, so it rolls like a square", (
             "for rolling use a sphere, a capsule or a cylinder that is longer than its diameter; for standing use a box"
         )
     round_ends = "a cylinder touches as a capsule of the same length, so it cannot stand on its round ends"
-    between = _between(shape, solid)
+    between = _between(piece, shape.radius, solid)
     passing = f", and {between[0]} pass between its {between[1]}" if between else ""
     return round_ends + passing, "for standing use a box; for lying and rolling use a capsule"
 
 
-@_defect.register
-def _(shape: shapes.Capsule, solid: Solid) -> tuple[str, str] | None:
-    between = _between(shape, solid)
+def _capsule_defect(piece: Placed, shape: Capsule, solid: Solid) -> tuple[str, str] | None:
+    between = _between(piece, shape.radius, solid)
     if not between:
         return None
     motion = (
@@ -126,17 +125,17 @@ def _(shape: shapes.Capsule, solid: Solid) -> tuple[str, str] | None:
     return motion, "split the capsule into capsules no longer than their diameter"
 
 
-def _between(shape: shapes.Cylinder, solid: Solid) -> tuple[str, str] | None:
+def _between(piece: Placed, radius: float, solid: Solid) -> tuple[str, str] | None:
     """Return the features that pass between the spheres along an axis, and the spheres' spacing; None if nothing passes."""
-    places = [p.position for p in probes(shape, solid) if isinstance(p, PointProbe)]  # a segment is exact
+    places = [p.position for p in probes(piece, solid) if isinstance(p, PointProbe)]  # a segment is exact
     if isinstance(solid, ground.Plane) or len(places) < 2:
         return None
     apart = math.dist(places[0], places[1])
-    if apart <= 2.0 * shape.radius * (1.0 + 1e-9):
+    if apart <= 2.0 * radius * (1.0 + 1e-9):
         return None
     if isinstance(solid, ground.HeightField):
         height = _crest(solid, apart)
-        if height <= CREST * 2.0 * shape.radius:
+        if height <= CREST * 2.0 * radius:
             return None
         return f"crests of the ground, up to {height:.2g} m high", f"spheres {apart:.3g} m apart"
     return "edges and corners", f"spheres {apart:.3g} m apart"

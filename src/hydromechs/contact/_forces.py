@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hydromechs.errors import noted
-from hydromechs.model import shapes
+from hydromechs.geometry import Capsule, Placed
 from hydromechs.spatial import clamp, cross, norm, where
 from hydromechs.values import Array, Scalar
 
 from . import terrain
-from ._distance import signed_distance
+from ._distance import placed, signed_distance
 from ._law import SMOOTH
 from ._probe import PointProbe, Segment
 
@@ -107,7 +107,7 @@ def contact_wrench(
 
 
 @singledispatch
-def probe_point(probe: PointProbe | Segment, solid: terrain.Terrain | shapes.Shape, R: Array, p: Array) -> Array:
+def probe_point(probe: PointProbe | Segment, solid: terrain.Terrain | Placed, R: Array, p: Array) -> Array:
     """The point of a probe that is nearest to a solid, in axes of A [m], shape (3,).
 
     Args:
@@ -120,12 +120,12 @@ def probe_point(probe: PointProbe | Segment, solid: terrain.Terrain | shapes.Sha
 
 
 @probe_point.register
-def _(probe: PointProbe, solid: terrain.Terrain | shapes.Shape, R: Array, p: Array) -> Array:
+def _(probe: PointProbe, solid: terrain.Terrain | Placed, R: Array, p: Array) -> Array:
     return np.array(probe.position)
 
 
 @probe_point.register
-def _(probe: Segment, solid: terrain.Sphere | shapes.Sphere, R: Array, p: Array) -> Array:
+def _(probe: Segment, solid: terrain.Sphere | Placed, R: Array, p: Array) -> Array:
     """The t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
 
         t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each held at the ends
@@ -134,14 +134,14 @@ def _(probe: Segment, solid: terrain.Sphere | shapes.Sphere, R: Array, p: Array)
     is held, so its rate is that of the point fixed to the body.
     """
     half, center, direction = probe.half_length, np.array(probe.center), np.array(probe.direction)
-    spot = solid.center if isinstance(solid, terrain.Sphere) else solid.origin.xyz
-    w, u = p + R @ center - np.array(spot), R @ direction
+    other = placed(solid)
+    w, u = p + R @ center - np.array(other.origin.xyz), R @ direction
     along = u @ w
-    if isinstance(solid, shapes.Capsule):
-        e, reach = solid.origin.R[:, 2], 0.5 * solid.length
-        b, other = u @ e, e @ w
+    if isinstance(other.shape, Capsule):
+        e, reach = other.origin.R[:, 2], 0.5 * other.shape.length
+        b, beside = u @ e, e @ w
         sine = 1.0 - b * b
-        t = clamp((b * other - along) / where(sine > PARALLEL, sine, PARALLEL), -half, half)
-        tau = clamp(other + b * t, -reach, reach)
+        t = clamp((b * beside - along) / where(sine > PARALLEL, sine, PARALLEL), -half, half)
+        tau = clamp(beside + b * t, -reach, reach)
         return center + clamp(b * tau - along, -half, half) * direction
     return center + clamp(-along, -half, half) * direction

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from hydromechs.geometry import HeightField
 from hydromechs.values import Array
 
-from ._distance import LEVEL
-from ._ray import ray_distance
-from .terrain import RINGS, HeightField, Plane, Terrain
+from ._distance import ray_distance
+from .terrain import Plane, Terrain
 
 __all__ = ["ground_height"]
 
@@ -30,32 +30,12 @@ def ground_height(solids: Iterable[Terrain], x: Array, y: Array, down: Array) ->
     x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     out = np.full(x.shape, -np.inf)
     for solid in solids:
-        out = np.maximum(out, _field(solid, x, y) if isinstance(solid, HeightField) else _others(solid, x, y, np.asarray(down)))
+        shape = solid.solid.shape
+        if isinstance(shape, HeightField):
+            out = np.maximum(out, shape.heights_at(x, y))
+        else:
+            out = np.maximum(out, _others(solid, x, y, np.asarray(down)))
     return out
-
-
-def _field(solid: HeightField, x: Array, y: Array) -> Array:
-    """Σ B(u) B(w) c, as `signed_distance` has it, for arrays."""
-    c = np.reshape(solid.coefficients, (len(solid.x) + 2 * RINGS, len(solid.y) + 2 * RINGS))
-    (ix, bx), (iy, by) = (_splines(a, grid, s) for a, grid, s in zip((x, y), (solid.x, solid.y), solid.spacing, strict=True))
-    h = np.zeros(x.shape)
-    for k in range(4):
-        for j in range(4):
-            h += bx[k] * by[j] * c[ix + k, iy + j]
-    return h
-
-
-def _splines(at: Array, grid: tuple[float, ...], spacing: float) -> tuple[Array, tuple[Array, ...]]:
-    """Index of the first of four coefficients, and the cubic B-splines there."""
-    u = np.clip((at - grid[0]) / spacing, -LEVEL, len(grid) - 1.0 + LEVEL)
-    i = np.floor(u)
-    t = u - i
-    return (i + RINGS - 1).astype(int), (
-        (1.0 - t) ** 3 / 6.0,
-        (3.0 * t**3 - 6.0 * t**2 + 4.0) / 6.0,
-        (-3.0 * t**3 + 3.0 * t**2 + 3.0 * t + 1.0) / 6.0,
-        t**3 / 6.0,
-    )
 
 
 def _others(solid: Terrain, x: Array, y: Array, down: Array) -> Array:

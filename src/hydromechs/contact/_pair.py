@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hydromechs.model import Model, shapes
+from hydromechs.geometry import Placed
+from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Output, Slot, Values, Wrench, mode_of
 
 from . import terrain as ground
@@ -40,7 +41,7 @@ class Pair(Component):
     """Name of the frame whose origin is the probe; None for a shape's."""
     other: int | None = None
     """Index of the body B that carries the solid; None for terrain."""
-    solid: ground.Terrain | shapes.Shape
+    solid: ground.Terrain | Placed
     """What is touched."""
     material: Material
     """How they meet."""

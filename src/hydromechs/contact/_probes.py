@@ -6,10 +6,10 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import singledispatch
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Model, shapes
+from hydromechs.geometry import Box, Capsule, Cylinder, Mesh, Placed, Shape, Sphere
+from hydromechs.model import BodyShape, Model
 from hydromechs.model.component import Component
 
 from . import terrain as ground
@@ -27,7 +27,7 @@ MAX_POINTS = 5
 def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     """All pairs that may come into contact: every probe of a moving body against all terrain, and the chosen pairs of bodies.
 
-    Probes come from the shapes with `contact` set: a sphere is one; a box has its 8 corners; a capsule has points with its
+    Probes come from the shapes with the role contact: a sphere is one; a box has its 8 corners; a capsule has points with its
     radius along its axis, the ends and others at most 4 radii apart (5 points at most), but only its ends against a plane and
     the exact nearest point against a sphere; a cylinder is a capsule drawn in to its length, or 4 points on the rim of each
     face where it is shorter than its diameter. Bodies meet by the probes of each on the shapes of the other; a sphere is
@@ -76,7 +76,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def _meetings(model: Model, touching: Sequence[Sequence[shapes.Shape]], a: int, b: int, material: Material) -> list[Pair]:
+def _meetings(model: Model, touching: Sequence[Sequence[BodyShape]], a: int, b: int, material: Material) -> list[Pair]:
     """Pairs between the shapes of two bodies."""
     names = model.body_names
     if a == b or not (model.moves[a] or model.moves[b]):
@@ -87,9 +87,9 @@ def _meetings(model: Model, touching: Sequence[Sequence[shapes.Shape]], a: int, 
     out = []
     for first, second in itertools.product(touching[a], touching[b]):
         ways = [(a, first, b, second), (b, second, a, first)]
-        if _is(first, shapes.Sphere) or (_is(first, shapes.Capsule) and _is(second, shapes.Capsule)):
+        if _is(first, Sphere) or (_is(first, Capsule) and _is(second, Capsule)):
             ways = ways[:1]
-        elif _is(second, shapes.Sphere):
+        elif _is(second, Sphere):
             ways = ways[1:]
         for at, shape, other, solid in ways:
             out += [
@@ -100,7 +100,7 @@ def _meetings(model: Model, touching: Sequence[Sequence[shapes.Shape]], a: int, 
 
 
 def _named_probes(
-    name: str, touching: Sequence[shapes.Shape], solid: ground.Terrain | shapes.Shape
+    name: str, touching: Sequence[BodyShape], solid: ground.Terrain | Placed
 ) -> list[tuple[str, PointProbe | Segment]]:
     """Probes of the shapes of a body against a solid, numbered from 1 where a shape has several."""
     out = []
@@ -111,71 +111,55 @@ def _named_probes(
     return out
 
 
-@singledispatch
-def probes(shape: shapes.Shape, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
-    """Probes of a shape of a body against a solid.
-
-    Args:
-        shape: The shape, its `origin` on the body.
-        solid: Terrain, or a shape of another body.
-    """
-    raise TypeError(f"{shape!r} has no probes")
-
-
-@probes.register
-def _(shape: shapes.Sphere, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
-    return [PointProbe(position=shape.origin.xyz, radius=shape.radius)]
-
-
-@probes.register
-def _(shape: shapes.Box, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
-    corners = itertools.product(*((-0.5 * a, 0.5 * a) for a in shape.size))
-    return [PointProbe(position=_place(shape, corner)) for corner in corners]
+def probes(piece: Placed, solid: ground.Terrain | Placed) -> list[PointProbe | Segment]:
+    """Return the probes of a shape of a body against terrain or a shape of another body."""
+    match shape := piece.shape:
+        case Sphere():
+            return [PointProbe(position=piece.origin.xyz, radius=shape.radius)]
+        case Box():
+            corners = itertools.product(*((-0.5 * a, 0.5 * a) for a in shape.size))
+            return [PointProbe(position=_place(piece, corner)) for corner in corners]
+        case Capsule():
+            return _along(piece, shape.radius, shape.length, solid)
+        case Cylinder():
+            r = shape.radius
+            if shape.length >= 2.0 * r:
+                return _along(piece, r, shape.length - 2.0 * r, solid)
+            rim = [(r, 0.0), (0.0, r), (-r, 0.0), (0.0, -r)]
+            return [PointProbe(position=_place(piece, (x, y, z * shape.length))) for z in (-0.5, 0.5) for x, y in rim]
+    raise TypeError(f"a {shape.word} has no probes")
 
 
-@probes.register
-def _(shape: shapes.Capsule, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
-    return _along(shape, shape.length, solid)
-
-
-@probes.register
-def _(shape: shapes.Cylinder, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
-    r = shape.radius
-    if shape.length >= 2.0 * r:
-        return _along(shape, shape.length - 2.0 * r, solid)
-    rim = [(r, 0.0), (0.0, r), (-r, 0.0), (0.0, -r)]
-    return [PointProbe(position=_place(shape, (x, y, z * shape.length))) for z in (-0.5, 0.5) for x, y in rim]
-
-
-def _along(shape: shapes.Cylinder, length: float, solid: ground.Terrain | shapes.Shape) -> list[PointProbe | Segment]:
+def _along(piece: Placed, radius: float, length: float, solid: ground.Terrain | Placed) -> list[PointProbe | Segment]:
     """Probes along the axis of a capsule that has this length between the centres of its caps."""
-    if _is(solid, ground.Sphere, shapes.Sphere, shapes.Capsule):
-        direction = tuple(shape.origin.R[:, 2].tolist())
-        return [Segment(center=shape.origin.xyz, direction=direction, half_length=0.5 * length, radius=shape.radius)]
-    apart = 1 if _is(solid, ground.Plane) else min(max(math.ceil(length / (4.0 * shape.radius)), 1), MAX_POINTS - 1)
+    if isinstance(solid, ground.Sphere) or _is(solid, Sphere, Capsule):
+        direction = tuple(piece.origin.R[:, 2].tolist())
+        return [Segment(center=piece.origin.xyz, direction=direction, half_length=0.5 * length, radius=radius)]
+    apart = 1 if isinstance(solid, ground.Plane) else min(max(math.ceil(length / (4.0 * radius)), 1), MAX_POINTS - 1)
     if length == 0.0:
         apart = 0
     places = [0.0] if apart == 0 else [length * (k / apart - 0.5) for k in range(apart + 1)]
-    return [PointProbe(position=_place(shape, (0.0, 0.0, z)), radius=shape.radius) for z in places]
+    return [PointProbe(position=_place(piece, (0.0, 0.0, z)), radius=radius) for z in places]
 
 
-def _place(shape: shapes.Shape, x: Sequence[float]) -> tuple[float, float, float]:
+def _place(piece: Placed, x: Sequence[float]) -> tuple[float, float, float]:
     """A point of the shape's frame in body axes."""
-    return tuple((shape.origin.R @ x + shape.origin.xyz).tolist())
+    return tuple((piece.origin.R @ x + piece.origin.xyz).tolist())
 
 
-def _is(thing: object, *kinds: type) -> bool:
-    """Whether a thing is of exactly one of these classes: a capsule of `shapes` is a subclass of a sphere."""
-    return type(thing) in kinds
+def _is(thing: object, *kinds: type[Shape]) -> bool:
+    """True if a thing is a placed shape of one of these classes."""
+    return isinstance(thing, Placed) and isinstance(thing.shape, kinds)
 
 
-def _checked(body: str, shape: shapes.Shape) -> shapes.Shape:
-    if isinstance(shape, shapes.Mesh):
+def _checked(body: str, piece: BodyShape) -> BodyShape:
+    if not isinstance(piece.shape, Sphere | Box | Capsule | Cylinder):
+        what = f"the mesh {piece.shape.file!r}" if isinstance(piece.shape, Mesh) else f"a {piece.shape.word}"
         raise UnsupportedFeature(
-            f"body {body!r}: contact with the mesh {shape.file!r} is not possible; "
-            "set its contact to false and add spheres, capsules, cylinders or boxes"
+            f"body {body!r}: contact with {what} (shape {piece.name!r}) is not possible; "
+            "remove its role contact and add spheres, capsules, cylinders or boxes"
         )
-    return shape
+    return piece
 
 
 def _check_unique(names: list[str]) -> None:

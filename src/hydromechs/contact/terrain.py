@@ -6,20 +6,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
 
-import numpy as np
-
+from hydromechs import geometry
 from hydromechs.errors import FieldError
-from hydromechs.model import Model, Origin
+from hydromechs.geometry import Origin, Placed
+from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Values
 from hydromechs.registry import ByName, Inline
-from hydromechs.values import Array, Bound, Edges, Positive, Rising, Vector3, check_fields
+from hydromechs.values import Bound, Edges, Positive, Rising, Vector3, check_fields
 
 from ._law import Material
 
 __all__ = ["Box", "Cylinder", "HeightField", "Plane", "Sphere", "Terrain"]
-
-RINGS = 4
-"""Rings of coefficients around the grid of a height field: where it levels out, and two beyond for the spline there."""
 
 Heights = Annotated[tuple[tuple[float, ...], ...], Bound(size=0, rows=0)]
 """Rows of finite numbers."""
@@ -42,6 +39,7 @@ class Terrain(Component):
         if not isinstance(self.material, Material):
             raise FieldError(f"terrain {self.name!r}.material", self.material, "must be a Material")
         check_fields(self, f"terrain {self.name!r}")
+        _ = self.solid
 
     @property
     def acts(self) -> bool:
@@ -56,10 +54,16 @@ class Terrain(Component):
         """True of contacts with it."""
         return component is self or getattr(component, "solid", None) is self
 
-    def _wrong(self, name: str, must: str) -> FieldError:
-        """The error of a field that is not as it must be."""
-        value = getattr(self, name)
-        return FieldError(f"terrain {self.name!r}.{name}", list(value) if isinstance(value, tuple) else value, must)
+    @property
+    def solid(self) -> Placed:
+        """Its shape in the world."""
+        try:
+            return self._placed()
+        except FieldError as e:
+            raise FieldError(f"terrain {self.name!r}.{e.field}", e.value, e.must) from None
+
+    def _placed(self) -> Placed:
+        raise TypeError(f"{type(self).__name__} has no shape; use a plane, height field, box, sphere or cylinder")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,10 +75,8 @@ class Plane(Terrain):
     normal: Vector3
     """Direction out of the solid, of any length but 0 [-], shape (3,): [0, 0, -1] is a floor in NED, [0, 0, 1] in ENU."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not any(self.normal):
-            raise self._wrong("normal", "must not be zero; give the direction out of the solid")
+    def _placed(self) -> Placed:
+        return geometry.Plane.through(self.point, self.normal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,40 +94,18 @@ class HeightField(Terrain):
     heights: Heights
     """Height UP from the mean surface of the water, so below 0 under water: a row for each x [m], shape (nx, ny)."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in ("x", "y"):
-            steps = np.diff(getattr(self, name))
-            if not len(steps):
-                raise self._wrong(name, "must have two or more numbers")
-            if np.ptp(steps) > 1e-6 * steps.mean():
-                spread = f"{steps.min():g} to {steps.max():g} m"
-                raise self._wrong(name, f"must be evenly spaced, but has spacings from {spread}")
-        sizes = [len(row) for row in self.heights]
-        if len(sizes) != len(self.x):
-            raise self._wrong("heights", f"must have {len(self.x)} rows, one for each x, has {len(sizes)}")
-        for i, size in enumerate(sizes):
-            if size != len(self.y):
-                must = f"must have {len(self.y)} numbers, one for each y, has {size}"
-                raise FieldError(f"terrain {self.name!r}.heights", list(self.heights[i]), f"{must} in row {i}")
-
     @cached_property
+    def surface(self) -> geometry.HeightField:
+        """Its shape, which keeps the coefficients of its splines."""
+        return geometry.HeightField(x=self.x, y=self.y, heights=self.heights)
+
+    def _placed(self) -> Placed:
+        return Placed(shape=self.surface)
+
+    @property
     def spacing(self) -> tuple[float, float]:
         """Distance between grid lines along x and y [m]."""
-        x, y = self.x, self.y
-        return (x[-1] - x[0]) / (len(x) - 1), (y[-1] - y[0]) / (len(y) - 1)
-
-    @cached_property
-    def coefficients(self) -> tuple[float, ...]:
-        """Coefficients of cubic B-splines with rings around the grid, row-major [m], shape ((nx + 2 rings) (ny + 2 rings),)."""
-        return tuple(_spline_coefficients(_spline_coefficients(np.array(self.heights)).T).T.ravel().tolist())
-
-    @cached_property
-    def slopes(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Bounds of the slope along x and along y [-]: least and greatest step between coefficients, per spacing."""
-        c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, -1))
-        steps = [np.diff(c, axis=axis) / spacing for axis, spacing in enumerate(self.spacing)]
-        return (float(steps[0].min()), float(steps[0].max())), (float(steps[1].min()), float(steps[1].max()))
+        return self.surface.spacing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,6 +117,9 @@ class Box(Terrain):
     origin: Annotated[Origin, Inline()] = field(default_factory=Origin)
     """Its centre and axes in the world."""
 
+    def _placed(self) -> Placed:
+        return Placed(shape=geometry.Box(size=self.size), origin=self.origin)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sphere(Terrain):
@@ -146,6 +129,9 @@ class Sphere(Terrain):
     """Radius [m]."""
     center: Vector3 = (0.0, 0.0, 0.0)
     """Centre in world axes [m], shape (3,)."""
+
+    def _placed(self) -> Placed:
+        return geometry.Sphere(radius=self.radius).at(self.center)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,20 +145,5 @@ class Cylinder(Terrain):
     origin: Annotated[Origin, Inline()] = field(default_factory=Origin)
     """Its centre and axes in the world."""
 
-
-def _spline_coefficients(h: Array) -> Array:
-    """c of shape (n + 2 rings, ...) with (c_{i−1} + 4 c_i + c_{i+1}) / 6 = h_i.
-
-    The ends go on straight for one (c_{−1} = 2 c_0 − c_1), and level from there (c_{−2} = c_{−3} = … = c_{−1}). At an end
-    that leaves c_0 = h_0, so the system is tridiagonal and diagonally dominant: plain elimination.
-    """
-    n = len(h)
-    c = np.array(h, dtype=float)
-    pivot = np.ones(n)
-    for i in range(1, n - 1):  # rows of 1, 4, 1 with 6 h; the first and the last row are c = h
-        above = 0.0 if i == 1 else 1.0 / pivot[i - 1]
-        pivot[i] = 4.0 - above
-        c[i] = 6.0 * h[i] - (c[0] if i == 1 else above * c[i - 1])
-    for i in range(n - 2, 0, -1):
-        c[i] = (c[i] - c[i + 1]) / pivot[i]
-    return np.concatenate([[2.0 * c[0] - c[1]] * RINGS, c, [2.0 * c[-1] - c[-2]] * RINGS])
+    def _placed(self) -> Placed:
+        return Placed(shape=geometry.Cylinder(radius=self.radius, length=self.length), origin=self.origin)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hydromechs.model import Body, Model, shapes, visual
+from hydromechs.geometry import Mesh
+from hydromechs.model import Body, BodyShape, Model
 
 from ._imported import Imported, Note
 from ._robots import WRITTEN, import_file, is_robot_file, robot_text
@@ -80,13 +81,13 @@ def _one_line(text: str) -> str:
 def with_relative_meshes(model: Model, folder: Path) -> Model:
     """The model with the paths of its meshes, absolute after an import, relative to a folder."""
 
-    def relative(thing: Any) -> Any:
-        if not isinstance(thing, shapes.Mesh | visual.Mesh) or not os.path.isabs(thing.file):
+    def relative(thing: BodyShape) -> BodyShape:
+        if not isinstance(thing.shape, Mesh) or not os.path.isabs(thing.shape.file):
             return thing
-        file = Path(os.path.relpath(thing.file, os.path.realpath(folder))).as_posix()
-        return replace(thing, file=file, folder="") if isinstance(thing, visual.Mesh) else replace(thing, file=file)
+        file = Path(os.path.relpath(thing.shape.file, os.path.realpath(folder))).as_posix()
+        return replace(thing, shape=replace(thing.shape, file=file, folder=""))
 
     def of_body(body: Body) -> Body:
-        return replace(body, shapes=tuple(map(relative, body.shapes)), visual=tuple(map(relative, body.visual)))
+        return replace(body, shapes=tuple(map(relative, body.shapes)))
 
     return replace(model, bodies=tuple(map(of_body, model.bodies)))

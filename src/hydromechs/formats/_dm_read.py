@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs.geometry import Cylinder
 from hydromechs.model import Body, Hydro, Mdh, Origin, World, added_mass, drag, joints
 from hydromechs.model.joints import Joint
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
@@ -190,7 +191,7 @@ class _Dm:
         fields["drag"] = self._drag(at, owner, row)
         return Hydro(**fields)
 
-    def _drag(self, at: Element, owner: str, row: dict[str, Any]) -> tuple[drag.Cylinder, ...]:
+    def _drag(self, at: Element, owner: str, row: dict[str, Any]) -> tuple[drag.ShapeDrag, ...]:
         """The cylinder along one of the body's axes from its origin (McMillan 1994, eqs. 6.24-6.30)."""
         f, words = self.findings, ("axis", "Cd", "length", "radius")
         given = [word for word in words if word in row]
@@ -208,7 +209,7 @@ class _Dm:
         if coefficient < 0.0 or radius < 0.0:
             f.fault(at, f"{owner}: Cd is {plain(coefficient)} and radius {plain(radius)} m, must not be below 0", radius)
             return ()
-        return (drag.Cylinder.along("xyz"[int(axis)], 0.0, length, radius=radius, coefficient=coefficient),)
+        return (drag.ShapeDrag(shape=Cylinder.along("xyz"[int(axis)], 0.0, length, radius=radius), coefficient=coefficient),)
 
     # -- joints ---------------------------------------------------------------------------------------------------------
 

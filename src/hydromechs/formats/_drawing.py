@@ -8,13 +8,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from hydromechs.actuation import Thruster
 from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError, UnsupportedFeature
-from hydromechs.model import Model, joints, visual
+from hydromechs.geometry import Mesh
+from hydromechs.model import BodyShape, Model, joints
 from hydromechs.scenario import ModelStart, Scenario
 
 from ._read import loads
@@ -68,14 +68,15 @@ def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
 
 
 def _absolute_meshes(model: Model) -> Model:
-    """Return the model with absolute paths of its visual meshes."""
+    """Return the model with absolute paths of its meshes."""
 
-    def absolute(look: visual.Visual) -> visual.Visual:
-        return replace(look, file=str((Path(look.folder) / look.file).absolute())) if isinstance(look, visual.Mesh) else look
+    def absolute(thing: BodyShape) -> BodyShape:
+        mesh = thing.shape
+        return replace(thing, shape=replace(mesh, file=str(mesh.path.absolute()))) if isinstance(mesh, Mesh) else thing
 
     return replace(
         model,
-        bodies=tuple(replace(b, visual=tuple(map(absolute, b.visual)), joint=_plain_joint(b.joint)) for b in model.bodies),
+        bodies=tuple(replace(b, shapes=tuple(map(absolute, b.shapes)), joint=_plain_joint(b.joint)) for b in model.bodies),
     )
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.model import Hydro, Inertia, added_mass, drag, shapes, visual
+from hydromechs import geometry
+from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from hydromechs.model import BodyShape, Hydro, Inertia, added_mass, drag
 from hydromechs.spatial import skew
 
 from ._mjcf_document import Item
 from ._mjcf_mesh import Mesh
 from ._mjcf_pose import Settings, pose_of, turned_to
 from ._pose import Pose
-from ._robot_parts import PLACEHOLDER, tensor_of
+from ._robot_parts import COLLISION, PLACEHOLDER, tensor_of
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 """Solids, and how many numbers their sizes have."""
@@ -147,8 +149,9 @@ def _mass(geom: Geom, settings: Settings) -> Mass:
     if geom.mesh is not None:
         volume, com, unit = geom.mesh.volume, geom.mesh.com, geom.mesh.tensor / geom.mesh.volume
     else:
-        volume, unit = _solid(geom.kind, geom.size)
-        com = np.zeros(3)
+        solid = _shape(geom)
+        volume, com = solid.volume, np.zeros(3)
+        unit = solid.inertia(1.0 / volume)
     m = density * volume if mass is None else mass[0]
     if m < 0.0 or not math.isfinite(m):
         item.document.findings.fault(item.element, f"{item.label}: its mass is {m:g} kg, must be at least 0", m)
@@ -157,30 +160,26 @@ def _mass(geom: Geom, settings: Settings) -> Mass:
     return Mass(m, geom.pose.p + R @ com, m * R @ unit @ R.T)
 
 
-def _solid(kind: str, size: tuple[float, ...]) -> tuple[float, np.ndarray]:
-    """Volume [m³] and tensor per mass [m²] about the centre of a solid, shape (3, 3)."""
-    if kind == "box":
-        a, b, c = size
-        return 8.0 * a * b * c, np.diag([b * b + c * c, a * a + c * c, a * a + b * b]) / 3.0
-    if kind == "ellipsoid":
-        a, b, c = size
-        return 4.0 / 3.0 * math.pi * a * b * c, np.diag([b * b + c * c, a * a + c * c, a * a + b * b]) / 5.0
-    r = size[0]
-    if kind == "sphere":
-        return 4.0 / 3.0 * math.pi * r**3, 0.4 * r * r * np.eye(3)
-    h = 2.0 * size[1]
-    across, along = (3.0 * r * r + h * h) / 12.0, 0.5 * r * r
-    if kind == "cylinder":
-        return math.pi * r * r * h, np.diag([across, across, along])
-    caps = 4.0 * r / (4.0 * r + 3.0 * h)  # part of the mass that is in the two half spheres
-    across = (1.0 - caps) * across + caps * (0.4 * r * r + h * (3.0 * r + 2.0 * h) / 8.0)
-    along = (1.0 - caps) * along + caps * 0.4 * r * r
-    return math.pi * r * r * (h + 4.0 / 3.0 * r), np.diag([across, across, along])
+def _shape(geom: Geom) -> Shape:
+    """A geom as a shape."""
+    if geom.mesh is not None:
+        return geometry.Mesh(file=geom.mesh.file, scale=geom.mesh.scale)
+    if geom.kind == "box":
+        return Box(size=tuple(2.0 * s for s in geom.size))  # type: ignore[arg-type]
+    if geom.kind == "ellipsoid":
+        return Ellipsoid(axes=geom.size)  # type: ignore[arg-type]
+    if geom.kind == "sphere":
+        return Sphere(radius=geom.size[0])
+    kind = Capsule if geom.kind == "capsule" else Cylinder
+    return kind(radius=geom.size[0], length=2.0 * geom.size[1])
 
 
-def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float, ...]]) -> tuple[tuple, tuple]:
-    """Shapes that touch, and visuals, of the geoms of a body, whose origin is `by` from that in the file [m], shape (3,)."""
-    touching, seen = [], []
+def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float, ...]]) -> tuple[BodyShape, ...]:
+    """Shapes of the geoms of a body, whose origin is `by` from that in the file [m], shape (3,).
+
+    Geoms of groups above 2 are not drawn if others are there to be seen only, as in MuJoCo's own viewer.
+    """
+    out, hidden = [], []
     for geom in geoms:
         item = geom.item
         types = {item.number(name, 1.0) for name in ("contype", "conaffinity")}
@@ -192,39 +191,23 @@ def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float
             )
         rgba = item.row("rgba", 4, 4) or colors.get(material, (0.5, 0.5, 0.5, 1.0))
         color, opacity = tuple(min(max(c, 0.0), 1.0) for c in rgba[:3]), min(max(rgba[3], 0.0), 1.0)
-        look = {"origin": geom.pose.shifted(by).origin, "color": color}
         if geom.mesh is not None and geom.mesh.file.lower().endswith(".msh"):
             done = "its mass counts; it touches nothing and is not seen. Save it as STL or OBJ"
             item.document.findings.left_out(item.element, item.label, "a mesh in MuJoCo's own format", done)
             continue
-        shape = _as(shapes, geom, look)
-        if touches and shape is not None:
-            touching.append(shape)
-        elif touches:
+        if touches and geom.kind == "ellipsoid":
+            touches = False
             item.document.findings.left_out(
                 item.element, item.label, f"contact of an {geom.kind}", "it is seen, and touches nothing"
             )
-        hidden = item.number("group", 0.0) > 2.0  # as MuJoCo's own viewer shows them
-        seen.append((touches and shape is not None, _as(visual, geom, look | {"opacity": opacity}), hidden))
-    if any(not touches for touches, _, _ in seen):
-        return tuple(touching), tuple(thing for _, thing, hidden in seen if not hidden)
-    return tuple(touching), ()  # the viewer draws the shapes
-
-
-def _as(module: object, geom: Geom, look: dict) -> object:
-    """A geom as a class of `shapes` or of `visual`; None where there is none."""
-    kind = getattr(module, geom.kind.capitalize(), None)
-    if kind is None:
-        return None
-    if geom.mesh is not None:
-        return kind(file=geom.mesh.file, scale=geom.mesh.scale, **look)
-    if geom.kind == "box":
-        return kind(size=tuple(2.0 * s for s in geom.size), **look)
-    if geom.kind == "ellipsoid":
-        return kind(axes=geom.size, **look)
-    if geom.kind == "sphere":
-        return kind(radius=geom.size[0], **look)
-    return kind(radius=geom.size[0], length=2.0 * geom.size[1], **look)
+        place = geom.pose.shifted(by).origin
+        roles = (*COLLISION, "appearance") if touches else ("appearance",)
+        out.append(BodyShape(shape=_shape(geom), origin=place, roles=roles, color=color, opacity=opacity))  # type: ignore[arg-type]
+        hidden.append(item.number("group", 0.0) > 2.0)
+    if all(shape.contact for shape in out):
+        return tuple(out)
+    kept = [(s, h) for s, h in zip(out, hidden, strict=True) if s.contact or not h]
+    return tuple(replace(s, roles=COLLISION) if h else s for s, h in kept)
 
 
 def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
@@ -251,8 +234,9 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         areas = np.pi * np.array([b * c, a * c, a * b])
         origin = geom.pose.shifted(by).origin
         coefficients = np.maximum(2.0 * (blunt + slender * (areas.max() / areas - 1.0)), 0.0)
-        masses.append(added_mass.Ellipsoid(axes=axes, origin=origin))
-        drags.append(drag.Ellipsoid(axes=axes, coefficients=tuple(coefficients), origin=origin))
+        solid = geometry.Placed(shape=Ellipsoid(axes=axes), origin=origin)
+        masses.append(added_mass.ShapeAddedMass(shape=solid))
+        drags.append(drag.ShapeDrag(shape=solid, coefficient=tuple(coefficients)))  # type: ignore[arg-type]
         rest = {"angular drag": angular, "Kutta lift": kutta, "Magnus force": magnus}
         lost = ", ".join(f"{what} {value:g}" for what, value in rest.items() if value)
         findings.note(

@@ -143,7 +143,7 @@ class _Reader:
         mass = NOTHING if is_world else self._mass(element, name, inside, moves)
         by = joint.anchor
         mass = mass._replace(com=mass.com - by)
-        touching, seen = geom_shapes(inside.geoms, by, self.colors)
+        seen = geom_shapes(inside.geoms, by, self.colors)
         frames = {k: self._frame(item, place.shifted(by)) for k, (item, place) in enumerate(inside.sites)}
         body = Body(
             name=name,
@@ -152,12 +152,11 @@ class _Reader:
             inertia=mass.inertia(),
             hydro=geom_hydro(inside.geoms, by),
             frames=tuple(frames.values()),
-            shapes=touching,
-            visual=seen,
+            shapes=seen,
         )
         read = _Read(body=body, element=element, joint=joint, mass=mass, moves=moves)
         self.frames |= {inside.sites[k][0].text("name"): (read, frame) for k, frame in frames.items()}
-        if not is_world or body.shapes or body.visual or body.frames:
+        if not is_world or body.shapes or body.frames:
             self.bodies.append(read)
         for child, place, inherited in inside.bodies:
             on = pose @ place if is_world else place.shifted(by)

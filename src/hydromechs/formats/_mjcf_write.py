@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
+from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Origin, Sphere
+from hydromechs.model import Body, BodyShape, Hydro, Model, joints
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._pose import IDENTITY, Pose
@@ -103,10 +104,8 @@ class MjcfWriter(RobotWriter):
             tag.add("inertial", pos=numbers(inertia.com), mass=repr(inertia.mass), **self._moments(body))
         elif body.joint.nv:
             self.lost.append(f"body {body.name!r}: it has no mass, which MuJoCo refuses in a body that moves")
-        for k, shape in enumerate(body.shapes):
-            self._geom(tag, body, shape, f"shape {k}", touches=shape.contact)
-        for k, look in enumerate(body.visual):
-            self._geom(tag, body, look, f"look {k}", touches=False)
+        for shape in body.shapes:
+            self._geom(tag, body, shape)
         for frame in body.frames:
             tag.add("site", name=frame.name, **_placed(_pose(frame.origin)))
         if isinstance(body.hydro, Hydro):
@@ -183,30 +182,33 @@ class MjcfWriter(RobotWriter):
         tag.attributes |= {"pos": numbers(start[:3]), "quat": numbers(start[3:])}
         tag.add("freejoint", name=body.name)
 
-    def _geom(self, tag: Tag, body: Body, thing: Any, what: str, *, touches: bool) -> None:
-        fields = _placed(_pose(thing.origin)) | ({} if touches else {"contype": "0", "conaffinity": "0"})
+    def _geom(self, tag: Tag, body: Body, thing: BodyShape) -> None:
+        fields = _placed(_pose(thing.origin)) | ({} if thing.contact else {"contype": "0", "conaffinity": "0"})
         if thing.color is not None:
-            fields["rgba"] = numbers((*thing.color, getattr(thing, "opacity", 1.0)))
-        match thing:
-            case shapes.Mesh() | visual.Mesh():
-                folder = getattr(thing, "folder", "")
-                file = str(Path(os.path.abspath(folder)) / thing.file) if folder else thing.file
-                if Path(file).suffix.lower() not in DECODED:
-                    self.lost.append(f"body {body.name!r}: {what}, the mesh {file!r}; MuJoCo reads {', '.join(DECODED)} alone")
-                    return
-                name = self.meshes.setdefault((file, thing.scale), f"mesh_{len(self.meshes) + 1}")
-                fields |= {"type": "mesh", "mesh": name}
-            case shapes.Box() | visual.Box():
-                fields |= {"type": "box", "size": numbers(0.5 * s for s in thing.size)}
-            case visual.Ellipsoid():
-                fields |= {"type": "ellipsoid", "size": numbers(thing.axes)}
-            case visual.Thruster():
-                self.lost.append(f"body {body.name!r}: {what}, a thruster to be seen")
+            fields["rgba"] = numbers((*thing.color, thing.opacity))
+        what = f"body {body.name!r}: shape {thing.name!r}"
+        match shape := thing.shape:
+            case _ if thing.style == "propeller":
+                self.lost.append(f"{what}, a propeller to be seen")
                 return
-            case shapes.Cylinder() | visual.Cylinder() | visual.Capsule():
-                fields |= {"type": thing.kind, "size": numbers((thing.radius, 0.5 * thing.length))}
+            case Mesh():
+                file = str(Path(os.path.abspath(shape.folder)) / shape.file) if shape.folder else shape.file
+                if Path(file).suffix.lower() not in DECODED:
+                    self.lost.append(f"{what}, the mesh {file!r}; MuJoCo reads {', '.join(DECODED)} alone")
+                    return
+                name = self.meshes.setdefault((file, shape.scale), f"mesh_{len(self.meshes) + 1}")
+                fields |= {"type": "mesh", "mesh": name}
+            case Box():
+                fields |= {"type": "box", "size": numbers(0.5 * s for s in shape.size)}
+            case Ellipsoid():
+                fields |= {"type": "ellipsoid", "size": numbers(shape.axes)}
+            case Cylinder() | Capsule():
+                fields |= {"type": shape.word, "size": numbers((shape.radius, 0.5 * shape.length))}
+            case Sphere():
+                fields |= {"type": "sphere", "size": numbers((shape.radius,))}
             case _:
-                fields |= {"type": "sphere", "size": numbers((thing.radius,))}
+                self.lost.append(f"{what}, a {shape.word}")
+                return
         tag.add("geom", **fields)
 
 

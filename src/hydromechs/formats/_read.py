@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hydromechs.errors import CodeNotAllowed, Fault, ModelError
-from hydromechs.model import FAMILIES, Body, Model, World, body_faults, joints, shapes, tree_faults, visual, world_faults
+from hydromechs.geometry import Mesh
+from hydromechs.model import FAMILIES, Body, BodyShape, Model, World, body_faults, joints, tree_faults, world_faults
 from hydromechs.registry import BROKEN, Family, Reader, dotted, json_schema, show
 
 from ._file_kinds import FILE_KINDS, misplaced_file
@@ -151,11 +152,12 @@ class _ModelReader(Reader):
         """
         if cls is Model:
             return self._made_model(values)
-        if cls is visual.Mesh and self.folder is not None:
+        if cls is Mesh and self.folder is not None:
             values = values | {"folder": str(self.folder)}
-        if cls is shapes.Mesh and self.folder is not None:
-            self._check_mesh(values["file"], self.folder, (*path, "file"))
         out = super().make(cls, values, path)
+        solid = isinstance(out, BodyShape) and out.roles != ("appearance",)
+        if solid and isinstance(out.shape, Mesh) and self.folder is not None:
+            self._check_mesh(out.shape.file, self.folder, (*path, "file"))
         if cls is Body and out is not BROKEN:
             self._check_body(out, path, set())
         if cls is World and out is not BROKEN:

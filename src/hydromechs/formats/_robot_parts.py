@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs.errors import Fault, ModelError
-from hydromechs.model import Body, Inertia, Model, Origin, World, joints, shapes, visual
+from hydromechs.geometry import Box, Mesh, Origin
+from hydromechs.model import Body, BodyShape, Inertia, Model, Role, World, joints
 from hydromechs.spatial import axis_rotation, matrix_from_rpy, tensor_matrix
 from hydromechs.values import plain
 
@@ -30,6 +31,8 @@ LIGHTEST = 1e-4
 """The same below which they look wrong; a kite has more [kg/m³]."""
 LOCKED = "held fixed there; it has no drive"
 """Note on a joint whose limits are equal."""
+COLLISION: tuple[Role, ...] = ("contact", "wetting")
+"""Roles of a collision shape of a foreign file; its visuals are shapes of their own."""
 PLACEHOLDER = 0.1
 """Edge length of the box that replaces a missing mesh on a link without shapes [m]."""
 PLACEHOLDERS = "or ignore it with placeholders=True (--placeholders)"
@@ -100,43 +103,40 @@ def mesh_visual(
     file: str,
     scale: tuple[float, ...],
     look: dict[str, Any],
-    solids: Sequence[shapes.Shape],
-) -> visual.Visual | None:
-    """Return a visual mesh, scaled along x, y, z, with the other fields of `visual.Mesh` in `look`.
+    solids: Sequence[BodyShape],
+) -> BodyShape | None:
+    """Return a visual mesh, scaled along x, y, z, with the other fields of its `BodyShape` in `look`.
 
     With a note: a grey box, as large as the largest of `solids`, if the file is missing; None if the mesh has no volume.
     """
     if _flat(findings, at, owner, file, scale):
         return None
     try:
-        return visual.Mesh(file=str(files.find(file).path), scale=scale, **look)  # type: ignore[arg-type]
+        return BodyShape(shape=Mesh(file=str(files.find(file).path), scale=scale), **look)  # type: ignore[arg-type]
     except Missing as missing:
         findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; a grey box is shown instead")
         box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
         size, origin = box or ((PLACEHOLDER,) * 3, look["origin"])
-        return visual.Box(**(look | {"size": size, "origin": origin, "color": (0.5, 0.5, 0.5)}))
+        return BodyShape(**(look | {"shape": Box(size=size), "origin": origin, "color": (0.5, 0.5, 0.5)}))
 
 
-def _box_of(solid: shapes.Shape, origin: Origin) -> tuple[Row3, Origin]:
+def _box_of(solid: BodyShape, origin: Origin) -> tuple[Row3, Origin]:
     """Return the edges and the place of the box around a shape; a small box at `origin` for a mesh."""
-    match solid:
-        case shapes.Box():
-            return solid.size, solid.origin
-        case shapes.Cylinder(radius=r, length=l):  # also a capsule
-            return (2.0 * r, 2.0 * r, l), solid.origin
-        case shapes.Sphere(radius=r):
-            return (2.0 * r,) * 3, solid.origin
-    return (PLACEHOLDER,) * 3, origin
+    if isinstance(solid.shape, Mesh):
+        return (PLACEHOLDER,) * 3, origin
+    x, y, z = (2.0 * solid.shape.half_size).tolist()
+    return (x, y, z), solid.origin
 
 
 def mesh_shape(
     findings: Findings, files: RobotFiles, at: Element, owner: str, file: str, scale: tuple[float, ...], origin: Origin
-) -> shapes.Shape | None:
+) -> BodyShape | None:
     """A mesh for contact, or None with a fault or a note; the arguments are those of `mesh_visual`, and its place."""
     if _flat(findings, at, owner, file, scale):
         return None
     try:
-        return shapes.Mesh(file=str(files.find(file).path), scale=scale, origin=origin)  # type: ignore[arg-type]
+        mesh = Mesh(file=str(files.find(file).path), scale=scale)  # type: ignore[arg-type]
+        return BodyShape(shape=mesh, origin=origin, roles=COLLISION)
     except Missing as missing:
         if findings.options.placeholders:
             findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; the link has no shape in its place")
@@ -276,10 +276,5 @@ def _size(body: Body) -> float:
     lengths = [0.0]
     if body.inertia.mass:
         lengths.append(math.sqrt(12.0 * max(body.inertia.tensor[:3]) / body.inertia.mass))
-    for thing in (*body.shapes, *body.visual):
-        for name, times in (("radius", 2.0), ("length", 1.0), ("size", 1.0)):
-            value = getattr(thing, name, 0.0)
-            lengths.append(times * (max(value) if isinstance(value, tuple) else value))
-        if isinstance(thing, shapes.Mesh | visual.Mesh):
-            lengths.append(1.0)
+    lengths += [1.0 if isinstance(s.shape, Mesh) else 2.0 * float(s.shape.half_size.max()) for s in body.shapes]
     return max(lengths)

@@ -505,8 +505,7 @@ class _Sdf:
             inertia=self._inertia(element, owner, shift),
             hydro=water.hydro(name, element, solids, shift),
             frames=tuple(frames),
-            shapes=solids,
-            visual=looks,
+            shapes=(*solids, *looks),
         )
 
     def _switches(self, link: Element, owner: str) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydromechs.model import Origin, shapes, visual
+from hydromechs.geometry import SHAPES, Ellipsoid, Origin
+from hydromechs.model import BodyShape
 from hydromechs.values import plain
 
 from ._imported import Findings
 from ._pose import Pose
 from ._robot_files import RobotFiles
-from ._robot_parts import mesh_shape, mesh_visual
+from ._robot_parts import COLLISION, mesh_shape, mesh_visual
 from ._sdf_frames import pose_of
 from ._xml import Element
 
@@ -25,8 +26,8 @@ SIZES = {
 
 
 def visuals_of(
-    link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose, solids: tuple[shapes.Shape, ...]
-) -> tuple[visual.Visual, ...]:
+    link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose, solids: tuple[BodyShape, ...]
+) -> tuple[BodyShape, ...]:
     """Return the visuals of a link whose frame is `shift` in the body's.
 
     Its shapes set the size of a box that replaces a missing mesh.
@@ -38,21 +39,21 @@ def visuals_of(
         if read is None:
             continue
         kind, shape, sizes = read
-        look: dict[str, Any] = {"origin": _place(element, findings, owner, shift), **_look(element, findings, owner)}
+        place = _place(element, findings, owner, shift)
+        look: dict[str, Any] = {"origin": place, "roles": ("appearance",), **_look(element, findings, owner)}
         if kind == "mesh":
             mesh = mesh_visual(findings, files, shape, owner, sizes["file"], sizes["scale"], look, solids)
             out += [mesh] if mesh is not None else []
         elif kind == "ellipsoid":
-            out.append(visual.Ellipsoid(axes=sizes["radii"], **look))
+            out.append(BodyShape(shape=Ellipsoid(axes=sizes["radii"]), **look))
         else:
-            kinds = {"box": visual.Box, "sphere": visual.Sphere, "cylinder": visual.Cylinder, "capsule": visual.Capsule}
-            out.append(kinds[kind](**sizes, **look))
+            out.append(BodyShape(shape=SHAPES[kind](**sizes), **look))
     return tuple(out)
 
 
-def shapes_of(link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose) -> tuple[shapes.Shape, ...]:
+def shapes_of(link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose) -> tuple[BodyShape, ...]:
     """Contact shapes of a link; the arguments are those of `visuals_of`, without shapes."""
-    out: list[shapes.Shape] = []
+    out: list[BodyShape] = []
     for element in link.all("collision"):
         findings.unknown(element, ("pose", "geometry"), owner)
         read = _geometry(element, findings, owner)
@@ -66,8 +67,7 @@ def shapes_of(link: Element, findings: Findings, files: RobotFiles, owner: str, 
         elif kind == "ellipsoid":
             findings.left_out(shape, owner, f"a collision ellipsoid of {plain(sizes['radii'])} m")
         else:
-            kinds = {"box": shapes.Box, "sphere": shapes.Sphere, "cylinder": shapes.Cylinder, "capsule": shapes.Capsule}
-            out.append(kinds[kind](**sizes, origin=origin))
+            out.append(BodyShape(shape=SHAPES[kind](**sizes), origin=origin, roles=COLLISION))
     return tuple(out)
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from hydromechs.actuation import Thruster, ideal_curve
-from hydromechs.model import Hydro, Model, added_mass, drag, shapes
+from hydromechs.geometry import Mesh
+from hydromechs.model import BodyShape, Hydro, Model, added_mass, drag
 from hydromechs.spatial import shift_inertia
 from hydromechs.values import plain
 
@@ -148,7 +149,7 @@ class Water:
         child = plugin.first(key)
         return default if child is None else self.findings.number(child.text, child, f"{owner}: {key}", default)
 
-    def hydro(self, name: str, link: Element, solids: tuple[shapes.Shape, ...], shift: Pose) -> Hydro | None:
+    def hydro(self, name: str, link: Element, solids: tuple[BodyShape, ...], shift: Pose) -> Hydro | None:
         """Return what the water does to a link with collision shapes on the body; None for a dry one.
 
         `shift` is the link's frame in the body's; their axes are the same.
@@ -173,7 +174,7 @@ class Water:
         return Hydro(volume=volume, buoyancy_center=center, added_mass=given, drag=tuple(damping))
 
     def _volume(
-        self, name: str, link: Element, solids: tuple[shapes.Shape, ...], owner: str
+        self, name: str, link: Element, solids: tuple[BodyShape, ...], owner: str
     ) -> tuple[float, tuple[float, float, float]]:
         """Volume of the collision shapes [m³] and its centre [m], where the buoyancy plugin acts on the link."""
         full = f"{self.model}::{name}" if self.model else name
@@ -292,11 +293,6 @@ def _rows(M: np.ndarray) -> tuple:
     return tuple(map(tuple, M.tolist()))
 
 
-def _shape_volume(shape: shapes.Shape) -> float | None:
+def _shape_volume(shape: BodyShape) -> float | None:
     """Volume [m³]; None for a mesh."""
-    if isinstance(shape, shapes.Box):
-        return math.prod(shape.size)
-    if isinstance(shape, shapes.Cylinder):
-        caps = 4.0 / 3.0 * math.pi * shape.radius**3 if isinstance(shape, shapes.Capsule) else 0.0
-        return math.pi * shape.radius**2 * shape.length + caps
-    return 4.0 / 3.0 * math.pi * shape.radius**3 if isinstance(shape, shapes.Sphere) else None
+    return None if isinstance(shape.shape, Mesh) else shape.shape.volume

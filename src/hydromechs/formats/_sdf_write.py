@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Body, Hydro, Model, Origin, added_mass_matrix, drag, joints, shapes, visual
+from hydromechs.geometry import Convex, Ellipsoid, Mesh, Origin, Placed
+from hydromechs.model import Body, BodyShape, Hydro, Model, added_mass_matrix, drag, element_word, joints
 from hydromechs.spatial import quaternion_matrix
 
 from ._pose import Pose
@@ -94,15 +95,17 @@ class SdfWriter(RobotWriter):
         for key, moment in zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), body.inertia.tensor, strict=True):
             tensor.add(key, numbers([moment]))
         self._water(body, inertial)
-        for k, look in enumerate(body.visual):
-            self._visual(link, body, look, k)
-        for k, shape in enumerate(body.shapes):
-            if shape.contact:
-                tag = link.add("collision", name=f"collision_{k + 1}")
-                tag.add("pose", numbers((*shape.origin.xyz, *shape.origin.rpy)))
-                tag.add("geometry").children.append(_geometry(shape))
-            else:
-                self.lost.append(f"body {body.name!r}: a shape that takes no part in contact")
+        for k, shape in enumerate(shape for shape in body.shapes if shape.appearance):
+            self._visual(link, body, shape, k)
+        for k, shape in enumerate(shape for shape in body.shapes if shape.contact):
+            if isinstance(shape.shape, Convex) or not shape.shape.bounded:
+                self.lost.append(f"body {body.name!r}: contact of its {shape.shape.word}")
+                continue
+            tag = link.add("collision", name=f"collision_{k + 1}")
+            tag.add("pose", numbers((*shape.origin.xyz, *shape.origin.rpy)))
+            tag.add("geometry").children.append(_geometry(shape))
+        if any(shape.wetting and not shape.contact for shape in body.shapes):
+            self.lost.append(f"body {body.name!r}: a shape that takes no part in contact")
 
     def _water(self, body: Body, inertial: Tag) -> None:
         h = body.hydro
@@ -125,11 +128,12 @@ class SdfWriter(RobotWriter):
             if isinstance(element, drag.Damping) and element.origin == Origin():
                 self.plugins.append(_damping(self.names[body.name], element))
             else:
-                self.lost.append(f"body {body.name!r}: drag of its {type(element).__name__.lower()}")
+                self.lost.append(f"body {body.name!r}: drag of its {element_word(element)}")
 
-    def _visual(self, link: Tag, body: Body, look: visual.Visual, k: int) -> None:
-        if isinstance(look, visual.Thruster):
-            self.lost.append(f"body {body.name!r}: the look of a thruster")
+    def _visual(self, link: Tag, body: Body, look: BodyShape, k: int) -> None:
+        if look.style == "propeller" or isinstance(look.shape, Convex) or not look.shape.bounded:
+            what = "propeller" if look.style == "propeller" else look.shape.word
+            self.lost.append(f"body {body.name!r}: the appearance of a {what}")
             return
         tag = link.add("visual", name=f"visual_{k + 1}")
         tag.add("pose", numbers((*look.origin.xyz, *look.origin.rpy)))
@@ -198,18 +202,18 @@ def _damping(link: str, element: drag.Damping) -> Tag:
     return plugin
 
 
-def _geometry(thing: Any) -> Tag:
-    """The shape of a look or a collision."""
-    kind = type(thing).__name__.lower()
-    tag = Tag(kind)
-    if isinstance(thing, shapes.Mesh | visual.Mesh):
-        tag.add("uri", thing.file)
-        tag.add("scale", numbers(thing.scale))
-    elif isinstance(thing, visual.Ellipsoid):
-        tag.add("radii", numbers(thing.axes))
+def _geometry(thing: Placed) -> Tag:
+    """The element of a shape."""
+    shape = thing.shape
+    tag = Tag(shape.word)
+    if isinstance(shape, Mesh):
+        tag.add("uri", shape.file)
+        tag.add("scale", numbers(shape.scale))
+    elif isinstance(shape, Ellipsoid):
+        tag.add("radii", numbers(shape.axes))
     else:
         for key in ("size", "radius", "length"):
-            value = getattr(thing, key, None)
+            value = getattr(shape, key, None)
             if value is not None:
                 tag.add(key, numbers(value if isinstance(value, tuple) else [value]))
     return tag

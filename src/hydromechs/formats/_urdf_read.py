@@ -13,13 +13,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs.actuation import drives
-from hydromechs.model import Body, Frame, Inertia, Origin, World, joints, shapes, visual
+from hydromechs.geometry import SHAPES, Origin
+from hydromechs.model import Body, BodyShape, Frame, Inertia, World, joints
 from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._pose import IDENTITY
 from ._robot_files import RobotFiles
 from ._robot_parts import (
+    COLLISION,
     LOCKED,
     Link,
     assembled,
@@ -219,8 +221,7 @@ class _Urdf:
             inertia=self._inertia(link, owner),
             hydro=self.water.hydro(name, link, solid, IDENTITY),
             frames=frames,
-            shapes=solid,
-            visual=tuple(v for v in looks if v is not None),
+            shapes=(*solid, *(v for v in looks if v is not None)),
         )
 
     def _held(self, link: str, joint: AnyJoint) -> tuple[AnyJoint, tuple[Frame, ...]]:
@@ -302,19 +303,19 @@ class _Urdf:
             return None
         return shape, sizes
 
-    def _visual(self, element: Element, owner: str, solids: tuple[shapes.Shape, ...]) -> visual.Visual | None:
+    def _visual(self, element: Element, owner: str, solids: tuple[BodyShape, ...]) -> BodyShape | None:
         self.findings.unknown(element, ("origin", "geometry", "material"), owner)
         read = self._geometry(element, owner)
         if read is None:
             return None
         shape, sizes = read
-        look: dict[str, Any] = {"origin": self._origin(element, f"{owner}: visual"), **self._look(element, owner)}
+        place = self._origin(element, f"{owner}: visual")
+        look: dict[str, Any] = {"origin": place, "roles": ("appearance",), **self._look(element, owner)}
         if shape.tag == "mesh":
             return mesh_visual(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], look, solids)
-        kinds = {"box": visual.Box, "sphere": visual.Sphere, "cylinder": visual.Cylinder, "capsule": visual.Capsule}
-        return kinds[shape.tag](**sizes, **look)
+        return BodyShape(shape=SHAPES[shape.tag](**sizes), **look)
 
-    def _collision(self, element: Element, owner: str) -> shapes.Shape | None:
+    def _collision(self, element: Element, owner: str) -> BodyShape | None:
         self.findings.unknown(element, ("origin", "geometry"), owner)
         read = self._geometry(element, owner)
         if read is None:
@@ -323,8 +324,7 @@ class _Urdf:
         origin = self._origin(element, f"{owner}: collision")
         if shape.tag == "mesh":
             return mesh_shape(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], origin)
-        kinds = {"box": shapes.Box, "sphere": shapes.Sphere, "cylinder": shapes.Cylinder, "capsule": shapes.Capsule}
-        return kinds[shape.tag](**sizes, origin=origin)
+        return BodyShape(shape=SHAPES[shape.tag](**sizes), origin=origin, roles=COLLISION)
 
     def _look(self, element: Element, owner: str) -> dict[str, Any]:
         """Colour and opacity of a `<visual>`; a material by name alone is one of the robot's."""
@@ -335,7 +335,7 @@ class _Urdf:
             material = self.materials[material.attributes["name"]]
         color = material.first("color")
         for texture in material.all("texture"):
-            f.left_out(texture, owner, f"texture {texture.attributes.get('filename', '')!r}", "the colour of the role is shown")
+            f.left_out(texture, owner, f"texture {texture.attributes.get('filename', '')!r}", "its style gives the colour")
         if color is None:
             return {}
         r, g, b, a = f.numbers(color.attributes.get("rgba"), 4, color, f"{owner}: colour rgba", (0.5, 0.5, 0.5, 1.0))

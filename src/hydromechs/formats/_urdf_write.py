@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hydromechs.model import Body, Hydro, Model, Origin, joints, shapes, visual
+from hydromechs.geometry import Box, Capsule, Cylinder, Mesh, Origin, Placed, Sphere
+from hydromechs.model import Body, BodyShape, Hydro, Model, element_word, joints
 
 from ._xml_write import NED_IN_ENU, RobotText, RobotWriter, Tag, file_text, lost_details, numbers, plain_origin
 
@@ -137,35 +138,36 @@ class UrdfWriter(RobotWriter):
             inertial.add("mass", value=numbers([body.inertia.mass]))
             row = zip(("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), body.inertia.tensor, strict=True)
             inertial.add("inertia", **{key: numbers([x]) for key, x in row})
-        for look in body.visual:
-            self._visual(link, body, look)
         for shape in body.shapes:
-            self._collision(link, body, shape)
+            if shape.appearance:
+                self._visual(link, body, shape)
+        for shape in body.shapes:
+            if shape.contact:
+                self._collision(link, body, shape)
+            elif shape.wetting:
+                self.lost.append(f"body {body.name!r}: a {shape.shape.word} that takes no part in contact")
         if isinstance(body.hydro, Hydro):
             h = body.hydro
-            elements = [type(e).__name__.lower() for e in (*h.added_mass, *h.drag)]
+            elements = map(element_word, (*h.added_mass, *h.drag))
             what = f"volume {h.volume:g} m^3, centre of buoyancy {h.buoyancy_center}, {', '.join(elements) or 'no elements'}"
             self.lost.append(f"body {body.name!r}: its hydrodynamics ({what})")
         elif body.hydro is not None:
             self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(body.hydro).__name__})")
 
-    def _visual(self, link: Tag, body: Body, look: visual.Visual) -> None:
-        if isinstance(look, visual.Ellipsoid | visual.Thruster):
-            self.lost.append(f"body {body.name!r}: the look of its {_kind(look)}")
+    def _visual(self, link: Tag, body: Body, look: BodyShape) -> None:
+        if look.style == "propeller" or not isinstance(look.shape, Mesh | Box | Sphere | Cylinder | Capsule):
+            what = "propeller" if look.style == "propeller" else look.shape.word
+            self.lost.append(f"body {body.name!r}: the appearance of its {what}")
             return
         for tag in _placed(link, "visual", look):
             if look.color is not None:
                 tag.add("material", name="").add("color", rgba=numbers((*look.color, look.opacity)))
 
-    def _collision(self, link: Tag, body: Body, shape: shapes.Shape) -> None:
-        if not shape.contact:
-            self.lost.append(f"body {body.name!r}: a {_kind(shape)} that takes no part in contact")
+    def _collision(self, link: Tag, body: Body, shape: BodyShape) -> None:
+        if not isinstance(shape.shape, Mesh | Box | Sphere | Cylinder | Capsule):
+            self.lost.append(f"body {body.name!r}: contact of its {shape.shape.word}")
         else:
             _placed(link, "collision", shape)
-
-
-def _kind(thing: object) -> str:
-    return type(thing).__name__.lower()
 
 
 def _origin(tag: Tag, origin: Origin) -> None:
@@ -173,8 +175,8 @@ def _origin(tag: Tag, origin: Origin) -> None:
         tag.add("origin", xyz=numbers(origin.xyz), rpy=numbers(origin.rpy))
 
 
-def _placed(link: Tag, name: str, thing: Any) -> list[Tag]:
-    """Elements of a link for a look or a shape."""
+def _placed(link: Tag, name: str, thing: Placed) -> list[Tag]:
+    """Elements of a link for a shape."""
     out = []
     for origin, geometry in _geometry(thing):
         out.append(link.add(name))
@@ -183,18 +185,20 @@ def _placed(link: Tag, name: str, thing: Any) -> list[Tag]:
     return out
 
 
-def _geometry(thing: Any) -> list[tuple[Origin, Tag]]:
-    """Places and shapes of a look or a shape; a capsule is a cylinder and two spheres."""
-    if isinstance(thing, shapes.Mesh | visual.Mesh):
-        return [(thing.origin, Tag("mesh", {"filename": thing.file, "scale": numbers(thing.scale)}))]
-    if isinstance(thing, shapes.Box | visual.Box):
-        return [(thing.origin, Tag("box", {"size": numbers(thing.size)}))]
-    ball = Tag("sphere", {"radius": numbers([thing.radius])})
-    if not isinstance(thing, shapes.Cylinder | visual.Cylinder | visual.Capsule):
-        return [(thing.origin, ball)]
-    tube = (thing.origin, Tag("cylinder", {"radius": numbers([thing.radius]), "length": numbers([thing.length])}))
-    if not isinstance(thing, shapes.Capsule | visual.Capsule):
+def _geometry(thing: Placed) -> list[tuple[Origin, Tag]]:
+    """Places and elements of a shape; a capsule is a cylinder and two spheres."""
+    match shape := thing.shape:
+        case Mesh():
+            return [(thing.origin, Tag("mesh", {"filename": shape.file, "scale": numbers(shape.scale)}))]
+        case Box():
+            return [(thing.origin, Tag("box", {"size": numbers(shape.size)}))]
+        case Sphere():
+            return [(thing.origin, Tag("sphere", {"radius": numbers([shape.radius])}))]
+    assert isinstance(shape, Cylinder | Capsule)  # others are reported as lost
+    tube = (thing.origin, Tag("cylinder", {"radius": numbers([shape.radius]), "length": numbers([shape.length])}))
+    if isinstance(shape, Cylinder):
         return [tube]
-    p, z = thing.origin.xyz, thing.origin.R[:, 2] * thing.length / 2.0
+    ball = Tag("sphere", {"radius": numbers([shape.radius])})
+    p, z = thing.origin.xyz, thing.origin.R[:, 2] * shape.length / 2.0
     ends = [Origin((p[0] + s * z[0], p[1] + s * z[1], p[2] + s * z[2]), thing.origin.rpy) for s in (1.0, -1.0)]
     return [tube, (ends[0], ball), (ends[1], ball)]

@@ -8,9 +8,10 @@ import shutil
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import FAMILIES, Model
+from hydromechs.model import FAMILIES, Hydro, Model
 from hydromechs.registry import Writer, dotted
 
 from ._emit import Block, emit
@@ -103,3 +104,14 @@ class _ModelWriter(Writer):
             path: The place.
         """
         return f"body {path[1]!r}: {dotted(path[2:])}" if path[:1] == ("bodies",) and len(path) > 2 else dotted(path)
+
+    def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return the mapping of an object; without a volume that follows from shapes.
+
+        Args:
+            thing: The object.
+            path: Where it is.
+            skip: Fields that are written elsewhere.
+        """
+        derived = ("volume", "buoyancy_center") if isinstance(thing, Hydro) and thing.derived else ()
+        return super().fields(thing, path, (*skip, *derived))

@@ -105,11 +105,11 @@ def lost_details(model: Model, *, shape_colors: bool) -> list[str]:
     """List what none of the XML formats carries of a model: where its numbers come from, and details of its visuals."""
     out = ["where its numbers come from (sources)"] if model.sources else []
     for body in model.bodies:
-        roles = sorted({look.role for look in body.visual if look.role != "hull"})
-        what = [f"roles of its looks ({', '.join(roles)}), and the colours that follow from them"] if roles else []
-        if any(getattr(look, "rounding", 0.0) or getattr(look, "bore", 0.0) for look in body.visual):
-            what.append("rounding and bores of its looks")
-        if not shape_colors and any(shape.color is not None for shape in body.shapes):
+        styles = sorted({shape.style for shape in body.shapes if shape.style != "hull"})
+        what = [f"styles of its shapes ({', '.join(styles)}), and the colours that follow from them"] if styles else []
+        if any(getattr(shape.shape, "rounding", 0.0) or getattr(shape.shape, "bore", 0.0) for shape in body.shapes):
+            what.append("rounding and bores of its shapes")
+        if not shape_colors and any(shape.color is not None for shape in body.shapes if not shape.appearance):
             what.append("colours of its shapes")
         out += [f"body {body.name!r}: {'; '.join(what)}"] if what else []
     return out

@@ -1,14 +1,19 @@
 """Shapes: solids in their own frame, centred and along z, with the operations that water, contact and drawing need."""
 
+from typing import Any
+
+from hydromechs.registry import Family
+
 from ._box import Box, gauss
 from ._cylinder import Capsule, Cylinder
 from ._ellipsoid import Ellipsoid, Sphere, ellipsoid_wet, ellipsoid_wetting
 from ._ground import HeightField, Plane
+from ._keys import INSTEAD, SHORT, expand
 from ._mesh_file import read_mesh
 from ._origin import Origin, constant_screw, rotation_steps
-from ._polyhedra import Convex, Mesh
+from ._polyhedra import Convex, Mesh, Polyhedron
 from ._shape import Cell, Face, Placed, Shape, Strip
-from ._triangles import Integrals, Triangles, grid, joined, read_triangles, revolved
+from ._triangles import Integrals, Triangles, grid, joined, quads, read_triangles, revolved
 
 __all__ = [
     "SHAPES",
@@ -25,6 +30,7 @@ __all__ = [
     "Origin",
     "Placed",
     "Plane",
+    "Polyhedron",
     "Shape",
     "Sphere",
     "Strip",
@@ -35,11 +41,26 @@ __all__ = [
     "gauss",
     "grid",
     "joined",
+    "quads",
     "read_mesh",
     "read_triangles",
     "revolved",
     "rotation_steps",
+    "shape_family",
 ]
+
+
+def shape_family(name: str, base: Any, *kinds: type[Shape]) -> Family:
+    """Return the family of shapes at a place in files: the type chooses the shape, whose keys are among those of `base`.
+
+    Args:
+        name: Name of the family.
+        base: Class of the placed shape; with `str` if a text may name one.
+        kinds: Classes of shapes that are allowed; all of them by default.
+    """
+    table = {word: kind for word, kind in SHAPES.items() if not kinds or kind in kinds}
+    return Family(name=name, base=base, table=table, chosen="shape", short_keys=SHORT, expand=expand, instead=INSTEAD)
+
 
 SHAPES: dict[str, type[Shape]] = {
     "box": Box,

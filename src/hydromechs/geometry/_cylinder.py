@@ -58,6 +58,21 @@ class Cylinder(Shape):
         """
         return _between(cls, start, end, fields)
 
+    @classmethod
+    def along(cls, axis: str, start: float, end: float, **fields: Any) -> Placed:
+        """Return a cylinder on a coordinate axis.
+
+        Args:
+            axis: The axis, "x", "y" or "z".
+            start: Coordinate of its lower end [m].
+            end: Coordinate of its upper end [m].
+            fields: Radius, and the bore if it has one.
+        """
+        if axis not in ("x", "y", "z"):
+            raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
+        ends = ([s if axis == a else 0.0 for a in "xyz"] for s in (start, end))
+        return _between(cls, *ends, fields)
+
     def integrals(self) -> Integrals:
         """Return volume, centroid and second moments."""
         r, b, l = self.radius, self.bore, self.length
@@ -120,14 +135,14 @@ class Cylinder(Shape):
     def cells(self) -> tuple[Cell, ...]:
         """Return itself, and its bore as a hole."""
         half, middle = 0.5 * self.length, (0.0, 0.0, 0.0)
-        out = Cell(self, middle, 2.0 * math.pi * self.radius**2 * half)
+        volume = 2.0 * math.pi * self.radius**2 * half
         if not self.bore:
-            return (out,)
-        hole = Cylinder(radius=self.bore, length=self.length)
-        return out, Cell(hole, middle, -2.0 * math.pi * self.bore**2 * half)
+            return (Cell(self, middle, volume),)
+        whole, hole = (Cylinder(radius=r, length=self.length) for r in (self.radius, self.bore))
+        return Cell(whole, middle, volume), Cell(hole, middle, -2.0 * math.pi * self.bore**2 * half)
 
     def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
-        """Return ∂P/∂x, ∂P/∂n and P without the bore; with F₁(y) = E[max(y + b u₂, 0)] of a disc and F₂ its integral:
+        """Return ∂P/∂x, ∂P/∂n and P of one without a bore; with F₁(y) = E[max(y + b u₂, 0)] of a disc and F₂ its integral:
 
         P = (F₂(x + a) − F₂(x − a))/2a,   ∂P/∂x = (F₁(x + a) − F₁(x − a))/2a
         """

@@ -109,9 +109,7 @@ class Sphere(Shape):
 
     @property
     def _ellipsoid(self) -> Ellipsoid:
-        new = object.__new__(Ellipsoid)  # the radius may be a symbol, which a check would reject
-        object.__setattr__(new, "axes", (self.radius,) * 3)
-        return new
+        return Ellipsoid.unchecked(axes=(self.radius,) * 3)
 
     def integrals(self) -> Integrals:
         """Return volume, centroid and second moments."""

@@ -37,6 +37,8 @@ Heights = Annotated[tuple[tuple[float, ...], ...], Bound(size=0, rows=0)]
 class Plane(Shape):
     """A half space: solid below z = 0 of its frame, whose z axis points out of the solid."""
 
+    bounded = False
+
     @classmethod
     def through(cls, point: Sequence[float], normal: Sequence[float]) -> Placed:
         """Return the plane through a point.
@@ -75,6 +77,8 @@ class HeightField(Shape):
     At an edge the surface has no curvature across it. Outside the grid it levels out within two cells, which adds half of what
     a straight continuation would, and continues level. Slope and curvature are continuous everywhere.
     """
+
+    bounded = False
 
     x: Rising
     """Grid along x, evenly spaced, rising [m], shape (nx,), nx at least 2."""

@@ -21,8 +21,8 @@ Points = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)
 """Rows of three finite numbers."""
 
 
-class _Polyhedron(Shape):
-    """What both share: operations on `surface`, a closed surface of triangles."""
+class Polyhedron(Shape):
+    """A solid bounded by triangles: operations on its `surface`, which is closed."""
 
     surface: Triangles
 
@@ -58,7 +58,7 @@ class _Polyhedron(Shape):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Convex(_Polyhedron):
+class Convex(Polyhedron):
     """The convex hull of points."""
 
     points: Points
@@ -129,7 +129,7 @@ class Convex(_Polyhedron):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mesh(_Polyhedron):
+class Mesh(Polyhedron):
     """A mesh file: OBJ, STL, GLB, or DAE with `hydromechs[collada]`. `distance` and `ray` take numbers, not symbols."""
 
     file: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -68,6 +68,21 @@ class Shape:
 
     def __post_init__(self) -> None:
         check_fields(self, self.word)
+
+    @classmethod
+    def unchecked(cls, **fields: Any) -> Self:
+        """Return a shape whose fields may be symbols.
+
+        Args:
+            fields: All fields.
+        """
+        new = object.__new__(cls)
+        for name, value in fields.items():
+            object.__setattr__(new, name, value)
+        return new
+
+    bounded: ClassVar[bool] = True
+    """False if it has no end, so no volume and no size."""
 
     @property
     def word(self) -> str:

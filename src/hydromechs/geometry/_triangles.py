@@ -120,7 +120,7 @@ class Triangles:
             place = ", ".join(f"{x:.4g}" for x in self.vertices[int(ahead[lonely][0] // n)])
             return [
                 f"{name} is open: {int(lonely.sum())} edges have a triangle on one side only, the first at ({place}) m; fill "
-                "its holes (Blender: Mesh, Clean Up, Fill Holes), give a closed mesh of the body, or use its convex_hull()"
+                "its holes (Blender: Mesh, Clean Up, Fill Holes), give a closed mesh in `meshes`, or use its convex_hull()"
             ]
         volume, size = self.integrals().volume, float(np.prod(np.ptp(self.vertices, axis=0)))
         if volume < 0.0:

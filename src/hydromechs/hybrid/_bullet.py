@@ -13,7 +13,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from hydromechs.contact import Material, terrain
-from hydromechs.model import Model, joints, shapes
+from hydromechs.geometry import Box, Capsule, Cylinder, Placed, Sphere
+from hydromechs.model import Model, joints
 from hydromechs.spatial import axis_frame, cross, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
@@ -376,17 +377,16 @@ def _origin(T: Array) -> str:
     return f"<origin xyz={_words(T[:3, 3])} rpy={_words(rpy_from_matrix(T[:3, :3]))}/>"
 
 
-def _collision(shape: shapes.Shape) -> str:
-    """A shape; a capsule is a cylinder, which is a sphere, among our classes."""
-    match shape:
-        case shapes.Box():
+def _collision(piece: Placed) -> str:
+    match shape := piece.shape:
+        case Box():
             what = f"<box size={_words(shape.size)}/>"
-        case shapes.Capsule():
+        case Capsule():
             what = f'<capsule radius="{shape.radius!r}" length="{shape.length!r}"/>'
-        case shapes.Cylinder():
+        case Cylinder():
             what = f'<cylinder radius="{shape.radius!r}" length="{shape.length!r}"/>'
-        case shapes.Sphere():
+        case Sphere():
             what = f'<sphere radius="{shape.radius!r}"/>'
         case _:
-            raise TypeError(f"{type(shape).__name__} cannot touch")
-    return f"<collision>{_origin(pose_matrix(shape.origin.R, shape.origin.xyz))}<geometry>{what}</geometry></collision>"
+            raise TypeError(f"a {shape.word} cannot touch")
+    return f"<collision>{_origin(pose_matrix(piece.origin.R, piece.origin.xyz))}<geometry>{what}</geometry></collision>"

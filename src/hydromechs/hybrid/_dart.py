@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from hydromechs.contact import terrain
-from hydromechs.model import Model, shapes
+from hydromechs.geometry import Box, Capsule, Cylinder, Shape, Sphere
+from hydromechs.model import Model
 from hydromechs.spatial import axis_frame
 from hydromechs.values import Array
 
@@ -161,18 +162,17 @@ def _owner(thing: Any) -> str:
     return thing.getShapeFrame().asShapeNode().getBodyNodePtr().getName()
 
 
-def _shape(dart: Any, shape: shapes.Shape) -> Any:
-    """A shape of ours; a capsule is a cylinder, which is a sphere, among our classes."""
+def _shape(dart: Any, shape: Shape) -> Any:
     match shape:
-        case shapes.Box():
+        case Box():
             return dart.dynamics.BoxShape(np.array(shape.size))
-        case shapes.Capsule():
+        case Capsule():
             return dart.dynamics.CapsuleShape(shape.radius, shape.length)
-        case shapes.Cylinder():
+        case Cylinder():
             return dart.dynamics.CylinderShape(shape.radius, shape.length)
-        case shapes.Sphere():
+        case Sphere():
             return dart.dynamics.SphereShape(shape.radius)
-    raise TypeError(f"{type(shape).__name__} cannot touch")
+    raise TypeError(f"a {shape.word} cannot touch")
 
 
 def _solid(dart: Any, solid: terrain.Terrain) -> tuple[Any, Array]:

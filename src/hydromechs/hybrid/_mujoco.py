@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from hydromechs.contact import Material, terrain
-from hydromechs.model import Model, Origin, shapes
+from hydromechs.geometry import Box, Capsule, Cylinder, Origin, Shape, Sphere
+from hydromechs.model import Model
 from hydromechs.spatial import axis_frame, quaternion_from_matrix
 from hydromechs.values import Array
 
@@ -83,7 +84,7 @@ class MuJoCoEngine(Engine):
     def _add_scene(self, model: Model, scene: Scene) -> None:
         kind, tree = self._mj.mjtGeom, self._tree
         for piece in scene.pieces:
-            size, type_ = _size(kind, piece.shape)
+            size, type_ = _size(kind, piece.shape.shape)
             how = dict(type=type_, size=size, contype=0, conaffinity=0, **_pose(piece.shape.origin))
             tree.handles[piece.body].add_geom(name=f"/{piece.name}", **how)
             self._names[f"/{piece.name}"] = (piece.body, model.body_names[piece.body])
@@ -232,15 +233,15 @@ def _pose(origin: Origin) -> dict[str, Any]:
     return {"pos": origin.xyz, "quat": quaternion_from_matrix(origin.R)}
 
 
-def _size(kind: Any, shape: shapes.Shape) -> tuple[list[float], Any]:
-    """Size and type of a shape as a geom; a capsule is a cylinder, which is a sphere, among our classes."""
+def _size(kind: Any, shape: Shape) -> tuple[list[float], Any]:
+    """Size and type of a shape as a geom."""
     match shape:
-        case shapes.Box():
+        case Box():
             return [0.5 * a for a in shape.size], kind.mjGEOM_BOX
-        case shapes.Capsule():
+        case Capsule():
             return [shape.radius, 0.5 * shape.length, 0.0], kind.mjGEOM_CAPSULE
-        case shapes.Cylinder():
+        case Cylinder():
             return [shape.radius, 0.5 * shape.length, 0.0], kind.mjGEOM_CYLINDER
-        case shapes.Sphere():
+        case Sphere():
             return [shape.radius, 0.0, 0.0], kind.mjGEOM_SPHERE
-    raise TypeError(f"{type(shape).__name__} cannot touch")
+    raise TypeError(f"a {shape.word} cannot touch")

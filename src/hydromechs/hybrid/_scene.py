@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.contact import Material, Pair, terrain
-from hydromechs.model import Model, Origin, shapes
+from hydromechs.geometry import Origin, Placed, Sphere
+from hydromechs.model import Model
 from hydromechs.values import Array
 
 TIP = 1e-3
@@ -24,7 +25,7 @@ class Piece(NamedTuple):
     """Name, unique in the scene."""
     body: int
     """Index of the body."""
-    shape: shapes.Shape
+    shape: Placed
     """The shape on the body."""
 
 
@@ -56,7 +57,7 @@ def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
             grounded.add(pair.body)
             name = pair.name.partition(" on ")[0]
             if name in model.frames:
-                tip = shapes.Sphere(radius=TIP, origin=Origin(xyz=model.frames[name][1].origin.xyz))
+                tip = Placed(shape=Sphere(radius=TIP), origin=Origin(xyz=model.frames[name][1].origin.xyz))
                 points[name] = Piece(name, pair.body, tip)
         elif pair.other is not None:
             a, b = sorted((pair.body, pair.other))

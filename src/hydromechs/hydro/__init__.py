@@ -21,15 +21,10 @@ from ._environment import (
 )
 from ._sampling import HullStrip, WetSampling, sampling, strip_wavenumber
 from ._surface import (
-    BoxCell,
-    Cell,
     Crossing,
-    CylinderCell,
-    EllipsoidCell,
+    HullCell,
     Immersion,
     crossing,
-    ellipsoid_wet,
-    ellipsoid_wetting,
     has_hull,
     hull_cells,
     hull_length,
@@ -70,19 +65,16 @@ from ._waves import (
 )
 
 __all__ = [
-    "BoxCell",
-    "Cell",
     "Crossing",
     "Current",
-    "CylinderCell",
     "DepthTable",
-    "EllipsoidCell",
     "Environment",
     "Flow",
     "FlowSegment",
     "FluidMotion",
     "FreeSurface",
     "Gusts",
+    "HullCell",
     "HullPoint",
     "HullStrip",
     "Immersion",
@@ -112,8 +104,6 @@ __all__ = [
     "drag_matrix",
     "drag_numbers",
     "drag_wrench",
-    "ellipsoid_wet",
-    "ellipsoid_wetting",
     "fluid_acceleration_force",
     "fluid_energy",
     "fluid_motion",

@@ -6,12 +6,14 @@ Strips: McMillan, Orin and McGhee 1995, eqs. 17-22. Damping: Fossen 2011, sec. 6
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, singledispatch
+from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import Origin, drag
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.geometry import Box, Cylinder, Ellipsoid, Origin, Sphere
+from hydromechs.model import drag
 from hydromechs.spatial import axis_frame, norm, shift_motion, shift_wrench
 from hydromechs.values import Array, Scalar
 
@@ -39,23 +41,14 @@ def drag_numbers(element: Any, density: Scalar, points: int = 1) -> Any:
         points: Minimum number of Gauss points along a cylinder.
     """
     match element:
-        case drag.Cylinder():
-            return _strips(element, density, max(points, element.points))
-        case drag.Box():
-            return _faces(element, density)
-        case drag.Sphere():
-            scale = -0.5 * density * element.coefficient * np.pi * element.radius**2
-            return Round(scale, np.array(element.center))
-        case drag.Ellipsoid():
-            a, b, c = element.axes
-            areas = np.pi * np.array([b * c, a * c, a * b]) * np.array(element.coefficients)
-            return Oval(element.origin.R, np.array(element.origin.xyz), areas, -0.5 * density)
+        case drag.ShapeDrag():
+            return _shape_numbers(element, density, points)
         case drag.Damping():
             names = tuple(name for name, _ in element.coupled)
             coupled = np.array([c for _, c in element.coupled])
             numbers = Coefficients(np.array(element.linear), np.array(element.quadratic), names, coupled)
             here = element.origin == Origin()
-            return numbers if here else Placed(element.origin.R, np.array(element.origin.xyz), numbers)
+            return numbers if here else Referred(element.origin.R, np.array(element.origin.xyz), numbers)
         case drag.Foil():
             c = np.array(element.chord) / np.linalg.norm(element.chord)
             n = np.array(element.normal) / np.linalg.norm(element.normal)
@@ -64,11 +57,23 @@ def drag_numbers(element: Any, density: Scalar, points: int = 1) -> Any:
     raise TypeError(f"{element!r} is not an element of hydromechs.drag")
 
 
-@cache
-def _gauss(points: int) -> tuple[list[float], list[float]]:
-    """Nodes and weights of Gauss quadrature on [−1, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(points)
-    return nodes.tolist(), weights.tolist()
+def _shape_numbers(element: drag.ShapeDrag, density: Scalar, points: int) -> Any:
+    """Coefficients of the drag of a shape."""
+    solid = element.solid
+    R, center = solid.origin.R, np.array(solid.origin.xyz)
+    match shape := solid.shape:
+        case Cylinder():
+            return _strips(element, density, max(points, element.points))
+        case Box():
+            faces = shape.faces(element.points)
+            stations = tuple(faces[(k + 2) % 3].i for k in range(3))
+            scales = tuple(-0.5 * density * c for c in element.coefficients)
+            return Faces(R, center, stations, tuple(face.areas for face in faces), scales)
+        case Sphere():
+            return Round(-0.5 * density * element.coefficient * np.pi * shape.radius**2, center)
+        case Ellipsoid():
+            return Oval(R, center, shape.projected_area() * np.array(element.coefficients), -0.5 * density)
+    raise UnsupportedFeature(f"the drag of a {shape.word} is not known; use a cylinder, box, sphere or ellipsoid")
 
 
 class Strips(NamedTuple):
@@ -128,12 +133,14 @@ def _pressure(v1: Scalar, v2: Scalar) -> tuple[Scalar, Scalar]:
     return size * v1, size * v2
 
 
-def _strips(element: drag.Cylinder, density: Scalar, count: int) -> Strips:
-    R, foot, start, end = axis_frame(element.start, element.end)
-    side = -density * element.coefficient * element.radius
-    points = [(0.5 * (end - start) * x, side * (0.5 * (end - start) * w)) for x, w in zip(*_gauss(count), strict=True)]
+def _strips(element: drag.ShapeDrag, density: Scalar, count: int) -> Strips:
+    shape, side = element.solid.shape, element.coefficient
+    assert isinstance(shape, Cylinder) and not isinstance(side, tuple)
+    R, foot, start, end = axis_frame(*element.solid.ends)
+    pressed = -density * side * shape.radius
+    points = [(strip.z, pressed * strip.length) for strip in shape.strips(count)]
     pairs = [(s, weight) for s, weight in points if s > 0.0]
-    ends = element.coefficient if element.end_coefficient is None else element.end_coefficient
+    ends = side if element.end_coefficient is None else element.end_coefficient
     return Strips(
         R=R,
         middle=foot + 0.5 * (start + end) * R[:, 2],
@@ -141,7 +148,7 @@ def _strips(element: drag.Cylinder, density: Scalar, count: int) -> Strips:
         weights=tuple(weight for _, weight in pairs),
         levers=tuple(weight * s for s, weight in pairs),
         single=points[len(pairs)][1] if len(points) % 2 else 0.0,
-        face=-0.5 * density * ends * np.pi * element.radius**2,
+        face=-0.5 * density * ends * shape.projected_area()[2],
     )
 
 
@@ -195,18 +202,6 @@ class Faces(NamedTuple):
             moment[i] = moment[i] + self.scales[k] * about_i
             moment[j] = moment[j] + self.scales[k] * about_j
         return shift_wrench(np.concatenate([self.R @ np.array(force), self.R @ np.array(moment)]), self.center)
-
-
-def _faces(element: drag.Box, density: Scalar) -> Faces:
-    nodes, weights = _gauss(element.points)
-    half = [0.5 * edge for edge in element.size]
-    areas = []
-    for k in range(3):
-        face = half[(k + 1) % 3] * half[(k + 2) % 3]
-        areas.append(tuple(tuple(face * a * b for b in weights) for a in weights))
-    stations = tuple(tuple(h * node for node in nodes) for h in half)
-    scales = tuple(-0.5 * density * c for c in element.coefficients)
-    return Faces(element.origin.R, np.array(element.origin.xyz), stations, tuple(areas), scales)
 
 
 class Round(NamedTuple):
@@ -266,7 +261,7 @@ class Coefficients(NamedTuple):
         return F
 
 
-class Placed(NamedTuple):
+class Referred(NamedTuple):
     """Coefficients that refer to a point and axes on the body."""
 
     R: Array
@@ -331,7 +326,7 @@ def _of_numbers(numbers: Any, V_r: Array, density: Scalar) -> Array:
     return numbers.wrench(V_r)
 
 
-for _kind in (drag.Cylinder, drag.Box, drag.Sphere, drag.Ellipsoid, drag.Damping, drag.Foil):
+for _kind in (drag.ShapeDrag, drag.Damping, drag.Foil):
     drag_wrench.register(_kind, _of_element)
-for _numbers in (Strips, Faces, Round, Oval, Coefficients, Placed, Lift):
+for _numbers in (Strips, Faces, Round, Oval, Coefficients, Referred, Lift):
     drag_wrench.register(_numbers, _of_numbers)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Origin, drag
+from hydromechs.geometry import Box, Cylinder, Origin
+from hydromechs.model import drag
 from hydromechs.spatial import axis_frame, norm, skew
 from hydromechs.values import Array, Scalar
 
@@ -35,52 +36,45 @@ def drag_matrix(element: Any, V_r: Array, density: Scalar) -> Array:
 
 
 @drag_matrix.register
-def _(element: drag.Cylinder, V_r: Array, density: Scalar) -> Array:
+def _(element: drag.ShapeDrag, V_r: Array, density: Scalar) -> Array:
+    match element.solid.shape:
+        case Cylinder() as shape:
+            return _cylinder(element, shape, V_r, density)
+        case Box() as shape:
+            return _box(element, shape, V_r, density)
+    return _round(element, V_r, density)
+
+
+def _cylinder(element: drag.ShapeDrag, shape: Cylinder, V_r: Array, density: Scalar) -> Array:
     """ρ C_D r ∫ |vⁿ| aᵀ a ds, a the two directions across the axis at s, and ½ ρ C_e π r² |v_e| aᵀ a along it."""
-    R, foot, start, end = axis_frame(element.start, element.end)
-    nodes, weights = np.polynomial.legendre.leggauss(element.points)
+    R, foot, start, end = axis_frame(*element.solid.ends)
+    side: Any = element.coefficient
     total = np.zeros((6, 6))
-    for node, weight in zip(nodes, weights, strict=True):
-        s = float(0.5 * (start + end) + 0.5 * (end - start) * node)
-        a = R[:, :2].T @ _point(foot + s * R[:, 2])
-        scale = density * element.coefficient * element.radius * float(0.5 * (end - start) * weight)
-        total = total + (scale * norm(a @ V_r)) * (a.T @ a)
-    ends = element.coefficient if element.end_coefficient is None else element.end_coefficient
+    for strip in shape.strips(element.points):
+        a = R[:, :2].T @ _point(foot + (0.5 * (start + end) + strip.z) * R[:, 2])
+        total = total + (density * side * shape.radius * strip.length * norm(a @ V_r)) * (a.T @ a)
+    ends = side if element.end_coefficient is None else element.end_coefficient
     along = R[:, 2] @ _point(foot)
-    return total + (0.5 * density * ends * np.pi * element.radius**2 * abs(along @ V_r)) * np.outer(along, along)
+    return total + (0.5 * density * ends * shape.projected_area()[2] * abs(along @ V_r)) * np.outer(along, along)
 
 
-@drag_matrix.register
-def _(element: drag.Box, V_r: Array, density: Scalar) -> Array:
+def _box(element: drag.ShapeDrag, shape: Box, V_r: Array, density: Scalar) -> Array:
     """½ ρ C_k ∬ |v_k(x)| aᵀ a dx_i dx_j of each pair of faces, a the direction across them at x."""
-    c, R = np.array(element.origin.xyz), element.origin.R
-    nodes, weights = np.polynomial.legendre.leggauss(element.points)
+    c, R = np.array(element.solid.origin.xyz), element.solid.origin.R
     total = np.zeros((6, 6))
-    for k in range(3):
+    for k, face in enumerate(shape.faces(element.points)):
         i, j = (k + 1) % 3, (k + 2) % 3
-        half_i, half_j = 0.5 * element.size[i], 0.5 * element.size[j]
-        for node_i, weight_i in zip(nodes, weights, strict=True):
-            for node_j, weight_j in zip(nodes, weights, strict=True):
-                x = c + R[:, i] * float(half_i * node_i) + R[:, j] * float(half_j * node_j)
-                a = R[:, k] @ _point(x)
-                scale = 0.5 * density * element.coefficients[k] * float(half_i * half_j * weight_i * weight_j)
-                total = total + (scale * abs(a @ V_r)) * np.outer(a, a)
+        for x_i, row in zip(face.i, face.areas, strict=True):
+            for x_j, area in zip(face.j, row, strict=True):
+                a = R[:, k] @ _point(c + R[:, i] * x_i + R[:, j] * x_j)
+                total = total + (0.5 * density * element.coefficients[k] * area * abs(a @ V_r)) * np.outer(a, a)
     return total
 
 
-@drag_matrix.register
-def _(element: drag.Sphere, V_r: Array, density: Scalar) -> Array:
-    """½ ρ C π r² |v| aᵀ a."""
-    a = _point(np.array(element.center))
-    return (0.5 * density * element.coefficient * np.pi * element.radius**2 * norm(a @ V_r)) * (a.T @ a)
-
-
-@drag_matrix.register
-def _(element: drag.Ellipsoid, V_r: Array, density: Scalar) -> Array:
-    """½ ρ |v| aᵀ diag(C_k A_k) a in the axes of the ellipsoid."""
-    x, y, z = element.axes
-    a = element.origin.R.T @ _point(np.array(element.origin.xyz))
-    areas = np.pi * np.array([y * z, x * z, x * y]) * np.array(element.coefficients)
+def _round(element: drag.ShapeDrag, V_r: Array, density: Scalar) -> Array:
+    """½ ρ |v| aᵀ diag(C_k A_k) a of a sphere or an ellipsoid, in its axes."""
+    a = element.solid.origin.R.T @ _point(np.array(element.solid.origin.xyz))
+    areas = element.solid.shape.projected_area() * np.array(element.coefficients)
     return (0.5 * density * norm(a @ V_r)) * (a.T @ (areas[:, None] * a))
 
 

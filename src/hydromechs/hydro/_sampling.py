@@ -22,12 +22,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hydromechs.model import Body, Hydro, Origin, added_mass, added_mass_matrix, added_mass_strips, drag, shapes
+from hydromechs.geometry import Box, Cylinder, Origin, Placed, Shape
+from hydromechs.model import Body, Hydro, added_mass, added_mass_matrix, added_mass_strips, drag
 from hydromechs.values import Array, Scalar
 
 from ._drag import drag_numbers, drag_wrench
 from ._environment import Environment, RegularWave
-from ._surface import BoxCell, Cell, CylinderCell, EllipsoidCell, hull_cells
+from ._surface import HullCell, has_hull, hull_cells
 from ._waves import wavenumber
 
 __all__ = ["AddedMassAt", "DragAt", "HullStrip", "Shares", "WetSampling", "corners", "sampling", "strip_wavenumber"]
@@ -77,7 +78,7 @@ class HullStrip(NamedTuple):
     """Half distances of its points [m], shape (3,) each: one for a slender strip, two for a flat one, none for a round one."""
     shares: Shares
     """Points of the strip; their weights sum to 1."""
-    cells: tuple[Cell, ...] = ()
+    cells: tuple[HullCell, ...] = ()
     """Cells of the strip, relative to its centre; empty for water without a free surface."""
 
 
@@ -127,11 +128,11 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
     added = []
     known = nominal.hydro if isinstance(nominal.hydro, Hydro) else body.hydro
     for element, given in zip(body.hydro.added_mass, known.added_mass, strict=True):
-        if isinstance(element, added_mass.Cylinder) and isinstance(given, added_mass.Cylinder):
-            nodes = _nodes(given, k)
-            matrices = added_mass_strips(element, density, len(nodes), points=len(nodes[0]))
+        if _is_slender(element):
+            nodes = _nodes(given.solid, k)  # type: ignore[union-attr]
+            matrices = added_mass_strips(element.solid, density, len(nodes), points=len(nodes[0]))  # type: ignore[union-attr]
             for s, matrix in zip([s for piece in nodes for s in piece], matrices, strict=True):
-                added.append(AddedMassAt(matrix, ((points.number(_on_axis(element, s)), 1.0),)))
+                added.append(AddedMassAt(matrix, ((points.number(_on_axis(element.solid, s)), 1.0),)))  # type: ignore[union-attr]
         elif isinstance(element, added_mass.Matrix | added_mass.Diagonal):
             lumped = lumped + added_mass_matrix(element, density)
         else:
@@ -165,12 +166,12 @@ class _Points:
 
 def _center(element: Any) -> Array:
     """Return the point at which an element other than a cylinder feels the water [m], shape (3,)."""
-    match element:
-        case added_mass.Sphere() | drag.Sphere():
-            return np.array(element.center)
-        case drag.Foil():
-            return np.array(element.position)
-    return np.array(element.origin.xyz)
+    return np.array(element.position if isinstance(element, drag.Foil) else element.solid.origin.xyz)
+
+
+def _is_slender(element: Any) -> bool:
+    """True if an element is that of a cylinder."""
+    return isinstance(element, added_mass.ShapeAddedMass | drag.ShapeDrag) and isinstance(element.solid.shape, Cylinder)
 
 
 def _drag_at(element: Any, nominal: Any, density: Scalar, k: float, points: _Points, mean: Shares) -> DragAt:
@@ -178,12 +179,12 @@ def _drag_at(element: Any, nominal: Any, density: Scalar, k: float, points: _Poi
         return DragAt(element, mean)
     if isinstance(element, drag.Damping):
         return DragAt(drag_numbers(element, density), mean)
-    if not isinstance(element, drag.Cylinder):
+    if not _is_slender(element):
         return DragAt(drag_numbers(element, density), ((points.number(_center(element)), 1.0),))
-    nodes = [s for piece in _nodes(nominal, k) for s in piece]
-    numbers = [points.number(_on_axis(element, s)) for s in nodes]
+    nodes = [s for piece in _nodes(nominal.solid, k) for s in piece]
+    numbers = [points.number(_on_axis(element.solid, s)) for s in nodes]
     strips = drag_numbers(element, density, len(nodes))
-    length = float(np.linalg.norm(np.subtract(element.end, element.start)))
+    length = element.solid.shape.length
 
     def between(s: float) -> Shares:
         """Interpolate on the cubic through the four nearest points; linearly if there are only two."""
@@ -196,20 +197,22 @@ def _drag_at(element: Any, nominal: Any, density: Scalar, k: float, points: _Poi
     return DragAt(strips, shares, tuple(map(between, stations)))
 
 
-def _nodes(element: added_mass.Cylinder | drag.Cylinder, k: float) -> list[list[float]]:
+def _nodes(solid: Placed, k: float) -> list[list[float]]:
     """Return the stations of the points of each piece of a cylinder: distance from the middle over the length."""
-    length = float(np.linalg.norm(np.subtract(element.end, element.start)))
+    assert isinstance(solid.shape, Cylinder)
+    length = solid.shape.length
     pieces = max(1, math.ceil(k * length / STRIP))
     each = length / pieces
-    excess = each**2 / 12.0 - element.radius**2 / 4.0
+    excess = each**2 / 12.0 - solid.shape.radius**2 / 4.0
     away = math.sqrt(excess) / length if excess > ROUND * each**2 / 12.0 else 0.0
     middles = [(j + 0.5) / pieces - 0.5 for j in range(pieces)]
     return [[middle - away, middle + away] if away else [middle] for middle in middles]
 
 
-def _on_axis(element: added_mass.Cylinder | drag.Cylinder, s: float) -> Array:
+def _on_axis(solid: Placed, s: float) -> Array:
     """Return the point of a cylinder's axis at station s, the distance from the middle over the length [m], shape (3,)."""
-    return (0.5 - s) * np.array(element.start) + (0.5 + s) * np.array(element.end)
+    start, end = solid.ends
+    return (0.5 - s) * start + (0.5 + s) * end
 
 
 # -- the displaced volume -----------------------------------------------------------------------------------------------
@@ -230,10 +233,9 @@ def _hull(body: Body, nominal: Body, k: float, points: _Points, *, surface: bool
     return tuple(out)
 
 
-def _cells(body: Body) -> tuple[Cell, ...]:
+def _cells(body: Body) -> tuple[HullCell, ...]:
     """Return the cells of a body's hull; none if only its centre of buoyancy is known."""
-    shaped = any(not isinstance(shape, shapes.Mesh) for shape in body.shapes)
-    return hull_cells(body) if shaped or (isinstance(body.hydro, Hydro) and body.hydro.volume) else ()
+    return hull_cells(body) if has_hull(body) or (isinstance(body.hydro, Hydro) and body.hydro.volume) else ()
 
 
 def corners(spread: Sequence[Array]) -> list[Array]:
@@ -248,10 +250,10 @@ def corners(spread: Sequence[Array]) -> list[Array]:
     return out
 
 
-_Strip: TypeAlias = tuple[float, np.ndarray, tuple[np.ndarray, ...], tuple[Cell, ...]]
+_Strip: TypeAlias = tuple[float, np.ndarray, tuple[np.ndarray, ...], tuple[HullCell, ...]]
 
 
-def _strips(cells: tuple[Cell, ...], center: np.ndarray, k: float) -> list[_Strip]:
+def _strips(cells: tuple[HullCell, ...], center: np.ndarray, k: float) -> list[_Strip]:
     """Return fraction, centre, spread and cells of each strip: one for a short hull, otherwise those of each cell."""
     if not cells:
         return [(1.0, center, (), ())]
@@ -261,7 +263,7 @@ def _strips(cells: tuple[Cell, ...], center: np.ndarray, k: float) -> list[_Stri
     return [strip for cell in cells for piece in _cut(cell, k) if (strip := _strip([piece])[0]) is not None]
 
 
-def _strip(cells: Sequence[Cell]) -> tuple[_Strip | None, float]:
+def _strip(cells: Sequence[HullCell]) -> tuple[_Strip | None, float]:
     """Return one strip of cells, None if its axes are not defined, and its length: of a line with the largest second moment."""
     share = sum(cell.weight for cell in cells)
     places = [np.array(cell.origin.xyz) for cell in cells]
@@ -296,35 +298,33 @@ def _shifted(origin: Origin, center: np.ndarray) -> Origin:
     return Origin(tuple((np.array(origin.xyz) - center).tolist()), origin.rpy)
 
 
-def _second_moments(cell: Cell) -> list[float]:
+def _second_moments(cell: HullCell) -> list[float]:
     """Return the mean of ξ_i² over a cell, in its axes [m²]."""
-    if isinstance(cell, EllipsoidCell):
-        return [a**2 / 5.0 for a in cell.axes]
-    if isinstance(cell, CylinderCell):
-        return [cell.radius**2 / 4.0, cell.radius**2 / 4.0, cell.half_length**2 / 3.0]
-    assert isinstance(cell, BoxCell)
-    return [a**2 / 3.0 for a in cell.half_size]
+    found = cell.shape.integrals()
+    return np.diag(found.second / found.volume).tolist()
 
 
-def _cut(cell: Cell, k: float) -> list[Cell]:
+def _cut(cell: HullCell, k: float) -> list[HullCell]:
     """A long cylinder in pieces across its axis, a large box in pieces across all its axes; an ellipsoid stays whole."""
-    if isinstance(cell, CylinderCell):
-        counts = [1, 1, max(1, math.ceil(k * 2.0 * cell.half_length / STRIP))]
-        half = [0.0, 0.0, cell.half_length]
-    elif isinstance(cell, BoxCell):
-        half = list(cell.half_size)
+    shape = cell.shape
+    if isinstance(shape, Cylinder):
+        counts = [1, 1, max(1, math.ceil(k * shape.length / STRIP))]
+        half = [0.0, 0.0, 0.5 * shape.length]
+    elif isinstance(shape, Box):
+        half = (0.5 * np.array(shape.size)).tolist()
         longest = int(np.argmax(half))
         counts = [max(1, math.ceil(k * 2.0 * h / (STRIP if i == longest else ACROSS))) for i, h in enumerate(half)]
     else:
         return [cell]
     size = [h / n for h, n in zip(half, counts, strict=True)]
-    out: list[Cell] = []
+    out: list[HullCell] = []
     for place in itertools.product(*map(range, counts)):
         away = cell.origin.R @ [(2 * j + 1 - n) * h for j, n, h in zip(place, counts, size, strict=True)]
         origin = Origin(tuple((np.array(cell.origin.xyz) + away).tolist()), cell.origin.rpy)
         weight = cell.weight / math.prod(counts)
-        if isinstance(cell, CylinderCell):
-            out.append(replace(cell, weight=weight, origin=origin, half_length=size[2]))
+        if isinstance(shape, Cylinder):
+            piece: Shape = replace(shape, length=2.0 * size[2])
         else:
-            out.append(replace(cell, weight=weight, origin=origin, half_size=(size[0], size[1], size[2])))
+            piece = Box(size=(2.0 * size[0], 2.0 * size[1], 2.0 * size[2]))
+        out.append(HullCell(shape=piece, weight=weight, origin=origin))
     return out

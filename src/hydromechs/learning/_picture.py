@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from hydromechs.contact import Terrain
+from hydromechs.geometry import Triangles
 from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array
-from hydromechs.viewer import Camera, LivePage, MovingFrame, Scene, SceneSolid, Triangles, camera_for, live_scene, raster
+from hydromechs.viewer import Camera, LivePage, MovingFrame, Scene, SceneSolid, camera_for, live_scene, raster
 
 from ._arena import Arena
 

@@ -13,7 +13,7 @@ from hydromechs.model import added_mass as kinds
 from hydromechs.scenario import Randomisation
 from hydromechs.values import Array
 
-DRAG = ("coefficient", "coefficients", "end_coefficient", "linear", "quadratic", "drag_parallel", "drag_normal", "lift_slope")
+DRAG = ("coefficient", "end_coefficient", "linear", "quadratic", "drag_parallel", "drag_normal", "lift_slope")
 """Numbers of drag elements that a factor scales."""
 
 

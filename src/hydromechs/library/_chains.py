@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
-from hydromechs.model import Body, Frame, Hydro, Inertia, Model, Origin, World, added_mass, drag, joints, shapes, visual
+from hydromechs.geometry import Capsule, Cylinder, Origin, Sphere
+from hydromechs.model import Body, BodyShape, Frame, Hydro, Inertia, Model, World, added_mass, drag, joints
 from hydromechs.values import not_negative, positive, whole
 
 __all__ = ["snake", "umbilical"]
@@ -25,11 +27,12 @@ def _cylinder(mass: float, radius: float, length: float) -> Inertia:
 
 def _water(radius: float, length: float, coefficient: float, end_coefficient: float | None = None) -> Hydro:
     """Of a cylinder on x, from the origin on."""
+    rod = Cylinder.along("x", 0.0, length, radius=radius)
     return Hydro(
         volume=math.pi * radius**2 * length,
         buoyancy_center=(0.5 * length, 0.0, 0.0),
-        added_mass=(added_mass.Cylinder.along("x", 0.0, length, radius=radius),),
-        drag=(drag.Cylinder.along("x", 0.0, length, radius=radius, coefficient=coefficient, end_coefficient=end_coefficient),),
+        added_mass=(added_mass.ShapeAddedMass(shape=rod),),
+        drag=(drag.ShapeDrag(shape=rod, coefficient=coefficient, end_coefficient=end_coefficient),),
     )
 
 
@@ -69,14 +72,20 @@ def snake(
     world = World(axes="NED")
     mass = positive(relative_density, "relative_density") * world.water_density * math.pi * radius**2 * length
     middle = Origin((0.5 * length, 0.0, 0.0), ALONG_X.rpy)
-    tube = visual.Capsule(
-        radius=radius, length=max(length - 2.6 * radius, 0.1 * radius), origin=middle, color=(0.95, 0.75, 0.12)
+    core = BodyShape(
+        name="core",
+        shape=Capsule(radius=radius, length=max(length - 2.0 * radius, 0.1 * radius)),
+        origin=middle,
+        roles=("contact", "wetting"),
     )
-    ring = visual.Cylinder(radius=1.03 * radius, length=0.3 * radius, origin=middle, role="frame")
+    drawn: dict[str, Any] = {"origin": middle, "roles": ("appearance",)}
+    capsule = Capsule(radius=radius, length=max(length - 2.6 * radius, 0.1 * radius))
+    tube = BodyShape(name="tube", shape=capsule, color=(0.95, 0.75, 0.12), **drawn)
+    ring = BodyShape(name="ring", shape=Cylinder(radius=1.03 * radius, length=0.3 * radius), style="frame", **drawn)
     bodies: list[Body] = []
     for k in range(n):
         joint: joints.Joint = joints.Free()
-        looks: tuple[visual.Visual, ...] = (tube, ring)
+        shapes = (core, tube, ring)
         if k:
             about_z = axes[(k - 1) % len(axes)] == "z"
             axis = (0.0, 0.0, 1.0) if about_z else (0.0, 1.0, 0.0)
@@ -84,9 +93,11 @@ def snake(
             joint = joints.Revolute(
                 placement=Origin((length, 0.0, 0.0)), axis=axis, limits=(-math.pi / 2, math.pi / 2), damping=0.05
             )
-            looks += (visual.Cylinder(radius=0.6 * radius, length=1.7 * radius, origin=turned, role="joint"),)
+            hinge = Cylinder(radius=0.6 * radius, length=1.7 * radius)
+            shapes += (BodyShape(name="hinge", shape=hinge, origin=turned, roles=("appearance",), style="joint"),)
         else:
-            looks += (visual.Sphere(radius=0.8 * radius, origin=Origin((0.35 * radius, 0.0, 0.0)), role="glass"),)
+            eye = Sphere(radius=0.8 * radius).at((0.35 * radius, 0.0, 0.0))
+            shapes += (BodyShape(name="eye", shape=eye, roles=("appearance",), style="glass"),)
         along = 2.0 * math.pi * radius * length * friction  # m², wetted area times coefficient, and that of the ends
         along += 0.5 * END * math.pi * radius**2 * ((k == 0) + (k == n - 1))
         frames = [Frame("head", Origin())] if k == 0 else []
@@ -99,8 +110,7 @@ def snake(
                 inertia=_cylinder(mass, radius, length),
                 hydro=_along(_water(radius, length, 1.1, 0.0), 0.5 * world.water_density * along),
                 frames=tuple(frames),
-                shapes=(shapes.Capsule(radius=radius, length=max(length - 2.0 * radius, 0.1 * radius), origin=middle),),
-                visual=looks,
+                shapes=shapes,
             )
         )
     return Model(name=f"snake_{n}", world=world, bodies=tuple(bodies), sources=(("everything", ESTIMATED),))
@@ -139,7 +149,8 @@ def umbilical(
     damping = not_negative(damping, "damping")
     part = length / n
     middle = Origin((0.5 * part, 0.0, 0.0), ALONG_X.rpy)
-    look = visual.Capsule(radius=radius, length=part, origin=middle, color=(0.95, 0.45, 0.10))
+    line = Capsule(radius=radius, length=part)
+    tube = BodyShape(name="tube", shape=line, origin=middle, roles=("appearance",), color=(0.95, 0.45, 0.10))
     bodies: list[Body] = []
     for k in range(n):
         placement = Origin((part, 0.0, 0.0)) if k else Origin((0.0, 0.0, 0.0), (0.0, -math.pi / 2, 0.0))
@@ -153,7 +164,7 @@ def umbilical(
                 inertia=_cylinder(positive(mass_per_length, "mass_per_length") * part, radius, part),
                 hydro=_water(radius, part, coefficient),
                 frames=(Frame("end", Origin((part, 0.0, 0.0))),) if k == n - 1 else (),
-                visual=(look,),
+                shapes=(tube,),
             )
         )
     return Model(name=f"umbilical_{n}", world=World(axes="NED"), bodies=tuple(bodies), sources=(("hydro", ESTIMATED),))

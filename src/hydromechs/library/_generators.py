@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs.geometry import Cylinder
 from hydromechs.model import (
     Body,
     Frame,
@@ -50,8 +51,9 @@ def _random_hydro(rng: np.random.Generator) -> Hydro:
         buoyancy_center=_three(rng.uniform(-0.2, 0.2, 3)),
         added_mass=(added_mass.Matrix(tuple(map(tuple, (A @ A.T).tolist()))),),
         drag=(
-            drag.Cylinder.along(
-                "x", 0.0, rng.uniform(0.3, 0.8), radius=rng.uniform(0.03, 0.1), coefficient=rng.uniform(0.8, 1.2)
+            drag.ShapeDrag(
+                shape=Cylinder.along("x", 0.0, rng.uniform(0.3, 0.8), radius=rng.uniform(0.03, 0.1)),
+                coefficient=rng.uniform(0.8, 1.2),
             ),
         ),
     )

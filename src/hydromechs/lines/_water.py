@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import hydro
+from hydromechs.geometry import ellipsoid_wet, ellipsoid_wetting
 from hydromechs.model.component import WaterPoint
 from hydromechs.spatial import norm
 from hydromechs.values import Array, Scalar
@@ -116,10 +117,10 @@ def water_force(
     half, radius, c = 0.5 * length, 0.5 * cable.diameter, t @ down
     b = np.sqrt(radius**2 + (half * half - radius**2) * (c * c))
     b_c = (half * half - radius**2) * c / b
-    dry, Q_b, Q = hydro.ellipsoid_wet(-water.depth, b)
+    dry, Q_b, Q = ellipsoid_wet(-water.depth, b)
     wet, weight = 1.0 - dry, carried * gravity
     sinking = (down + water.slope) @ u + water.rise
-    wetting = hydro.ellipsoid_wetting(water.depth, b, sinking, b_c * (t_rate @ down))
+    wetting = ellipsoid_wetting(water.depth, b, sinking, b_c * (t_rate @ down))
     push, loss = hydro.crossing(cable.diameter, wetting, gravity)
     momentum = carried * (normal * r + (uneven * r_t) * t)  # M_A r of a piece under water
     return WaterForce(

@@ -1,18 +1,20 @@
-"""Models of mechanisms: bodies, joints, shapes, hydrodynamic data, looks, states."""
+"""Models of mechanisms: bodies, joints, shapes, hydrodynamic data, states."""
 
 from hydromechs.errors import Fault
 from hydromechs.geometry import Origin
 
-from . import added_mass, component, drag, joints, shapes, visual
+from . import added_mass, component, drag, joints
 from ._added_mass_matrix import added_mass_matrix, added_mass_strips
 from ._attach import attach, mount_point, mount_problem, mounted_bodies
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
+from ._body_shape import BodyShape, Role
 from ._checks import UNIT_TOLERANCE, body_faults, world_faults
 from ._families import FAMILIES
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._placement import Mdh
 from ._placement_mistakes import angle_mistake
+from ._refers import element_word
 from ._text import GIVEN, definition
 from ._tree import tree_faults
 from ._unit_mistakes import limits_mistake
@@ -24,6 +26,7 @@ __all__ = [
     "GIVEN",
     "UNIT_TOLERANCE",
     "Body",
+    "BodyShape",
     "Fault",
     "Frame",
     "Hydro",
@@ -36,6 +39,7 @@ __all__ = [
     "Origin",
     "Place",
     "RigidBody",
+    "Role",
     "State",
     "World",
     "added_mass",
@@ -48,15 +52,14 @@ __all__ = [
     "definition",
     "drag",
     "dry_faults",
+    "element_word",
     "joints",
     "limits_mistake",
     "motion_subspace",
     "mount_point",
     "mount_problem",
     "mounted_bodies",
-    "shapes",
     "transformation",
     "tree_faults",
-    "visual",
     "world_faults",
 ]

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.geometry import Origin
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.geometry import Box, Cylinder, Ellipsoid, Origin, Placed, Sphere
 from hydromechs.spatial import Path, Turn, axis_frame
 from hydromechs.values import Array, Scalar
 
@@ -44,33 +45,28 @@ def _(element: added_mass.Diagonal, density: Scalar) -> Array:
 
 
 @added_mass_matrix.register
-def _(element: added_mass.Sphere, density: Scalar) -> Array:
-    mass = 2.0 / 3.0 * np.pi * element.radius**3
-    return density * _moved(np.diag([mass] * 3 + [0.0] * 3), np.eye(3), element.center)
+def _(element: added_mass.ShapeAddedMass, density: Scalar) -> Array:
+    solid = element.solid
+    match shape := solid.shape:
+        case Sphere():
+            mass = 2.0 / 3.0 * np.pi * shape.radius**3
+            return density * _moved(np.diag([mass] * 3 + [0.0] * 3), np.eye(3), solid.origin.xyz)
+        case Ellipsoid():
+            return density * _moved(np.diag(ellipsoid_coefficients(shape.axes)), solid.origin.R, solid.origin.xyz)
+        case Cylinder():
+            return added_mass_strips(solid, density)[0]
+        case Box():
+            return density * _moved(np.diag(box_coefficients(shape.size)), solid.origin.R, solid.origin.xyz)
+    raise UnsupportedFeature(f"the added mass of a {shape.word} is not known; use a sphere, ellipsoid, cylinder or box")
 
 
-@added_mass_matrix.register
-def _(element: added_mass.Ellipsoid, density: Scalar) -> Array:
-    return density * _moved(np.diag(ellipsoid_coefficients(element.axes)), element.origin.R, element.origin.xyz)
-
-
-@added_mass_matrix.register
-def _(element: added_mass.Cylinder, density: Scalar) -> Array:
-    return added_mass_strips(element, density)[0]
-
-
-@added_mass_matrix.register
-def _(element: added_mass.Box, density: Scalar) -> Array:
-    return density * _moved(np.diag(box_coefficients(element.size)), element.origin.R, element.origin.xyz)
-
-
-def added_mass_strips(element: added_mass.Cylinder, density: Scalar, count: int = 1, *, points: int = 1) -> list[Array]:
-    """Return the added mass of equal segments of a cylinder, from `start` to `end`; they sum to that of the whole.
+def added_mass_strips(solid: Placed, density: Scalar, count: int = 1, *, points: int = 1) -> list[Array]:
+    """Return the added mass of equal segments of a cylinder, from its lower end on; they sum to that of the whole.
 
     With two points each segment becomes two masses at ±1/√12 of its length from its middle, which keep its moment of inertia.
 
     Args:
-        element: The cylinder.
+        solid: The cylinder on the body.
         density: Density of the water [kg/m³].
         count: Number of segments.
         points: Masses per segment, 1 or 2; the end discs belong to the first and the last.
@@ -78,8 +74,9 @@ def added_mass_strips(element: added_mass.Cylinder, density: Scalar, count: int 
     Returns:
         Matrices about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6) each.
     """
-    R, foot, start, end = axis_frame(element.start, element.end)
-    r, length = element.radius, (end - start) / count
+    assert isinstance(solid.shape, Cylinder)
+    R, foot, start, end = axis_frame(*solid.ends)
+    r, length = solid.shape.radius, (end - start) / count
     across = np.pi * r**2 * length / points
     about = across * length**2 / 12.0 if points == 1 else 0.0
     cuts = [start * (1.0 - k / count) + end * (k / count) for k in range(count + 1)]

@@ -1,24 +1,23 @@
-"""Bodies: inertia, hydrodynamic data, frames, shapes and looks of one rigid body."""
+"""Bodies: inertia, hydrodynamic data, frames and shapes of one rigid body."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.geometry import Origin
-from hydromechs.registry import Inline, Ref, Required
+from hydromechs.geometry import Origin, Placed
+from hydromechs.registry import Hidden, Inline, Ref, Required
 from hydromechs.spatial import rigid_inertia, tensor_matrix
 from hydromechs.values import NotNegative, Vector3, Vector6, convert_fields
 
-from ._text import SEEN
+from ._body_shape import BodyShape, named_shapes
 from .added_mass import AddedMassElement
 from .drag import DragElement
 from .joints import Composite, Free, Joint
-from .shapes import Shape
-from .visual import Visual
 
 __all__ = ["Body", "Frame", "Hydro", "HydroModel", "Inertia"]
 
@@ -58,6 +57,10 @@ class Hydro:
     """Added mass: elements whose matrices add up [kg, kg·m, kg·m²]."""
     drag: tuple[DragElement, ...] = ()
     """Drag and damping: elements whose wrenches add up [N, N·m]."""
+    buoyancy: tuple[str, ...] = ()
+    """Names of the body's shapes that displace water, in place of `volume` and `buoyancy_center`; overlaps count twice."""
+    derived: Annotated[bool, Hidden()] = field(default=False, repr=False, compare=False)
+    """True if volume and centre follow from `buoyancy`; set by the body."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "hydro")
@@ -68,6 +71,27 @@ class Hydro:
                 if not isinstance(element, get_args(kinds)):
                     raise ValueError(f"hydro.{name} takes elements of hydromechs.{name}, got {element!r}")
             object.__setattr__(self, name, elements)
+        names = (self.buoyancy,) if isinstance(self.buoyancy, str) else tuple(self.buoyancy)
+        object.__setattr__(self, "buoyancy", names)
+
+    def on(self, shapes: Iterable[BodyShape]) -> Hydro:
+        """Return the data with their references resolved to the shapes of a body; unknown names stay unresolved.
+
+        Args:
+            shapes: Shapes of the body.
+        """
+        known = {shape.name: Placed(shape=shape.shape, origin=shape.origin) for shape in shapes}
+        new: dict[str, Any] = {}
+        for name in ("added_mass", "drag"):
+            elements = getattr(self, name)
+            if any(isinstance(getattr(e, "shape", None), str) for e in elements):
+                new[name] = tuple(replace(e, placed=known.get(e.shape)) if hasattr(e, "placed") else e for e in elements)
+        wet = [known[name].integrals() for name in self.buoyancy if name in known]
+        if wet and (self.derived or not self.volume):
+            volume = sum(part.volume for part in wet)
+            center = sum((part.volume / volume * part.center for part in wet), np.zeros(3))
+            new |= {"volume": volume, "buoyancy_center": tuple(center.tolist()), "derived": True}
+        return replace(self, **new) if new else self
 
 
 @runtime_checkable
@@ -110,10 +134,8 @@ class Body:
     """Forces of the water; a dry body if omitted."""
     frames: tuple[Frame, ...] = ()
     """Frames on the body by name, unique in the model [m, rad]."""
-    shapes: tuple[Shape, ...] = ()
-    """Shapes by name, for contact and the free surface; the viewer draws them if there are no visuals."""
-    visual: tuple[Visual, ...] = field(default=(), metadata=SEEN)
-    """Appearance; no part of the physics."""
+    shapes: tuple[BodyShape, ...] = ()
+    """Shapes by name, each with its roles: contact, wetting, appearance."""
 
     def __post_init__(self) -> None:
         if self.parent == "world":
@@ -122,8 +144,11 @@ class Body:
             if self.parent is not None:
                 raise ValueError(f"body {self.name!r} has a parent, so it needs a joint; hydromechs.joints has them")
             object.__setattr__(self, "joint", Free())
-        for name in ("frames", "shapes", "visual"):
+        for name in ("frames", "shapes"):
             value = getattr(self, name)
             if not isinstance(value, list | tuple):
                 raise ValueError(f"body {self.name!r}: {name} is {value!r}, must be a list")
             object.__setattr__(self, name, tuple(value))
+        object.__setattr__(self, "shapes", named_shapes(self.shapes))
+        if isinstance(self.hydro, Hydro):
+            object.__setattr__(self, "hydro", self.hydro.on(self.shapes))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from types import ModuleType
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from hydromechs.errors import Fault
-from hydromechs.geometry import Origin
+from hydromechs.geometry import Box, Cylinder, Ellipsoid, Origin, Placed, Sphere
 from hydromechs.spatial import tensor_matrix
 from hydromechs.values import field_faults, field_texts, is_finite, plain, unit_in
 
-from . import added_mass, drag, shapes, visual
+from . import added_mass, drag
 from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._placement import Mdh
@@ -115,7 +114,8 @@ def body_faults(index: int, body: Any) -> list[Fault]:
     _joint(c, ("joint",), body.joint)
     _inertia(c, body.inertia)
     if isinstance(body.hydro, Hydro):
-        _hydro(c, body.hydro, None if isinstance(body.joint, Fixed) else body.inertia)  # a fixed one counts with its carrier
+        carried = isinstance(body.joint, Fixed)  # counts with its carrier
+        _hydro(c, body.hydro, None if carried else body.inertia, [shape.name for shape in body.shapes])
     elif body.hydro is not None and (isinstance(body.hydro, type) or not isinstance(body.hydro, HydroModel)):
         c.add(("hydro",), f"hydro is {body.hydro!r}, must be a Hydro or an object with the methods added_mass and wrench")
     for i, frame in enumerate(body.frames):
@@ -123,13 +123,10 @@ def body_faults(index: int, body: Any) -> list[Fault]:
             c.add(("frames", i), f"frame {frame!r} must be a Frame with a name, and not 'world'")
         else:
             c.placement(("frames", frame.name), frame.origin)
-    for i, shape in enumerate(body.shapes):
-        _shape(c, ("shapes", getattr(shape, "name", "") or i), shape, shapes)
-    names = Counter(shape.name for shape in body.shapes if isinstance(shape, shapes.Shape) and shape.name)
-    for name in [name for name, n in names.items() if n > 1]:
+    for shape in body.shapes:
+        c.placement(("shapes", shape.name, "origin"), shape.origin)
+    for name in [name for name, n in Counter(shape.name for shape in body.shapes).items() if n > 1]:
         c.add(("shapes", name), f"shapes: the name {name!r} is used twice; names must be unique on a body")
-    for i, look in enumerate(body.visual):
-        _shape(c, ("visual", i), look, visual)
     return c.found
 
 
@@ -187,15 +184,27 @@ def _inertia(c: _Collector, inertia: Any) -> None:
         c.add(("inertia", "tensor"), f"the mass is 0 but the tensor is not ({moments}); give the mass, or leave both out")
 
 
-def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None) -> None:
+def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[str]) -> None:
     c.fields(("hydro",), hydro)
+    refers = [(("hydro", "buoyancy", i), name) for i, name in enumerate(hydro.buoyancy)]
+    for key in ("added_mass", "drag"):
+        named = enumerate(getattr(e, "shape", None) for e in getattr(hydro, key))
+        refers += [(("hydro", key, i, "shape"), name) for i, name in named if isinstance(name, str)]
+    for path, name in refers:
+        if name not in shapes:
+            must = f"must be the name of a shape of the body ({', '.join(shapes) or 'it has none'})"
+            c.found.append(
+                Fault(("bodies", c.index, *path), f"body {c.name!r}: {_dotted(path)} is {name!r}, {must}", name, must)
+            )
+    if hydro.buoyancy and hydro.volume and not hydro.derived:
+        c.add(("hydro", "buoyancy"), "hydro has both buoyancy and volume; keep one of them")
     clean = True
     for i, element in enumerate(hydro.added_mass):
         before = len(c.found)
         _added_mass(c, ("hydro", "added_mass", i), element)
         clean = clean and len(c.found) == before
     given = given_added_mass(hydro) if clean else np.zeros((6, 6))
-    shaped = any(not isinstance(e, added_mass.Matrix | added_mass.Diagonal) for e in hydro.added_mass)
+    shaped = any(isinstance(e, added_mass.ShapeAddedMass) for e in hydro.added_mass)
     if clean and not is_small(given):
         c.add(("hydro", "added_mass"), f"added mass has an entry of {np.abs(given).max():.6g}, {TOO_LARGE}")
         clean = False
@@ -229,12 +238,17 @@ def given_added_mass(hydro: Hydro) -> np.ndarray:
 
 
 def _element(c: _Collector, path: tuple, element: object, remedies: dict[str, str] | None = None) -> None:
-    """What elements of added mass and drag share: their fields, an origin, the two ends of a cylinder."""
+    """What elements of added mass and drag share: their fields, and an origin or a shape."""
     c.fields(path, element, remedies)
     if hasattr(element, "origin"):
         c.placement((*path, "origin"), element.origin)
-    if isinstance(element, added_mass.Cylinder | drag.Cylinder) and element.start == element.end:
-        c.add(path, f"{_dotted(path)}: the cylinder has no length, both ends are at {plain(element.start)}")
+    if isinstance(element, added_mass.ShapeAddedMass | drag.ShapeDrag):
+        solid = element.shape if isinstance(element.shape, Placed) else element.placed
+        if isinstance(element.shape, Placed):
+            c.placement((*path, "shape", "origin"), element.shape.origin)
+        if solid is not None and not isinstance(solid.shape, Box | Sphere | Cylinder | Ellipsoid):
+            must = "must be a box, sphere, cylinder or ellipsoid; give the element a shape of its own"
+            c.add((*path, "shape"), f"{_dotted((*path, 'shape'))} is a {solid.shape.word}, {must}")
 
 
 def _added_mass(c: _Collector, path: tuple, element: object) -> None:
@@ -252,6 +266,17 @@ def _added_mass(c: _Collector, path: tuple, element: object) -> None:
 
 def _drag(c: _Collector, path: tuple, element: object) -> None:
     _element(c, path, element, {"must be finite and at least 0": DRAG_SIGN})
+    if isinstance(element, drag.ShapeDrag) and (isinstance(element.shape, Placed) or element.placed is not None):
+        slender = isinstance(element.solid.shape, Cylinder)
+        if isinstance(element.coefficient, tuple) and isinstance(element.solid.shape, Cylinder | Sphere):
+            c.fault((*path, "coefficient"), element.coefficient, f"must be one number for a {element.solid.shape.word}")
+        if element.end_coefficient is not None and not slender:
+            c.fault(
+                (*path, "end_coefficient"),
+                element.end_coefficient,
+                f"has no meaning for a {element.solid.shape.word}",
+                "remove it",
+            )
     if isinstance(element, drag.Damping):
         for name in ("linear", "quadratic"):
             value = getattr(element, name)
@@ -269,26 +294,3 @@ def _drag(c: _Collector, path: tuple, element: object) -> None:
         if not 1e-6 < lengths < 1e6 or abs(chord @ normal) > 1e-6 * lengths:
             given = f"chord {plain(element.chord)} and normal {plain(element.normal)}"
             c.add(path, f"{_dotted(path)}: {given} must not be zero and be perpendicular")
-
-
-def _shape(c: _Collector, path: tuple, shape: Any, module: ModuleType) -> None:
-    """Faults of a shape for contact or for display, of `hydromechs.shapes` or `hydromechs.visual`."""
-    name = module.__name__.rpartition(".")[2]
-    if not isinstance(shape, shapes.Shape if module is shapes else visual.Visual):
-        c.add(path, f"{_dotted(path)} is {shape!r}, must be a shape of hydromechs.{name}")
-        return
-    c.fields(path, shape)
-    c.placement((*path, "origin"), shape.origin)
-    if isinstance(shape, shapes.Mesh | visual.Mesh):
-        if not isinstance(shape.file, str) or not shape.file.strip():
-            c.add((*path, "file"), f"{_dotted(path)}.file is {shape.file!r}, must be a path")
-        if 0.0 in shape.scale:
-            c.fault((*path, "scale"), shape.scale, "must not be zero")
-    if isinstance(shape, visual.Visual) and shape.role not in get_args(visual.Role):
-        c.add((*path, "role"), f"{_dotted(path)}.role is {shape.role!r}, must be one of {', '.join(get_args(visual.Role))}")
-    if isinstance(shape, visual.Cylinder) and shape.bore >= shape.radius:
-        c.fault((*path, "bore"), shape.bore, f"must be below the radius {plain(shape.radius)}")
-    if isinstance(shape, visual.Box) and 2.0 * shape.rounding > min(shape.size):
-        c.fault(
-            (*path, "rounding"), shape.rounding, f"must be at most {plain(0.5 * min(shape.size))}, half of the shortest edge"
-        )

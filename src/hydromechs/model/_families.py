@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hydromechs.geometry import Origin
+from hydromechs.geometry import SHAPES, Box, Cylinder, Ellipsoid, Origin, Placed, Sphere, shape_family
 from hydromechs.registry import Families, Family
 
-from . import added_mass, drag, joints, shapes, visual
+from . import added_mass, drag, joints
 from ._body import Hydro, HydroModel
+from ._body_shape import BodyShape
 from ._placement import Mdh
 
 __all__ = ["FAMILIES"]
@@ -34,10 +35,7 @@ FAMILIES = Families(
             table={
                 "matrix": added_mass.Matrix,
                 "diagonal": added_mass.Diagonal,
-                "sphere": added_mass.Sphere,
-                "ellipsoid": added_mass.Ellipsoid,
-                "cylinder": added_mass.Cylinder,
-                "box": added_mass.Box,
+                "shape": added_mass.ShapeAddedMass,
             },
         ),
         Family(
@@ -45,37 +43,12 @@ FAMILIES = Families(
             base=drag.DragElement,
             table={
                 "damping": drag.Damping,
-                "cylinder": drag.Cylinder,
-                "box": drag.Box,
-                "sphere": drag.Sphere,
-                "ellipsoid": drag.Ellipsoid,
+                "shape": drag.ShapeDrag,
                 "foil": drag.Foil,
             },
         ),
-        Family(
-            name="shape",
-            base=shapes.Shape,
-            table={
-                "box": shapes.Box,
-                "cylinder": shapes.Cylinder,
-                "sphere": shapes.Sphere,
-                "capsule": shapes.Capsule,
-                "mesh": shapes.Mesh,
-            },
-        ),
-        Family(
-            name="visual",
-            base=visual.Visual,
-            table={
-                "box": visual.Box,
-                "cylinder": visual.Cylinder,
-                "sphere": visual.Sphere,
-                "capsule": visual.Capsule,
-                "ellipsoid": visual.Ellipsoid,
-                "thruster": visual.Thruster,
-                "mesh": visual.Mesh,
-            },
-        ),
+        shape_family("shape", BodyShape, *(kind for kind in SHAPES.values() if kind.bounded)),
+        shape_family("solid", str | Placed, Box, Sphere, Cylinder, Ellipsoid),
     ]
 )
 """All families of a model file."""

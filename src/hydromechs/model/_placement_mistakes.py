@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from hydromechs.geometry import Origin
+from hydromechs.geometry import Mesh, Origin, Placed
 from hydromechs.values import plain
 
-from . import added_mass, drag
 from ._body import Body, Hydro
 from ._placement import Mdh
 from .joints import Fixed
@@ -59,12 +58,11 @@ def _placements(body: Body) -> Iterator[tuple[str, Origin | Mdh]]:
         yield "joint" if len(body.joint.parts) == 1 else f"part {k + 1} of its joint", part.placement
     for frame in body.frames:
         yield f"frame {frame.name!r}", frame.origin
-    yield from ((f"shapes.{shape.name or k} origin", shape.origin) for k, shape in enumerate(body.shapes))
-    yield from ((f"visual.{k} origin", look.origin) for k, look in enumerate(body.visual))
+    yield from ((f"shapes.{shape.name} origin", shape.origin) for shape in body.shapes)
     for key, elements in (("added_mass", _added(body)), ("drag", _drag(body))):
         for k, element in enumerate(elements):
-            if isinstance(element, added_mass.Box | added_mass.Ellipsoid | drag.Box | drag.Ellipsoid):
-                yield f"hydro.{key}.{k} origin", element.origin
+            if isinstance(getattr(element, "shape", None), Placed):
+                yield f"hydro.{key}.{k}.shape origin", element.shape.origin
 
 
 def _added(body: Body) -> tuple:
@@ -125,10 +123,8 @@ def _size(body: Body) -> float:
         lengths.append(math.sqrt(12.0 * max(body.inertia.tensor[:3]) / mass))
     if isinstance(body.hydro, Hydro):
         lengths.append(math.cbrt(body.hydro.volume))
-    for thing in (*body.shapes, *_added(body), *_drag(body)):
-        for name, times in (("radius", 2.0), ("axes", 2.0), ("length", 1.0), ("size", 1.0)):
-            value = getattr(thing, name, 0.0)
-            lengths.append(times * (max(value) if isinstance(value, tuple) else value))
-        if isinstance(thing, drag.Cylinder | added_mass.Cylinder):
-            lengths.append(math.dist(thing.start, thing.end))
+    own = [e.shape for e in (*_added(body), *_drag(body)) if isinstance(getattr(e, "shape", None), Placed)]
+    for solid in (*(s for s in body.shapes if s.contact or s.wetting), *own):
+        if solid.shape.bounded and not isinstance(solid.shape, Mesh):
+            lengths.append(2.0 * float(solid.shape.half_size.max()))
     return max(lengths)

@@ -31,7 +31,7 @@ def definition(thing: Any) -> str | None:
     if name and not name.startswith("hydromechs."):
         return None
     if isinstance(thing, tuple):
-        parts = [definition(x) for x in thing]
+        parts = [definition(x) for x in thing if getattr(x, "roles", ()) != ("appearance",)]
         return None if None in parts else f"{name}({', '.join(map(str, parts))})"
     if not is_dataclass(thing):
         return None

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from hydromechs.geometry import Mesh, Placed
 from hydromechs.values import plain
 
-from . import added_mass, drag, shapes
 from ._body import Body, Hydro
 from .joints import Revolute
 
@@ -46,10 +44,12 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
         meant = f"in grams it would be {mass / 1e3:g} kg; is the volume in m³?"
         out.append(f"its mass of {plain(mass)} kg in a volume of {body.hydro.volume:g} m³ is {dense}; {meant}")
     elements = [*body.hydro.added_mass, *body.hydro.drag] if isinstance(body.hydro, Hydro) else []
-    for thing in (*body.shapes, *elements):
-        volume = _volume(thing)
+    solids = [s.shape for s in body.shapes if s.contact or s.wetting]
+    solids += [e.shape.shape for e in elements if isinstance(getattr(e, "shape", None), Placed)]
+    for solid in solids:
+        volume = solid.volume if solid.bounded and not isinstance(solid, Mesh) else 0.0
         if volume * LIGHTEST > mass:
-            what = f"its {type(thing).__name__.lower()} of {volume:.3g} m³ and its mass of {plain(mass)} kg"
+            what = f"its {solid.word} of {volume:.3g} m³ and its mass of {plain(mass)} kg"
             out.append(f"{what} make it lighter than air; are lengths in metres?")
     return out
 
@@ -66,19 +66,3 @@ def limits_mistake(what: str, limits: tuple[float, ...]) -> str:
         return ""
     meant = ", ".join(f"{math.radians(x):.4g}" for x in limits)
     return f"{what} {plain(limits)} rad are {turns:.3g} turns; in degrees they would be [{meant}] rad"
-
-
-def _volume(thing: object) -> float:
-    """Volume of a solid shape [m³]; 0 for what has none."""
-    match thing:
-        case shapes.Box(size=size) | drag.Box(size=size) | added_mass.Box(size=size):
-            return float(np.prod(size))
-        case shapes.Cylinder(radius=r, length=length):
-            return math.pi * r * r * length
-        case shapes.Sphere(radius=r) | drag.Sphere(radius=r) | added_mass.Sphere(radius=r):
-            return 4.0 / 3.0 * math.pi * r * r * r
-        case drag.Ellipsoid(axes=axes) | added_mass.Ellipsoid(axes=axes):
-            return 4.0 / 3.0 * math.pi * float(np.prod(axes))
-        case drag.Cylinder(radius=r, start=a, end=b) | added_mass.Cylinder(radius=r, start=a, end=b):
-            return math.pi * r * r * math.dist(a, b)
-    return 0.0

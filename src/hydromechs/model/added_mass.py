@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from hydromechs.geometry import Origin
-from hydromechs.values import Edges, Matrix6, Positive, Vector3, Vector6, convert_fields
+from hydromechs.geometry import Origin, Placed
+from hydromechs.registry import Hidden
+from hydromechs.values import Matrix6, Vector6, convert_fields
 
-__all__ = ["Box", "Cylinder", "Diagonal", "Ellipsoid", "Matrix", "Sphere"]
+from ._refers import own_shape, solid_of
+
+__all__ = ["Diagonal", "Matrix", "ShapeAddedMass"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,69 +41,26 @@ class Diagonal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sphere:
-    """Half the displaced mass, in all directions."""
+class ShapeAddedMass:
+    """Added mass of a sphere, ellipsoid, cylinder or box.
 
-    radius: Positive
-    """Radius [m]."""
-    center: Vector3 = (0.0, 0.0, 0.0)
-    """Centre on the body [m], shape (3,)."""
+    Exact for spheres and ellipsoids (Lamb). A cylinder has strips across its axis, and along it the added mass of a thin disc.
+    Boxes follow published coefficients of plates, prisms and rectangular sections.
+    """
 
-    def __post_init__(self) -> None:
-        convert_fields(self, "added_mass")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ellipsoid:
-    """Lamb's exact values of a triaxial ellipsoid."""
-
-    axes: Edges
-    """Semi-axes along x, y, z of its frame [m], shape (3,)."""
-    origin: Origin = field(default_factory=Origin)
-    """Centre and axes on the body."""
+    shape: str | Placed
+    """Name of a shape of the body, or a shape of its own."""
+    placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
+    """The shape of the body that `shape` names; set by the body."""
 
     def __post_init__(self) -> None:
-        convert_fields(self, "added_mass")
+        object.__setattr__(self, "shape", own_shape(self.shape, "added_mass"))
+
+    @property
+    def solid(self) -> Placed:
+        """The shape on the body."""
+        return solid_of(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cylinder:
-    """Strips across the axis, a thin disc's added mass along it."""
-
-    start: Vector3
-    """Centre of one end face [m], shape (3,)."""
-    end: Vector3
-    """Centre of the other end face [m], shape (3,)."""
-    radius: Positive
-    """Radius [m]."""
-
-    def __post_init__(self) -> None:
-        convert_fields(self, "added_mass")
-
-    @classmethod
-    def along(cls, axis: str, start: float, end: float, *, radius: float) -> Cylinder:
-        """A cylinder on the body's `axis` ("x", "y" or "z") from `start` to `end` [m], of `radius` [m]."""
-        if axis not in ("x", "y", "z"):
-            raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
-
-        def on(s: float) -> tuple[float, float, float]:
-            return s if axis == "x" else 0.0, s if axis == "y" else 0.0, s if axis == "z" else 0.0
-
-        return cls(start=on(start), end=on(end), radius=radius)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
-    """Published coefficients of plates, prisms and rectangular sections, see `hydromechs.hydro`."""
-
-    size: Edges
-    """Edge lengths along x, y, z of its frame [m], shape (3,)."""
-    origin: Origin = field(default_factory=Origin)
-    """Centre and axes on the body."""
-
-    def __post_init__(self) -> None:
-        convert_fields(self, "added_mass")
-
-
-AddedMassElement = Matrix | Diagonal | Sphere | Ellipsoid | Cylinder | Box
+AddedMassElement = Matrix | Diagonal | ShapeAddedMass
 """An element of added mass."""

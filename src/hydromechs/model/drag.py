@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from hydromechs.geometry import Origin
-from hydromechs.registry import Pattern
+from hydromechs.geometry import Origin, Placed
+from hydromechs.registry import Hidden, Pattern
 from hydromechs.values import (
     Bound,
-    Edges,
     Finite,
     Matrix6,
     NotNegative,
@@ -25,9 +24,12 @@ from hydromechs.values import (
     floats,
     matrix,
     number,
+    whole,
 )
 
-__all__ = ["Box", "Cylinder", "Damping", "Ellipsoid", "Foil", "Sphere"]
+from ._refers import own_shape, solid_of
+
+__all__ = ["Damping", "Foil", "ShapeDrag"]
 
 Coefficients = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
 """Drag coefficients for three directions."""
@@ -40,82 +42,45 @@ Term = Annotated[str, Pattern(COUPLED_TERM.pattern, "write it as 'Y|r|v' (one of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cylinder:
-    """Pressure drag of a cylinder by strip theory (McMillan, Orin and McGhee 1995, eqs. 17-22)."""
+class ShapeDrag:
+    """Pressure drag of a cylinder, box, sphere or ellipsoid.
 
-    start: Vector3
-    """Centre of one end face [m], shape (3,)."""
-    end: Vector3
-    """Centre of the other end face [m], shape (3,)."""
-    radius: Positive
-    """Radius [m]."""
-    coefficient: NotNegative
-    """Drag coefficient of the side, on the projected area 2·radius·length [-]."""
+    A cylinder is cut into strips (McMillan, Orin and McGhee 1995, eqs. 17-22), a box is taken face pair by face pair. Spheres
+    and ellipsoids feel the flow at their centre, and do not resist rotation about it.
+    """
+
+    shape: str | Placed
+    """Name of a shape of the body, or a shape of its own."""
+    coefficient: NotNegative | Coefficients
+    """Drag coefficient on projected area [-]: of the side of a cylinder (2·radius·length), of a sphere; of a box or ellipsoid
+    one for all directions, or three for flow along x, y, z of the shape, shape (3,)."""
     end_coefficient: NotNegative | None = None
-    """Drag coefficient of the end faces, on the area π·radius² [-]; the side's if left out, 0 for open ends."""
+    """Drag coefficient of the end faces of a cylinder, on their area [-]; defaults to that of the side, 0 for open ends."""
     points: Points = 4
-    """Gauss points along the axis, 1 to 64."""
+    """Gauss points along a cylinder, or along each edge of a face of a box, 1 to 64."""
+    placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
+    """The shape of the body that `shape` names; set by the body."""
 
     def __post_init__(self) -> None:
-        convert_fields(self, "drag")
+        object.__setattr__(self, "shape", own_shape(self.shape, "drag"))
+        row = hasattr(self.coefficient, "__len__") and not isinstance(self.coefficient, str)
+        given: Any = self.coefficient
+        given = floats(given, 3, "drag.coefficient") if row else number(given, "drag.coefficient")
+        object.__setattr__(self, "coefficient", given)
+        if self.end_coefficient is not None:
+            object.__setattr__(self, "end_coefficient", number(self.end_coefficient, "drag.end_coefficient"))
+        object.__setattr__(self, "points", whole(self.points, "drag.points", least=None))
 
-    @classmethod
-    def along(cls, axis: str, start: float, end: float, **fields: Any) -> Cylinder:
-        """A cylinder on the body's `axis` ("x", "y" or "z") from `start` to `end` [m]; `fields` are the others of the class."""
-        if axis not in ("x", "y", "z"):
-            raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
+    @property
+    def solid(self) -> Placed:
+        """The shape on the body."""
+        return solid_of(self)
 
-        def on(s: float) -> tuple[float, float, float]:
-            return s if axis == "x" else 0.0, s if axis == "y" else 0.0, s if axis == "z" else 0.0
-
-        return cls(start=on(start), end=on(end), **fields)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
-    """Pressure drag of a rectangular solid, face pair by face pair."""
-
-    size: Edges
-    """Edge lengths along x, y, z of its frame [m], shape (3,)."""
-    coefficients: Coefficients
-    """Drag coefficients for flow along x, y, z, each on the area of that face [-], shape (3,)."""
-    origin: Origin = field(default_factory=Origin)
-    """Centre and axes on the body."""
-    points: Points = 4
-    """Gauss points along each edge of a face, 1 to 64."""
-
-    def __post_init__(self) -> None:
-        convert_fields(self, "drag")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sphere:
-    """Drag of a sphere, through its centre."""
-
-    radius: Positive
-    """Radius [m]."""
-    coefficient: NotNegative
-    """Drag coefficient on the area π·radius² [-]."""
-    center: Vector3 = (0.0, 0.0, 0.0)
-    """Centre [m], shape (3,)."""
-
-    def __post_init__(self) -> None:
-        convert_fields(self, "drag")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ellipsoid:
-    """Drag of an ellipsoid, through its centre; it does not resist rotation about its centre."""
-
-    axes: Edges
-    """Semi-axes along x, y, z of its frame [m], shape (3,)."""
-    coefficients: Coefficients
-    """Drag coefficients for flow along x, y, z, each on the projected area of that direction [-], shape (3,)."""
-    origin: Origin = field(default_factory=Origin)
-    """Centre and axes on the body."""
-
-    def __post_init__(self) -> None:
-        convert_fields(self, "drag")
+    @property
+    def coefficients(self) -> tuple[Any, Any, Any]:
+        """Coefficients for flow along x, y, z of the shape [-], shape (3,)."""
+        c: Any = self.coefficient
+        return c if isinstance(c, tuple) else (c, c, c)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,5 +136,5 @@ class Foil:
         convert_fields(self, "drag")
 
 
-DragElement = Cylinder | Box | Sphere | Ellipsoid | Damping | Foil
+DragElement = ShapeDrag | Damping | Foil
 """An element of drag."""

@@ -5,38 +5,26 @@ from ._added_mass import AddedMassGuess, AddedMassMethod, FromPanels, FromShapes
 from ._ballast import Ballast, Piece, ballast
 from ._hydrostatics import Hydrostatics, hydrostatics
 from ._panels import PanelMass, panel_added_mass
-from ._parts import BoxPart, CapsulePart, CylinderPart, EllipsoidPart, MeshPart, Part
+from ._parts import Part, SolidMesh
 from ._report import Guess, WaterReport
-from ._solid import Integrals, Solid, convex_hull, integrals, read_solid, silhouette, solid_faults
 
 __all__ = [
     "AddedMassGuess",
     "AddedMassMethod",
     "Ballast",
-    "BoxPart",
-    "CapsulePart",
-    "CylinderPart",
-    "EllipsoidPart",
     "FromPanels",
     "FromShapes",
     "Guess",
     "Hydrostatics",
-    "Integrals",
-    "MeshPart",
     "PanelMass",
     "Part",
     "Piece",
-    "Solid",
+    "SolidMesh",
     "WaterReport",
     "WetModel",
     "add_water",
     "ballast",
-    "convex_hull",
     "fitted_ellipsoid",
     "hydrostatics",
-    "integrals",
     "panel_added_mass",
-    "read_solid",
-    "silhouette",
-    "solid_faults",
 ]

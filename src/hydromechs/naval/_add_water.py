@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.errors import Fault, ModelError, message_of
-from hydromechs.model import Body, Hydro, Model, Origin
+from hydromechs.geometry import Triangles
+from hydromechs.model import Body, Hydro, Model
 from hydromechs.values import Array, nearest
 
 from ._added_mass import AddedMassMethod, FromShapes
 from ._arguments import check_model
 from ._drag import drag_guess
 from ._hydrostatics import without_buoyancy
-from ._parts import MeshPart, Part, part_of, union
+from ._parts import Part, SolidMesh, part_of, read_mesh_of, union
 from ._report import Guess, WaterReport
-from ._solid import Solid, read_solid, solid_faults
 
 __all__ = ["WetModel", "add_water"]
 
@@ -55,22 +55,22 @@ def add_water(
     model: Model,
     *,
     bodies: Iterable[str] | None = None,
-    meshes: Mapping[str, str | Path | Solid] | None = None,
+    meshes: Mapping[str, str | Path | Triangles] | None = None,
     folder: str | Path = ".",
     added_mass: AddedMassMethod | None = None,
 ) -> WetModel:
     """Give a dry model volume, centre of buoyancy, added mass and drag, from the shapes of its bodies.
 
-    The size of a body follows from its shapes (collision geometry), or from its visuals if it has no shapes. Meshes are treated
-    as solid; open meshes are replaced by their convex hulls. Overlaps between parts of a body count once. The report lists each
-    estimate with an uncertainty.
+    The size of a body follows from its shapes for contact and wetting, or from those for appearance if it has no others.
+    Meshes are treated as solid; open meshes are replaced by their convex hulls. Overlaps between parts of a body count once.
+    The report lists each estimate with an uncertainty.
 
     A body with drag or added mass but no buoyancy, common in Gazebo files, only gets a volume.
 
     Args:
         model: The model.
         bodies: Bodies that get new hydrodynamics, even if they have some. Defaults to all moving bodies without hydrodynamics.
-        meshes: Closed meshes in the body's frame for bodies by name, paths or `naval.Solid`, in place of their shapes.
+        meshes: Closed meshes in the body's frame for bodies by name, paths or `geometry.Triangles`, in place of their shapes.
         folder: Base folder of mesh paths; paths of a loaded model's visuals are relative to its file.
         added_mass: Method for added mass: `naval.FromShapes()` (default) or `naval.FromPanels()`.
 
@@ -130,7 +130,9 @@ def add_water(
     return WetModel(replace(model, bodies=watered, sources=tuple(sources.items())), report)
 
 
-def _geometries(model: Model, chosen: list[str], given: Mapping[str, str | Path | Solid], folder: Path) -> dict[str, _Geometry]:
+def _geometries(
+    model: Model, chosen: list[str], given: Mapping[str, str | Path | Triangles], folder: Path
+) -> dict[str, _Geometry]:
     """Parts of the chosen bodies that have some, by name; all faults of meshes in one error."""
     out: dict[str, _Geometry] = {}
     faults = []
@@ -148,18 +150,20 @@ def _geometries(model: Model, chosen: list[str], given: Mapping[str, str | Path 
     return out
 
 
-def _geometry(body: Body, mesh: str | Path | Solid | None, folder: Path) -> _Geometry:
-    """Parts of one body: of the mesh that was given, else of its shapes, else of its looks."""
+def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> _Geometry:
+    """Parts of one body: of the mesh that was given, else of its solid shapes, else of those for appearance only."""
     if mesh is not None:
-        solid = mesh if isinstance(mesh, Solid) else read_solid(folder / mesh)
-        if faults := solid_faults(solid):
-            raise ValueError("; ".join(faults))
-        return _Geometry((MeshPart(origin=Origin(), name=f"mesh {solid.name}", solid=solid),), solid.name, GIVEN)
-    for source, things in (("shapes", body.shapes), ("looks", body.visual)):
+        solid = mesh if isinstance(mesh, Triangles) else read_mesh_of(folder / mesh)
+        if problems := solid.problems():
+            raise ValueError("; ".join(problems))
+        return _Geometry((Part(shape=SolidMesh(surface=solid), name=f"mesh {solid.name}"),), solid.name, GIVEN)
+    solid, drawn = ([s for s in body.shapes if (s.roles == ("appearance",)) == seen] for seen in (False, True))
+    drawn = [s for s in drawn if s.style != "propeller"]  # mostly empty
+    for source, things in (("shapes", solid), ("appearance", drawn)):
         parts = tuple(part for part in (part_of(thing, folder) for thing in things) if part is not None)
         if parts:
-            meshed = all(isinstance(part, MeshPart) for part in parts)
-            hulls = any(isinstance(part, MeshPart) and part.note for part in parts)
+            meshed = all(isinstance(part.shape, SolidMesh) for part in parts)
+            hulls = any(part.note for part in parts)
             return _Geometry(parts, f"its {source}", HULL if hulls else MESH if meshed else SIMPLE)
     return _Geometry((), "", 0.0)
 
@@ -196,7 +200,7 @@ def _watered(body: Body, geometry: _Geometry, way: AddedMassMethod, density: flo
         guess("added inertia", diagonal[3:], mass.spread[3:], "kg·m²", mass.how),
         guess("drag area", drag.areas, drag.uncertainty * drag.areas, "m²", drag.how),
     ]
-    hulls = [f"body {body.name!r}: {part.note}" for part in parts if isinstance(part, MeshPart) and part.note]
+    hulls = [f"body {body.name!r}: {part.note}" for part in parts if part.note]
     return hydro, guesses, [*hulls, *_notes(body, whole.volume, shared)]
 
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import Origin, added_mass, added_mass_matrix
+from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Integrals, Placed, Sphere, Triangles
+from hydromechs.model import added_mass, added_mass_matrix
 from hydromechs.spatial import Path, Turn, rpy_from_matrix
 from hydromechs.values import Array
 
 from ._panels import import_extra, panel_added_mass
-from ._parts import BoxPart, CapsulePart, CylinderPart, EllipsoidPart, Part
-from ._solid import Integrals, Solid
+from ._parts import Part
 from ._tables import LAST, cylinder_source, tabled_box, tabled_cylinder
 
 __all__ = ["AddedMassGuess", "AddedMassMethod", "FromPanels", "FromShapes", "fitted_ellipsoid"]
@@ -87,7 +87,7 @@ class FromPanels(AddedMassMethod):
         return AddedMassGuess((_matrix(matrix),), matrix, _spread(matrix, EXACT, found.uncertainty), how)
 
 
-def fitted_ellipsoid(whole: Integrals) -> added_mass.Ellipsoid:
+def fitted_ellipsoid(whole: Integrals) -> added_mass.ShapeAddedMass:
     """The ellipsoid with the volume of a solid, its principal axes, and its ratios of second moments.
 
     Args:
@@ -97,9 +97,8 @@ def fitted_ellipsoid(whole: Integrals) -> added_mass.Ellipsoid:
     R = R * np.sign(np.linalg.det(R))
     axes = np.sqrt(second)
     axes *= (whole.volume / (4.0 / 3.0 * np.pi * np.prod(axes))) ** (1.0 / 3.0)
-    return added_mass.Ellipsoid(
-        axes=tuple(axes.tolist()), origin=Origin(tuple(whole.center.tolist()), tuple(rpy_from_matrix(R).tolist()))
-    )
+    place = whole.center.tolist(), rpy_from_matrix(R).tolist()
+    return added_mass.ShapeAddedMass(shape=Ellipsoid(axes=tuple(axes.tolist())).at(*place))
 
 
 def _spread(matrix: Array, own: float, largest: float) -> Array:
@@ -111,17 +110,18 @@ def _spread(matrix: Array, own: float, largest: float) -> Array:
 def _of_part(part: Part, density: float) -> tuple[Any, float, str]:
     """Element of one part, its likely error, and how it was found."""
     R, p = part.origin.R, np.array(part.origin.xyz)
-    match part:
-        case EllipsoidPart():
-            return added_mass.Ellipsoid(axes=part.axes, origin=part.origin), EXACT, f"{part.name}, exact (Lamb)"
-        case BoxPart():
-            error = TABLED if min(part.size) >= LAST * max(part.size) else FITTED
-            return _placed(density * tabled_box(part.size), R, p), error, "box, table of boundary elements"
-        case CapsulePart():
-            return fitted_ellipsoid(part.whole), FITTED, "capsule, Lamb's ellipsoid"
-        case CylinderPart(radius=r, length=l):
+    match shape := part.shape:
+        case Sphere() | Ellipsoid():
+            own = Placed(shape=shape, origin=part.origin)
+            return added_mass.ShapeAddedMass(shape=own), EXACT, f"{part.name}, exact (Lamb)"
+        case Box():
+            error = TABLED if min(shape.size) >= LAST * max(shape.size) else FITTED
+            return _placed(density * tabled_box(shape.size), R, p), error, "box, table of boundary elements"
+        case Capsule():
+            return fitted_ellipsoid(part.integrals()), FITTED, "capsule, Lamb's ellipsoid"
+        case Cylinder(radius=r, length=l):
             return _placed(density * tabled_cylinder(r, l), R, p), TABLED, f"cylinder, {cylinder_source(r, l)}"
-    return fitted_ellipsoid(part.whole), MESHED, f"{part.name}, Lamb's ellipsoid of its volume and second moments"
+    return fitted_ellipsoid(part.integrals()), MESHED, f"{part.name}, Lamb's ellipsoid of its volume and second moments"
 
 
 def _placed(diagonal: Array, R: Array, p: Array) -> added_mass.Matrix:
@@ -134,9 +134,9 @@ def _matrix(M: Array) -> added_mass.Matrix:
     return added_mass.Matrix(tuple(tuple(row) for row in (0.5 * (M + M.T)).tolist()))
 
 
-def _joined(parts: Sequence[Part]) -> Solid:
+def _joined(parts: Sequence[Part]) -> Triangles:
     """The surface around all parts, in body axes, without what is inside of another part."""
-    surfaces = [part.surface for part in parts]
+    surfaces = [part.surface() for part in parts]
     if len(surfaces) == 1:
         return surfaces[0]
     manifold = import_extra("manifold3d")
@@ -145,6 +145,6 @@ def _joined(parts: Sequence[Part]) -> Solid:
         mesh = manifold.Mesh(s.vertices.astype(np.float32), s.faces.astype(np.uint32))
         total = total + manifold.Manifold(mesh)
     mesh = total.to_mesh()
-    return Solid(
+    return Triangles(
         np.asarray(mesh.vert_properties[:, :3], dtype=float), np.asarray(mesh.tri_verts, dtype=int), "the parts together"
     )

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import dynamics
+from hydromechs.geometry import Mesh
 from hydromechs.hydro import displaced_mass
 from hydromechs.model import Body, Hydro, Inertia, Model, joints
 from hydromechs.spatial import rigid_inertia, tensor_matrix
@@ -19,7 +20,7 @@ from hydromechs.values import Array, nearest
 
 from ._arguments import check_angle, check_finite, check_model, configuration
 from ._hydrostatics import Hydrostatics, down_in_body, hydrostatics
-from ._parts import part_of
+from ._parts import SIDES, part_of
 
 __all__ = ["Ballast", "Piece", "ballast"]
 
@@ -325,13 +326,13 @@ def _sums(model: Model, root: int, kin: dynamics.Kinematics) -> _Sums:
 
 
 def _box(body: Body) -> tuple[Array, Array]:
-    """The box around the shapes of a body, or around what it looks like; without either a cube of its volume."""
-    for things in (body.shapes, body.visual):
-        parts = [
-            part for part in (part_of(thing, Path()) for thing in things if not hasattr(thing, "file")) if part is not None
-        ]
+    """The box around the solid shapes of a body, or around its appearance; without either a cube of its volume."""
+    solid, drawn = ([s for s in body.shapes if (s.roles == ("appearance",)) == seen] for seen in (False, True))
+    for things in (solid, drawn):
+        found = [part_of(thing, Path()) for thing in things if not isinstance(thing.shape, Mesh)]
+        parts = [part for part in found if part is not None]
         if parts:
-            points = np.concatenate([part.surface_local.vertices @ part.origin.R.T + part.origin.xyz for part in parts])
+            points = np.concatenate([part.triangulate(SIDES).vertices for part in parts])
             return points.min(axis=0), points.max(axis=0)
     hydro = _hydro(body)
     half = 0.5 * hydro.volume ** (1.0 / 3.0)

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Origin, Placed, Sphere, Triangles
 from hydromechs.hydro import drag_wrench
-from hydromechs.model import Origin, drag
+from hydromechs.model import drag
 from hydromechs.values import Array
 
-from ._parts import BoxPart, CapsulePart, CylinderPart, EllipsoidPart, Part
-from ._solid import Solid, silhouette
+from ._parts import SIDES, Part
 
 __all__ = ["DragGuess", "drag_guess", "mesh_drag"]
 
@@ -67,13 +67,13 @@ def drag_guess(parts: Sequence[Part]) -> DragGuess:
     """
     elements = tuple(_of_part(part) for part in parts)
     areas = sum((_areas(element) for element in elements), np.zeros(3))
-    simple = len(parts) == 1 and isinstance(parts[0], BoxPart | CylinderPart | EllipsoidPart)
+    simple = len(parts) == 1 and isinstance(parts[0].shape, Box | Cylinder | Capsule | Ellipsoid | Sphere)
     names = ", ".join(dict.fromkeys(part.name for part in parts))
     how = f"coefficients of DNV-RP-C205 on projected areas: {names}" if simple else f"projected areas: {names}"
     return DragGuess(elements, areas, ALONE if simple else ERROR, how)
 
 
-def mesh_drag(solid: Solid, origin: Origin) -> drag.Box:
+def mesh_drag(solid: Triangles, origin: Origin) -> drag.ShapeDrag:
     """The drag of a mesh as that of a box of its extents.
 
     Args:
@@ -90,32 +90,31 @@ def mesh_drag(solid: Solid, origin: Origin) -> drag.Box:
     def coefficient(k: int) -> float:
         across = np.abs(vectors[some, k])
         blunt = float((across**3 / area[some] ** 2).sum() / across.sum())
-        return (FLAT * blunt * silhouette(solid, k) + FRICTION * float(area.sum())) / float(faces[k])
+        return (FLAT * blunt * solid.silhouette(k) + FRICTION * float(area.sum())) / float(faces[k])
 
     center = tuple((np.array(origin.xyz) + origin.R @ middle).tolist())
     coefficients = coefficient(0), coefficient(1), coefficient(2)
-    return drag.Box(size=tuple(size.tolist()), coefficients=coefficients, origin=Origin(center, origin.rpy))
+    return drag.ShapeDrag(shape=Box(size=tuple(size.tolist())).at(center, origin.rpy), coefficient=coefficients)
 
 
 def _of_part(part: Part) -> Any:
-    match part:
-        case EllipsoidPart(axes=(a, b, c)) if a == b == c:
-            return drag.Sphere(radius=a, coefficient=ROUND, center=part.origin.xyz)
-        case BoxPart(size=size):
-            x, y, z = (_box_coefficient(size, k) for k in range(3))
-            return drag.Box(size=size, coefficients=(x, y, z), origin=part.origin)
-        case CapsulePart(radius=r, length=l):
+    match shape := part.shape:
+        case Sphere():
+            return drag.ShapeDrag(shape=shape.at(part.origin.xyz), coefficient=ROUND)
+        case Box():
+            x, y, z = (_box_coefficient(shape.size, k) for k in range(3))
+            return drag.ShapeDrag(shape=Placed(shape=shape, origin=part.origin), coefficient=(x, y, z))
+        case Capsule(radius=r, length=l):
             return _cylinder(part, r, l + 2.0 * r, CAPPED + FRICTION * 2.0 * (l + 2.0 * r) / r)
-        case CylinderPart(radius=r, length=l):
+        case Cylinder(radius=r, length=l):
             return _cylinder(part, r, l, float(np.interp(0.5 * l / r, *END)))
-    return mesh_drag(part.surface_local, part.origin)
+    return mesh_drag(shape.triangulate(SIDES).merged(), part.origin)
 
 
-def _cylinder(part: Part, radius: float, length: float, end: float) -> drag.Cylinder:
-    along, p = 0.5 * length * part.origin.R[:, 2], np.array(part.origin.xyz)
+def _cylinder(part: Part, radius: float, length: float, end: float) -> drag.ShapeDrag:
     side = LONG_CYLINDER * float(np.interp(0.5 * length / radius, *SHORT))
-    start, stop = tuple((p - along).tolist()), tuple((p + along).tolist())
-    return drag.Cylinder(start=start, end=stop, radius=radius, coefficient=side, end_coefficient=end)
+    solid = Placed(shape=Cylinder(radius=radius, length=length), origin=part.origin)
+    return drag.ShapeDrag(shape=solid, coefficient=side, end_coefficient=end)
 
 
 def _box_coefficient(size: Sequence[float], k: int) -> float:

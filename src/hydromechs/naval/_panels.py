@@ -18,10 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.geometry import Triangles
 from hydromechs.spatial import shift_inertia
 from hydromechs.values import Array
-
-from ._solid import Solid, integrals
 
 __all__ = ["PanelMass", "import_extra", "panel_added_mass", "panels"]
 
@@ -50,7 +49,7 @@ class PanelMass(NamedTuple):
     """Panels of the finer mesh."""
 
 
-def panel_added_mass(solid: Solid, count: int) -> PanelMass:
+def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
     """Added mass of a closed mesh far from all boundaries, about the origin of its frame.
 
     Args:
@@ -63,7 +62,7 @@ def panel_added_mass(solid: Solid, count: int) -> PanelMass:
     """
     cpt = import_extra("capytaine")
     solid = _simple(solid, count)
-    whole = integrals(solid)
+    whole = solid.integrals()
     near = solid.moved(np.eye(3), -whole.center)  # about the centroid, where moments do not cancel
     nested = len(solid.faces) <= count // 4
     coarse = panels(near, count // 4) if nested else np.zeros((0, 3, 3))
@@ -95,25 +94,25 @@ def _size(change: Array, matrix: Array, volume: float) -> float:
     return float(np.abs(change / np.outer(size, size)).max())
 
 
-def _simple(solid: Solid, count: int) -> Solid:
+def _simple(solid: Triangles, count: int) -> Triangles:
     """A mesh of few enough triangles: the given one, or one with fewer and the same volume and centroid."""
     if len(solid.faces) <= 0.8 * count:
         return solid
     vertices, faces = import_extra("fast_simplification").simplify(
         solid.vertices.astype(np.float32), solid.faces.astype(np.int32), target_count=count // 6, agg=5.0
     )
-    simple = Solid(np.asarray(vertices, dtype=float), np.asarray(faces, dtype=int), solid.name)
-    whole, own = integrals(solid), integrals(simple)
+    simple = Triangles(np.asarray(vertices, dtype=float), np.asarray(faces, dtype=int), solid.name)
+    whole, own = solid.integrals(), simple.integrals()
     if not abs(own.volume - whole.volume) < LOST * whole.volume or len(simple.faces) > 0.8 * count:
         raise ValueError(
             f"{solid.name} has {len(solid.faces)} triangles, and loses its form with {len(simple.faces)}, which {count} panels "
             f"allow; give FromPanels a larger count, or a simpler mesh in `meshes`"
         )
     growth = (whole.volume / own.volume) ** (1.0 / 3.0)
-    return Solid(whole.center + (simple.vertices - own.center) * growth, simple.faces, solid.name)
+    return Triangles(whole.center + (simple.vertices - own.center) * growth, simple.faces, solid.name)
 
 
-def panels(solid: Solid, count: int) -> Array:
+def panels(solid: Triangles, count: int) -> Array:
     """Triangles of even size that cover a mesh: large ones halved across their longest edge; they need not meet at corners.
 
     Args:

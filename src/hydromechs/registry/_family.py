@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from typing import Any
 
-from ._members import made_by, members, options
+from ._members import Member, file_keys, made_by, members, options
 
 __all__ = ["Families", "Family"]
 
@@ -41,6 +41,15 @@ class Family:
     """Field in which it holds them, and their base class."""
     short: Callable[[Any], tuple[str, dict[str, Any]] | None] = lambda thing: None
     """Returns type and keys of a member that a function of the table makes; None if there is none."""
+    chosen: str = ""
+    """Field of the base whose class the type chooses, and whose keys are among those of the base; empty if the type chooses the
+    class of the object itself."""
+    short_keys: Mapping[str, Mapping[str, Member]] = field(default_factory=dict)
+    """Keys that stand for others, by type, see `expand`."""
+    expand: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda word, values: values
+    """Returns the keys that short keys stand for: arguments are the type and the values of the short keys."""
+    instead: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    """Short keys in place of a key that a file must have otherwise, by type."""
 
     @property
     def must(self) -> str:
@@ -61,6 +70,16 @@ class Family:
         """
         return self.holder is not None and not (isinstance(cls, type) and issubclass(cls, options(self.base)))
 
+    @property
+    def owner(self) -> Any:
+        """Class of the object that holds the one whose class the type chooses."""
+        return self.bases[-1]
+
+    @property
+    def named_by_text(self) -> bool:
+        """True if a text in place of the object is the name of one that exists elsewhere."""
+        return str in self.bases
+
     def key_of(self, cls: type) -> str:
         """Return the name that files have for a class; empty if it is not in the table.
 
@@ -70,10 +89,22 @@ class Family:
         made = (key for key, known in self.table.items() if not isinstance(known, type) and made_by(known) is cls)
         return next((key for key, known in self.table.items() if known is cls), next(made, ""))
 
+    def keys_of(self, word: str) -> dict[str, Member]:
+        """Return the keys that a file may have for a type but `type` itself, without short ones.
+
+        Args:
+            word: The type.
+        """
+        if not self.chosen:
+            return file_keys(self.table[word])
+        own = {key: member for key, member in file_keys(self.owner).items() if key != self.chosen}
+        return {**file_keys(self.table[word]), **own}
+
     @property
     def named(self) -> bool:
         """True if every member has a name, so that several of them make a mapping from name to object."""
-        return self.by_name or all("name" in members(cls) for cls in self.table.values())
+        classes = [self.owner] if self.chosen else self.table.values()
+        return self.by_name or all("name" in members(cls) for cls in classes)
 
 
 class Families:

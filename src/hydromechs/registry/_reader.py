@@ -146,7 +146,9 @@ class Reader:
             self.wrong((key,), data[key], f"must be {version}, the version of the file format that this program reads")
         return self.build(cls, data, (), skip=(key,))
 
-    def build(self, cls: Any, data: Any, path: Place, skip: tuple[str, ...] = (), **given: Any) -> Any:
+    def build(
+        self, cls: Any, data: Any, path: Place, skip: tuple[str, ...] = (), also: Iterable[str] = (), **given: Any
+    ) -> Any:
         """Read an object.
 
         Args:
@@ -154,12 +156,13 @@ class Reader:
             data: Its mapping.
             path: Where it is.
             skip: Keys that are read elsewhere.
+            also: Keys of the same mapping that are read elsewhere, for messages.
             given: Fields that are known already.
         """
         if "name" in given and "name" not in members(cls):  # it follows from other fields
             del given["name"]
         own = {name: m for name, m in members(cls).items() if name not in given}
-        keys = [key for key in file_keys(cls) if key not in given]
+        keys = [*also, *(key for key in file_keys(cls) if key not in given)]
         if not isinstance(data, dict):
             return self.wrong(path, data, f"must be a mapping with the keys {', '.join(keys)}")
         missing = [m.name for m in own.values() if m.default is MISSING and not any(k in data for k in m.keys)]
@@ -259,6 +262,8 @@ class Reader:
             given: Fields that are known already.
         """
         default = preset or family.default
+        if isinstance(data, str) and family.named_by_text:
+            return data
         if isinstance(data, str):
             data = {"type": data}
         if not isinstance(data, dict) and default:
@@ -271,6 +276,8 @@ class Reader:
             words = f"{self.label(path)} is {show(data)} without the key 'type', which {family.must}"
             return self.add(path, words, data, family.must)
         word = data.get("type", default)
+        if isinstance(word, str) and word in family.table and family.chosen:
+            return self._composed(word, {key: x for key, x in data.items() if key != "type"}, family, path, given)
         if isinstance(word, str) and word in family.table:
             given |= {family.type_field: word} if family.type_field else {}
             return self.member(family.table[word], data, family, path, **given)
@@ -279,6 +286,30 @@ class Reader:
             words = f"{self.label((*path, 'type'))} is {show(word)}{suggestion(word, known)}, {family.must}"
             return self.add((*path, "type"), words, word, family.must)
         return self.custom(word, data, family, path, **given)
+
+    def _composed(self, word: str, data: dict[str, Any], family: Family, path: Place, given: dict[str, Any]) -> Any:
+        """Read an object and the one inside whose class the type chooses, from one mapping."""
+        short = {key: member for key, member in family.short_keys.get(word, {}).items() if key in data}
+        values = {key: self.read(data[key], member.hint, (*path, key)) for key, member in short.items()}
+        data = {key: x for key, x in data.items() if key not in short}
+        broken = any(x is BROKEN for x in values.values())
+        if values and not broken:
+            try:
+                longer = family.expand(word, values)
+            except ValueError as e:
+                return self.add((*path, next(iter(values))), f"{self._inside(path)}{message_of(e)}")
+            both = [key for key in longer if key in data]
+            if both:
+                remedy = "keep one of them"
+                words = f"{self._inside(path)}both {next(iter(values))!r} and {both[0]!r} are given; {remedy}"
+                return self.add((*path, both[0]), words, data[both[0]], remedy=remedy)
+            data |= longer
+        cls = family.table[word]
+        inner = {key: x for key, x in data.items() if key in file_keys(cls)}
+        chosen = BROKEN if broken else self.build(cls, inner, path)
+        rest = {key: x for key, x in data.items() if key not in inner}
+        also = [*file_keys(cls), *family.short_keys.get(word, {})]
+        return self.build(family.owner, rest, path, also=also, **{family.chosen: chosen}, **given)
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
         """Read an object of a class that the file names; `BROKEN` without consent, and the class is in `locked`.

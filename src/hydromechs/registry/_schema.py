@@ -12,7 +12,7 @@ from hydromechs.values import Bound
 
 from ._family import Families, Family
 from ._marks import ByName, Degrees, Pattern
-from ._members import MISSING, Member, bounds_of, file_keys, members, options, unmarked
+from ._members import MISSING, Member, bounds_of, file_keys, options, unmarked
 
 __all__ = ["json_schema"]
 
@@ -50,13 +50,20 @@ class _Schema:
         self.defs: dict[str, dict[str, Any]] = {}
 
     def object(
-        self, cls: Any, skip: tuple[str, ...] = (), word: str = "", default: bool = False, beside: Any = None
+        self,
+        cls: Any,
+        skip: tuple[str, ...] = (),
+        word: str = "",
+        default: bool = False,
+        beside: Any = None,
+        family: Family | None = None,
     ) -> dict[str, Any]:
         """Schema of the mapping of a class; `word` is its type in its family, `default` if that can be omitted."""
         properties: dict[str, Any] = {"type": {"const": word, "description": "Type."}} if word else {}
         required = ["type"] if word and not default else []
         more = {} if beside is None else {key: m for key, m in file_keys(beside).items() if m.default is not MISSING}
-        for key, member in (more | file_keys(cls)).items():
+        own = file_keys(cls) if family is None else family.keys_of(word) | dict(family.short_keys.get(word, {}))
+        for key, member in (more | own).items():
             if key in skip:
                 continue
             properties[key] = {**self.of(member.hint, member.marks), "description": member.text}
@@ -65,9 +72,12 @@ class _Schema:
             if member.default is MISSING and not member.has(Degrees):
                 required.append(key)
         out = {"type": "object", "description": _first_paragraph(cls), "properties": properties, "additionalProperties": False}
-        angles = [m for key, m in file_keys(cls).items() if m.has(Degrees) and key == m.name]
+        angles = [m for key, m in own.items() if m.has(Degrees) and key == m.name]
         either = [{"oneOf": [{"required": [key]} for key in m.keys]} for m in angles if m.default is MISSING]
         both = [{"not": {"required": list(m.keys)}} for m in angles if m.default is not MISSING]
+        for key, stand in family.instead.get(word, {}).items() if family is not None else ():
+            required.remove(key)
+            out["anyOf"] = [{"required": [key]}, {"required": list(stand)}]
         return out | ({"required": required} if required else {}) | ({"allOf": [*either, *both]} if angles else {})
 
     def reference(self, name: str, cls: Any, **options: Any) -> dict[str, Any]:
@@ -88,14 +98,17 @@ class _Schema:
                 word=word,
                 default=word == family.default,
                 beside=family.holder if family.holds(cls) else None,
+                family=family,
             )
             for word, cls in family.table.items()
         ]
-        alone = [w for w, cls in family.table.items() if all(_is_optional(m) for n, m in members(cls).items() if n not in skip)]
+        alone = [w for w in family.table if all(_is_optional(m) for n, m in family.keys_of(w).items() if n not in skip)]
         custom = [CUSTOM] if family.open_to_users else []
         if family.presets:
             named = {"device": {"enum": list(family.presets), "description": "Ready one; other keys change it."}}
             custom.append({"type": "object", "properties": named, "required": ["device"]})
+        custom += [{"type": "string"}] if family.named_by_text else []
+        alone = [] if family.named_by_text else alone
         return {"oneOf": [*choices, *([{"enum": alone, "x-short": True}] if alone else []), *custom]}
 
     def of(self, hint: Any, marks: tuple = ()) -> dict[str, Any]:

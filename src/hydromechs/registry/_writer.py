@@ -95,15 +95,20 @@ class Writer:
             path: Where it is.
             skip: Fields that are written elsewhere.
         """
+        if isinstance(thing, str):
+            return thing
         skip = (*skip, *family.known)
         if family.holder is not None and isinstance(thing, family.holder):
             word, keys = self._held(thing, family, path, skip)
         elif (short := family.short(thing)) is not None:
             word, keys = short
         else:
-            word = getattr(thing, family.type_field) if family.type_field else family.key_of(type(thing))
-            word = word or self.custom(thing, family, path)
-            keys = self.fields(thing, path, (*skip, family.type_field))
+            inner = getattr(thing, family.chosen) if family.chosen else thing
+            word = getattr(inner, family.type_field) if family.type_field else family.key_of(type(inner))
+            word = word or self.custom(inner, family, path)
+            keys = self.fields(inner, path, (*skip, family.type_field))
+            if family.chosen:
+                keys |= self.fields(thing, path, (*skip, family.chosen))
         if word == family.default:
             return keys
         return {"type": word, **keys} if keys else word

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.actuation import JointStops
 from hydromechs.contact import Grasp, Grip, Terrain, unrepresented_contacts
+from hydromechs.geometry import Mesh
 from hydromechs.model import Body, Hydro, Model, angle_mistake, joints, limits_mistake
 from hydromechs.sensors import Dvl
 from hydromechs.simulation import below_the_bed
@@ -78,10 +78,9 @@ def contact_warnings(scenario: Scenario) -> list[str]:
 def _size(body: Body, volume: float) -> float:
     """Greatest length of a body, of its shapes or of a cube of its volume [m]."""
     sizes = [
-        2.0 * np.max(value) if name == "radius" else np.max(value)
-        for shape in body.shapes
-        for name, value in ((f.name, getattr(shape, f.name)) for f in dataclasses.fields(shape))
-        if name in ("radius", "length", "size")
+        2.0 * float(s.shape.half_size.max())
+        for s in body.shapes
+        if (s.contact or s.wetting) and s.shape.bounded and not isinstance(s.shape, Mesh)
     ]
     return float(max([volume ** (1 / 3), *sizes]))
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from hydromechs.actuation import JointMotion, JointStops, Thruster, drives
 from hydromechs.contact import Pair, terrain
+from hydromechs.geometry import Box, Cylinder, Mesh, Placed, Sphere
 from hydromechs.hydro import PowerLaw, wave_components
 from hydromechs.lines import HangingLine, Tether
-from hydromechs.model import Hydro, Model, drag, joints, shapes
+from hydromechs.model import BodyShape, Hydro, Model, drag, joints
 from hydromechs.recording import RunWarning, attitude
 from hydromechs.spatial import rotation_between
 from hydromechs.values import Array
@@ -40,7 +41,7 @@ LONG_WAVE = 5.0
 """Minimum wavelength, over body size, for negligible wave scattering [-] (DNV-RP-C205, 6.1: Morison's equation)."""
 CRITICAL_REYNOLDS = 2e5
 """Reynolds number above which the drag coefficient of a smooth sphere or cylinder falls [-] (drag crisis)."""
-SUBCRITICAL: dict[type, float] = {drag.Cylinder: 0.7, drag.Sphere: 0.3}
+SUBCRITICAL: dict[type, float] = {Cylinder: 0.7, Sphere: 0.3}
 """Drag coefficient above which a body counts as subcritical, by the class of its drag element [-]; beyond the drag crisis
 cylinders have 0.3 to 0.7, spheres 0.1 to 0.2."""
 VISCOSITY = 1.0e-6
@@ -236,32 +237,23 @@ def _half_thickness(model: Model, pair: Pair) -> float:
     return 0.5 * min(max(own, default=math.inf), _thickness(pair.solid))
 
 
-def _thickness(solid: terrain.Terrain | shapes.Shape) -> float:
+def _thickness(solid: terrain.Terrain | Placed) -> float:
     """Minimum dimension [m]; infinite for a plane, height field or mesh."""
-    match solid:
-        case shapes.Box() | terrain.Box():
-            return min(solid.size)
-        case shapes.Capsule():
-            return 2.0 * solid.radius
-        case shapes.Cylinder() | terrain.Cylinder():
-            return min(2.0 * solid.radius, solid.length)
-        case shapes.Sphere() | terrain.Sphere():
-            return 2.0 * solid.radius
-    return math.inf
+    shape = (solid.solid if isinstance(solid, terrain.Terrain) else solid).shape
+    known = shape.bounded and not isinstance(shape, Mesh)
+    return 2.0 * float(shape.half_size.min()) if known else math.inf
 
 
-def _largest(solid: shapes.Shape) -> float:
+def _largest(solid: BodyShape) -> float:
     """Maximum dimension [m]; 0 for a mesh."""
-    match solid:
-        case shapes.Box():
-            return math.hypot(*solid.size)
-        case shapes.Capsule():
-            return solid.length + 2.0 * solid.radius
-        case shapes.Cylinder():
-            return math.hypot(2.0 * solid.radius, solid.length)
-        case shapes.Sphere():
-            return 2.0 * solid.radius
-    return 0.0
+    match solid.shape:
+        case Box():
+            return math.hypot(*solid.shape.size)
+        case Cylinder():
+            return math.hypot(2.0 * solid.shape.radius, solid.shape.length)
+        case Mesh():
+            return 0.0
+    return 2.0 * float(solid.shape.half_size.max()) if solid.shape.bounded else 0.0
 
 
 # -- domain of validity -----------------------------------------------------------------------------------------------------
@@ -310,7 +302,9 @@ def _short_waves(run: _Recorded) -> Iterator[RunWarning]:
         return
     waves = wave_components(environment, model.world.gravity, run.plant.seed)
     length = 2.0 * math.pi / float(waves.wavenumber[int(np.argmax(waves.amplitude))])
-    sizes = {b.name: max(map(_largest, b.shapes), default=0.0) for b in model.bodies if b.hydro is not None}
+    sizes = {
+        b.name: max((_largest(s) for s in b.shapes if s.wetting), default=0.0) for b in model.bodies if b.hydro is not None
+    }
     name, size = max(sizes.items(), key=lambda item: item[1], default=("", 0.0))
     reach = np.zeros(len(run.time))
     reach[0] = LONG_WAVE * size - length
@@ -324,8 +318,9 @@ def _reynolds(run: _Recorded) -> Iterator[RunWarning]:
         return
     for i, body in enumerate(run.model.bodies):
         elements = body.hydro.drag if isinstance(body.hydro, Hydro) else ()
-        smooth = [e for e in elements if isinstance(e, drag.Cylinder | drag.Sphere)]
-        radii = [e.radius for e in smooth if e.coefficient > SUBCRITICAL[type(e)]]
+        pairs = [(e, e.solid.shape) for e in elements if isinstance(e, drag.ShapeDrag)]
+        smooth = [(e, shape) for e, shape in pairs if isinstance(shape, Cylinder | Sphere)]
+        radii = [shape.radius for e, shape in smooth if e.coefficients[0] > SUBCRITICAL[type(shape)]]
         if not radii:
             continue
         over_ground = np.linalg.norm(run.values("velocity", i)[:, :3], axis=1)

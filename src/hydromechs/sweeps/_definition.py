@@ -289,8 +289,8 @@ class ParameterSweep(SweepSettings):
         if path.startswith(OF_MODEL):
             model, inner = self.scenario.model, path.removeprefix(OF_MODEL)
             found = value_at(model, inner)
-            if ".visual." in inner:
-                raise KeyError(f"{path!r}: what a body looks like changes nothing that is simulated")
+            if inner.rpartition(".")[2] in ("color", "opacity", "style"):
+                raise KeyError(f"{path!r}: the appearance of a body changes nothing that is simulated")
             if self.scenario.engine is not None:
                 raise KeyError(f"{path!r} stays open when the model is compiled, which engines of others cannot do")
             return found

@@ -14,7 +14,6 @@ from ._recorded import recording_scene
 from ._replay import MOST_HTML, ReplayPage, replay, replay_html
 from ._report import write_report
 from ._scene import Arrows, Line, MovingFrame, Scene, SceneSolid, Surface, model_scene
-from ._solids import Triangles
 from ._style import figure
 from ._video import VIDEOS, chosen_layers, follow, video_moments, write_video
 from ._view import ModelPage, view
@@ -39,7 +38,6 @@ __all__ = [
     "SceneSolid",
     "ShownMode",
     "Surface",
-    "Triangles",
     "answer",
     "browser_picture",
     "camera_for",

@@ -212,7 +212,7 @@ class LivePage(Page):
                 continue
             self._angles[k] += passed * speed
             c, s = np.cos(self._angles[k]), np.sin(self._angles[k])
-            handle.wxyz = quaternion_from_matrix(R @ np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]))
+            handle.wxyz = quaternion_from_matrix(R @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
 
     def _move_sea(self, t: float) -> None:
         if self._waves is None or not self.scene.surfaces or 0.0 <= t - self._sea_t < SEA_EVERY:

@@ -1,28 +1,24 @@
-"""What is drawn of a body: its looks, or a stand-in made of what the equations know of it, and its properties as shapes."""
+"""Drawing of a body: its shapes, or a stand-in from its other data, and its properties as shapes."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Iterable
-from functools import singledispatch
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import Body, Hydro, Model, World, added_mass, added_mass_matrix, drag, shapes, visual
+from hydromechs.geometry import Box, Cylinder, Ellipsoid, Mesh, Placed, Sphere, Triangles, joined
+from hydromechs.model import Body, BodyShape, Hydro, Model, World, added_mass, added_mass_matrix, drag
 from hydromechs.spatial import tensor_matrix
 from hydromechs.values import Array
 
 from . import _solids as solids
-from ._solids import Triangles, joined, moved
-
-__all__ = ["ROLES", "DrawingWarning", "Piece", "Propeller", "body_looks", "body_properties", "drawing_notes", "solid_of"]
 
 Color = tuple[float, float, float]
 
-ROLES: dict[str, Color] = {
+STYLES: dict[str, Color] = {
     "hull": (0.86, 0.88, 0.90),
     "float": (0.98, 0.76, 0.08),
     "frame": (0.17, 0.18, 0.21),
@@ -34,8 +30,9 @@ ROLES: dict[str, Color] = {
     "gripper": (0.55, 0.57, 0.60),
     "tool": (0.85, 0.22, 0.12),
     "load": (0.80, 0.47, 0.16),
+    "propeller": (0.11, 0.12, 0.14),
 }
-"""Colours by role, each from 0 to 1."""
+"""Colours by style, each from 0 to 1."""
 PROPELLER: Color = (0.78, 0.62, 0.25)
 CONTACT: Color = (0.85, 0.20, 0.55)
 DRAG: Color = (0.10, 0.60, 0.45)
@@ -52,7 +49,7 @@ UNREADABLE_SIZE = 0.1
 
 
 class DrawingWarning(UserWarning):
-    """A visual is not drawn as the model specifies."""
+    """A shape is not drawn as the model specifies."""
 
 
 class Piece(NamedTuple):
@@ -69,7 +66,7 @@ class Piece(NamedTuple):
 
 
 class Propeller(NamedTuple):
-    """A part that turns about x of its frame."""
+    """A part that turns about z of its frame."""
 
     R: Array
     """Axes of its frame on the body, shape (3, 3)."""
@@ -82,124 +79,53 @@ class Propeller(NamedTuple):
 # -- solids of elements ---------------------------------------------------------------------------------------------------
 
 
-@singledispatch
 def solid_of(element: Any) -> Triangles | None:
-    """The surface of a shape of any kind in the axes of its body; None for what has no shape.
-
-    Args:
-        element: A shape, a look, an element of drag or of added mass.
-    """
+    """Return the surface of a shape, or of an element of drag or added mass, in the axes of its body; None if it has none."""
+    match element:
+        case Placed(shape=Mesh()):
+            return None
+        case Placed():
+            return element.triangulate() if element.shape.bounded else None
+        case drag.ShapeDrag() | added_mass.ShapeAddedMass():
+            return solid_of(element.solid)
+        case drag.Foil():
+            normal = np.array(element.normal) / np.linalg.norm(element.normal)
+            chord = np.array(element.chord) / np.linalg.norm(element.chord)
+            edge = math.sqrt(element.area)
+            R = np.stack([chord, np.cross(normal, chord), normal], axis=1)
+            return Box(size=(edge, edge, 0.06 * edge)).triangulate().moved(R, element.position)
     return None
-
-
-def _placed(element: Any, surface: Triangles) -> Triangles:
-    return moved(surface, element.origin.R, element.origin.xyz)
-
-
-@solid_of.register
-def _(element: visual.Box) -> Triangles:
-    return _placed(element, solids.box(element.size, element.rounding))
-
-
-@solid_of.register(shapes.Box)
-@solid_of.register(drag.Box)
-@solid_of.register(added_mass.Box)
-def _(element: Any) -> Triangles:
-    return _placed(element, solids.box(element.size))
-
-
-@solid_of.register
-def _(element: visual.Cylinder) -> Triangles:
-    return _placed(element, solids.cylinder(element.radius, element.length, element.bore))
-
-
-@solid_of.register
-def _(element: shapes.Cylinder) -> Triangles:
-    return _placed(element, solids.cylinder(element.radius, element.length))
-
-
-@solid_of.register(shapes.Capsule)
-@solid_of.register(visual.Capsule)
-def _(element: Any) -> Triangles:
-    return _placed(element, solids.capsule(element.radius, element.length))
-
-
-@solid_of.register(shapes.Sphere)
-@solid_of.register(visual.Sphere)
-def _(element: Any) -> Triangles:
-    return _placed(element, solids.ellipsoid((element.radius,) * 3))
-
-
-@solid_of.register(visual.Ellipsoid)
-@solid_of.register(drag.Ellipsoid)
-@solid_of.register(added_mass.Ellipsoid)
-def _(element: Any) -> Triangles:
-    return _placed(element, solids.ellipsoid(element.axes))
-
-
-@solid_of.register(drag.Sphere)
-@solid_of.register(added_mass.Sphere)
-def _(element: Any) -> Triangles:
-    return moved(solids.ellipsoid((element.radius,) * 3), np.eye(3), element.center)
-
-
-@solid_of.register(drag.Cylinder)
-@solid_of.register(added_mass.Cylinder)
-def _(element: Any) -> Triangles:
-    start, end = np.array(element.start), np.array(element.end)
-    length = float(np.linalg.norm(end - start))
-    return moved(solids.cylinder(element.radius, length), _along((end - start) / length), 0.5 * (start + end))
-
-
-@solid_of.register
-def _(element: drag.Foil) -> Triangles:
-    normal = np.array(element.normal) / np.linalg.norm(element.normal)
-    chord = np.array(element.chord) / np.linalg.norm(element.chord)
-    edge = math.sqrt(element.area)
-    R = np.stack([chord, np.cross(normal, chord), normal], axis=1)
-    return moved(solids.box((edge, edge, 0.06 * edge)), R, element.position)
-
-
-@solid_of.register
-def _(element: visual.Thruster) -> Triangles:
-    return _placed(element, solids.duct(element.radius, element.length))
-
-
-def _along(z: Array) -> Array:
-    """Axes whose last one is the unit vector z, shape (3, 3)."""
-    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
-    x /= np.linalg.norm(x)
-    return np.stack([x, np.cross(z, x), z], axis=1)
 
 
 # -- looks ----------------------------------------------------------------------------------------------------------------
 
 
 def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
-    """Return the visuals of a body: a piece for each colour, and its propellers.
+    """Return what is drawn of a body: a piece for each colour, and its propellers.
 
-    A body without visuals is drawn from the first of these that it has: shapes, drag elements, added-mass elements, its
-    volume as a sphere, its inertia as a box. An unreadable mesh becomes a grey box, with a warning.
+    A body without shapes for appearance is drawn from the first of these that it has: shapes, drag elements, added-mass
+    elements, its volume as a sphere, its inertia as a box. An unreadable mesh becomes a grey box, with a warning.
 
     Args:
         body: The body.
     """
     pieces: list[Piece] = []
     propellers = []
-    for look in body.visual:
-        color = look.color or ROLES[look.role]
-        if isinstance(look, visual.Mesh):
-            pieces += _mesh_pieces(look, body)
-        else:
-            pieces.append(Piece(_solid(look), color, look.opacity))
-        if isinstance(look, visual.Thruster):
-            piece = Piece(solids.propeller(look.radius, look.length), PROPELLER)
-            propellers.append(Propeller(look.origin.R, np.array(look.origin.xyz), piece))
+    for look in (shape for shape in body.shapes if shape.appearance):
+        color = look.color or STYLES[look.style]
+        if isinstance(look.shape, Mesh):
+            pieces += _mesh_pieces(look, look.shape, body)
+        elif look.style == "propeller" and isinstance(look.shape, Cylinder):
+            R, p, size = look.origin.R, np.array(look.origin.xyz), (look.shape.radius, look.shape.length)
+            pieces.append(Piece(solids.duct(*size).moved(R, p), color, look.opacity))
+            propellers.append(Propeller(R, p, Piece(solids.propeller(*size), PROPELLER)))
+        elif look.shape.bounded:
+            pieces.append(Piece(look.triangulate(), color, look.opacity))
     return _by_color(pieces or _stand_in(body)), propellers
 
 
 def drawing_notes(model: Model) -> list[str]:
-    """List the visuals of a model that cannot be drawn as specified.
+    """List the shapes of a model that cannot be drawn as specified.
 
     Args:
         model: The model.
@@ -211,26 +137,17 @@ def drawing_notes(model: Model) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-def _solid(element: Any) -> Triangles:
-    surface = solid_of(element)
-    if surface is None:
-        raise TypeError(f"{element!r} has no shape")
-    return surface
-
-
-def _mesh_pieces(look: visual.Mesh, body: Body) -> list[Piece]:
+def _mesh_pieces(look: BodyShape, mesh: Mesh, body: Body) -> list[Piece]:
     try:
-        parts = solids.mesh_file(Path(look.folder) / look.file)
+        parts = solids.mesh_file(mesh.path)
     except (OSError, ValueError) as error:  # a visual must not stop a run
         warnings.warn(f"body {body.name!r}: {error}; a grey box is drawn instead", DrawingWarning, stacklevel=2)
-        box = _inertia_box(body)
-        return [Piece(_placed(look, solids.box((UNREADABLE_SIZE,) * 3)) if box is None else box, UNREADABLE)]
+        box = _inertia_box(body) or Placed(shape=Box(size=(UNREADABLE_SIZE,) * 3), origin=look.origin).triangulate()
+        return [Piece(box, UNREADABLE)]
     out = []
     for surface, color in parts:
-        flip = math.prod(look.scale) < 0.0  # a mirror turns the triangles inside out
-        faces = surface.faces[:, ::-1] if flip else surface.faces
-        scaled = Triangles(surface.vertices * np.array(look.scale), faces)
-        out.append(Piece(_placed(look, scaled), look.color or color or ROLES[look.role], look.opacity))
+        placed = surface.scaled(mesh.scale).moved(look.origin.R, look.origin.xyz)
+        out.append(Piece(placed, look.color or color or STYLES[look.style], look.opacity))
     return out
 
 
@@ -243,7 +160,7 @@ def _by_color(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _stand_in(body: Body) -> list[Piece]:
-    color = ROLES["float" if body.parent is None else "link"]
+    color = STYLES["float" if body.parent is None else "link"]
     hydro = body.hydro if isinstance(body.hydro, Hydro) else Hydro()
     for elements in (body.shapes, hydro.drag, hydro.added_mass):
         found = [(e, solid) for e in elements if (solid := solid_of(e)) is not None]
@@ -251,7 +168,7 @@ def _stand_in(body: Body) -> list[Piece]:
             return [Piece(solid, getattr(e, "color", None) or color) for e, solid in found]
     if hydro.volume > 0.0:
         radius = (0.75 * hydro.volume / math.pi) ** (1.0 / 3.0)
-        return [Piece(moved(solids.ellipsoid((radius,) * 3), np.eye(3), hydro.buoyancy_center), color)]
+        return [Piece(_ball(radius, hydro.buoyancy_center), color)]
     found_box = _inertia_box(body)
     return [Piece(found_box, color)] if found_box is not None else []
 
@@ -262,7 +179,7 @@ def _inertia_box(body: Body) -> Triangles | None:
     def box(edges: tuple[float, ...]) -> Triangles:
         density = body.inertia.mass / math.prod(edges)
         shrink = (density / WATER) ** (1.0 / 3.0) if density < AIR else 1.0
-        return solids.box(tuple(edge * shrink for edge in edges))
+        return Box(size=tuple(edge * shrink for edge in edges)).triangulate()  # type: ignore[arg-type]
 
     return _of_inertia(body, box, 12.0)
 
@@ -280,7 +197,7 @@ def _of_inertia(body: Body, make: Any, factor: float) -> Triangles | None:
     edges = np.sqrt(np.maximum(squares, 1e-4 * max(squares.max(), 1e-12)))
     if np.linalg.det(R) < 0.0:
         R[:, 0] *= -1.0
-    return moved(make(tuple(edges.tolist())), R, inertia.com)
+    return make(tuple(edges.tolist())).moved(R, inertia.com)
 
 
 # -- properties -----------------------------------------------------------------------------------------------------------
@@ -301,7 +218,7 @@ def body_properties(body: Body, world: World, size: float) -> list[Piece]:
     for shape in body.shapes:
         if shape.contact and (solid := solid_of(shape)) is not None:
             out.append(Piece(solid, CONTACT, 0.35, "contact shapes"))
-    ellipsoid = _of_inertia(body, solids.ellipsoid, 5.0)
+    ellipsoid = _of_inertia(body, lambda axes: Ellipsoid(axes=axes).triangulate(), 5.0)
     if ellipsoid is not None:
         out.append(Piece(ellipsoid, INERTIA, 0.35, "inertia"))
     if body.inertia.mass > 0.0:
@@ -320,10 +237,10 @@ def body_properties(body: Body, world: World, size: float) -> list[Piece]:
             if np.linalg.det(R) < 0.0:
                 R[:, 0] *= -1.0
             if radii.max() > 0.0:
-                solid = moved(solids.ellipsoid(tuple(radii.tolist())), R, hydro.buoyancy_center)
+                solid = Ellipsoid(axes=tuple(radii.tolist())).triangulate().moved(R, hydro.buoyancy_center)
                 out.append(Piece(solid, ADDED, 0.35, "added mass"))
     return _by_color(out)
 
 
 def _ball(radius: float, center: tuple[float, ...]) -> Triangles:
-    return moved(solids.ellipsoid((radius,) * 3), np.eye(3), center)
+    return Sphere(radius=radius).at(center).triangulate()

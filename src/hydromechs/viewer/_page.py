@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs.geometry import Triangles, grid
 from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array
 
@@ -18,7 +19,6 @@ from ._inner import Tickets, viser_server
 from ._looks import Color
 from ._raster import AIR, FOV, WATER, Camera, scene_camera
 from ._scene import HIDDEN, Scene
-from ._solids import Triangles, grid
 
 ROOT = "/world"
 SKY, GROUND = (235, 245, 255), (120, 130, 120)

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.geometry import Triangles, grid, joined
 from hydromechs.values import Array
 
 from ._looks import Color
 from ._scene import HIDDEN, Scene
-from ._solids import Triangles, arrow, grid, joined
+from ._solids import arrow
 
 WATER = (np.array([0.84, 0.94, 0.98]), np.array([0.25, 0.53, 0.70]))
 AIR = (np.array([0.97, 0.98, 0.99]), np.array([0.80, 0.83, 0.86]))

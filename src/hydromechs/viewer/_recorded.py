@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hydromechs.contact import terrain
+from hydromechs.geometry import Cylinder, HeightField, Plane, Triangles
 from hydromechs.hydro import Environment, WaveComponents, wave_components
 from hydromechs.model import Model
 from hydromechs.values import Array
 
-from . import _solids as solids
 from ._looks import Color
 from ._plots import depth, free_bodies
 from ._scene import Arrows, Line, Scene, SceneSolid, Strand, Surface, body_parts
-from ._solids import Triangles, moved
 
 if TYPE_CHECKING:
     import xarray
@@ -245,45 +243,25 @@ def _ground(
         )
     bed = None if environment is None else environment.water_depth
     if bed is not None and not things and bed - abs(center[2]) < 4.0 * half:
-        floor = moved(solids.cylinder(12.0 * half, 0.01), np.eye(3), (center[0], center[1], down * bed))
+        floor = Cylinder(radius=12.0 * half, length=0.01).at((center[0], center[1], down * bed)).triangulate()
         yield SceneSolid(name="bed", triangles=floor, color=SAND, layer="terrain")
 
 
-@singledispatch
-def _terrain(thing: Any, center: Array, half: float, down: float) -> Triangles:
-    """The surface of a piece of terrain in world axes; of what has no end, the part around a point."""
-    raise TypeError(f"the viewer cannot draw terrain of the class {type(thing).__name__}")
-
-
-@_terrain.register
-def _(thing: terrain.Plane, center: Array, half: float, down: float) -> Triangles:
-    z = np.array(thing.normal) / np.linalg.norm(thing.normal)
-    x = np.cross(np.eye(3)[1], z) if abs(z[1]) < 0.9 else np.cross(np.eye(3)[0], z)
-    x /= np.linalg.norm(x)
-    foot = center - z * float(z @ (center - np.array(thing.point)))
-    thick = 0.02 * half
-    return moved(solids.cylinder(12.0 * half, thick), np.stack([x, np.cross(z, x), z], axis=1), foot - 0.5 * thick * z)
-
-
-@_terrain.register
-def _(thing: terrain.HeightField, center: Array, half: float, down: float) -> Triangles:
-    surface = solids.grid(np.array(thing.x), np.array(thing.y), -down * np.array(thing.heights))
-    return surface if down < 0.0 else Triangles(surface.vertices, surface.faces[:, ::-1])
-
-
-@_terrain.register
-def _(thing: terrain.Box, center: Array, half: float, down: float) -> Triangles:
-    return moved(solids.box(thing.size), thing.origin.R, thing.origin.xyz)
-
-
-@_terrain.register
-def _(thing: terrain.Cylinder, center: Array, half: float, down: float) -> Triangles:
-    return moved(solids.cylinder(thing.radius, thing.length), thing.origin.R, thing.origin.xyz)
-
-
-@_terrain.register
-def _(thing: terrain.Sphere, center: Array, half: float, down: float) -> Triangles:
-    return moved(solids.ellipsoid((thing.radius,) * 3), np.eye(3), thing.center)
+def _terrain(thing: terrain.Terrain, center: Array, half: float, down: float) -> Triangles:
+    """Return the surface of a piece of terrain in world axes; of what has no end, the part around a point."""
+    solid = thing.solid
+    match shape := solid.shape:
+        case Plane():
+            z = solid.origin.R[:, 2]
+            x = np.cross(np.eye(3)[1], z) if abs(z[1]) < 0.9 else np.cross(np.eye(3)[0], z)
+            x /= np.linalg.norm(x)
+            foot = center - z * float(z @ (center - np.array(solid.origin.xyz)))
+            thick = 0.02 * half
+            disc = Cylinder(radius=12.0 * half, length=thick).triangulate()
+            return disc.moved(np.stack([x, np.cross(z, x), z], axis=1), foot - 0.5 * thick * z)
+        case HeightField():
+            return shape.triangulate().scaled((1.0, 1.0, -down))
+    return solid.triangulate()
 
 
 def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -> Array:

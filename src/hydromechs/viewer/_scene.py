@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from hydromechs import dynamics
+from hydromechs.geometry import Triangles, joined
 from hydromechs.model import Body, Model
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
 from ._looks import Color, body_looks, body_properties
-from ._solids import Triangles, joined
 
 HIDDEN = frozenset(
     {
@@ -238,9 +238,9 @@ def _frame_at(body: Body, p: Array) -> str:
 
 
 def _turning(name: str, parent: str, R: Array, p: Array, angle: Array) -> MovingFrame:
-    """A frame that turns about its x axis by angles [rad], shape (time,)."""
+    """A frame that turns about its z axis by angles [rad], shape (time,)."""
     c, s, o = np.cos(angle), np.sin(angle), np.zeros(len(angle))
-    turn = np.stack([np.stack([o + 1, o, o], -1), np.stack([o, c, -s], -1), np.stack([o, s, c], -1)], axis=1)
+    turn = np.stack([np.stack([c, -s, o], -1), np.stack([s, c, o], -1), np.stack([o, o, o + 1], -1)], axis=1)
     return MovingFrame(
         name=name, parent=parent, position=np.broadcast_to(p, (len(angle), 3)), wxyz=quaternion_from_matrix(R @ turn)
     )

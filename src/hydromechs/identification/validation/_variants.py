@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hydromechs.geometry import Cylinder
 from hydromechs.model import Body, Hydro, Inertia, Model, added_mass, added_mass_matrix, drag
 from hydromechs.spatial import cross, skew
 from hydromechs.values import Finite, NotNegative, Positive, check_fields, nearest
@@ -80,7 +81,9 @@ def _changed(body: Body, variant: Variant, model: Model) -> Body:
     water, density = body.hydro if isinstance(body.hydro, Hydro) else Hydro(), model.world.water_density
     if body.name in variant.strips:
         strip = variant.strips[body.name]
-        water = replace(water, drag=(drag.Cylinder.along(**asdict(strip)),))
+        fields = asdict(strip)
+        rod = Cylinder.along(*(fields.pop(key) for key in ("axis", "start", "end")), radius=fields.pop("radius"))
+        water = replace(water, drag=(drag.ShapeDrag(shape=rod, **fields),))
     if body.name in variant.no_drag:
         water = replace(water, drag=())
     if body.name in variant.no_added_mass:

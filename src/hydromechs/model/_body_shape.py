@@ -1,0 +1,90 @@
+"""Shapes of a body, each with the roles that it plays: contact, wetting, appearance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, get_args
+
+from hydromechs.errors import FieldError
+from hydromechs.geometry import Placed, Shape
+from hydromechs.values import Bound, check_fields
+
+from ._text import SEEN
+
+Color = Annotated[tuple[float, float, float], Bound(least=0.0, most=1.0, size=3)]
+"""Red, green and blue."""
+Part = Annotated[float, Bound(least=0.0, most=1.0)]
+"""A number from 0 to 1."""
+Role = Literal["contact", "wetting", "appearance"]
+"""Use of a shape: it touches, the free surface cuts it, it is drawn."""
+Style = Literal[
+    "hull", "float", "frame", "thruster", "housing", "glass", "link", "joint", "gripper", "tool", "load", "propeller"
+]
+"""Kind of part; the viewer has a colour for each. A propeller is drawn in a duct of the size of its cylinder, and turns."""
+ROLES: tuple[Role, ...] = get_args(Role)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BodyShape(Placed):
+    """A shape of a body, named once; forces of the water may refer to it by name."""
+
+    name: str = ""
+    """Name, unique on the body; defaults to its type."""
+    roles: tuple[Role, ...] = ROLES
+    """Uses: `contact`, `wetting` (the free surface cuts it) and `appearance`; all of them by default."""
+    color: Color | None = field(default=None, metadata=SEEN)
+    """Red, green, blue, each 0 to 1 [-], shape (3,); that of the style or of the mesh if omitted."""
+    opacity: Part = field(default=1.0, metadata=SEEN)
+    """0 is invisible, 1 is solid [-]."""
+    style: Style = field(default="hull", metadata=SEEN)
+    """Kind of part; gives its colour."""
+
+    def __post_init__(self) -> None:
+        Placed.__post_init__(self)
+        check_fields(self, "shape")
+        if not self.shape.bounded:
+            raise FieldError("shape.shape", self.shape.word, "must have an end; planes and height fields are terrain")
+        roles = (self.roles,) if isinstance(self.roles, str) else tuple(self.roles)
+        for role in roles:
+            if role not in ROLES:
+                raise FieldError("shape.roles", list(roles), f"must be some of {', '.join(ROLES)}")
+        if not roles or len(set(roles)) < len(roles):
+            raise FieldError("shape.roles", list(roles), f"must be some of {', '.join(ROLES)}, each once")
+        object.__setattr__(self, "roles", tuple(role for role in ROLES if role in roles))
+
+    @property
+    def contact(self) -> bool:
+        """True if the shape takes part in contact."""
+        return "contact" in self.roles
+
+    @property
+    def wetting(self) -> bool:
+        """True if the free surface cuts the shape."""
+        return "wetting" in self.roles
+
+    @property
+    def appearance(self) -> bool:
+        """True if the shape is drawn."""
+        return "appearance" in self.roles
+
+
+def named_shapes(given: Iterable[Any]) -> tuple[BodyShape, ...]:
+    """Return shapes as those of a body: plain ones at its origin, unnamed ones named by their type."""
+    out = []
+    for thing in given:
+        if isinstance(thing, Shape):
+            thing = BodyShape(shape=thing)
+        elif isinstance(thing, Placed) and not isinstance(thing, BodyShape):
+            thing = BodyShape(shape=thing.shape, origin=thing.origin)
+        elif not isinstance(thing, BodyShape):
+            raise FieldError("shapes", thing, "must be a BodyShape, or a shape of hydromechs.geometry")
+        out.append(thing)
+    taken = {shape.name for shape in out}
+    for k, shape in enumerate(out):
+        if not shape.name:
+            base = shape.shape.word.replace(" ", "_")
+            free = next(name for n in range(1, len(out) + 2) if (name := base if n == 1 else f"{base}_{n}") not in taken)
+            taken.add(free)
+            out[k] = replace(shape, name=free)
+    return tuple(out)
