@@ -20,7 +20,7 @@ import hydromechs as hm
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Argument
 from hydromechs.equations import BranchesOnLanes
-from hydromechs.integrators import BlockSteps, DormandPrince, SlidingBlock, Stepper, method_named
+from hydromechs.integrators import BlockSteps, DormandPrince, SlidingBlock, Stepper, Stretch, method_named
 from hydromechs.library import star
 
 T = 5.0
@@ -62,7 +62,7 @@ class Runner:
     def run(self, h: float, n: int) -> tuple[np.ndarray, np.ndarray]:
         """q and v after n steps."""
         if isinstance(self.method, SlidingBlock):
-            path = self.blocks.run(0.0, 0.0, self.q, self.v, [self.tau], h, n, n)
+            path = self.blocks.march(Stretch(0.0, 0, self.q, self.v, [self.tau], h, n, n))
             return path.q[0, -1], path.x[0, -1]
         if isinstance(self.method, DormandPrince):
             Q, X, _, _ = self.blocks._started(0.0, 0.0, self.q, self.v, [self.tau], h, n)  # noqa: SLF001 (its Dormand-Prince)

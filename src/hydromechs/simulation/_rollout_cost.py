@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from hydromechs import compiler, dynamics
 from hydromechs.compiler import Compiled, compile_function
 from hydromechs.errors import FieldError, SimulationDiverged, UnsupportedFeature
-from hydromechs.integrators import RungeKutta4
+from hydromechs.integrators import RungeKutta4, Stretch
 from hydromechs.model import State
 from hydromechs.values import Array, Scalar, positive
 
@@ -259,8 +259,8 @@ class RolloutCost:
     def _path(self, at: State, inputs: np.ndarray, dt: float, first: int, last: int) -> _Path:
         """States from point `first` to `last`, the start included; `at` is the state there, its time that of point 0."""
         x0 = np.concatenate([at.v, at.internal])
-        march = self._programs.stepper.propagator.march
-        path = march(at.t, first, at.q[None], x0[None], [inputs[None, first:last]], dt, last - first, 1)
+        stretch = Stretch(at.t, first, at.q[None], x0[None], [inputs[None, first:last]], dt, last - first, 1)
+        path = self._programs.stepper.propagator.march(stretch)
         if path.good[0] < last - first:
             raise SimulationDiverged(
                 f"t = {at.t + (first + path.good[0]) * dt:g} s: the next step of the rollout is not finite"
