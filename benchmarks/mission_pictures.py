@@ -147,13 +147,11 @@ def _outline(flight: Flight, t: float) -> Array:
     recording = flight.recording
     k = int(np.argmin(np.abs(recording["time"].values - t)))
     p, q = (recording[x].sel(body=ROV).values[k] for x in ("position", "orientation"))
-    hull = max(
-        (s for s in flight.scenario.model.bodies[0].shapes if s.contact and isinstance(s.shape, Box)),
-        key=lambda s: s.shape.volume,
-    )
-    length, width = 0.5 * hull.shape.size[0], 0.5 * hull.shape.size[1]
+    boxes = [(s.shape, s.origin) for s in flight.scenario.model.bodies[0].shapes if s.contact and isinstance(s.shape, Box)]
+    hull, origin = max(boxes, key=lambda pair: pair[0].volume)
+    length, width = 0.5 * hull.size[0], 0.5 * hull.size[1]
     corners = np.array([[length, -width], [length, width], [-length, width], [-length, -width]])
-    local = np.column_stack([corners, np.zeros(4)]) + np.array(hull.origin.xyz)
+    local = np.column_stack([corners, np.zeros(4)]) + np.array(origin.xyz)
     return (p + local @ np.array(quaternion_matrix(q), dtype=float).T)[:, :2]
 
 
@@ -161,9 +159,9 @@ def _pillar(flight: Flight) -> list[tuple[float, float, float]]:
     """Discs that cover the pillar from above: north, east, radius [m]."""
     model = flight.scenario.model
     body = model.body_names.index("leg.pillar")
-    capsule = next(s for s in model.bodies[body].shapes if s.contact and isinstance(s.shape, Capsule))
+    capsule = next(s.shape for s in model.bodies[body].shapes if s.contact and isinstance(s.shape, Capsule))
     recording = flight.recording
     p, q = (recording[x].sel(body="leg.pillar").values[0] for x in ("position", "orientation"))
     axis = np.array(quaternion_matrix(q), dtype=float)[:, 2]
-    places = [p + s * capsule.shape.length * axis for s in np.linspace(-0.5, 0.5, 25)]
-    return [(float(x[0]), float(x[1]), capsule.shape.radius) for x in places]
+    places = [p + s * capsule.length * axis for s in np.linspace(-0.5, 0.5, 25)]
+    return [(float(x[0]), float(x[1]), capsule.radius) for x in places]

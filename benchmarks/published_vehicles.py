@@ -79,7 +79,7 @@ def remus_100() -> Model:
 
 def _remus() -> list[Beside]:
     """Added mass of its shape, and all six of its modes together."""
-    shape = added_mass.ShapeAddedMass(shape=geometry.Ellipsoid(axes=(0.5 * LENGTH, 0.5 * DIAMETER, 0.5 * DIAMETER)))
+    shape = added_mass.ShapeAddedMass(shape=geometry.Ellipsoid(axes=(0.5 * LENGTH, 0.5 * DIAMETER, 0.5 * DIAMETER)).at())
     lamb = np.diag(np.array(added_mass_matrix(shape, DENSITY), dtype=float))
     name = "REMUS 100"
     rows = [

@@ -17,9 +17,10 @@ from hydromechs.actuation.motions import recorded_file
 from hydromechs.cli._main import app
 from hydromechs.contact.ground import read_heights
 from hydromechs.formats import is_scenario_file, load_scenario_file, loads
+from hydromechs.geometry import _mesh_file as meshes
 from hydromechs.geometry import read_mesh
 from hydromechs.identification import validation
-from hydromechs.model import Body, Model, meshes
+from hydromechs.model import Body, Model
 from hydromechs.registry import members
 from hydromechs.scenario import SavedState
 from hydromechs.simulation import load_state

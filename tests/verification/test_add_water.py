@@ -114,7 +114,7 @@ def pose_of_the_shape_moves_the_matrix(part):
 @pytest.mark.parametrize(
     "part",
     [geometry.Box(size=(0.5, 0.3, 0.1)), geometry.Cylinder(radius=0.1, length=0.5), geometry.Capsule(radius=0.1, length=0.5)],
-    ids=lambda part: part.kind,
+    ids=lambda part: part.word,
 )
 def test_tilted_shapes(part):
     pose_of_the_shape_moves_the_matrix(part)

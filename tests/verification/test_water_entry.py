@@ -57,15 +57,15 @@ def model(
 
 
 def box(size, **at):
-    return [hm.geometry.Box(size=size, **at)], math.prod(size)
+    return [hm.geometry.Placed(shape=hm.geometry.Box(size=size), **at)], math.prod(size)
 
 
 def cylinder(radius, length, **at):
-    return [hm.geometry.Cylinder(radius=radius, length=length, **at)], math.pi * radius**2 * length
+    return [hm.geometry.Placed(shape=hm.geometry.Cylinder(radius=radius, length=length), **at)], math.pi * radius**2 * length
 
 
 def sphere(radius, **at):
-    return [hm.geometry.Sphere(radius=radius, **at)], 4 / 3 * math.pi * radius**3
+    return [hm.geometry.Placed(shape=hm.geometry.Sphere(radius=radius), **at)], 4 / 3 * math.pi * radius**3
 
 
 RAFT = model(

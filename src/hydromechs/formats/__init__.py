@@ -15,7 +15,6 @@ __getattr__, __dir__, _later = _lazy_names(
         "._documentation": ("documentation_table",),
         "._drawing": ("drawing_attrs", "drawn_scenario"),
         "._imported": ("ImportOptions", "Imported", "Note"),
-        "._messages": ("faults_of as document_faults",),
         "._read": ("read_document",),
         "._robot_plant": ("robot_plant",),
         "._robots": (

@@ -236,7 +236,7 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         coefficients = np.maximum(2.0 * (blunt + slender * (areas.max() / areas - 1.0)), 0.0)
         solid = geometry.Placed(shape=Ellipsoid(axes=axes), origin=origin)
         masses.append(added_mass.ShapeAddedMass(shape=solid))
-        drags.append(drag.ShapeDrag(shape=solid, coefficient=tuple(coefficients)))  # type: ignore[arg-type]
+        drags.append(drag.ShapeDrag(shape=solid, coefficient=tuple(coefficients)))
         rest = {"angular drag": angular, "Kutta lift": kutta, "Magnus force": magnus}
         lost = ", ".join(f"{what} {value:g}" for what, value in rest.items() if value)
         findings.note(

@@ -375,7 +375,7 @@ class _ScenarioReader(Reader):
         lists["checks"] = file["checks"]
         self._add_scenario_faults(faults, lists)
         if scenario is not BROKEN:
-            vars(scenario)[LINES] = self._lines(lists)
+            object.__setattr__(scenario, LINES, self._lines(lists))
         return scenario
 
     def _lines(self, lists: dict[str, Any]) -> dict[tuple, tuple[tuple, int | None]]:

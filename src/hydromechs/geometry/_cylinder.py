@@ -70,8 +70,8 @@ class Cylinder(Shape):
         """
         if axis not in ("x", "y", "z"):
             raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
-        ends = ([s if axis == a else 0.0 for a in "xyz"] for s in (start, end))
-        return _between(cls, *ends, fields)
+        first, last = ([s if axis == a else 0.0 for a in "xyz"] for s in (start, end))
+        return _between(cls, first, last, fields)
 
     def integrals(self) -> Integrals:
         """Return volume, centroid and second moments."""

@@ -64,7 +64,7 @@ class DartEngine(Engine):
         for piece in scene.pieces:
             T = pose_matrix(piece.shape.origin.R, piece.shape.origin.xyz)
             mu = max([friction_of(s.material) for s in scene.solids] + [friction_of(m) for *_, m in scene.meeting])
-            self._give(nodes[piece.body], _shape(dart, piece.shape), T, mu)
+            self._give(nodes[piece.body], _shape(dart, piece.shape.shape), T, mu)
             self._solids[nodes[piece.body].getName()] = (piece.body, model.body_names[piece.body])
         ground = dart.dynamics.Skeleton("terrain")
         ground.setMobile(False)

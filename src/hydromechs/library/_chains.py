@@ -85,7 +85,7 @@ def snake(
     bodies: list[Body] = []
     for k in range(n):
         joint: joints.Joint = joints.Free()
-        shapes = (core, tube, ring)
+        shapes: tuple[BodyShape, ...] = (core, tube, ring)
         if k:
             about_z = axes[(k - 1) % len(axes)] == "z"
             axis = (0.0, 0.0, 1.0) if about_z else (0.0, 1.0, 0.0)
@@ -96,8 +96,8 @@ def snake(
             hinge = Cylinder(radius=0.6 * radius, length=1.7 * radius)
             shapes += (BodyShape(name="hinge", shape=hinge, origin=turned, roles=("appearance",), style="joint"),)
         else:
-            eye = Sphere(radius=0.8 * radius).at((0.35 * radius, 0.0, 0.0))
-            shapes += (BodyShape(name="eye", shape=eye, roles=("appearance",), style="glass"),)
+            eye, place = Sphere(radius=0.8 * radius), Origin((0.35 * radius, 0.0, 0.0))
+            shapes += (BodyShape(name="eye", shape=eye, origin=place, roles=("appearance",), style="glass"),)
         along = 2.0 * math.pi * radius * length * friction  # m², wetted area times coefficient, and that of the ends
         along += 0.5 * END * math.pi * radius**2 * ((k == 0) + (k == n - 1))
         frames = [Frame("head", Origin())] if k == 0 else []

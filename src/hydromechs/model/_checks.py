@@ -186,7 +186,7 @@ def _inertia(c: _Collector, inertia: Any) -> None:
 
 def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[str]) -> None:
     c.fields(("hydro",), hydro)
-    refers = [(("hydro", "buoyancy", i), name) for i, name in enumerate(hydro.buoyancy)]
+    refers: list[tuple[tuple, str]] = [(("hydro", "buoyancy", i), name) for i, name in enumerate(hydro.buoyancy)]
     for key in ("added_mass", "drag"):
         named = enumerate(getattr(e, "shape", None) for e in getattr(hydro, key))
         refers += [(("hydro", key, i, "shape"), name) for i, name in named if isinstance(name, str)]

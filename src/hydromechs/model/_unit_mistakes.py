@@ -45,7 +45,8 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
         out.append(f"its mass of {plain(mass)} kg in a volume of {body.hydro.volume:g} m³ is {dense}; {meant}")
     elements = [*body.hydro.added_mass, *body.hydro.drag] if isinstance(body.hydro, Hydro) else []
     solids = [s.shape for s in body.shapes if s.contact or s.wetting]
-    solids += [e.shape.shape for e in elements if isinstance(getattr(e, "shape", None), Placed)]
+    own = [getattr(e, "shape", None) for e in elements]
+    solids += [placed.shape for placed in own if isinstance(placed, Placed)]
     for solid in solids:
         volume = solid.volume if solid.bounded and not isinstance(solid, Mesh) else 0.0
         if volume * LIGHTEST > mass:

@@ -157,9 +157,9 @@ def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> 
         if problems := solid.problems():
             raise ValueError("; ".join(problems))
         return _Geometry((Part(shape=SolidMesh(surface=solid), name=f"mesh {solid.name}"),), solid.name, GIVEN)
-    solid, drawn = ([s for s in body.shapes if (s.roles == ("appearance",)) == seen] for seen in (False, True))
+    filled, drawn = ([s for s in body.shapes if (s.roles == ("appearance",)) == seen] for seen in (False, True))
     drawn = [s for s in drawn if s.style != "propeller"]  # mostly empty
-    for source, things in (("shapes", solid), ("appearance", drawn)):
+    for source, things in (("shapes", filled), ("appearance", drawn)):
         parts = tuple(part for part in (part_of(thing, folder) for thing in things) if part is not None)
         if parts:
             meshed = all(isinstance(part.shape, SolidMesh) for part in parts)

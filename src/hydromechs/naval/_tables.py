@@ -74,7 +74,7 @@ def tabled_box(size: Sequence[float]) -> Array:
     box = np.log(np.array(table["box"]))
     row = np.exp((1 - s) * ((1 - t) * box[i, j] + t * box[i, j + 1]) + s * ((1 - t) * box[i + 1, j] + t * box[i + 1, j + 1]))
     flat = max(0.0, 1.0 - c / a / LAST)
-    plate = added_mass_matrix(added_mass.ShapeAddedMass(shape=Box(size=(a, b, 1e-9 * b))), 1.0)[2, 2] / (a * b**2)
+    plate = added_mass_matrix(added_mass.ShapeAddedMass(shape=Box(size=(a, b, 1e-9 * b)).at()), 1.0)[2, 2] / (a * b**2)
     row[[2, 3, 4]] *= 1.0 - flat + flat * plate / row[2]  # broadside, and about the edges
     out = np.zeros(6)
     out[[*order, *(3 + order)]] = row
