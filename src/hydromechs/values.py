@@ -60,6 +60,8 @@ __all__ = [
     "instances",
     "is_finite",
     "is_path",
+    "is_zero",
+    "limits",
     "matrix",
     "nearest",
     "not_negative",
@@ -433,6 +435,16 @@ def is_finite(values: Any) -> bool:
     if isinstance(values, tuple):
         return all(is_finite(v) for v in values)
     return math.isfinite(values)
+
+
+def is_zero(x: Scalar) -> bool:
+    """True for the number 0; False for a symbol: an open number is never left out of a program."""
+    return isinstance(x, float | int) and x == 0
+
+
+def limits(x: Scalar) -> bool:
+    """True if a limit is finite, or a symbol; an infinite one means that there is none."""
+    return not isinstance(x, float | int) or math.isfinite(x)
 
 
 def plain(values: Any) -> str:

@@ -121,7 +121,7 @@ def test_check_knows_sweeps_and_validation_studies(run):
 def test_check_lists_all_errors_of_a_sweep(run, tmp_path):
     """A path that leads nowhere, a value that the scenario rejects, a quantity that is not recorded, samples without a number."""
     (tmp_path / "hull.yaml").write_text((DROPS.parent / "hull.yaml").read_text())
-    text = DROPS.read_text().replace("models.0.velocity.0", "models.0.velocitie.0").replace("depth.hull", "depth.hul")
+    text = DROPS.read_text().replace("hull.velocity.0", "hull.velocitie.0").replace("depth.hull", "depth.hul")
     text = (
         text.replace("{type: normal, ", "{type: choices, ")
         .replace("mean: 30, sigma: 1", "values: [30, -1]")

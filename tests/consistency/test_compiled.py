@@ -270,9 +270,9 @@ def test_parameters_stay_open():
         hm.compile(CHAIN).forward_dynamics(q[0], v[0], tau[0], parameters={"colour": 1.0})
     with pytest.raises(KeyError, match="no parameter 'colour'"):
         dyn.forward_dynamics(q, v, tau, parameters={"colour": 1.0})
-    with pytest.raises(KeyError, match=r"'link1\.inertia\.weight'.*it has mass, com, tensor"):
+    with pytest.raises(KeyError, match=r"'link1\.inertia\.weight'.*mass, com, tensor"):
         hm.compile(CHAIN, parameters=["link1.inertia.weight"])
-    with pytest.raises(KeyError, match=r"go on with one of mass, com, tensor"):
+    with pytest.raises(KeyError, match=r"link1\.inertia.*mass, com, tensor"):
         hm.compile(CHAIN, parameters=["link1.inertia"])
 
 
@@ -672,11 +672,11 @@ def test_parameters_that_make_no_sense():
     assert np.isfinite(dyn.forward_dynamics(q, v, v)).all() and len(set(dyn.casadi("forward_dynamics").name_in())) == 6
     link = "link1.hydro.drag.0"
     for wanted, error, words in (
-        ([f"{link}.end_coefficient"], KeyError, "is not set in the model"),
+        ([f"{link}.end_coefficient"], KeyError, "is not set"),
         (["link1.joint.damping"], KeyError, "has no effect on the equations"),
         (["world.axes"], KeyError, "is not a number but a str"),
-        (["hull.inertia.mass"], KeyError, "must start with the name of a body or with world; there are world, vehicle"),
-        (["link1.inertia.com", "link1.inertia.com.0"], ValueError, "is named twice, or a part of it is too"),
+        (["hull.inertia.mass"], KeyError, "no 'hull'"),
+        (["link1.inertia.com", "link1.inertia.com.0"], ValueError, "name the same number, or a part of it"),
     ):
         with pytest.raises(error) as raised:
             hm.compile(CHAIN, parameters=wanted)

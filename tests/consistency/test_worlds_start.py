@@ -91,7 +91,7 @@ def test_runs_of_a_sweep_begin_on_it():
     sweep = ParameterSweep(
         name="arm",
         scenario=swinging,
-        parameters=(Choices(name="mass", path="model.arm.inertia.mass", values=(5.0, 6.0)),),
+        parameters=(Choices(name="mass", path="arm.inertia.mass", values=(5.0, 6.0)),),
         results=(Result(name="angle", quantity="q.arm"),),
     )
     assert not sweep.on_lanes

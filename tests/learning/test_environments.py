@@ -274,7 +274,7 @@ def test_a_scenario_declares_what_varies(tmp_path):
     other = learning.make_vector("StationKeeping", 8, scenario=str(file), step=0.01, randomisation=learning.Randomisation())
     assert not other.arena.worlds.parameters
     file.write_text(text + "randomisation: {bodies: [hull], parameters: {vehicle.hydro.volum: [1, 2]}}\n")
-    with pytest.raises(ScenarioError, match="no body 'hull'(.|\n)*has no 'volum'"):
+    with pytest.raises(ScenarioError, match="no body 'hull'(.|\n)*no 'volum'"):
         load_scenario(file)
 
 

@@ -135,9 +135,9 @@ def linked(**options):
 @pytest.mark.parametrize(
     "name, said",
     [
-        ("hull.shapes.0.radius", "has no effect on the equations: contacts are made of shapes"),
+        ("hull.shapes.0.radius", "has no effect on the equations: contacts follow from shapes"),
         ("arm.joint.limit", "has no effect on the equations"),
-        ("hull.frames.1.origin.xyz", "has no effect: no program of the plant reads it; set it in the model"),
+        ("hull.frames.1.origin.xyz", "has no effect: no program of the plant reads it; replace the number"),
         ("arm.joint.stiffness", "cannot stay open: the plant's programs need its value"),
         ("hull.frames.0.origin.rpy", "has no effect"),
         ("arm.joint.placement.rpy", "cannot stay open"),

@@ -275,7 +275,7 @@ def test_results_of_another_shape_than_said_are_refused():
 
     with pytest.raises(ValueError, match=r"component 'h' \(Held\): its kind 'held' is a name of the recording's own"):
         hm.Plant(model=model, components=[Held()])
-    with pytest.raises(KeyError, match="parameter 'zz'"):
+    with pytest.raises(KeyError, match="'zz'"):
         hm.Plant(model=model, parameters=["zz"])
     sim = hm.Simulation(model)
     sim.parameters["mass"] = 3.0

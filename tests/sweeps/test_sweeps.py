@@ -128,8 +128,8 @@ def gusty():
     paths = {
         "current": ("environment.current.velocity.y", -0.5, 0.5),
         "command": ("commands.port", -0.5, 0.5),
-        "mass": ("model.hull.inertia.mass", 29.0, 31.0),
-        "speed": ("models.0.velocity.2", 0.0, 3.0),
+        "mass": ("hull.inertia.mass", 29.0, 31.0),
+        "speed": ("hull.velocity.2", 0.0, 3.0),
     }
     kept = ["position.hull.x", "work.drag", "force_drag.hull.Y", "orientation.hull.w", "contact_force.*", "v.hull.w", "time"]
     return sweeps.ParameterSweep(
@@ -181,19 +181,19 @@ def test_studies_that_do_not_go_on_lanes(drops, gusty):
     """Events, controllers, and numbers that are compiled: their runs are simulations, one after the other."""
     event = hm.simulation.Event(name="deep", quantity="depth.hull", level=9.0, stop=True)
     assert not replace(drops, scenario=replace(drops.scenario, events=(event,))).on_lanes
-    lag = Range(name="lag", path="components.port.time_constant", low=0.1, high=0.2)
-    assert not replace(gusty, parameters=(lag,)).on_lanes
+    force = Range(name="force", path="port.curve.forces.0", low=-32.0, high=-31.0)
+    assert not replace(gusty, parameters=(force,)).on_lanes
     assert not replace(gusty, scenario=replace(gusty.scenario, integrator="dormand_prince")).on_lanes
     assert replace(drops, block=3).block_size == 3
 
 
 def test_numbers_that_cannot_stay_open_build_the_model_anew(gusty):
     """Axes of a thruster's frame, gravity in waves: runs are of models that have them."""
-    paths = {"turn": "model.hull.frames.keel.origin.rpy.2", "gravity": "model.world.gravity", "mass": "model.hull.inertia.mass"}
+    paths = {"turn": "hull.frames.keel.origin.rpy.2", "gravity": "world.gravity", "mass": "hull.inertia.mass"}
     low = {"turn": 0.5, "gravity": 9.5, "mass": 29.0}
     changed = tuple(Range(name=k, path=path, low=low[k], high=low[k] + 0.3) for k, path in paths.items())
     sweep = replace(gusty, parameters=changed)
-    assert sweep.built_anew == {paths["turn"], paths["gravity"]} and not sweep.on_lanes
+    assert sweep.opened == (paths["mass"],) and not sweep.on_lanes
     assert set(sweep.compiling) == {"turn", "gravity"}
     variant = sweep.variant((0.6, 9.7, 29.0), 0)
     model = variant.simulation().model
@@ -202,8 +202,8 @@ def test_numbers_that_cannot_stay_open_build_the_model_anew(gusty):
 
 
 def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
-    speeds = Range(name="speed", path="models.0.velocity.0", low=-1.0, high=1.0, steps=3)
-    masses = Choices(name="mass", path="model.hull.inertia.mass", values=(29, 31))
+    speeds = Range(name="speed", path="hull.velocity.0", low=-1.0, high=1.0, steps=3)
+    masses = Choices(name="mass", path="hull.inertia.mass", values=(29, 31))
     sweep = replace(drops, sampling=Grid(), parameters=(speeds, masses))
     assert sweep.table == [(-1.0, 29.0), (-1.0, 31.0), (0.0, 29.0), (0.0, 31.0), (1.0, 29.0), (1.0, 31.0)]
     dataset = sweeps.run_sweep(sweep, tmp_path / "grid", engine=Serial()).dataset
@@ -215,7 +215,7 @@ def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
 
 def test_failed_runs_are_kept_with_their_reason_and_the_others_go_on(drops, tmp_path):
     """A normal distribution that reaches negative masses; and results that are not there stay NaN."""
-    mass = Normal(name="mass", path="model.hull.inertia.mass", mean=30.0, sigma=40.0)
+    mass = Normal(name="mass", path="hull.inertia.mass", mean=30.0, sigma=40.0)
     result = sweeps.run_sweep(replace(drops, sampling=MonteCarlo(20), parameters=(mass,)), tmp_path / "a", engine=Serial())
     dataset = result.dataset
     failed = dataset.status.values == 2
@@ -289,7 +289,7 @@ def controller(state):
 def test_a_run_that_kills_its_worker_fails_alone(drops, tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY)
     spec = PythonBlock(controller=module_kept(str(tmp_path / "deadly.py")).controller, period=0.1)
-    depth = Choices(name="depth", path="models.0.position.z", values=(6, 7, 8))
+    depth = Choices(name="depth", path="hull.position.z", values=(6, 7, 8))
     sweep = replace(drops, scenario=drops.scenario.controlled_by(spec), parameters=(depth,), sampling=Grid(), block=3)
     dataset = sweeps.run_sweep(sweep, tmp_path / "a", engine=Local(1)).dataset
     assert dataset.status.values.tolist() == [1, 2, 1]
@@ -352,20 +352,20 @@ def sweep_of(scenario, **paths):
 def test_parameters_of_model_scenario_and_controller(square):
     sweep = sweep_of(
         square,
-        mass=("model.vehicle.inertia.mass", 11.0, 12.0),
-        com=("model.vehicle.inertia.com.z", 0.0, 0.01),
-        lag=("components.thruster_1.time_constant", 0.05, 0.1),
-        damping=("blocks.controller.damping", 0.8, 1.2),
-        start=("models.0.joints.elbow", 0.1, 0.2),
+        mass=("vehicle.inertia.mass", 11.0, 12.0),
+        com=("vehicle.inertia.com.z", 0.0, 0.01),
+        lag=("thruster_1.time_constant", 0.05, 0.1),
+        damping=("controller.damping", 0.8, 1.2),
+        start=(f"{square.models[0].model.name}.joints.elbow", 0.1, 0.2),
         sampled=("record", (0.1,)),
     )
     variant = sweep.variant((11.5, 0.005, 0.07, 0.9, 0.15, 0.1), 5)
-    assert variant.parameters == {"vehicle.inertia.mass": 11.5, "vehicle.inertia.com.2": 0.005}
-    assert [t.time_constant == 0.07 for t in variant.scenario.parts(hm.Thruster)][:2] == [True, False]
+    opened = {"vehicle.inertia.mass": 11.5, "vehicle.inertia.com.z": 0.005, "thruster_1.time_constant": 0.07}
+    assert variant.parameters == opened
     assert variant.scenario.controllers[0].controller.arguments["damping"] == 0.9
     assert dict(variant.scenario.models[0].joints)["elbow"] == 0.15
     assert (variant.scenario.seed, variant.scenario.record) == (5, 0.1)
-    assert sweep.compiling == ("lag",)  # all others are data of a run
+    assert sweep.compiling == ()  # all are data of a run
 
 
 def test_seed_current_start_and_open_parameters_compile_nothing_anew():
@@ -375,26 +375,30 @@ def test_seed_current_start_and_open_parameters_compile_nothing_anew():
         current=("environment.current.velocity.x", -0.5, 0.5),
         gusts=("environment.gusts.sigma.0", 0.01, 0.1),
         number=("seed", (1, 2)),
-        depth=("models.0.position.z", 10, 20),
-        density=("model.world.water_density", 1000, 1030),
-        frequency=("blocks.controller.parameters.frequency", 0.5, 1.0),
-        force=("components.thruster_1.time_constant", 0.1, 0.2),
+        depth=(f"{scenario.models[0].model.name}.position.z", 10, 20),
+        density=("world.water_density", 1000, 1030),
+        frequency=("controller.parameters.frequency", 0.5, 1.0),
+        lag=("thruster_1.time_constant", 0.1, 0.2),
+        force=("thruster_1.curve.forces.0", -50.0, -40.0),
     )
     assert sweep.compiling == ("force",)
-    plants = [sweep.variant((x, 0.05, 2, 15.0, 1010.0, 0.7, 0.15), None).simulation().plant for x in (0.1, 0.2)]
-    assert plants[0].identity == plants[1].identity and plants[0].parameters == ("world.water_density",)
+    plants = [sweep.variant((x, 0.05, 2, 15.0, 1010.0, 0.7, 0.15, -45.0), None).simulation().plant for x in (0.1, 0.2)]
+    assert plants[0].identity == plants[1].identity and plants[0].parameters == (
+        "world.water_density",
+        "thruster_1.time_constant",
+    )
 
 
 # -- what bad input gets ---------------------------------------------------------------------------------------------------------
 
-SPEED, DENSITY = "models.0.velocity.0, low: -1, high: 1", "water_density, low: 998"
+SPEED, DENSITY = "hull.velocity.0, low: -1, high: 1", "water_density, low: 998"
 BAD = {  # old text, new text; line, path and value of the problem, and words of its text
-    "no body": ("models.0.velocity.0", "model.hul.inertia.mass", 7, "parameters.speed.path", ["'hull'?"]),
-    "no field": ("models.0.velocity.0", "model.hull.inertia.mas", 7, "parameters.speed.path", ["hull.inertia", "'mass'?"]),
-    "no section": ("models.0.velocity.0", "enviroment.current", 7, "parameters.speed.path", ["'environment'?"]),
-    "not set": ("models.0.velocity.0", "environment.current.velocity.x", 7, "parameters.speed.path", ["environment.current"]),
-    "no number": ("models.0.velocity.0", "models.0.velocity", 7, "parameters.speed.path", ["0, 1, 2"]),
-    "no path": ("path: models.0.velocity.0", "path: []", 7, "parameters.speed", ["path"]),
+    "no body": ("hull.velocity.0", "hul.inertia.mass", 7, "parameters.speed.path", ["'hull'?"]),
+    "no field": ("hull.velocity.0", "hull.inertia.mas", 7, "parameters.speed.path", ["hull.inertia", "'mass'?"]),
+    "no section": ("hull.velocity.0", "enviroment.current", 7, "parameters.speed.path", ["'environment'?"]),
+    "not set": ("hull.velocity.0", "environment.current.velocity.x", 7, "parameters.speed.path", ["environment.current"]),
+    "no number": ("hull.velocity.0", "hull.velocity", 7, "parameters.speed.path", ["(6,)"]),
+    "no path": ("path: hull.velocity.0", "path: []", 7, "parameters.speed", ["path"]),
     "order": ("low: -1, high: 1}", "low: 1, high: -1}", 7, "parameters.speed.high", ["low", "swap"]),
     "missing": (", high: 1}", "}", 7, "parameters.speed.high", ["missing", "above the lower"]),
     "not positive": (SPEED, f"{SPEED}, type: log_range", 7, "parameters.speed.low", ["> 0"]),

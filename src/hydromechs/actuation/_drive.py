@@ -18,7 +18,7 @@ from hydromechs.errors import FieldError, noted
 from hydromechs.model import JointPart, Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Slot, Values, mode_of
 from hydromechs.spatial import clamp, maximum, minimum, where
-from hydromechs.values import Limit, NotNegative, Scalar, check_fields
+from hydromechs.values import Limit, NotNegative, Scalar, check_fields, limits
 
 from ._joints import ACTUATOR_OUTPUTS, IN_JOINT, axes, chart, checked_part, named, turned
 
@@ -28,12 +28,12 @@ FADE = 0.1
 
 def bounded(x: Scalar, lower: float, upper: float) -> Scalar:
     """`x` between two constants, at no cost where they are infinite."""
-    return x if math.isinf(lower) and math.isinf(upper) else clamp(x, lower, upper)
+    return clamp(x, lower, upper) if limits(lower) or limits(upper) else x
 
 
 def outside(x: Scalar, lower: float, upper: float) -> Scalar:
     """1 where `x` is at or beyond one of two constants, else 0."""
-    return 0.0 if math.isinf(lower) and math.isinf(upper) else where(x <= lower, 1.0, where(x >= upper, 1.0, 0.0))
+    return where(x <= lower, 1.0, where(x >= upper, 1.0, 0.0)) if limits(lower) or limits(upper) else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,14 +236,14 @@ class Torque(Drive):
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
         """τ = the command, within the limit and, at high speeds, below."""
-        if math.isinf(self.speed):
+        if not limits(self.speed):
             return bounded(command, *self.limits)
         most, least = self._at(qd), -self._at(-qd)
         return minimum(maximum(command, least), most)
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
         """1 at the limit of the torque at this speed."""
-        if math.isinf(self.speed):
+        if not limits(self.speed):
             return outside(command, *self.limits)
         return where(command >= self._at(qd), 1.0, where(command <= -self._at(-qd), 1.0, 0.0))
 

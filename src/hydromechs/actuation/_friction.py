@@ -11,7 +11,7 @@ import numpy as np
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Slot, Values, mode_of
 from hydromechs.spatial import stick_slip
-from hydromechs.values import Array, NotNegative, Positive, Scalar, check_fields
+from hydromechs.values import Array, NotNegative, Positive, Scalar, check_fields, is_zero
 
 from ._joints import IN_JOINT, axes, checked_part, named
 
@@ -60,7 +60,7 @@ class JointFriction(Component):
     @property
     def state_names(self) -> tuple[str, ...]:
         """The deflection of the stick phase [rad]; none without Coulomb friction."""
-        return ("deflection",) if self.coulomb else ()
+        return () if is_zero(self.coulomb) else ("deflection",)
 
     def force(self, qd: Scalar | Array, s: Scalar | Array) -> FrictionForce:
         """Viscous and Coulomb friction: τ = −d q̇ − f, f from `spatial.stick_slip`.
@@ -73,7 +73,7 @@ class JointFriction(Component):
         """
         shape, w = np.shape(qd), np.atleast_1d(np.asarray(qd))
         viscous = self.viscous * w
-        if not self.coulomb:
+        if is_zero(self.coulomb):
             return FrictionForce((-viscous).reshape(shape)[()], np.zeros(shape)[()], viscous @ w, 0.0)
         k = self.coulomb / self.stick_deflection
         c = k * self.relaxation

@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs.model.component import FastMode, mode_of
 from hydromechs.spatial import clamp, where
-from hydromechs.values import NotNegative, Positive, Scalar, check_fields
+from hydromechs.values import NotNegative, Positive, Scalar, check_fields, is_zero
 
 from ._drive import Drive
 
@@ -44,7 +44,7 @@ class Hydraulic(Drive):
     @property
     def state_names(self) -> tuple[str, ...]:
         """The valve's opening, where its spool lags, and the load pressure [Pa]."""
-        return ("opening", "pressure") if self.spool_time_constant else ("pressure",)
+        return ("pressure",) if is_zero(self.spool_time_constant) else ("opening", "pressure")
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -64,12 +64,12 @@ class Hydraulic(Drive):
         Δ = p_s. A load that drives the pressure above the supply's pushes oil back through the open valve. The valve never
         gives energy.
         """
-        y, p = x if self.spool_time_constant else (clamp(command, -1.0, 1.0), x[0])
+        y, p = (clamp(command, -1.0, 1.0), x[0]) if is_zero(self.spool_time_constant) else x
         ps = self.supply_pressure
         left = ps - where(y >= 0.0, 1.0, -1.0) * p
         Q = self.flow_coefficient * y * left * np.sqrt((1.0 + LAMINAR) / (abs(left) + LAMINAR * ps))
         rate = 4.0 * self.bulk_modulus / self.chamber_volume * (Q - self.displacement * qd - self.leakage * p)
-        if not self.spool_time_constant:
+        if is_zero(self.spool_time_constant):
             return (rate,)
         return (clamp(command, -1.0, 1.0) - y) / self.spool_time_constant, rate
 

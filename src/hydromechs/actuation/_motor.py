@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs.model.component import FastMode, mode_of
 from hydromechs.spatial import where
-from hydromechs.values import Bound, Limit, NotNegative, Positive, Scalar, check_fields
+from hydromechs.values import Bound, Limit, NotNegative, Positive, Scalar, check_fields, is_zero
 
 from ._drive import Drive, bounded
 
@@ -49,7 +49,7 @@ class Motor(Drive):
     @property
     def state_names(self) -> tuple[str, ...]:
         """The current [A], unless it follows at once."""
-        return ("current",) if self.inductance else ()
+        return () if is_zero(self.inductance) else ("current",)
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -77,7 +77,7 @@ class Motor(Drive):
         sign changes smoothly, σ = sgn(i) tanh(q̇/v): at rest nothing is lost, as must be for a force that is passive and
         continuous.
         """
-        i = x[0] if self.inductance else self._voltage_left(command, qd) / self.resistance
+        i = self._voltage_left(command, qd) / self.resistance if is_zero(self.inductance) else x[0]
         tau = self.gear_ratio * self.torque_constant * i
         if self.efficiency == 1.0:
             return tau
@@ -86,7 +86,7 @@ class Motor(Drive):
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """di/dt = (V − K_e N q̇ − R i) / L."""
-        if not self.inductance:
+        if is_zero(self.inductance):
             return ()
         return ((self._voltage_left(command, qd) - self.resistance * x[0]) / self.inductance,)
 

@@ -14,7 +14,7 @@ from hydromechs.model import Model, joints
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Values, mode_of
 from hydromechs.registry import Hidden, Required
 from hydromechs.spatial import maximum, norm, where
-from hydromechs.values import NotNegative, Number, Scalar, check_fields
+from hydromechs.values import NotNegative, Number, Scalar, check_fields, limits
 
 from ._joints import IN_JOINT, TINY, checked_part, turned
 
@@ -56,9 +56,9 @@ class JointStops(Component):
     def _beyond(self, q: Scalar) -> list[tuple[Scalar, float]]:
         """(depth beyond the limit, sense of the way out) of each stop that there is."""
         out = []
-        if math.isfinite(self.lower):
+        if limits(self.lower):
             out.append((maximum(self.lower - q, 0.0), 1.0))
-        if math.isfinite(self.upper):
+        if limits(self.upper):
             out.append((maximum(q - self.upper, 0.0), -1.0))
         return out
 
@@ -95,7 +95,7 @@ class JointStops(Component):
     @property
     def acts(self) -> bool:
         """False without limits."""
-        return math.isfinite(self.lower) or math.isfinite(self.upper)
+        return limits(self.lower) or limits(self.upper)
 
     def order(self, model: Model) -> tuple[int, int]:
         """In the order of the joints."""

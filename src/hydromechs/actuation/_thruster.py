@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, FastMode, FrameNow, Mobility, Now, Order, Slot, Values
 from hydromechs.spatial import clamp
-from hydromechs.values import NotNegative, Positive, Scalar, check_fields
+from hydromechs.values import NotNegative, Positive, Scalar, check_fields, is_zero
 
 from ._curves import ForceCurve, ideal_curve
 from ._drive import outside
@@ -72,7 +72,7 @@ class Thruster(Component):
 
     def states(self, model: Model) -> list[Slot]:
         """The lagged thrust at rest [N], or none without a lag."""
-        return [Slot("thrust", unit="N")] if self.time_constant else []
+        return [] if is_zero(self.time_constant) else [Slot("thrust", unit="N")]
 
     def inputs(self, model: Model) -> list[Slot]:
         """The command, in the curve's unit; at the start the one without thrust."""
@@ -85,7 +85,7 @@ class Thruster(Component):
         d = frame.R_B[:, 0]
         speed = d @ frame.v_B
         target = self.curve.steady(command)
-        x = z["thrust"] if self.time_constant else target
+        x = target if is_zero(self.time_constant) else z["thrust"]
         T = self.thrust(x, self.advance(frame))
         depth = frame.depth
         if depth is not None:  # in the air a propeller gives nothing
@@ -93,7 +93,7 @@ class Thruster(Component):
         return Action(
             forces=[frame.force_B(T * d)],
             power=T * speed,
-            rates={"thrust": self.rate(x, target)} if self.time_constant else {},
+            rates={} if is_zero(self.time_constant) else {"thrust": self.rate(x, target)},
             record={"actuator_force": T, "saturated": outside(command, self.curve.commands[0], self.curve.commands[-1])},
         )
 
@@ -131,7 +131,7 @@ class Thruster(Component):
             x: Lagged thrust at rest [N].
             target: Force of the curve at the present command [N].
         """
-        if not self.time_constant:
+        if is_zero(self.time_constant):
             raise ValueError(f"thruster {self.name!r} has no lag, so no state; its thrust at rest is its target")
         return (target - x) / self.time_constant
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from rich.console import Console
@@ -11,9 +14,12 @@ from rich.text import Text
 from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, SweepError, ValidationStudyError
 
 from ._kinds import kinds_of
+from ._settings import SettingError, with_settings
 
 
-def check_file(file: str, console: Console, *, code: bool = False, **options: Any) -> bool:
+def check_file(
+    file: str, console: Console, settings: Mapping[str, Any] = MappingProxyType({}), *, code: bool = False, **options: Any
+) -> bool:
     """Print the errors and warnings of a file or library name, or that it has none. Return True if it can be run.
 
     Errors and warnings go to stderr.
@@ -24,11 +30,11 @@ def check_file(file: str, console: Console, *, code: bool = False, **options: An
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            good = checked_file(file, code, options if is_robot_file(file) else {})
+            good = checked_file(file, settings, code, options if is_robot_file(file) else {})
         except CodeNotAllowed as error:
             listed = "".join(f"\n  - {item}" for item in error.items)
             good = f"{file}: no errors found; Python code and what depends on it are checked with --code only:{listed}"
-        except (ModelError, ScenarioError, SweepError, ValidationStudyError, OSError) as error:
+        except (ModelError, ScenarioError, SweepError, ValidationStudyError, SettingError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
     for text in dict.fromkeys(str(w.message) for w in caught):
@@ -37,7 +43,7 @@ def check_file(file: str, console: Console, *, code: bool = False, **options: An
     return True
 
 
-def checked_file(file: str, code: bool, options: dict[str, Any]) -> str:
+def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: dict[str, Any]) -> str:
     """Describe a file without errors; raise the error of one that has some."""
     from hydromechs.formats import is_robot_file, is_scenario_file, located
     from hydromechs.library import load, load_scenario, scenario_names
@@ -46,15 +52,15 @@ def checked_file(file: str, code: bool, options: dict[str, Any]) -> str:
 
     kinds = kinds_of(file)
     if kinds == {"sweep"}:
-        return _good_sweep(file, code)
+        return _good_sweep(file, settings, code)
     if kinds == {"validation"}:
         return _good_validation(file)
     if file not in scenario_names() and not is_scenario_file(file):
-        model = load(file, code=code, **options)
+        model = with_settings(load(file, code=code, **options), settings)
         for text in (*buoyancy_mistakes(model, dry=is_robot_file(file)), *drawing_notes(model)):
             warnings.warn(text, stacklevel=2)
         return f"{file}: good"
-    scenario = load_scenario(file, code=code)
+    scenario = with_settings(load_scenario(file, code=code), settings)
     faults = trial_faults(scenario)
     if faults:
         raise ScenarioError(file, located(faults, scenario))
@@ -64,11 +70,12 @@ def checked_file(file: str, code: bool, options: dict[str, Any]) -> str:
     return f"{file}: good"
 
 
-def _good_sweep(file: str, code: bool) -> str:
+def _good_sweep(file: str, settings: Mapping[str, Any], code: bool) -> str:
     """Describe a sweep file without errors."""
     from hydromechs.sweeps import load_sweep
 
     sweep = load_sweep(file, code=code)
+    sweep = replace(sweep, scenario=with_settings(sweep.scenario, settings)) if settings else sweep
     return f"{file}: good, a sweep of {sweep.runs} runs"
 
 

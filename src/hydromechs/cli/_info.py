@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hydromechs import hydro
+from hydromechs import hydro, registry
 from hydromechs.hybrid import added_masses
 from hydromechs.model import Hydro, HydroModel, Model, element_word, joints
 from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
@@ -21,26 +22,53 @@ from hydromechs.simulation import InitialInstant, Plant
 from ._convert import print_notes
 from ._tables import listing, table_of
 
+SHOWN = 36
+"""Numbers of an array that are printed at most."""
+
 
 def info(
-    source: str, console: Console, *, sources: bool = False, water: bool = False, code: bool = False, **options: Any
+    source: str,
+    console: Console,
+    *,
+    sources: bool = False,
+    water: bool = False,
+    parameters: bool = False,
+    code: bool = False,
+    **options: Any,
 ) -> None:
-    """Print a description of a model or scenario; with `water`, of a model after `add_water`."""
+    """Print a description of a model or scenario, or its numbers by path; with `water`, of a model after `add_water`."""
     from hydromechs.formats import import_file, is_robot_file, is_scenario_file
     from hydromechs.library import load, load_scenario, names, scenario_names
 
     if source not in names() and (source in scenario_names() or is_scenario_file(source)):
         scenario = load_scenario(source, code=code)
+        if parameters:
+            print_numbers(scenario, console)
+            return
         print_scenario_info(scenario, console, sources=sources)
         print_commands(scenario.plant, scenario.start.q, console)
     elif is_robot_file(source):
         imported = import_file(source, **options)
         model = _in_water(imported.model, source, console) if water else imported.model
+        if parameters:
+            print_numbers(model, console)
+            return
         print_info(model, console, sources=sources, headlines=imported.headlines)
         print_notes(imported, console)
     else:
         model = load(source, code=code, **options)
-        print_info(_in_water(model, source, console) if water else model, console, sources=sources)
+        model = _in_water(model, source, console) if water else model
+        if parameters:
+            print_numbers(model, console)
+            return
+        print_info(model, console, sources=sources)
+
+
+def print_numbers(thing: Any, console: Console) -> None:
+    """Print path, value and unit of every number of a model or scenario, one per line."""
+    for number in registry.paths(thing):
+        shown = json.dumps(number.value) if np.size(number.value) <= SHOWN else f"{np.shape(number.value)} numbers"
+        console.print(Text(f"{number.path} = {shown}{f' {number.unit}' if number.unit else ''}"), soft_wrap=True)
 
 
 def _in_water(model: Model, source: str, console: Console) -> Model:

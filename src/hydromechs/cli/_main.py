@@ -18,7 +18,7 @@ from ._convert import convert
 from ._demo import demo
 from ._kinds import SuggestingCommand, expect
 from ._modes import modes
-from ._options import CODE, robot_command
+from ._options import CODE, SET, robot_command
 from ._save import save
 from ._see import compare, picture, pilot, plot, replay, view
 from ._sweep import sweep
@@ -51,6 +51,9 @@ def info(
     source: Annotated[str, typer.Argument(help="A library model or scenario, or the path of a model or scenario file.")],
     sources: Annotated[bool, typer.Option(help="List the sources of the numbers.")] = False,
     water: Annotated[bool, typer.Option(help="Estimate hydrodynamics for dry bodies first, and list the estimates.")] = False,
+    parameters: Annotated[
+        bool, typer.Option("--parameters", help="List the path, value and unit of every number, as --set takes them.")
+    ] = False,
     code: CODE = False,
     **options: Any,
 ) -> None:
@@ -58,7 +61,7 @@ def info(
     from ._info import info as print_info
 
     expect(source, "info", "model", "scenario")
-    print_info(source, Console(), sources=sources, water=water, code=code, **options)
+    print_info(source, Console(), sources=sources, water=water, parameters=parameters, code=code, **options)
 
 
 @app.command()
@@ -89,6 +92,7 @@ def run(
     show: Annotated[
         bool, typer.Option("--show", help="Also write the replay as one file; open it if there is a display.")
     ] = False,
+    settings: SET = None,
     code: CODE = False,
     traceback: Annotated[
         bool, typer.Option("--traceback", help="Show all lines of an error in Python code that the scenario names.")
@@ -97,12 +101,13 @@ def run(
     """Simulate a scenario: recording, plots and a report in a folder. Status 1 if it diverges or a check fails."""
     from ._run import own_lines
     from ._run import run as run_scenario
+    from ._settings import parsed_settings
 
     expect(scenario, "run", "scenario")
     given: dict[str, Any] = dict(out=out, duration=duration, seed=seed, engine=engine, resume=resume)
     given |= dict(pictures=pictures, show=show, force=force, code=code, real_time=1.0 if real_time else None)
     try:
-        passed = run_scenario(scenario, Console(), **given)
+        passed = run_scenario(scenario, Console(), settings=parsed_settings(settings), **given)
     except KeyboardInterrupt as stop:
         raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None  # as shells do: 130 for SIGINT, 143 for SIGTERM
     except Exception as error:
@@ -145,6 +150,7 @@ def models() -> None:
 def check(
     files: Annotated[list[str], typer.Argument(help="Model, scenario, sweep or validation files, or library names.")],
     code: CODE = False,
+    settings: SET = None,
     **options: Any,
 ) -> None:
     """Report all errors and likely unit mistakes of model, scenario, sweep and validation files. Status 1 if one has an error.
@@ -152,8 +158,10 @@ def check(
     Every error is listed with its line. Parts that need Python code of the file are checked with --code only.
     """
     from ._check import check_file
+    from ._settings import parsed_settings
 
-    good = [check_file(file, Console(soft_wrap=True), code=code, **options) for file in files]
+    given = parsed_settings(settings)
+    good = [check_file(file, Console(soft_wrap=True), given, code=code, **options) for file in files]
     if not all(good):
         raise typer.Exit(1)
 

@@ -11,6 +11,11 @@ import typer
 
 CODE = Annotated[bool, typer.Option("--code", help="Allow the Python code that the file names to run.")]
 """Permission to run code that a file names: custom controllers, components and joints."""
+SET = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Replace a number, as vehicle.inertia.mass=12; may be repeated."),
+]
+"""Numbers in place of those of the file, by path."""
 
 
 def robot_command(command: Callable[..., None]) -> Callable[..., None]:

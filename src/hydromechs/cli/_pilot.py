@@ -8,8 +8,11 @@ import signal
 import socket
 import time
 import webbrowser
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -17,29 +20,40 @@ from rich.text import Text
 
 from hydromechs import files
 from hydromechs.recording import RunFolder, load_recording
+from hydromechs.scenario import Scenario
 from hydromechs.simulation import load_state
 from hydromechs.station import AcousticLink, Catalog, Station
 from hydromechs.station import fly_again as simulate_again
 
 from ._run import print_summary
+from ._settings import recorded, settings_of_run, with_settings
 from ._show import has_display
 
 
-def catalog(*more: str, code: bool = False) -> Catalog:
-    """Return the scenarios of the library and of files."""
+def catalog(*more: str, code: bool = False, settings: Mapping[str, Any] = MappingProxyType({}), of: str = "") -> Catalog:
+    """Return the scenarios of the library and of files; the file `of`, or every text without it, with other numbers."""
     from hydromechs.formats import drawing_attrs, dumps_scenario, loads_scenario, scenario_text
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
 
     ready = {name: scenario_path(name) for name in scenario_names()}
     given = {Path(path).stem: path for path in more}
     flown = [name for name, path in ready.items() if _has_thrusters(Path(path))]
+    changed: set[str] = set()
+
+    def read(text: str, file: str) -> Scenario:
+        scenario = loads_scenario(text, file, Path(file).parent, library=load, plants=load_vehicle, code=code)
+        if of not in ("", file):
+            return scenario
+        changed.add(scenario.name)
+        return with_settings(scenario, settings)
+
     return Catalog(
         files=ready | given,
         offered=list(dict.fromkeys([*given, *flown])),
         write=lambda scenario, file: dumps_scenario(scenario, Path(file).absolute().parent),
-        read=lambda text, file: loads_scenario(text, file, Path(file).parent, library=load, plants=load_vehicle, code=code),
+        read=read,
         text=scenario_text,
-        drawing=drawing_attrs,
+        drawing=lambda scenario: drawing_attrs(scenario) | (recorded(scenario, settings) if scenario.name in changed else {}),
     )
 
 
@@ -93,6 +107,7 @@ def fly(
     port: int,
     browser: bool,
     link: AcousticLink | None = None,
+    settings: Mapping[str, Any] = MappingProxyType({}),
     code: bool = False,
 ) -> None:
     """Serve the station until Ctrl-C."""
@@ -102,7 +117,8 @@ def fly(
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     if source in plant_names() and source not in scenario_names():
         source = vehicle_file(source, out)
-    known = catalog(scenario_file(source), code=code) if is_path(source) else catalog()
+    more = [str(scenario_file(source))] if is_path(source) else []
+    known = catalog(*more, code=code and bool(more), settings=settings, of=str(scenario_file(source)))
     name = Path(source).stem if is_path(source) else source
     with console.status("compiling (cached afterwards)"):
         station = Station(known, name, out, share=share, port=port, lost_after=lost_after, link=link)
@@ -133,7 +149,7 @@ def fly_again(run: str, out: str, console: Console, *, code: bool = False) -> No
     """Repeat a piloted run and report whether the result is the same."""
     old = RunFolder(run)
     with RunFolder.numbered(Path(out) / f"{Path(run).name}-again") as folder, console.status("simulating"):
-        result = simulate_again(catalog(code=code), run, folder)
+        result = simulate_again(catalog(code=code, settings=settings_of_run(run)), run, folder)
     print_summary(result.summary, console)
     console.print(Text(f"recording: {result.folder.recording}"), soft_wrap=True)
     if old.state.exists() and load_recording(old.recording).attrs.get("finished"):

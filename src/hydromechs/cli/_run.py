@@ -7,11 +7,12 @@ import time
 import traceback
 import warnings
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -25,6 +26,7 @@ from hydromechs.hybrid import Hybrid
 from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, unit_mistakes
 
+from ._settings import recorded, settings_of_run, with_settings
 from ._show import has_display, own_command, run_scene, scenario_scene
 from ._tables import listing
 
@@ -50,6 +52,7 @@ def run(
     pictures: bool = True,
     show: bool = False,
     force: bool = False,
+    settings: Mapping[str, Any] = MappingProxyType({}),
     code: bool = False,
 ) -> bool:
     """Run a scenario, write its folder and print the result. Return True if it finished and all checks passed.
@@ -62,6 +65,8 @@ def run(
 
     scenario = loaded = load_scenario(source, code=code)
     saved = SavedState.read(resume) if resume else None
+    settings = {**(settings_of_run(resume) if resume else {}), **settings}
+    attrs = recorded(scenario := with_settings(scenario, settings), settings)
     planned = scenario.seed
     if seed is None and saved is not None and "seed" in saved.run:
         seed = int(saved.run["seed"])
@@ -76,6 +81,8 @@ def run(
             f", with seed {seed} as before (the scenario has {planned})" if saved.run.get("seed") == seed != planned else ""
         )
         console.print(Text(f"goes on from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
+    for path, value in settings.items():
+        console.print(Text(f"{path} = {value}"))
     mistakes = unit_mistakes(scenario)
     for text in mistakes:
         console.print(Text(f"warning: {text}", "yellow"))
@@ -90,7 +97,7 @@ def run(
                 resume=resume or None,
                 real_time=real_time,
                 progress=bar.show,
-                attrs=drawing_attrs(scenario),
+                attrs=drawing_attrs(scenario) | attrs,
             )
         except ScenarioError as e:
             raise ScenarioError(source, located(e.faults, loaded)) from e

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from ._kinds import expect
-from ._options import CODE, robot_command
+from ._options import CODE, SET, robot_command
 
 PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
 BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a display.")]
@@ -85,16 +85,29 @@ def pilot(
     loss: Annotated[float, typer.Option(help="Share of the messages that are lost, 0 to 1.")] = 0.0,
     port: PORT = 8080,
     browser: BROWSER = True,
+    settings: SET = None,
     code: CODE = False,
 ) -> None:
     """Fly a scenario in a browser, with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
     from ._pilot import fly, fly_again, link_of
+    from ._settings import parsed_settings
 
     if again:
         fly_again(again, out, Console(), code=code)
     else:
         link = link_of(delay, distance, message_time, loss)
-        fly(scenario, Console(), out=out, lost_after=lost_after, link=link, code=code, share=share, port=port, browser=browser)
+        fly(
+            scenario,
+            Console(),
+            out=out,
+            lost_after=lost_after,
+            link=link,
+            settings=parsed_settings(settings),
+            code=code,
+            share=share,
+            port=port,
+            browser=browser,
+        )
 
 
 @robot_command

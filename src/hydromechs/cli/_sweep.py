@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from rich.text import Text
 from hydromechs.values import nearest
 
 from ._kinds import expect
-from ._options import CODE
+from ._options import CODE, SET
 
 if TYPE_CHECKING:
     from hydromechs.sweeps import Progress, SweepEngine, SweepResult
@@ -35,14 +36,18 @@ def sweep(
     workers: Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")] = None,
     address: Annotated[str, typer.Option(help="Of a Dask scheduler; by default a cluster on this machine.")] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace what is in the folder.")] = False,
+    settings: SET = None,
     code: CODE = False,
 ) -> None:
     """Run a sweep, many runs of a scenario, into one store. Stored runs are not run again. Status 1 if a run failed."""
     from hydromechs.sweeps import load_sweep, run_sweep
 
+    from ._settings import parsed_settings, with_settings
+
     expect(source, "sweep", "sweep")
     console, chosen = Console(), chosen_engine(engine, workers, address)
-    plan = load_sweep(source, code=code)
+    plan, given = load_sweep(source, code=code), parsed_settings(settings)
+    plan = replace(plan, scenario=with_settings(plan.scenario, given)) if given else plan
     folder = Path(out or Path("sweeps") / plan.name)
     console.print(Text(plan.title or plan.name, "bold"))
     if plan.compiling:

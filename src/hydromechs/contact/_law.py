@@ -10,7 +10,7 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.spatial import stick_slip, where
-from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields
+from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields, is_zero
 
 __all__ = ["ContactFriction", "ContactLaw", "DryFriction", "LinearContact", "Material", "NonlinearContact", "NormalForce"]
 
@@ -79,7 +79,7 @@ class LinearContact(ContactLaw):
         """The loss is c ḋ² while it pushes, −elastic ḋ > 0 where the damper would pull and the spring lets go."""
         d = positive(depth)
         elastic = self.stiffness * d
-        force = positive(elastic + self.damping * rate) if self.damping else elastic
+        force = elastic if is_zero(self.damping) else positive(elastic + self.damping * rate)
         return NormalForce(where(depth > 0.0, force, 0.0), elastic, 0.5 * elastic * d)
 
     def stiffness_at(self, depth: float) -> tuple[float, float]:
@@ -105,7 +105,7 @@ class NonlinearContact(ContactLaw):
         """The loss is 3/2 α elastic ḋ² while it pushes."""
         d = positive(depth)
         elastic = self.stiffness * _power(d, self.exponent)
-        force = elastic * positive(1.0 + 1.5 * self.damping_factor * rate) if self.damping_factor else elastic
+        force = elastic if is_zero(self.damping_factor) else elastic * positive(1.0 + 1.5 * self.damping_factor * rate)
         return NormalForce(force, elastic, elastic * d / (self.exponent + 1.0))
 
     def stiffness_at(self, depth: float) -> tuple[float, float]:

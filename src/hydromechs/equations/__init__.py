@@ -34,6 +34,7 @@ from ._equations import (
 from ._form import LARGE, Form, form_of
 from ._fossen import damping_force, restoring_force, velocity_coupling
 from ._identity import identity_of
+from ._parameters import OPEN, check_equation_number, open_identity, parameter_value, with_parameters
 from ._star import star_dynamics
 
 __getattr__, __dir__, _later = _lazy_names(
@@ -43,7 +44,6 @@ __getattr__, __dir__, _later = _lazy_names(
         "._casadi": ("to_casadi",),
         "._dynamics": ("Dynamics", "compile_model as compile", "operation_count"),
         "._export": ("FORMATS", "FUNCTIONS", "export_source"),
-        "._parameters": ("parameter_value", "with_parameters"),
         "._rolled": ("RolledTree",),
         "._table": ("EQUATIONS", "FLOW", "FLUID", "FORMULATIONS", "Equation", "shape_of"),
     },
@@ -51,6 +51,7 @@ __getattr__, __dir__, _later = _lazy_names(
 
 __all__ = [
     "LARGE",
+    "OPEN",
     "After",
     "BodyMotion",
     "BodyNow",
@@ -60,6 +61,7 @@ __all__ = [
     "arm_dynamics",
     "balance",
     "bias_acceleration",
+    "check_equation_number",
     "closed_chain_dynamics",
     "closed_form",
     "closed_form_dynamics",
@@ -83,9 +85,12 @@ __all__ = [
     "mass_matrix",
     "model_of",
     "momentum",
+    "open_identity",
+    "parameter_value",
     "restoring_force",
     "singular_chain_dynamics",
     "star_dynamics",
     "velocity_coupling",
+    "with_parameters",
     *_later,
 ]

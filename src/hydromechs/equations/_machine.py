@@ -14,13 +14,13 @@ from hydromechs import compiler
 from hydromechs.compiler import Argument, Compiled, Program, Recipe, Rolled
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import Model
+from hydromechs.registry import edits_of
 from hydromechs.values import Array, nearest
 
 from ._arguments import model_of
 from ._branches_on_lanes import BranchesOnLanes
 from ._form import LARGER, ROLLED, STRAIGHT, Form, form_of
-from ._identity import identity_of
-from ._parameters import parameter_value, with_parameters
+from ._parameters import open_identity, parameter_value, with_parameters
 from ._table import ALL, FLUID, Equation, check_options, shape_of
 
 Parameters: TypeAlias = Mapping[str, ArrayLike]
@@ -54,16 +54,16 @@ class CompiledEquations:
         if self.threads < 1:
             raise ValueError(f"threads is {threads!r}, must be a whole number of at least 1")
         parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-        for a in parameters:
-            if any(b != a and b.startswith(f"{a}.") for b in parameters) or parameters.count(a) > 1:
-                raise ValueError(f"parameter {a!r} is named twice, or a part of it is too")
+        if len(set(parameters)) < len(parameters):
+            raise ValueError(f"parameters is {list(parameters)}, must name each number once")
         self.parameters = {name: parameter_value(self.model, name) for name in parameters}
+        edits_of(self.model, self.parameters)  # an error if two name the same number
         """Names and values of the parameters that stayed inputs."""
         self._wanted = form
         self.form: Form = form_of(self.model, form, parameters)
         """How the equations of motion are compiled: "specialised", "rolled" or "branches"."""
         # code of a user's own, in a class or a handler, can only be known by its trace
-        self._identity = identity_of(self.model)
+        self._identity = open_identity(self.model, parameters)
         self._made: dict[tuple, Compiled] = {}
         self._kept: dict[tuple, Any] = {}
 

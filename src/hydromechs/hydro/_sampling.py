@@ -96,6 +96,13 @@ class WetSampling(NamedTuple):
     drag: tuple[DragAt, ...]
     """Elements of drag; empty for custom hydrodynamics."""
 
+    @property
+    def fixed(self) -> str:
+        """Text of what programs have of it as constants even if numbers of the body are open."""
+        hull = [(s.share, s.center.tolist(), [x.tolist() for x in s.spread], s.shares, s.cells) for s in self.hull]
+        elements = [a.shares for a in self.added_mass], [(d.shares, d.stations) for d in self.drag]
+        return f"{[x.tolist() for x in self.points]} {self.mean} {hull} {elements}"
+
 
 def strip_wavenumber(environment: Environment, gravity: float) -> float:
     """Return the wavenumber k that strips resolve [rad/m]: the maximum of regular waves, and of seas at `SEA` times their peak.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.equations import with_parameters
+from hydromechs import registry
 from hydromechs.model import Model
 from hydromechs.simulation import Plant
 
@@ -257,12 +257,15 @@ class Identification:
         out |= {} if place is None else {"surface_height": float(inputs[place])}
         return out | {name: float(inputs[first + k]) for k, name in enumerate(layout.held)}
 
+    def plant(self) -> Plant:
+        """The plant with what was found in its model, components and environment; nothing is open."""
+        plant, found = self.problem.plant, self.values()
+        parameters = {path: np.array(found[path], dtype=float) for path in plant.parameters}
+        return registry.replaced_all(replace(plant, parameters=()), parameters, checked=False)
+
     def model(self) -> Model:
         """The mechanism with what was found."""
-        parameters = {
-            name: np.array(x, dtype=float) for name, x in self.values().items() if name in self.problem.plant.parameters
-        }
-        return with_parameters(self.problem.plant.model, parameters)
+        return self.plant().model
 
 
 def identify(

@@ -38,7 +38,7 @@ class InternalStarts:
                     except ValueError as error:
                         error.add_note(f"in trial {trial.name!r}")
                         raise
-            self.guess[j] = self.plant.layout.start(slots, now)
+            self.guess[j] = now.states()
 
     def __call__(
         self, q: np.ndarray, v: np.ndarray, inputs: np.ndarray, S: np.ndarray, P: np.ndarray
@@ -79,4 +79,4 @@ class InternalStarts:
         layout = self.plant.layout
         parameters = {name: layout.array(f"parameter.{name}", inputs) for name in self.plant.parameters}
         now = InitialInstant(self.plant, self.trials[j].start, q, v, parameters)
-        return layout.start([layout.state_slots[k] for k in self.follow], now)
+        return now.states()[self.follow]

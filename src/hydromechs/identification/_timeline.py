@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.hydro import UniformFlow
 from hydromechs.integrators import rounding, slack
 from hydromechs.simulation import InitialInstant, Plant
 from hydromechs.values import nearest
@@ -48,7 +47,6 @@ def timeline(plant: Plant, trials: Sequence[Trial], h: float) -> Timeline:
     Args:
         trials: The recordings; motions that they give are cubic over each part.
     """
-    layout = plant.layout
     steps = tuple(int(np.ceil((t.end - t.start) / h - 1e-9)) for t in trials)
     rows: list[np.ndarray] = []
     begins: list[float] = []
@@ -56,8 +54,8 @@ def timeline(plant: Plant, trials: Sequence[Trial], h: float) -> Timeline:
     first = np.zeros((len(trials), max(steps) + 1), dtype=int)
     for j, trial in enumerate(trials):
         names = motion_names(plant, trial)
-        flow, until = UniformFlow(plant.environment, plant.seed), -np.inf
-        given = layout.start(layout.input_slots, InitialInstant(plant, trial.start, trial.q, trial.v, {}))
+        flow, until = plant.flow(), -np.inf
+        given = InitialInstant(plant, trial.start, trial.q, trial.v, {}).inputs()
         row = given
         for k in range(steps[j]):
             first[j, k] = len(rows)

@@ -14,8 +14,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from hydromechs import values
-from hydromechs.equations import parameter_value
+from hydromechs import registry, values
 from hydromechs.errors import FieldError
 from hydromechs.registry import Degrees, Hidden
 from hydromechs.simulation import Plant
@@ -126,7 +125,7 @@ def _now(plant: Plant, path: str) -> np.ndarray:
     if path in plant.layout.held:
         slot = plant.layout.input_slots[len(plant.layout.commands) + plant.layout.held.index(path)]
         return np.asarray(0.0 if callable(slot.start) else slot.start)
-    return parameter_value(plant.model, path)
+    return registry.value(plant, path)
 
 
 def _check_bounds(label: str, lower: float, upper: float) -> None:
@@ -467,7 +466,7 @@ class InertiaOf(Unknown):
 
     def start(self, plant: Plant) -> np.ndarray:
         """Of the model's body."""
-        mass, com, tensor = (parameter_value(plant.model, path) for path in self.parameters)
+        mass, com, tensor = (registry.value(plant, path) for path in self.parameters)
         xx, yy, zz, xy, xz, yz = tensor
         about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         spread = 0.5 * np.trace(about) * np.eye(3) - about + mass * np.outer(com, com)
@@ -545,7 +544,7 @@ class AddedMass(Unknown):
 
     def start(self, plant: Plant) -> np.ndarray:
         """Logarithms of the diagonal of L, then its other entries over the root of the product of their diagonals."""
-        before = parameter_value(plant.model, self.name) if self.diagonal is None else np.diag(self.diagonal)
+        before = registry.value(plant, self.name) if self.diagonal is None else np.diag(self.diagonal)
         if self.averaged:
             return 0.5 * np.log(np.diag(before).reshape(2, 3).mean(axis=1))
         L = np.linalg.cholesky(before + 1e-9 * np.eye(6))

@@ -6,7 +6,7 @@ Every world draws from a generator of its own, so what happens in it does not de
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -94,8 +94,9 @@ class Arena:
         step_size = positive(self.scenario.step if step is None else step, "step")
         self.period, self.substeps = positive(period, "period"), whole_steps(period, step_size, "period")
         self.most_steps = whole_steps(positive(duration, "duration"), self.period, "duration")
-        self._open = opened(with_matrices(self.scenario.plant.model, self.varied), self.varied)
-        self.plant = _plant(self.scenario, self.varied, tuple(self._open))
+        plant = _plant(self.scenario, self.varied)
+        self._open = opened(plant, self.varied)
+        self.plant = replace(plant, parameters=(*plant.parameters, *self._open)) if self._open else plant
         task = task.copy()
         chosen = task.commands(self.plant)
         self.actions = Actions(self.plant, chosen, {} if ranges is None else ranges, self.period)
@@ -257,16 +258,14 @@ class Arena:
         return rotate_back(self.wxyz, x)
 
 
-def _plant(scenario: Scenario, varied: Randomisation, parameters: Iterable[str]) -> Plant:
-    """The plant of a scenario with what varies left open."""
+def _plant(scenario: Scenario, varied: Randomisation) -> Plant:
+    """Return the plant of a scenario in a form in which all that varies can be open."""
     plant = scenario.plant
     water = plant.environment
     if varied.current and water.current is None:
         water = replace(water, current=Current())
     model = with_matrices(plant.model, varied)
-    if model is plant.model and water is plant.environment and not parameters:
-        return plant
-    return replace(plant, model=model, environment=water, parameters=(*plant.parameters, *parameters))
+    return plant if model is plant.model and water is plant.environment else replace(plant, model=model, environment=water)
 
 
 def _sensors(scenario: Scenario, names: Sequence[str]) -> list[Sensor]:

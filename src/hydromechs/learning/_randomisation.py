@@ -7,14 +7,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from hydromechs.equations import parameter_value
+from hydromechs import registry
 from hydromechs.model import Hydro, Model, added_mass_matrix
 from hydromechs.model import added_mass as kinds
 from hydromechs.scenario import Randomisation
+from hydromechs.simulation import Plant
 from hydromechs.values import Array
 
 DRAG = ("coefficient", "end_coefficient", "linear", "quadratic", "drag_parallel", "drag_normal", "lift_slope")
 """Numbers of drag elements that a factor scales."""
+SCALED = {
+    "mass": ("inertia.mass", "inertia.tensor"),
+    "added_mass": ("hydro.added_mass.*.matrix", "hydro.added_mass.*.diagonal"),
+    "drag": tuple(f"hydro.drag.*.{name}" for name in DRAG),
+}
+"""Paths from a body to what shares of `Randomisation` scale."""
 
 
 def with_matrices(model: Model, given: Randomisation) -> Model:
@@ -37,39 +44,32 @@ def _rows(matrix: Array) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(x) for x in row) for row in 0.5 * (matrix + matrix.T))
 
 
-def opened(model: Model, given: Randomisation) -> dict[str, tuple[str, float, float]]:
-    """Parameters that stay open, each with the name of the factor that it shares and the range of that factor."""
+def opened(plant: Plant, given: Randomisation) -> dict[str, tuple[str, float, float]]:
+    """Return the paths of numbers that stay open, each with the name of the factor that it shares and the factor's range."""
+    model, out = plant.model, dict[str, tuple[str, float, float]]()
     for name in given.bodies:
         model.body_index(name)
-    out: dict[str, tuple[str, float, float]] = {}
-
-    def add(name: str, factor: str, share: float) -> None:
-        if np.any(parameter_value(model, name)):
-            out[name] = (factor, 1.0 - share, 1.0 + share)
-
-    for body in model.bodies:
-        if given.bodies and body.name not in given.bodies:
-            continue
-        if given.mass:
-            add(f"{body.name}.inertia.mass", f"{body.name} mass", given.mass)
-            add(f"{body.name}.inertia.tensor", f"{body.name} mass", given.mass)
-        water = body.hydro
-        if not isinstance(water, Hydro):
-            continue
-        for k, element in enumerate(water.added_mass if given.added_mass else ()):
-            field_name = "matrix" if isinstance(element, kinds.Matrix) else "diagonal"
-            add(f"{body.name}.hydro.added_mass.{k}.{field_name}", f"{body.name} added mass", given.added_mass)
-        for k, drag in enumerate(water.drag if given.drag else ()):
-            for name in DRAG:
-                if getattr(drag, name, None) is not None:
-                    add(f"{body.name}.hydro.drag.{k}.{name}", f"{body.name} drag", given.drag)
-    for kind in ("mass", "added_mass", "drag"):
-        if getattr(given, kind) and not any(f.endswith(kind.replace("_", " ")) for f, _, _ in out.values()):
-            raise ValueError(f"Randomisation.{kind} is {getattr(given, kind):g}, but no body of {model.name} has any")
-    for name, (low, high) in given.parameters:
-        parameter_value(model, name)  # a KeyError that says what there is
-        out[name] = (name, float(low), float(high))
+    for kind, paths in SCALED.items():
+        share, found = getattr(given, kind), False
+        for body in (given.bodies or model.body_names) if share else ():
+            for path in (f"{body}.{rest}" for rest in paths):
+                if _is_set(plant, path):
+                    out[path], found = (f"{body} {kind}", 1.0 - share, 1.0 + share), True
+        if share and not found:
+            raise ValueError(f"Randomisation.{kind} is {share:g}, but no body of {model.name} has any")
+    for path, (low, high) in given.parameters:
+        registry.value(plant, path)  # a KeyError that says what there is
+        out[path] = (path, float(low), float(high))
     return out
+
+
+def _is_set(plant: Plant, path: str) -> bool:
+    """True if a path leads to numbers that are not all 0."""
+    try:
+        places = registry.located(plant, path)
+    except KeyError:
+        return False
+    return any(np.any(registry.follow(plant, keys)) for keys in places)
 
 
 def drawn_parameters(

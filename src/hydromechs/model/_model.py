@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 
 from hydromechs.errors import ModelError
-from hydromechs.registry import Required
+from hydromechs.registry import Item, Required
 from hydromechs.spatial import Path
 from hydromechs.values import NotNegative, convert_fields, nearest
 
@@ -319,6 +319,11 @@ class Model:
             return self.body_names.index(name)
         except ValueError:
             raise KeyError(f"no body {name!r} in {self.name}; bodies are {', '.join(self.body_names)}") from None
+
+    def path_items(self) -> list[Item]:
+        """Items with which paths to numbers begin: the world and the bodies."""
+        bodies = [Item("models", name, (("bodies", i),)) for i, name in enumerate(self.body_names)]
+        return [Item("models", "world", (("world",),)), *bodies]
 
     def neutral(self) -> tuple[np.ndarray, np.ndarray]:
         """Configuration with all joints at zero (quaternions at identity) and zero velocity: q (nq,), v (nv,)."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,7 +23,8 @@ from hydromechs.model import (
     mount_problem,
     mounted_bodies,
 )
-from hydromechs.spatial import Path, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
+from hydromechs.registry import View
+from hydromechs.spatial import Path, matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import NotNegative, check_fields, floats, nearest, number
 
 __all__ = ["ModelStart", "WorldSettings", "assemble", "axes_faults", "pairs", "start_faults", "start_names"]
@@ -81,6 +83,9 @@ class ModelStart:
     joint_velocities: tuple[tuple[str, float | tuple[float, ...]], ...] = ()
     """Velocities of joints: a number [rad/s or m/s]; of a ball joint the angular velocity in body axes, 3 numbers [rad/s]."""
 
+    path_views: ClassVar[Mapping[str, View]]
+    """Steps of paths besides the fields: "rpy_deg", the orientation as files give it."""
+
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):
             raise ValueError(f"ModelStart.model is {self.model!r}, must be a Model; hydromechs.load gives one")
@@ -96,6 +101,22 @@ class ModelStart:
         for name in ("joints", "joint_velocities"):
             values = pairs(getattr(self, name), f"ModelStart.{name}")
             object.__setattr__(self, name, tuple((k, _numbers(x, f"ModelStart.{name}.{k}")) for k, x in values))
+
+
+def _rpy_deg(start: ModelStart) -> tuple[float, ...] | None:
+    """Return roll, pitch and yaw of a start [°], as a file gives them."""
+    if start.orientation is None:
+        return None
+    return tuple(math.degrees(a) for a in rpy_from_matrix(quaternion_matrix(start.orientation)))
+
+
+def _with_rpy_deg(start: ModelStart, angles: Sequence[float]) -> ModelStart:
+    """Return a start with other roll, pitch and yaw [°]."""
+    turned = quaternion_from_matrix(matrix_from_rpy([math.radians(a) for a in angles]))
+    return replace(start, orientation=tuple(turned.tolist()))
+
+
+ModelStart.path_views = {"rpy_deg": View(_rpy_deg, _with_rpy_deg)}
 
 
 def _numbers(value: Any, name: str) -> float | tuple[float, ...]:

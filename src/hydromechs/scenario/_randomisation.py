@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from hydromechs.equations import parameter_value
+from hydromechs import registry
 from hydromechs.errors import FieldError, message_of
 from hydromechs.model import Fault, Model
 from hydromechs.values import NotNegative, Pair, check_fields, nearest
 
 from ._assemble import pairs
+
+if TYPE_CHECKING:
+    from ._scenario import Scenario
 
 __all__ = ["ObservationNoise", "Randomisation", "randomisation_faults"]
 
@@ -59,7 +63,7 @@ class Randomisation:
     noise: ObservationNoise = field(default_factory=ObservationNoise)
     """Standard deviations of what is observed; a mapping may be given."""
     parameters: tuple[tuple[str, Pair], ...] = ()
-    """Lowest and highest factor on other numbers of the model by name, as vehicle.hydro.volume [-]; a mapping may be given."""
+    """Minimum and maximum factor on other numbers by path, as vehicle.hydro.volume [-]; a mapping may be given."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", (self.bodies,) if isinstance(self.bodies, str) else tuple(self.bodies))
@@ -81,21 +85,17 @@ class Randomisation:
                 )
 
 
-def randomisation_faults(given: Randomisation | None, model: Model) -> list[Fault]:
-    """Bodies and parameters that are not there.
-
-    Args:
-        given: What varies.
-        model: The mechanism.
-    """
+def randomisation_faults(scenario: Scenario, model: Model) -> list[Fault]:
+    """Return the errors of bodies and paths that do not exist in a scenario and its assembled model."""
     out: list[Fault] = []
+    given = scenario.randomisation
     for i, name in enumerate(() if given is None else given.bodies):
         if name not in model.body_names:
             text = f"randomisation: no body {name!r} in {model.name}{nearest(name, model.body_names)}"
             out.append(Fault(("randomisation", "bodies", i), text))
     for name, _ in () if given is None else given.parameters:
         try:
-            parameter_value(model, name)
+            registry.value(scenario, name)
         except KeyError as e:
             out.append(Fault(("randomisation", "parameters", name), f"randomisation: {message_of(e)}"))
     return out

@@ -19,7 +19,7 @@ from hydromechs.model import Fault, Model, State
 from hydromechs.model.component import Component
 from hydromechs.navigation import Navigated, Navigation
 from hydromechs.recording import WARNING_KINDS, Check, find_quantity, find_terms
-from hydromechs.registry import reference_to
+from hydromechs.registry import Item, reference_to
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import (
     SWITCH,
@@ -42,6 +42,7 @@ from hydromechs.values import Bound, Positive, instances, nearest, number, posit
 from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults
 from ._blame import REFUSED, building_faults
 from ._judge import environment_faults, plant_faults, time_faults
+from ._path_items import scenario_items
 from ._randomisation import Randomisation, randomisation_faults
 from ._sensor_faults import sensor_faults
 from ._together import Part, Together
@@ -155,6 +156,10 @@ class Scenario(SimulationSource):
         """
         return tuple(part for part in (*self.components, *self.blocks) if isinstance(part, kind))
 
+    def path_items(self) -> list[Item]:
+        """Items with which paths to numbers begin, as "vehicle" in "vehicle.inertia.mass"."""
+        return scenario_items(self)
+
     @property
     def sensors(self) -> tuple[Sensor, ...]:
         """Blocks that measure."""
@@ -243,7 +248,7 @@ class Scenario(SimulationSource):
         """The simulation, at its start; raises `ScenarioError` with the part that is to blame where it is refused.
 
         Args:
-            parameters: Values of numbers of `model` that stay open, as "vehicle.inertia.mass": others compile nothing anew.
+            parameters: Values of numbers that stay open, by path, as "vehicle.inertia.mass": other values compile nothing.
         """
         try:
             sim = Simulation(self, parameters=parameters or {})
@@ -263,7 +268,7 @@ class Scenario(SimulationSource):
         """Return the plant and how it is simulated; runs the code that it names.
 
         Args:
-            parameters: Names of numbers of `model` that stay open.
+            parameters: Paths of numbers that stay open.
         """
         plant = replace(self.plant, parameters=tuple(parameters)) if parameters else self.plant
         plant, method = (plant, self.integrator) if self.engine is None else self.engine.on(plant, self.start)
@@ -322,7 +327,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
         return [*faults, *out]
     model = scenario.model
     named = [*_name_faults(scenario, model), *environment_faults(scenario), *sensor_faults(scenario, model)]
-    out += randomisation_faults(scenario.randomisation, model)
+    out += randomisation_faults(scenario, model)
     if named:  # quantities of what is not named rightly cannot be judged
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:

@@ -84,11 +84,12 @@ class Instant:
         before: Mapping[str, Before] = NONE,
     ) -> None:
         self._before = before
-        self._plant, self._z, self._inputs, self._turns = plant, z, inputs, misalignment
+        self._plant, self._z, self._inputs, self._turns = plant.opened(inputs), z, inputs, misalignment
         self._e: Evaluation = evaluate(plant, t, q, v, z, inputs)
         self.now: Now = self._e.now
         """Time, kinematics and water."""
-        self.terrain = tuple(terrain)
+        opened = {solid.name: solid for solid in terrain_of(self._plant)} if plant.parameters else {}
+        self.terrain = tuple(opened.get(solid.name, solid) for solid in terrain)
         """What can be seen of the ground."""
 
     @property

@@ -14,7 +14,6 @@ import numpy as np
 from hydromechs.compiler import compile_function
 from hydromechs.contact.terrain import Terrain
 from hydromechs.equations import identity_of
-from hydromechs.hydro import UniformFlow
 from hydromechs.integrators import is_multiple, rounding, whole_steps
 from hydromechs.model import State
 from hydromechs.simulation import Pack, Plant
@@ -133,7 +132,7 @@ class Instruments:
         from scipy.special import ndtri  # slow to import, and only sensors need it
 
         self._missing = [float(ndtri(s.dropout)) for s in sensors]
-        self._flow = UniformFlow(plant.environment, plant.seed)
+        self._flow = plant.flow()
         self._draw(plant.seed)
         ground = terrain_of(plant, terrain)
         nv = model.nv

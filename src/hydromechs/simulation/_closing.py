@@ -70,7 +70,8 @@ def switched_off(plant: Plant, inputs: np.ndarray) -> np.ndarray:
 
 def _constraints(plant: Plant, at: Point, inputs: np.ndarray) -> list[tuple[Component, Constraint]]:
     """All constraints at a state."""
-    model, nv = plant.opened(inputs), plant.model.nv
+    plant = plant.opened(inputs)
+    model, nv = plant.model, plant.model.nv
     kin = dynamics.kinematics(model, at.q, at.x[:nv])
     now = Now(model, at.t, at.q, at.x[:nv], kin, Water(plant, at.t, kin, inputs, fluid_at))
     out = []

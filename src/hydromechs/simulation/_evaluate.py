@@ -154,8 +154,8 @@ def derivative(
 
 def evaluate(plant: Plant, t: Scalar, q: Array, v: Array, z: Array, inputs: Array, motion: MotionAt = fluid_at) -> Evaluation:
     """Forces, accelerations, rates, powers and energies of one instant."""
-    model = plant.opened(inputs)
-    nb = model.nb
+    plant = plant.opened(inputs)
+    model, nb = plant.model, plant.model.nb
     kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin, inputs, motion)
     now = Now(model, t, q, v, kin, water)
@@ -297,7 +297,8 @@ def _power(action: Action, kin: dynamics.Kinematics, v: Array) -> Scalar:
 
 def inertia_matrix(plant: Plant, t: float, q: Array, v: Array, inputs: Array) -> Array:
     """Joint-space inertia with the added mass of what is wet now and with geared rotors, for floats, shape (nv, nv)."""
-    model = plant.opened(inputs)
+    plant = plant.opened(inputs)
+    model = plant.model
     kin = dynamics.kinematics(model, q, v)
     water = Water(plant, t, kin, inputs, fluid_at)
     b, _ = equations.balance(model, q, v, water.U, water.rate, None, water.surface(), water.motions(model))

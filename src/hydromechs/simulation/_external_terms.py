@@ -54,7 +54,7 @@ def external_terms(
         carried: Inertia of each body that the engine has besides the rigid body's, shape (nb, 6, 6).
         inside: Labels of forces that the engine itself applies.
     """
-    model = plant.opened(inputs)
+    model = plant.opened(inputs).model
     e = evaluate(plant, t, q, v, z, inputs, motion)
     kin = dynamics.kinematics(model, q, v)
     acting = [e.constraint_wrench, *(F for label, F in e.forces.items() if label not in inside)]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.hydro import UniformFlow
 from hydromechs.model import Model
 from hydromechs.model.component import Now, WaterNow
 from hydromechs.values import Array
 
+from ._layout import Layout
 from ._plant import Plant
 from ._water import Water, fluid_at
 
@@ -36,13 +36,18 @@ class InitialInstant(Now):
     def _inputs(self) -> Array:
         """Inputs of the plant with the run's data; commands and held inputs, which start later, are 0."""
         plant = self._plant
-        data, _ = plant.data(UniformFlow(plant.environment, plant.seed), self.t, self._parameters)
+        data, _ = plant.data(plant.flow(), self.t, self._parameters)
         return np.concatenate([np.zeros(plant.layout.size - len(data)), data])
+
+    @cached_property
+    def plant(self) -> Plant:
+        """The plant with the values of its open parameters."""
+        return self._plant.opened(self._inputs)
 
     @cached_property
     def model(self) -> Model:  # type: ignore[override]  # found when asked for
         """The mechanism with its open parameters."""
-        return self._plant.opened(self._inputs)
+        return self.plant.model
 
     @cached_property
     def kin(self) -> dynamics.Kinematics:
@@ -52,4 +57,21 @@ class InitialInstant(Now):
     @cached_property
     def water(self) -> WaterNow:  # type: ignore[override]  # as above
         """The undisturbed water."""
-        return Water(self._plant, self.t, self.kin, self._inputs, fluid_at)
+        return Water(self.plant, self.t, self.kin, self._inputs, fluid_at)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        """The layout with the values of open parameters of components, from which their states start."""
+        return self.plant.laid_out() if self._plant.opens_components else self._plant.layout
+
+    def states(self) -> Array:
+        """Internal states of the components at the start, shape (n,)."""
+        return self._layout.start(self._layout.state_slots, self)
+
+    def inputs(self) -> Array:
+        """Commands and held inputs at the start, shape (n,)."""
+        return self._layout.start(self._layout.input_slots, self)
+
+    def check(self) -> None:
+        """Raise `ValueError` if a run cannot begin here."""
+        (self.plant if self._plant.opens_components else self._plant).check_start(self)

@@ -1,23 +1,22 @@
-"""Which numbers of a model can stay open in a plant: its programs must read them, and must not need them to be made."""
+"""Which numbers can stay open in a plant: its programs must read them, and must not need them to be made."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from hydromechs import compiler
-from hydromechs.equations import parameter_value
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.hydro import UniformFlow
 from hydromechs.values import Array, Scalar
 
 from ._evaluate import Evaluation, evaluate
 from ._initial_instant import InitialInstant
 from ._plant import Plant
 
-NEEDED = (TypeError, UnsupportedFeature)
+NEEDED = (TypeError, ValueError, AttributeError, UnsupportedFeature)
 """Errors of equations that want the value of a symbol."""
 TIME = 0.37
 """Of the instant that is looked at [s]."""
@@ -46,7 +45,7 @@ def opened_faults(plant: Plant) -> dict[str, str]:
         whole = _read(plant, unread, state=True)  # what the programs do at other instants, too
     except NEEDED:
         return out  # as above
-    words = "has no effect: no program of the plant reads it; set it in the model before the plant is built, or leave it out"
+    words = "has no effect: no program of the plant reads it; replace the number before the plant is built, or remove the path"
     return out | {name: f"parameter {name!r} {words}" for name in unread if not whole[name]}
 
 
@@ -65,8 +64,8 @@ def _alone(plant: Plant, name: str) -> bool | str:
         return _read(plant, [name])[name]
     except NEEDED:
         return (
-            f"parameter {name!r} cannot stay open: the plant's programs need its value when they are made; set it in the model "
-            "before the plant is built"
+            f"parameter {name!r} cannot stay open: the plant's programs need its value when they are made; replace the "
+            "number before the plant is built"
         )
 
 
@@ -77,13 +76,14 @@ def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[st
         names: Which parameters; others have the model's values.
         state: Whether time, state and all other inputs are symbols, too: slow, and nothing is left out.
     """
+    plant = _with_open(plant, names)
     start, layout, nv = plant.start, plant.layout, plant.model.nv
     now = InitialInstant(plant, 0.0, start.q, start.v, {})
-    z = np.concatenate([layout.start(layout.state_slots, now), np.zeros(len(layout.causes))])
-    data, _ = plant.data(UniformFlow(plant.environment, plant.seed), TIME, {})
-    u = np.concatenate([layout.start(layout.input_slots, now), data])
+    z = np.concatenate([now.states(), np.zeros(len(layout.causes))])
+    data, _ = plant.data(plant.flow(), TIME, {})
+    u = np.concatenate([now.inputs(), data])
     v = 0.1 * np.random.default_rng(0).normal(size=nv)  # no zeros that hide what they are multiplied with
-    shapes: dict[str, tuple[int, ...]] = {name: parameter_value(plant.model, name).shape for name in names}
+    shapes: dict[str, tuple[int, ...]] = {name: layout.data[f"parameter.{name}"][1] for name in names}
     if state:
         shapes |= {" t": (), " q": start.q.shape, " v": v.shape, " z": z.shape, " u": u.shape}
 
@@ -95,6 +95,13 @@ def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[st
         return _all_of(evaluate(plant, t, given.get(" q", start.q), given.get(" v", v), given.get(" z", z), inputs))
 
     return compiler.read_by(instant, shapes)
+
+
+def _with_open(plant: Plant, names: Sequence[str]) -> Plant:
+    """A copy of a plant in which only some parameters are open; it is not checked again."""
+    new = object.__new__(Plant)
+    new.__dict__.update({f.name: getattr(plant, f.name) for f in fields(plant)}, parameters=tuple(names))
+    return new
 
 
 def _all_of(e: Evaluation) -> tuple[Any, ...]:

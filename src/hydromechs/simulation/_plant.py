@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from hydromechs import dynamics
-from hydromechs.equations import Form, identity_of, model_of, parameter_value, with_parameters
-from hydromechs.errors import FieldError, ModelError
+from hydromechs import dynamics, registry
+from hydromechs.equations import OPEN, Form, check_equation_number, identity_of, model_of
+from hydromechs.errors import FieldError, ModelError, message_of
 from hydromechs.hydro import (
     Environment,
     Uniform,
@@ -23,13 +23,15 @@ from hydromechs.hydro import (
     strip_wavenumber,
     wave_components,
 )
-from hydromechs.model import Model, State, body_faults, dry_faults, world_faults
+from hydromechs.model import Model, State, dry_faults
 from hydromechs.model.component import Action, Component, Now, StillWater
-from hydromechs.values import Array, instances, nearest, whole
+from hydromechs.registry import Item, Keys
+from hydromechs.values import Array, Scalar, instances, nearest, whole
 
 from ._actions import acting, check_action
 from ._constraints import constraint_groups
 from ._layout import Data, Layout, layout_of
+from ._open_numbers import check_edits, plant_items
 from ._orientation import Orientations
 from ._rolled_plant import RolledPlant, rolled_plant
 
@@ -49,6 +51,8 @@ WAVE_ROWS = 7
 """Numbers of one wave: amplitude, frequency, wavenumber, direction (2), phase, scale."""
 SURFACE_HEIGHT = "surface_height"
 """Name of the input that holds the height of the mean surface above the world's origin [m]."""
+STEADY = ("environment", "current", "velocity")
+"""Where the velocity of a steady current is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +72,7 @@ class Plant:
     seed: int = 0
     """Of the waves' phases and the gusts."""
     parameters: tuple[str, ...] = ()
-    """Names of numbers of the model that stay open, as "vehicle.inertia.mass"."""
+    """Paths of numbers that stay open: of the model, components, terrain and environment, as "vehicle.inertia.mass"."""
     form: Form | None = None
     """How it is compiled: "specialised" for straight-line code of all bodies, "rolled" for loops over them; by the number of
     bodies unless given."""
@@ -81,8 +85,7 @@ class Plant:
         object.__setattr__(self, "seed", whole(self.seed, "seed"))
         named = (self.parameters,) if isinstance(self.parameters, str) else tuple(self.parameters)
         object.__setattr__(self, "parameters", named)
-        for name in named:
-            parameter_value(self.model, name)  # a KeyError that says what there is
+        _ = self._open_values  # a KeyError that says what there is
         if "world.gravity" in named and self.environment.waves:
             raise ValueError(
                 "parameter 'world.gravity' cannot stay open with waves: their lengths follow from it; set it in the model, or "
@@ -128,12 +131,119 @@ class Plant:
 
     def _shapes_wet_part(self, name: str) -> bool:
         """True if the geometry that a free surface cuts depends on a parameter; with shapes, a volume only scales it."""
-        if name.endswith(".hydro.buoyancy_center"):
-            return True
-        if not name.endswith(".hydro.volume"):
-            return False
-        body = self.model.bodies[self.model.body_index(name.removesuffix(".hydro.volume"))]
-        return not (parameter_value(self.model, name) > 0.0 and has_hull(body))
+        for keys in self._open_places[name]:
+            if keys[:2] != ("model", "bodies") or keys[3:4] != ("hydro",):
+                continue
+            body = self.model.bodies[int(keys[2])]
+            if keys[4] == "buoyancy_center" or (keys[4] == "volume" and not (body.hydro.volume > 0.0 and has_hull(body))):  # type: ignore[union-attr]
+                return True
+        return False
+
+    # -- open numbers ---------------------------------------------------------------------------------------------------------
+
+    def path_items(self) -> list[Item]:
+        """Items with which paths to numbers begin: bodies, the world, components, terrain, and fields of the environment."""
+        return plant_items(self.model, self.components, self.environment)
+
+    @cached_property
+    def _open_places(self) -> dict[str, tuple[Keys, ...]]:
+        """Where the numbers of each open parameter are."""
+        registry.edits_of(self, dict.fromkeys(self.parameters, 1.0))  # an error if two name the same number
+        return {name: registry.located(self, name) for name in self.parameters}
+
+    @cached_property
+    def _open_values(self) -> dict[str, Array]:
+        """Values that the open parameters have in the plant."""
+        for name, places in self._open_places.items():
+            for keys in places:
+                if keys[0] == "model":
+                    check_equation_number(name, keys[1:])
+        return {name: registry.value(self, name) for name in self.parameters}
+
+    @cached_property
+    def _steady_axes(self) -> tuple[int, ...]:
+        """Axes along which the velocity of the steady current is open."""
+        found = [keys[3:] for places in self._open_places.values() for keys in places if keys[:3] == STEADY]
+        return (0, 1, 2) if () in found else tuple(int(keys[0]) for keys in found)
+
+    @property
+    def opens_profile(self) -> bool:
+        """True if numbers of the current's profile over depth are open."""
+        return any(keys[:3] == (*STEADY[:2], "profile") for places in self._open_places.values() for keys in places)
+
+    @property
+    def opens_components(self) -> bool:
+        """True if numbers of components are open."""
+        return any(map(self.is_of_component, self.parameters))
+
+    def is_of_component(self, name: str) -> bool:
+        """True if an open parameter has numbers of components.
+
+        Args:
+            name: Its path.
+        """
+        return any(keys[0] == "components" for keys in self._open_places[name])
+
+    def flow(self, seed: int | None = None) -> UniformFlow:
+        """Return current and gusts over time, without what programs take as an open parameter.
+
+        Args:
+            seed: Of the gusts; defaults to the plant's.
+        """
+        still: dict[Keys, float] = {(*STEADY[1:], k): 0.0 for k in self._steady_axes}
+        return UniformFlow(registry.edited(self.environment, still), self.seed if seed is None else seed)
+
+    @property
+    def open_current(self) -> Array:
+        """Open part of the steady current in world axes [m/s], shape (3,)."""
+        current: Sequence[Scalar] = (0.0, 0.0, 0.0) if self.environment.current is None else self.environment.current.velocity
+        return np.array([x if k in self._steady_axes else 0.0 for k, x in enumerate(current)])
+
+    def carried(self, u: Array) -> Array:
+        """Return the velocity with which a steady current carries waves [m/s], shape (3,).
+
+        Args:
+            u: Inputs, shape (nu,).
+        """
+        own = self.layout.array("carried", u)
+        return own + self.open_current if self._steady_axes else own
+
+    def opened(self, u: Array) -> Plant:
+        """Return the plant with its open parameters taken from the inputs, numbers or symbols; its layout is the same.
+
+        Args:
+            u: Inputs, shape (nu,).
+        """
+        return self._with({name: self.layout.array(f"parameter.{name}", u) for name in self.parameters})
+
+    def with_values(self, values: Array) -> Plant:
+        """Return the plant with values of its open parameters, one after another, shape (np,); they are not checked."""
+        return self._with(self.named_parameters(values))
+
+    def _with(self, values: Mapping[str, Any]) -> Plant:
+        if not values:
+            return self
+        edits = self._edits(values)
+        new = object.__new__(Plant)
+        new.__dict__.update(self.closed.__dict__, closed=self.closed)
+        for part in ("model", "components", "environment"):
+            own = {keys[1:]: x for keys, x in edits.items() if keys[0] == part}
+            if own:
+                new.__dict__[part] = registry.edited(getattr(self.closed, part), own, checked=False)
+        return new
+
+    def _edits(self, values: Mapping[str, Any]) -> dict[Keys, Any]:
+        """New values by their places; a path with "*" scales the plant's own."""
+        pairs = [(name, keys, x) for name, x in values.items() for keys in self._open_places[name]]
+        return {
+            keys: registry.scaled(registry.follow(self.closed, keys), x) if registry.is_factor(name) else x
+            for name, keys, x in pairs
+        }
+
+    @cached_property
+    def closed(self) -> Plant:
+        """The plant with its own numbers, if this one has symbols or other values in their place."""
+        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
@@ -270,6 +380,10 @@ class Plant:
     @cached_property
     def layout(self) -> Layout:
         """Where states and inputs are."""
+        return self.laid_out()
+
+    def laid_out(self) -> Layout:
+        """Return the layout with initial values that follow from the present numbers of the components."""
         acting = (
             c.cause
             for c, a in zip(self.components, self.first_actions, strict=True)
@@ -291,7 +405,7 @@ class Plant:
         if self.environment.surface is not None:
             out.append(Data(SURFACE_HEIGHT, ()))
         out += [Data(f"timed.{c.name}", (len(c.timed),)) for c in self.components if c.timed]
-        return out + [Data(f"parameter.{name}", parameter_value(self.model, name).shape) for name in self.parameters]
+        return out + [Data(f"parameter.{name}", x.shape) for name, x in self._open_values.items()]
 
     def data(
         self,
@@ -317,7 +431,8 @@ class Plant:
             until = segment.t_end
         if self.waves is not None:
             w, current = self.waves if waves is None else waves, self.environment.current
-            parts.append([0.0, 0.0, 0.0] if current is None else list(current.velocity))
+            velocity = (0.0, 0.0, 0.0) if current is None else current.velocity
+            parts.append([0.0 if k in self._steady_axes else x for k, x in enumerate(velocity)])
             rows = (w.amplitude, w.omega, w.wavenumber, w.direction[:, 0], w.direction[:, 1], w.phase, w.scale)
             parts.append(list(np.concatenate(rows)))
         if self.environment.surface is not None:
@@ -342,7 +457,7 @@ class Plant:
                 raise KeyError(f"no open parameter {name!r}{hint}; name it in parameters=[...] of the plant or simulation")
         out = []
         for name in self.parameters:
-            own = parameter_value(self.model, name)
+            own = self._open_values[name]
             value = np.asarray(given.get(name, own), dtype=float)
             if value.shape != own.shape:
                 raise ValueError(f"parameter {name!r} must have shape {own.shape}, got {value.shape}")
@@ -352,19 +467,16 @@ class Plant:
         return np.concatenate([np.zeros(0), *out])
 
     def check_values(self, given: Mapping[str, Any]) -> None:
-        """Raise `ValueError` where a model could not have the value of an open parameter, as a mass below 0.
+        """Raise `ValueError` if an object could not have the value of an open parameter, as a mass below 0.
 
         Args:
             given: Values by name.
         """
         for name, value in given.items():
-            other = with_parameters(self.model, {name: np.asarray(value, dtype=float)})
-            pairs = zip(self.model.bodies, other.bodies, strict=True)
-            faults = [f for i, (own, body) in enumerate(pairs) if body is not own for f in body_faults(i, body)]
-            if other.world is not self.model.world:
-                faults = world_faults(other.world)
-            if faults:
-                raise ValueError(f"parameter {name!r} is {np.asarray(value).tolist()}: {faults[0].text}")
+            try:
+                check_edits(self, self._edits({name: np.asarray(value, dtype=float)}))
+            except (ValueError, TypeError) as error:
+                raise ValueError(f"parameter {name!r} is {np.asarray(value).tolist()}: {message_of(error)}") from error
 
     def named_parameters(self, values: Array) -> dict[str, Any]:
         """Open parameters by name, from their values one after another, shape (np,)."""
@@ -372,16 +484,6 @@ class Plant:
         places = {name: self.layout.data[f"parameter.{name}"] for name in self.parameters}
         parts = {name: np.reshape(values[s.start - at : s.stop - at], shape) for name, (s, shape) in places.items()}
         return {name: x if x.ndim else float(x) for name, x in parts.items()}
-
-    def with_values(self, values: Array) -> Model:
-        """The mechanism with values of its open parameters, one after another, shape (np,)."""
-        return with_parameters(self.model, self.named_parameters(values)) if self.parameters else self.model
-
-    def opened(self, u: Array) -> Model:
-        """The mechanism with its open parameters taken from the inputs."""
-        if not self.parameters:
-            return self.model
-        return with_parameters(self.model, {name: self.layout.array(f"parameter.{name}", u) for name in self.parameters})
 
     @property
     def current_places(self) -> tuple[slice, ...]:
@@ -412,13 +514,23 @@ class Plant:
 
         It leaves out the numbers that are inputs.
         """
-        parts = [identity_of(thing) for thing in (self.model, self.environment.profile, self.components)]
+        masked = {
+            name: OPEN for name in self.parameters if not registry.is_factor(name)
+        }  # a factor leaves the numbers in the program
+        bare = self._with(masked)
+        parts = [identity_of(thing) for thing in (bare.model, bare.environment.profile, bare.components)]
         if any(part is None for part in parts):
             return None
         shape = (self.parameters, self.streams, self.flows, self.environment.surface is not None)
         waves = None if self.waves is None else (len(self.waves.amplitude), self.waves.water_depth)
-        strips = () if self.uniform else [s and (len(s.points), len(s.hull)) for s in self.samplings(self.model)]
-        return f"{parts} {shape} {waves} {strips}{'' if self.rolled is None else ' rolled'}"
+        strips: Any = () if self.uniform else [s and (len(s.points), len(s.hull)) for s in self.samplings(self.model)]
+        made = ""
+        if masked:  # what the masked numbers decide when programs are made
+            layout, armature = self.layout, None if self.armature is None else self.armature.tolist()
+            made = f" {layout.states} {layout.commands} {layout.held} {self.constraining} {self.groups} {armature}"
+            if not self.uniform:
+                strips = [None if s is None else s.fixed for s in self.samplings(self.model)]
+        return f"{parts} {shape} {waves} {strips}{made}{'' if self.rolled is None else ' rolled'}"
 
     # -- water ----------------------------------------------------------------------------------------------------------------
 
@@ -451,8 +563,9 @@ class Plant:
             model: The mechanism with its open parameters.
         """
         surface = self.environment.surface is not None
-        k = strip_wavenumber(self.environment, float(self.model.world.gravity))
-        pairs = zip(model.bodies, self.model.bodies, strict=True)
+        own = self.closed
+        k = strip_wavenumber(own.environment, float(own.model.world.gravity))
+        pairs = zip(model.bodies, own.model.bodies, strict=True)
         return tuple(
             None if body.hydro is None else sampling(body, nominal, model.world.water_density, k, surface=surface)
             for body, nominal in pairs

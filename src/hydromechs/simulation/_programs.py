@@ -18,7 +18,7 @@ from ._looped import LoopedPlant
 from ._observe import observer
 from ._plant import Plant
 from ._stiffness import StepChecks
-from ._water import PointMotion, point_motion
+from ._water import PointMotion, fluid_at, point_motion
 
 
 class PlantPrograms:
@@ -47,9 +47,11 @@ class PlantPrograms:
 
     def motion(self, plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Array, rate: Array) -> list[PointMotion]:
         """Return the water at points, see `fluid_at`; in parallel lanes if one world is simulated."""
+        if plant.opens_profile:  # its numbers are no inputs of the shared program
+            return fluid_at(plant, u, points, t, U, rate)
         given = [np.asarray(t), np.asarray(U), np.asarray(rate)]
         if plant.waves is not None:
-            given += [plant.layout.array("waves", u), plant.layout.array("carried", u)]
+            given += [plant.layout.array("waves", u), plant.carried(u)]
         n = len(points)
         same = [np.broadcast_to(x, (n, *np.shape(x))) for x in given]
         results = compiler.call_on_lanes(self._water, np.stack(points), *same)

@@ -51,7 +51,7 @@ class SimulationSource(abc.ABC):
         """Return the plant and how it is simulated.
 
         Args:
-            parameters: Names of numbers of the model that stay open.
+            parameters: Paths of numbers that stay open.
         """
 
 
@@ -79,7 +79,7 @@ def setup_of(
             environment=Environment() if environment is None else environment,
             components=components_of(what, parts),
             seed=0 if seed is None else seed,
-            parameters=instances(list(parameters), str, "parameters", "names of numbers of the model"),
+            parameters=instances(list(parameters), str, "parameters", "paths of numbers"),
         )
         return Setup(plant=plant)
     if not isinstance(what, Plant | Setup | SimulationSource):

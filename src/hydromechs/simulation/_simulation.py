@@ -13,7 +13,7 @@ import numpy as np
 from hydromechs.contact import unrepresented_contacts
 from hydromechs.equations import configuration
 from hydromechs.errors import SimulationDiverged
-from hydromechs.hydro import Environment, UniformFlow
+from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named, reached, rounding, whole_steps
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
@@ -111,15 +111,18 @@ class Simulation:
         self.plant.check_values(values)
         self.parameters: dict[str, Any] = {}
         """Values of the open parameters, by name. Set them between two runs; `reset` sets them to those of its state."""
-        self._flow = UniformFlow(self.plant.environment, self.plant.seed)
+        self._flow = self.plant.flow()
         self._programs = PlantPrograms(self.plant, self.method)
         self._propagator = self._programs.stepper.propagator
         self._together: dict[tuple[float, bytes], list[str]] = {}
-        self._ranges, self._held_ranges = CommandRanges(self.plant.layout), HeldRanges(self.plant)
+        valued = self.plant.with_values(self._first_parameters)
+        layout = valued.laid_out() if self.plant.opens_components else self.plant.layout
+        self._ranges, self._held_ranges = CommandRanges(layout), HeldRanges(self.plant)
         for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
             raise ValueError(f"event {event.name!r}: {text}")
-        state = setup.state if state is None else state
-        self._first = self.plant.start if state is None else state
+        if state is None and setup.state is not None:  # open numbers of given motions move the start
+            state = valued.on_motions(setup.state) if self.plant.opens_components else setup.state
+        self._first = valued.start if state is None else state
         self._first_commands = by_name(setup.commands if commands is None else commands, "commands")
         for text in self._ranges.faults(self._first_commands).values():
             raise ValueError(f"commands: {text}")
@@ -202,17 +205,18 @@ class Simulation:
 
         take(parameters=self._first_parameters)
         now = InitialInstant(plant, float(given.t), q, values["v"], plant.named_parameters(values["parameters"]))
-        held = layout.start(layout.input_slots[na:], now)
+        told = now.inputs()
+        held = told[na:]
         take(
-            internal=np.concatenate([layout.start(layout.state_slots, now), np.zeros(len(layout.causes))]),
-            command=layout.start(layout.input_slots[:na], now),
+            internal=np.concatenate([now.states(), np.zeros(len(layout.causes))]),
+            command=told[:na],
             held=held,
             memory=self._first_memory,
             signal=np.full(len(self.signals), np.nan),
             **({"books": np.zeros(_books.size(layout))} if np.size(given.books) else {}),
         )
         if np.size(given.internal) == 0:
-            plant.check_start(now)
+            now.check()
         old = self._at, self._command, self._held, self.parameters
         self.parameters = plant.named_parameters(values["parameters"])
         self._at = Point(float(given.t), q, np.concatenate([values["v"], values["internal"]]))

@@ -124,13 +124,9 @@ class _KnownMobility(_Mobility):
         return self._M
 
 
-def stiff_modes(plant: Plant, q: Array, model: Model | None = None) -> list[FastMode]:
-    """Fast modes of components, each alone, with the inertia that it meets at a configuration.
-
-    Args:
-        model: The mechanism with values of its open parameters; the plant's unless given.
-    """
-    return [mode for _, mode in _modes(plant, _Mobility(plant, model or plant.model, q))]
+def stiff_modes(plant: Plant, q: Array) -> list[FastMode]:
+    """Fast modes of components, each alone, with the inertia that it meets at a configuration."""
+    return [mode for _, mode in _modes(plant, _Mobility(plant, plant.model, q))]
 
 
 def _modes(plant: Plant, mobility: _Mobility) -> list[tuple[Component, FastMode]]:
@@ -145,15 +141,9 @@ def step_limit(mode: FastMode, method: Integrator) -> float:
     return min(longest(mode.frequency, mode.decay), impact)
 
 
-def stiff_parts(
-    plant: Plant, q: Array, method: Integrator, step: float, model: Model | None = None
-) -> list[tuple[Component, str]]:
-    """Components that are too stiff for the step, the worst first, each with what is wrong and the longest stable step.
-
-    Args:
-        model: The mechanism with values of its open parameters; the plant's unless given.
-    """
-    return _stiff_parts(plant, _Mobility(plant, model or plant.model, q), method, step)
+def stiff_parts(plant: Plant, q: Array, method: Integrator, step: float) -> list[tuple[Component, str]]:
+    """Components that are too stiff for the step, the worst first, each with what is wrong and the longest stable step."""
+    return _stiff_parts(plant, _Mobility(plant, plant.model, q), method, step)
 
 
 def _stiff_parts(plant: Plant, mobility: _Mobility, method: Integrator, step: float) -> list[tuple[Component, str]]:
@@ -176,13 +166,9 @@ def _remedy(mode: FastMode, other: str) -> str:
     return f"use a shorter step, {mode.remedy}, or {other}" if other else f"use a shorter step, or {mode.remedy}"
 
 
-def step_faults(plant: Plant, q: Array, method: Integrator, step: float, model: Model | None = None) -> list[str]:
-    """What is too stiff for the step, in words: one line for each of the five worst of `stiff_parts`.
-
-    Args:
-        model: The mechanism with values of its open parameters; the plant's unless given.
-    """
-    worst = stiff_parts(plant, q, method, step, model)
+def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:
+    """What is too stiff for the step, in words: one line for each of the five worst of `stiff_parts`."""
+    worst = stiff_parts(plant, q, method, step)
     more = [f"{len(worst) - 5} more parts are too stiff for the step"] if len(worst) > 5 else []
     return [text for _, text in worst[:5]] + more
 
@@ -199,8 +185,7 @@ class StepChecks:
         """Raise `ValueError` with the first of `step_faults`, unless it was checked with these parameters (np,) before."""
         key = (step, parameters.tobytes())
         if key not in self._passed:
-            model = self.plant.with_values(parameters)
-            for text in step_faults(self.plant, q, self.method, step, model):
+            for text in step_faults(self.plant.with_values(parameters), q, self.method, step):
                 raise ValueError(text)  # numbers may stay finite and be wrong
             if len(self._passed) >= KEPT:
                 self._passed.clear()
@@ -216,12 +201,13 @@ class StepChecks:
         plant = self.plant
         if not plant.components:
             return [""] * len(q)
-        if plant.rolled is not None:
-            mobilities = [_Mobility(plant, plant.opened(row), at) for at, row in zip(q, inputs, strict=True)]
+        plants = [plant.opened(row) for row in inputs] if plant.opens_components else [plant] * len(q)
+        if plant.rolled is not None:  # without open parameters
+            mobilities = [_Mobility(plant, plant.model, at) for at in q]
         else:
             M, J = self._matrices([q, inputs])
             mobilities = [_KnownMobility(plant, *row) for row in zip(q, M, J, strict=True)]
-        found = (_stiff_parts(plant, mobility, self.method, step) for mobility in mobilities)
+        found = (_stiff_parts(own, mobility, self.method, step) for own, mobility in zip(plants, mobilities, strict=True))
         return [worst[0][1] if worst else "" for worst in found]
 
     @cached_property
@@ -232,7 +218,7 @@ class StepChecks:
         outputs = {"M": (model.nv, model.nv), "J": (model.nb, 6, model.nv)}
 
         def function(q: Array, inputs: Array) -> tuple[Array, Array]:
-            opened = plant.opened(inputs)
+            opened = plant.opened(inputs).model
             kin = dynamics.kinematics(opened, q, np.zeros(model.nv))
             J = [dynamics.jacobian(opened, kin, i, np.zeros(3)) for i in range(model.nb)]
             return equations.mass_matrix(opened, q), np.stack(J)

@@ -13,7 +13,6 @@ from hydromechs import compiler, dynamics
 from hydromechs.actuation import ForceCurve
 from hydromechs.equations import configuration, mass_matrix
 from hydromechs.errors import FieldError
-from hydromechs.hydro import UniformFlow
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.values import Array, nearest
@@ -129,8 +128,12 @@ class _Problem:
         for what, there in unsteady.items():
             if there:
                 raise ValueError(f"trim needs steady water, but there are {what}; leave them out of the plant's environment")
-        self.given_plant, self.start, self.given = plant, state, given
-        self.plant = replace(plant, components=tuple(c.as_force(c.name in given) for c in plant.components))
+        self._values = _values(plant, state)
+        self.given_plant, self.start, self.given = plant.with_values(plant.parameter_values(self._values)), state, given
+        # components change below, and with them their paths: their open numbers get the values of the state
+        kept = tuple(name for name in plant.parameters if not plant.is_of_component(name))
+        parts = tuple(c.as_force(c.name in given) for c in self.given_plant.components)
+        self.plant = replace(plant, components=parts, parameters=kept)
         model, layout = self.plant.model, self.plant.layout
         self.names = model.coordinate_names[1]
         for name in free:
@@ -145,8 +148,8 @@ class _Problem:
         self.nz = layout.nz - len(layout.causes)
         for text in CommandRanges(plant.layout).faults(given).values():
             raise ValueError(f"trim: {text}")
-        data, _ = self.plant.data(UniformFlow(environment, plant.seed), state.t, self._parameters)
-        self.inputs = np.concatenate([layout.start(layout.input_slots, self._initial_instant), data])
+        data, _ = self.plant.data(self.plant.flow(), state.t, self._parameters)
+        self.inputs = np.concatenate([self._initial_instant.inputs(), data])
         had = dict(zip(layout.commands, np.asarray(state.command, dtype=float).tolist(), strict=False))
         for name, value in ({n: x for n, x in had.items() if slots[n].frozen_in_trim} | given).items():
             thruster = self._thrusters.get(name)
@@ -166,11 +169,8 @@ class _Problem:
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        """Values of the open parameters by name: those of the start, the model's if it has none."""
-        values, own = np.asarray(self.start.parameters, dtype=float), self.plant.parameter_values({})
-        if values.size and values.shape != own.shape:
-            raise ValueError(f"state.parameters must have shape {own.shape}, got {values.shape}; is it of another plant?")
-        return self.plant.named_parameters(values if values.size else own)
+        """Values of the parameters that are open in the trim, by name."""
+        return {name: self._values[name] for name in self.plant.parameters}
 
     @property
     def _initial_instant(self) -> InitialInstant:
@@ -180,7 +180,7 @@ class _Problem:
     def _internal(self) -> np.ndarray:
         """Internal states to begin with: those that are kept from the start where it has them, others as of a new run."""
         layout, given = self.plant.layout, np.asarray(self.start.internal, dtype=float)
-        z = layout.start(layout.state_slots, self._initial_instant)
+        z = self._initial_instant.states()
         had = dict(zip(self.given_plant.layout.states, given.tolist(), strict=False))
         names = zip(layout.states, layout.state_slots, strict=False)
         return np.array([had.get(name, z[i]) if slot.frozen_in_trim else z[i] for i, (name, slot) in enumerate(names)])
@@ -423,7 +423,7 @@ class _Problem:
         """What cannot be balanced; raises where nothing acts against it."""
         model, nv = self.plant.model, self.plant.model.nv
         q = np.array(dynamics.retract(model, self.start.q, self._at(x)[1]), dtype=float)
-        M = np.array(mass_matrix(self.plant.opened(self.inputs), q), dtype=float)
+        M = np.array(mass_matrix(self.plant.opened(self.inputs).model, q), dtype=float)
         lower, upper = self._limits(x)
         force = M @ left[:nv]
         here = np.abs(M @ self.slopes(x)[:nv])
@@ -475,10 +475,18 @@ class _Problem:
             internal=np.array([*states, *[0.0] * len(layout.causes)]),
             command=np.array(list(commands.values())),
             held=inputs[len(values) : len(values) + len(layout.held)].copy(),
-            parameters=plant.parameter_values(self._parameters),
+            parameters=plant.parameter_values(self._values),
         )
         residual = dict(zip(self.names, left[: model.nv].tolist(), strict=True))
         return Trim(converged=converged, state=state, commands=commands, residual=residual, message=message)
+
+
+def _values(plant: Plant, state: State) -> dict[str, Any]:
+    """Values of the open parameters by name: those of the state, the plant's if it has none."""
+    values, own = np.asarray(state.parameters, dtype=float), plant.parameter_values({})
+    if values.size and values.shape != own.shape:
+        raise ValueError(f"state.parameters must have shape {own.shape}, got {values.shape}; is it of another plant?")
+    return plant.named_parameters(values if values.size else own)
 
 
 def _command(curve: ForceCurve, force: float) -> float:

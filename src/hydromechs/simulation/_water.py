@@ -106,7 +106,7 @@ def fluid_at(plant: Plant, u: Array, points: Sequence[Array], t: Scalar, U: Arra
     """Return `point_motion` at several points, with the waves from the inputs u, shape (nu,)."""
     rows, carried = None, None
     if plant.waves is not None:
-        rows, carried = plant.layout.array("waves", u), plant.layout.array("carried", u)
+        rows, carried = plant.layout.array("waves", u), plant.carried(u)
     waves = plant.waves_of(rows, carried)
     return [point_motion(plant, waves, p, t, U, rate) for p in points]
 
@@ -127,6 +127,8 @@ class Water:
             flow = plant.layout.array("flow", u)
             self.rate = np.array(flow[3:6])
             self.U = np.array(flow[:3]) + self.rate * (t - flow[6])
+            if plant.parameters:
+                self.U = self.U + plant.open_current
         place = plant.surface_place
         self.height: Scalar | None = None if place is None else u[place]
         """Height of the mean surface above the world's origin [m]; None for water without a free surface."""
@@ -165,7 +167,7 @@ class Water:
         plant = self.plant
         if plant.waves is None:
             return 0.0, 0.0
-        carried = plant.layout.array("carried", self.u)
+        carried = plant.carried(self.u)
         components, _ = plant.waves_of(plant.layout.array("waves", self.u), carried)
         at = p - carried * self.t
         s = hydro.wave_surface(components, at, self.t)

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from hydromechs import registry
 from hydromechs.compiler import NATIVE, TARGETS
-from hydromechs.errors import Fault, ModelError, SweepError, message_of
-from hydromechs.model import State, body_faults, world_faults
+from hydromechs.errors import Fault, SweepError, message_of
+from hydromechs.model import State
 from hydromechs.recording import find_terms, period_of, samples_of, statistic_of
+from hydromechs.registry import Keys
 from hydromechs.scenario import Scenario, assemble
-from hydromechs.simulation import coordinates, quantities
-from hydromechs.values import Bound, Finite, Pair, check_fields, convert_fields, field_faults, nearest
+from hydromechs.simulation import Plant, coordinates, quantities
+from hydromechs.values import Bound, Finite, Pair, check_fields, convert_fields, field_faults
 
-from ._anew import anew, places_in_models
 from ._parameters import Parameter
-from ._paths import changed, first_part, numbered, parts_of, value_at
 from ._sampling import Grid, Sampling
-from ._together import OF_MODEL, fits_lanes
+from ._together import fits_lanes
 
 if TYPE_CHECKING:
     import xarray
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 OWN = {"run", "status", "reason", "seed", "end_time", "check", "passed", "check_value", "on_gpu"}
 """Names that every store has."""
+APPEARANCE = ("color", "opacity", "style")
+"""Fields of a shape that change nothing that is simulated."""
 UNSIMULATED = ("name", "title", "description", "checks")
 """Parts of a scenario that change nothing that is simulated."""
 MIN_BLOCK_ON_LANES, MAX_BLOCK = 32, 64
@@ -80,7 +82,7 @@ class SweepRun:
     scenario: Scenario
     """The scenario with the run's numbers in it."""
     parameters: dict[str, float] = field(default_factory=dict)
-    """Values of numbers of the model that stay open, by name."""
+    """Values of numbers that stay open in the compiled programs, by path."""
 
     def simulation(self) -> Simulation:
         """The simulation, at its start."""
@@ -164,12 +166,15 @@ class ParameterSweep(SweepSettings):
     @cached_property
     def own_seeds(self) -> bool:
         """True if each run has a seed of its own."""
-        return self.run_seeds == "own" and not any("seed" in p.paths for p in self.parameters)
+        return self.run_seeds == "own" and not any(map(self._sets_seed, self.parameters))
+
+    def _sets_seed(self, parameter: Parameter) -> bool:
+        return any(("seed",) in self.places(path) for path in parameter.paths)
 
     def run_seed(self, run: int) -> int:
         """Seed of gusts, waves and sensors in a run, numbered from 0."""
         if not self.own_seeds:
-            given = [v for p, v in zip(self.parameters, self.table[run], strict=True) if "seed" in p.paths]
+            given = [v for p, v in zip(self.parameters, self.table[run], strict=True) if self._sets_seed(p)]
             return int(given[0]) if given else self.scenario.seed
         return int(np.random.SeedSequence([self.seed, run]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
@@ -198,41 +203,51 @@ class ParameterSweep(SweepSettings):
         return SweepRun(scenario=replace(self.scenario, **parts) if parts else self.scenario, parameters=opened)
 
     def changes(self, values: Sequence[Any]) -> tuple[dict[str, Any], dict[str, float]]:
-        """Fields of the scenario that values of the parameters change, and open parameters of the model by name."""
+        """Return fields of the scenario that values of the parameters change, and open parameters by path."""
         pairs = zip(self.parameters, values, strict=True)
         return self._changes([(path, value) for parameter, value in pairs for path in parameter.paths])
 
-    def start(self, fields: Mapping[str, Any]) -> State:
-        """State at the start of a run with changed fields of the scenario (see `changes`), joints with a given motion on it."""
+    def start(self, fields: Mapping[str, Any], opened: Mapping[str, float]) -> State:
+        """Return the initial state of a run, from what `changes` returns; joints with a given motion are on it."""
         scenario = self.scenario
-        return scenario.plant.on_motions(assemble(fields["models"])[1]) if "models" in fields else scenario.start
+        state = assemble(fields["models"])[1] if "models" in fields else scenario.start
+        return self.open_plant.with_values(self.open_plant.parameter_values(opened)).on_motions(state)
 
     @cached_property
-    def built_anew(self) -> frozenset[str]:
-        """Paths into the model whose numbers cannot stay open, as sizes of shapes: each value builds it anew."""
-        return anew(self.scenario, [p for p in self.paths if p.startswith(OF_MODEL) and not self._path_fault(p)])
+    def opened(self) -> tuple[str, ...]:
+        """Paths whose numbers stay open in the compiled programs: other values compile nothing."""
+        good = [path for path in dict.fromkeys(self.paths) if not self._path_fault(path)]
+        plant = self.scenario.plant
+        if self.scenario.engine is not None:  # third-party engines have the numbers in their own models
+            return ()
+        wanted = [path for path in good if _leads_into(plant, path) and not self._is_known(path)]
+        if _stay_open(plant, wanted):
+            return tuple(wanted)
+        return tuple(path for path in wanted if _stay_open(plant, [path]))
+
+    def _is_known(self, path: str) -> bool:
+        """True for the environment beside controllers and filters, which are designed for it; its numbers are data anyway."""
+        return bool(self.scenario.blocks) and any(keys[0] == "environment" for keys in self.places(path))
+
+    @cached_property
+    def open_plant(self) -> Plant:
+        """The plant with what stays open in it."""
+        plant = self.scenario.plant
+        return replace(plant, parameters=self.opened) if self.opened else plant
+
+    def places(self, path: str) -> tuple[Keys, ...]:
+        """Return where the numbers of a path are in the scenario; empty if only the plant has them."""
+        try:
+            return registry.located(self.scenario, path)
+        except KeyError:
+            return ()
 
     def _changes(self, given: Sequence[tuple[str, Any]]) -> tuple[dict[str, Any], dict[str, float]]:
-        parts: dict[str, Any] = {}
-        opened, bodies, model = {}, dict[str, Any](), self.scenario.model
-        for path, value in given:
-            if path in self.built_anew:
-                models = parts.get("models", self.scenario.models)
-                for place in places_in_models(self.scenario, path):
-                    models = changed(models, place, value, inside="models")
-                parts["models"] = models
-            elif path.startswith(OF_MODEL):
-                body, rest = first_part(model, path.removeprefix(OF_MODEL))
-                bodies[body] = changed(bodies.get(body, value_at(model, body)), rest, value, inside=f"{OF_MODEL}{body}")
-                opened[numbered(model, f"{body}.{rest}")] = float(value)
-            else:
-                head, _, rest = path.partition(".")
-                parts[head] = changed(parts.get(head, getattr(self.scenario, head)), rest, value, inside=head)
-        for name, part in bodies.items():
-            faults = world_faults(part) if name == "world" else body_faults(model.body_index(name), part)
-            if faults:
-                raise ModelError(model.name, faults)
-        return parts, opened
+        opened = {path: float(value) for path, value in given if path in self.opened}
+        self.open_plant.check_values(opened)
+        edits = registry.edits_of(self.scenario, {path: value for path, value in given if path not in opened})
+        heads = {keys[0]: {k[1:]: x for k, x in edits.items() if k[0] == keys[0]} for keys in edits}
+        return {str(head): registry.edited(getattr(self.scenario, str(head)), own) for head, own in heads.items()}, opened
 
     # -- faults ---------------------------------------------------------------------------------------------------------------
 
@@ -280,31 +295,24 @@ class ParameterSweep(SweepSettings):
         except KeyError as e:
             return message_of(e)
         if isinstance(found, bool) or not isinstance(found, float | int | str):
-            parts = [name for name in parts_of(found) if not name.isdecimal()] or parts_of(found)
-            return f"{path!r} is no number" + (f"; go on with one of {', '.join(parts)}" if parts else "")
+            return f"{path!r} is no number" if found is None else message_of(_number_error(self.scenario, path))
         return ""
 
     def _found(self, path: str) -> Any:
         """What a path leads to; `KeyError` where it leads nowhere."""
-        if path.startswith(OF_MODEL):
-            model, inner = self.scenario.model, path.removeprefix(OF_MODEL)
-            found = value_at(model, inner)
-            if inner.rpartition(".")[2] in ("color", "opacity", "style"):
-                raise KeyError(f"{path!r}: the appearance of a body changes nothing that is simulated")
-            if self.scenario.engine is not None:
-                raise KeyError(f"{path!r} stays open when the model is compiled, which engines of others cannot do")
-            return found
-        head, _, rest = path.partition(".")
-        known = ["model", *self.scenario.__dataclass_fields__]
-        if head not in known[1:]:
-            raise KeyError(f"{path!r}: a scenario has no part {head!r}{nearest(head, known)}")
-        if head in UNSIMULATED:
-            raise KeyError(f"{path!r}: {head} changes nothing that is simulated")
         try:
-            return value_at(self.scenario, path)
+            places = registry.located(self.scenario, path)
         except KeyError:
-            changed(getattr(self.scenario, head), rest, 0.0, inside=head)  # a new name, where names are free
-            return 0.0
+            if _leads_into(self.scenario.plant, path):  # a part that follows from others, as the stops of a joint
+                return float(registry.value(self.scenario.plant, path))
+            raise
+        for keys in places:
+            if keys[0] in UNSIMULATED or keys[-1] in APPEARANCE:
+                what = keys[0] if keys[0] in UNSIMULATED else "the appearance of a body"
+                raise KeyError(f"{path!r}: {what} changes nothing that is simulated")
+        found = registry.part(self.scenario, path)
+        free = found is None and len(places[0]) > 1 and isinstance(registry.follow(self.scenario, places[0][:-1]), tuple)
+        return 0.0 if free else found  # a new name, where names are free
 
     def _value_faults(self) -> list[Fault]:
         """Return errors of parameters with valid paths: spreads that do not suit the sampling, values that are rejected."""
@@ -355,3 +363,29 @@ class ParameterSweep(SweepSettings):
             "events or Python code, an integrator with variable steps, or compiled parameters; remove target"
         )
         return [Fault(("target",), text, self.target)]
+
+
+def _leads_into(plant: Plant, path: str) -> bool:
+    """True if a path leads to one number of a plant."""
+    try:
+        return registry.value(plant, path).ndim == 0
+    except KeyError:
+        return False
+
+
+def _stay_open(plant: Plant, paths: Sequence[str]) -> bool:
+    """True if a plant can be built with numbers left open."""
+    try:
+        replace(plant, parameters=tuple(paths))
+    except (ValueError, KeyError):
+        return False
+    return True
+
+
+def _number_error(scenario: Scenario, path: str) -> KeyError:
+    """The error of a path that leads to something else than one number."""
+    try:
+        shape = registry.value(scenario, path).shape
+    except KeyError as error:
+        return error
+    return KeyError(f"{path!r} is no number but has the shape {shape}; continue with an index or an axis, as {path}.0")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from hydromechs import registry
 from hydromechs.errors import CodeNotAllowed, SweepError, message_of
 from hydromechs.formats import FILE_KINDS, read_document
 from hydromechs.library import load, load_scenario, sweep_file
@@ -16,7 +17,6 @@ from hydromechs.values import is_path
 
 from ._definition import REFUSED, ParameterSweep, SweepSettings
 from ._parameters import Choices, LogRange, Normal, Parameter, Range
-from ._paths import changed
 from ._sampling import Grid, LatinHypercube, MonteCarlo, Sampling, Sobol
 
 KIND = FILE_KINDS["sweep"]
@@ -149,21 +149,21 @@ class _SweepReader(Reader):
         except (*REFUSED, OSError) as e:
             self.add((key,), f"{key} is {reference!r}: {message_of(e)}", reference)
             return None
-        together: dict[str, Any] = {}
-        known = [f.name for f in fields(Scenario)]
-        for path, value in file.changes.items():
-            head, _, rest = path.partition(".")
-            try:
-                if head not in known:
-                    raise KeyError(f"{path!r}: a scenario has no part {head!r}; there are {', '.join(known)}")
-                together[head] = changed(together.get(head, getattr(scenario, head)), rest, _tuples(value), inside=head)
-            except REFUSED as e:
-                self.add(("changes", path), f"changes: {message_of(e)}", value)
+        changes = {path: _tuples(value) for path, value in file.changes.items()}
         try:
-            return replace(scenario, **together)
+            return registry.replaced_all(scenario, changes) if changes else scenario
         except REFUSED as e:
-            self.add(("changes",), f"changes: {' '.join(message_of(e).split())}")
-            return None
+            together, alone = " ".join(message_of(e).split()), {}
+        for path, value in changes.items():
+            try:
+                registry.replaced(scenario, path, value)
+            except REFUSED as e:
+                alone[path] = " ".join(message_of(e).split())
+        for path, text in alone.items():
+            self.add(("changes", path), f"changes: {text}", file.changes[path])
+        if not alone:
+            self.add(("changes",), f"changes: {together}")
+        return None
 
 
 def _tuples(value: Any) -> Any:

@@ -7,24 +7,21 @@ sweep in this way, so that their stores are the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hydromechs.compiler import NATIVE, TARGETS
-from hydromechs.hydro import Environment
 from hydromechs.integrators import whole_steps
 from hydromechs.model import State
 from hydromechs.recording import STORED_ENERGIES, find_terms, source_of, statistic_of, values_of
-from hydromechs.simulation import CommandRanges, Plant, coordinates, quantities
+from hydromechs.simulation import CommandRanges, coordinates, quantities
 from hydromechs.values import Array
 from hydromechs.worlds import Worlds
 
 from ._definition import ParameterSweep
 from ._runner import Row, Task, done_row, failed_row, refused_row
-from ._together import CURRENT
 
 AUDIT = "energy_residual"
 """What needs the start of a run besides the present instant."""
@@ -39,8 +36,6 @@ class _Start(NamedTuple):
     """Open parameters by name."""
     commands: dict[str, float]
     """Commands by name."""
-    current: Array
-    """Velocity of the current in world axes [m/s], shape (3,); 0 where it is the plant's."""
 
 
 class LaneRunner:
@@ -48,7 +43,6 @@ class LaneRunner:
 
     def __init__(self, sweep: ParameterSweep) -> None:
         self.sweep, self._scenario = sweep, sweep.scenario
-        self._plants: dict[tuple[str, ...], Plant] = {}
         plant, seeded = self._scenario.plant, self._scenario.environment
         self._seeded = seeded.gusts is not None or bool(seeded.waves)
         self._ranges = CommandRanges(plant.layout)
@@ -84,36 +78,16 @@ class LaneRunner:
     def _start(self, values: Sequence[Any]) -> _Start:
         scenario = self._scenario
         fields, opened = self.sweep.changes(values)
-        start = self.sweep.start(fields)
+        start = self.sweep.start(fields, opened)
         commands = dict(fields.get("commands", scenario.commands))
         for text in self._ranges.faults(commands).values():
             raise ValueError(f"commands: {text}")
-        water = fields.get("environment", scenario.environment)
-        own = water.current.velocity if self._streams else (0.0, 0.0, 0.0)
-        return _Start(start, opened, commands, np.array(own, dtype=float))
+        return _Start(start, opened, commands)
 
     @cached_property
     def _gpu(self) -> bool:
         """True if runs are on another machine than the CPU: the sweep asks for it, and this worker has it."""
         return self.sweep.target != NATIVE.target and not TARGETS[self.sweep.target].unavailable()
-
-    @cached_property
-    def _streams(self) -> bool:
-        """True if runs differ in their current."""
-        return any(path.startswith(CURRENT) for path in self.sweep.paths)
-
-    def _plant(self, names: tuple[str, ...]) -> Plant:
-        """The plant with open parameters; its programs are kept."""
-        if names not in self._plants:
-            plant = self._scenario.plant
-            self._plants[names] = replace(plant, parameters=names, environment=self._still(plant.environment))
-        return self._plants[names]
-
-    def _still(self, water: Environment) -> Environment:
-        """The water without the current, where each run adds its own."""
-        if not self._streams or water.current is None:
-            return water
-        return replace(water, current=replace(water.current, velocity=(0.0, 0.0, 0.0)))
 
     def _worlds(self, starts: Sequence[_Start], seeds: Sequence[int]) -> Worlds:
         """Runs at their start."""
@@ -121,7 +95,7 @@ class LaneRunner:
         q, v = (np.stack([getattr(s.state, name) for s in starts]) for name in ("q", "v"))
         opened = {name: np.array([s.parameters[name] for s in starts]) for name in starts[0].parameters}
         worlds = Worlds(
-            self._plant(tuple(opened)),
+            self.sweep.open_plant,
             len(starts),
             start=State(t=starts[0].state.t, q=q, v=v),
             parameters=opened,
@@ -133,8 +107,6 @@ class LaneRunner:
         everyone = np.arange(len(starts))
         for name in starts[0].commands:
             worlds.target.put(worlds.inputs[name], everyone, np.array([s.commands[name] for s in starts]))
-        if self._streams:
-            worlds.add_current(np.stack([s.current for s in starts]))
         return worlds
 
     def _run(self, starts: Mapping[int, _Start], seeds: Sequence[int]) -> dict[int, Row]:

@@ -22,8 +22,8 @@ class Parameter(abc.ABC):
     name: str
     """Name of its coordinate in the store."""
     path: str | tuple[str, ...]
-    """Path of the number: "model.vehicle.inertia.mass" in the model, "environment.current.velocity.x" and the like in the
-    scenario. Several paths get the same number."""
+    """Path of the number in the scenario, as "vehicle.inertia.mass" or "environment.current.velocity.x". Several paths get the
+    same number."""
 
     def __post_init__(self) -> None:
         check_fields(self)

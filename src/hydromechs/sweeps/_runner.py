@@ -16,7 +16,7 @@ from hydromechs.registry import loaded_files, module_kept
 
 from ._definition import ParameterSweep
 from ._fingerprint import fingerprint_of
-from ._together import is_model_or_start, stands_free
+from ._together import is_open_or_start, stands_free
 
 if TYPE_CHECKING:
     import xarray
@@ -147,7 +147,7 @@ class Runner:
         if self._kept is None:
             self._duration = sweep.scenario.duration
             self._kept = sweep.scenario.simulation(parameters=opened)
-        sim, start = self._kept, sweep.start(fields)
+        sim, start = self._kept, sweep.start(fields, opened)
         sim.reset(State(t=start.t, q=start.q, v=start.v, parameters=sim.plant.parameter_values(opened)))
         return sim
 
@@ -158,7 +158,7 @@ class Runner:
         alone = not scenario.blocks and scenario.engine is None
         still = water.gusts is None and not water.waves
         free = all(map(stands_free, scenario.models))
-        numbers = all(map(is_model_or_start, self.sweep.paths)) and not self.sweep.built_anew
+        numbers = all(is_open_or_start(self.sweep, path) for path in self.sweep.paths)
         return alone and free and still and numbers
 
 

@@ -9,16 +9,10 @@ from hydromechs.model.component import Order
 from hydromechs.model.joints import Free
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hydromechs.scenario import ModelStart, Scenario
 
     from ._definition import ParameterSweep
 
-OF_MODEL = "model."
-"""What paths to numbers of the whole model begin with; these stay open when it is compiled."""
-CURRENT = "environment.current.velocity."
-"""What paths to the current begin with."""
 STARTS = ("position", "velocity", "joints", "joint_velocities", "rpy_deg")
 """Fields of a model's start that change its first state alone."""
 
@@ -26,8 +20,6 @@ STARTS = ("position", "velocity", "joints", "joint_velocities", "rpy_deg")
 def fits_lanes(sweep: ParameterSweep) -> bool:
     """True if the runs of a sweep are worlds of one plant: nothing of it is Python, and they differ in numbers alone."""
     scenario = sweep.scenario
-    if sweep.built_anew:
-        return False
     python = scenario.blocks or scenario.events
     if python or scenario.engine is not None or not isinstance(method_named(scenario.integrator), FixedStep):
         return False
@@ -40,7 +32,8 @@ def fits_lanes(sweep: ParameterSweep) -> bool:
     except ValueError:
         return False
     free = all(map(stands_free, scenario.models))
-    return all(map(_is_number, sweep.paths)) and (free or not _starts(sweep.paths))
+    starts = [path for path in sweep.paths if _is_start(sweep, path)]
+    return all(_is_number(sweep, path) for path in sweep.paths) and (free or not starts)
 
 
 def _starts_with_water(scenario: Scenario) -> bool:
@@ -55,17 +48,19 @@ def stands_free(start: ModelStart) -> bool:
     return any(isinstance(body.joint, Free) for body in start.model.bodies if body.parent is None)
 
 
-def is_model_or_start(path: str) -> bool:
-    """True if a path leads to an open parameter of the model, or to the start of a model."""
-    return path.startswith(OF_MODEL) or bool(_starts([path]))
+def is_open_or_start(sweep: ParameterSweep, path: str) -> bool:
+    """True if a path leads to a number that stays open in the programs, or to the initial state of a model."""
+    return path in sweep.opened or _is_start(sweep, path)
 
 
-def _starts(paths: Sequence[str]) -> list[str]:
-    """Paths to starts of models."""
-    pieces = [(path, path.split(".")) for path in paths]
-    return [path for path, p in pieces if p[0] == "models" and len(p) > 3 and p[2] in STARTS]
+def _is_start(sweep: ParameterSweep, path: str) -> bool:
+    """True if a path leads to the initial state of a model."""
+    places = sweep.places(path)
+    return bool(places) and all(keys[0] == "models" and keys[2:3] and keys[2] in STARTS for keys in places)
 
 
-def _is_number(path: str) -> bool:
+def _is_number(sweep: ParameterSweep, path: str) -> bool:
     """True if a path leads to a number that programs take."""
-    return is_model_or_start(path) or path == "seed" or path.startswith(("commands.", CURRENT))
+    places = sweep.places(path)
+    given = bool(places) and all(keys == ("seed",) or keys[0] == "commands" for keys in places)
+    return given or is_open_or_start(sweep, path)

@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs import compiler, dynamics, equations
 from hydromechs.compiler import Argument, Rolled
-from hydromechs.equations import FLOW, Dynamics, identity_of, shape_of, with_parameters
+from hydromechs.equations import FLOW, Dynamics, open_identity, shape_of, with_parameters
 from hydromechs.integrators import Integrator, Stepper, chart_rate_loop, retract_loop
 from hydromechs.values import Array, Scalar, nearest
 
@@ -78,7 +78,7 @@ def model_stepper(dyn: Dynamics, method: Integrator, names: tuple[str, ...]) -> 
             given = (Argument("t", ()), Argument("q", (model.nq,)), Argument("y", (2 * model.nv,)), *arguments)
             return compiler.trace_whole(ydot_rolled, given, (Argument("ydot", (2 * model.nv,)),), name="derivative")
 
-        rolled, identity = dyn.form == "rolled", identity_of(model)
+        rolled, identity = dyn.form == "rolled", open_identity(model, opened)
         opened_too = tuple(Argument(name, x.shape) for name, x in dyn.parameters.items())
         return Stepper(
             model,

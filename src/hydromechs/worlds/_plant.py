@@ -166,9 +166,9 @@ class PlantRun(Run):
         for k, members in _alike(q, v, values):
             now = InitialInstant(plant, self.offset, q[k], v[k], plant.named_parameters(values[k]))
             if not resumed:
-                plant.check_start(now)
-            z[members, : len(layout.state_slots)] = layout.start(layout.state_slots, now)
-            u[members] = layout.start(layout.input_slots, now)
+                now.check()
+            z[members, : len(layout.state_slots)] = now.states()
+            u[members] = now.inputs()
         self._until[which], self._base[which], self._first_until = -np.inf, -self._ahead, -np.inf
         if len(self._flows) > 2 * len(self.seeds) + 16:  # seeds of episodes that are over
             here = set(self.seeds)
@@ -326,7 +326,7 @@ class PlantRun(Run):
     def _data(self, seed: int, t: float) -> tuple[np.ndarray, float]:
         """The run's data from a time on, and until when they hold [s]."""
         if seed not in self._flows:
-            self._flows[seed] = UniformFlow(self.plant.environment, seed)
+            self._flows[seed] = self.plant.flow(seed)
         return self.plant.data(self._flows[seed], t + max(1e-9 * self.step, rounding(t)), {}, self._waves_of(seed))
 
     def _with_current(self, which: np.ndarray, data: np.ndarray) -> np.ndarray:

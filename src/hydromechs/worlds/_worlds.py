@@ -14,6 +14,7 @@ steps: a tick of a control law (compiled too, for all worlds at once), a bend of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,8 +61,8 @@ class Worlds:
         sensors: What measures in a plant, see `readings`; a scenario's own unless given.
         ground: Terrain that sensors see besides what the plant can touch; a scenario's own unless given.
         inputs: Of a model: inputs besides tau that are compiled in, of fluid_velocity, fluid_acceleration and wrench.
-        parameters: Open parameters: of a model, names of numbers that stay open, or their values by name; of a plant or a
-            compiled model, values of those that it has open. Values are of one world, or of each, shape (worlds, ...).
+        parameters: Open parameters: of a model or scenario, paths of numbers that stay open, or their values by path; of a
+            plant or a compiled model, values of those that it has open. Values are of one world, or of each: (worlds, ...).
         start: State at the start of all worlds, as that of a simulation; its arrays may be those of each world, shape
             (worlds, n). The model's or scenario's unless given. See `start_q` and `start_v`.
         seed: Of gusts, waves and sensors, see `reset`; the plant's in all worlds unless given.
@@ -106,7 +107,8 @@ class Worlds:
             measuring = what.sensors if sensors is None else measuring
             seen = what.parts(Terrain) if ground is None else seen
             commands, start = dict(what.commands), what.start if start is None else start
-            step, method, what = what.step if step is None else step, method or what.integrator, what.plant
+            plant = replace(what.plant, parameters=tuple(parameters)) if parameters else what.plant
+            step, method, what = what.step if step is None else step, method or what.integrator, plant
         elif isinstance(what, Plant) and start is None:
             start = what.start
         self.step_size = positive(1e-3 if step is None else step, "step")

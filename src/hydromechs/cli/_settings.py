@@ -1,0 +1,78 @@
+"""The option --set PATH=VALUE: numbers of a scenario or model in place of those of the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hydromechs import registry
+from hydromechs.errors import message_of
+from hydromechs.recording import RunFolder, load_recording
+
+T = TypeVar("T")
+
+
+class SettingError(ValueError):
+    """A value of --set that cannot be used."""
+
+
+def parsed_settings(texts: Sequence[str] | None) -> dict[str, Any]:
+    """Return the values of --set by path; lists become tuples, other words are texts."""
+    out: dict[str, Any] = {}
+    for text in texts or ():
+        path, equals, value = text.partition("=")
+        if not (equals and path.strip() and value.strip()):
+            raise SettingError(f"--set {text!r} must be PATH=VALUE, as vehicle.inertia.mass=12")
+        if path.strip() in out:
+            raise SettingError(f"--set {path.strip()} is given twice; keep one of them")
+        out[path.strip()] = _value(value.strip())
+    return out
+
+
+def _value(text: str) -> Any:
+    for read in (json.loads, float):
+        try:
+            return _tuples(read(text))
+        except ValueError:
+            continue
+    return text
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def with_settings(thing: T, settings: Mapping[str, Any]) -> T:
+    """Return a scenario or model with other numbers; `SettingError` that names path, value and the nearest path."""
+    for path, value in settings.items():
+        try:
+            registry.located(thing, path)
+        except KeyError as error:
+            raise SettingError(f"--set {path}={_shown(value)}: {message_of(error)}") from None
+    try:
+        return registry.replaced_all(thing, settings) if settings else thing
+    except ValueError as error:
+        raise SettingError(f"--set {error}") from error
+
+
+def recorded(scenario: Any, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the attribute of a recording that holds the settings of its run; factors as the numbers that they lead to."""
+    plain = {path: value for path, value in settings.items() if not registry.is_factor(path)}
+    for path in settings.keys() - plain.keys():
+        places = set(registry.located(scenario, path))
+        plain |= {n.path: n.value for n in registry.paths(scenario) if places & set(registry.located(scenario, n.path))}
+    return {"settings": json.dumps(plain)} if plain else {}
+
+
+def settings_of_run(path: str) -> dict[str, Any]:
+    """Return the settings of an earlier run, from its folder or a file in it; none without a recording."""
+    given = Path(path)
+    recording = RunFolder(given if given.is_dir() else given.parent).recording
+    text = str(load_recording(recording).attrs.get("settings", "")) if recording.exists() else ""
+    return {key: _tuples(value) for key, value in json.loads(text or "{}").items()}
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value) if not isinstance(value, str) else value

@@ -1,0 +1,405 @@
+"""Numbers by their paths: "vehicle.inertia.mass", "thruster_1.time_constant", "environment.current.velocity.x".
+
+    path  = [section "."] name { "." step }        section = models | components | blocks | terrain | environment | run
+    step  = field | name of an item | index | axis (x y z) | "*"
+
+Names may contain dots; the longest that leads somewhere wins. A path with "*" names one factor, 1 as they are, on all numbers
+that match. Paths follow dataclass fields; no class is named here. A class with named items lists them in `path_items`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+
+from hydromechs.errors import message_of
+from hydromechs.values import Array, field_texts, nearest, unit_in
+
+from ._described import Described
+
+SECTIONS = ("models", "components", "blocks", "terrain", "environment", "run")
+"""What a path may begin with, to tell items of one name apart."""
+AXES = ("x", "y", "z")
+"""Names of the entries of a row of three numbers."""
+EVERY = "*"
+"""Step to every part that has the rest of the path."""
+CLOSE = 0.75
+"""Least similarity of a path that is suggested in place of an unknown one."""
+
+Keys: TypeAlias = tuple[str | int, ...]
+"""Fields, indices and keys from a thing to one of its parts."""
+
+
+class Item(NamedTuple):
+    """A named part of a thing, with which paths begin."""
+
+    section: str
+    """One of `SECTIONS`."""
+    name: str
+    """Name; may contain dots."""
+    places: tuple[Keys, ...]
+    """Where it is; several places hold equal numbers, which change together."""
+
+
+@runtime_checkable
+class HasItems(Protocol):
+    """A thing with named items, as a model with bodies."""
+
+    def path_items(self) -> Iterable[Item]:
+        """List the items with which paths begin."""
+
+
+class View(NamedTuple):
+    """A step that is no field: a value computed from a part, and the part with another such value."""
+
+    get: Any
+    """Function of the part; returns the value, None if it is not set."""
+    put: Any
+    """Function of the part and a new value; returns the new part."""
+
+
+class NumberAt(NamedTuple):
+    """A number, or an array of numbers, and its path."""
+
+    path: str
+    """Shortest path."""
+    value: Any
+    """Number, or nested tuples of numbers."""
+    unit: str
+    """Unit; empty if it has none."""
+    text: str
+    """Meaning."""
+
+
+# -- reading ------------------------------------------------------------------------------------------------------------------
+
+
+def located(thing: Any, path: str) -> tuple[Keys, ...]:
+    """Return where the numbers of a path are; `KeyError` with the unknown step and the nearest if it leads nowhere."""
+    if not isinstance(path, str) or not path:
+        raise KeyError(f"path {path!r} must be a text, as 'vehicle.inertia.mass'")
+    found: list[tuple[Item, list[Keys]]] = []
+    lost: list[tuple[int, str]] = []
+    section, inner = _section(path)
+    for item in _items(thing):
+        for named in {path} | ({inner} if item.section == section else set()):
+            name = EVERY if _begins(named, EVERY) else item.name
+            if not _begins(named, name):
+                continue
+            try:
+                places = [keys for at in item.places for keys in _rest(follow(thing, at), at, named[len(name) + 1 :], path)]
+                found.append((item, places))
+            except KeyError as error:
+                lost.append((len(name), message_of(error)))
+    if is_factor(path):
+        every = [keys for _, places in found for keys in places if _is_numeric(follow(thing, keys))]
+        if not every:
+            raise KeyError(f"{path!r} matches no number{_similar(thing, path)}")
+        return tuple(dict.fromkeys(every))
+    if not found:
+        # of items with one name, the one that has a similar step is meant
+        raise KeyError(max(lost, key=lambda x: (x[0], "did you mean" in x[1]))[1] if lost else _unknown(thing, path))
+    found = [x for x in found if all(_exists(thing, keys) for keys in x[1])] or found  # rather than a new name
+    longest = max(len(item.name) for item, _ in found)
+    best = [(item, places) for item, places in found if len(item.name) == longest]
+    if len({tuple(places) for _, places in best}) > 1:
+        both = " and ".join(f"{item.section}.{path}" for item, _ in best)
+        raise KeyError(f"{path!r} is ambiguous: there are {both}; write the section, too")
+    return tuple(best[0][1])
+
+
+def is_factor(path: str) -> bool:
+    """True for a path with "*", which names one factor on several numbers."""
+    return EVERY in path.split(".")
+
+
+def part(thing: Any, path: str) -> Any:
+    """Return what a path leads to, whatever it is; 1.0 for a path with "*", which names a factor."""
+    places = located(thing, path)
+    return 1.0 if is_factor(path) else follow(thing, places[0])
+
+
+def value(thing: Any, path: str) -> Array:
+    """Return the number or array of numbers of a path, shape () for one; `KeyError` if it leads to something else."""
+    found = part(thing, path)
+    if found is None:
+        raise KeyError(f"{path!r} is not set; give it a number first")
+    if not _is_numeric(found):
+        parts = ", ".join(_shown(_steps(found)))
+        raise KeyError(f"{path!r} is not a number but a {type(found).__name__}" + (f"; continue with {parts}" if parts else ""))
+    return np.array(found, dtype=float)
+
+
+def paths(thing: Any) -> Iterator[NumberAt]:
+    """Yield all numbers of a thing: shortest path, value, unit, meaning. Rows and matrices are one each."""
+    items: dict[Keys, Item] = {}
+    for item in _items(thing):
+        items.setdefault(item.places[0], item)
+    apart = {keys for item in items.values() for keys in item.places}  # listed under their own names
+    listed: list[tuple[str, NumberAt]] = []
+    for keys, item in sorted(items.items(), key=lambda x: SECTIONS.index(x[1].section) if x[1].section else 0):
+        found = _numbers(follow(thing, keys), item.name, *_field_of(thing, keys), apart, keys)
+        listed += [(item.section, number) for number in found]
+    counts = Counter(number.path for _, number in listed)
+    for section, number in listed:
+        named = section == "environment" or (section and counts[number.path] > 1)
+        yield number._replace(path=f"{section}.{number.path}") if named else number
+
+
+# -- replacing ----------------------------------------------------------------------------------------------------------------
+
+
+def replaced(thing: Any, path: str, new: Any, *, checked: bool = True) -> Any:
+    """Return a thing with another value at a path."""
+    return replaced_all(thing, {path: new}, checked=checked)
+
+
+def replaced_all(thing: Any, values: Mapping[str, Any], *, checked: bool = True) -> Any:
+    """Return a thing with other values at several paths; each object on the way is built once, with its checks."""
+    edits = edits_of(thing, values)
+    if not checked:
+        return edited(thing, edits, checked=False)
+    try:
+        return edited(thing, edits)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        given = ", ".join(f"{path} = {new!r}" for path, new in values.items())
+        raise ValueError(f"{given}: {message_of(error)}") from error
+
+
+def edits_of(thing: Any, values: Mapping[str, Any]) -> dict[Keys, Any]:
+    """Return new values by their places; `ValueError` if two paths name one place, or a part of it."""
+    out: dict[Keys, Any] = {}
+    owners: dict[Keys, str] = {}
+    for path, new in values.items():
+        places = located(thing, path)
+        for keys in places:
+            for other, owner in owners.items():
+                n = min(len(keys), len(other))
+                if keys[:n] == other[:n]:
+                    raise ValueError(f"{path!r} and {owner!r} name the same number, or a part of it; keep one of them")
+            out[keys] = scaled(follow(thing, keys), new) if is_factor(path) else new
+        owners |= dict.fromkeys(places, path)
+    return out
+
+
+def edited(thing: Any, edits: Mapping[Keys, Any], *, checked: bool = True) -> Any:
+    """Return a thing with other values at some places."""
+    if () in edits:
+        return _as_before(thing, edits[()])
+    below: dict[str | int, dict[Keys, Any]] = {}
+    for keys, new in edits.items():
+        below.setdefault(keys[0], {})[keys[1:]] = new
+    views = _views(thing)
+    fields = {key: edited(_child(thing, key), rest, checked=checked) for key, rest in below.items()}
+    for key in [key for key in fields if key in views]:
+        thing = views[str(key)].put(thing, fields.pop(key))
+    if not fields:
+        return thing
+    if isinstance(thing, Mapping):
+        return {**thing, **fields}
+    if isinstance(thing, Described):  # built again, with its checks
+        return type(thing)(**{**thing.arguments, **fields})
+    if isinstance(thing, tuple | list):
+        if all(isinstance(key, str) for key in fields):  # pairs
+            kept = tuple((name, fields.pop(name, x)) for name, x in thing)
+            return (*kept, *fields.items())
+        return type(thing)([fields.get(k, x) for k, x in enumerate(thing)])
+    if checked:
+        return dataclasses.replace(thing, **{str(key): x for key, x in fields.items()})
+    new = object.__new__(type(thing))
+    for name in [f.name for f in dataclasses.fields(thing)]:
+        object.__setattr__(new, name, getattr(thing, name))
+    for name, x in getattr(thing, "__dict__", {}).items():
+        if not isinstance(getattr(type(thing), name, None), cached_property):  # made of the numbers before
+            object.__setattr__(new, name, x)
+    for key, x in fields.items():
+        object.__setattr__(new, str(key), x)
+    return new
+
+
+# -- steps --------------------------------------------------------------------------------------------------------------------
+
+
+def _section(path: str) -> tuple[str, str]:
+    """The section of a path, and the rest; both empty without."""
+    head, _, rest = path.partition(".")
+    return (head, rest) if head in SECTIONS and rest else ("", "")
+
+
+def _items(thing: Any) -> list[Item]:
+    if isinstance(thing, HasItems):
+        return list(thing.path_items())
+    return [Item("", name, ((key,),)) for name, key in _steps(thing).items()]
+
+
+def _begins(path: str, name: str) -> bool:
+    return path == name or path.startswith(f"{name}.")
+
+
+def follow(thing: Any, keys: Keys) -> Any:
+    """Return what is at a place, see `located`."""
+    for key in keys:
+        thing = _child(thing, key)
+    return thing
+
+
+def _exists(thing: Any, keys: Keys) -> bool:
+    return keys[-1] in _steps(follow(thing, keys[:-1])).values()
+
+
+def _child(thing: Any, key: str | int) -> Any:
+    if isinstance(thing, tuple | list) and isinstance(key, str):
+        return dict(thing).get(key)
+    if isinstance(thing, tuple | list | Mapping):
+        return thing[key]  # type: ignore[index]  # of its kind
+    if isinstance(thing, Described):
+        return thing.arguments[str(key)]
+    views = _views(thing)
+    return views[str(key)].get(thing) if key in views else getattr(thing, str(key))
+
+
+def _views(thing: Any) -> Mapping[str, View]:
+    return getattr(type(thing), "path_views", {})
+
+
+def _is_pairs(thing: Any) -> bool:
+    """True for a mapping that is written as a tuple of pairs."""
+    return (
+        isinstance(thing, tuple)
+        and bool(thing)
+        and all(isinstance(x, tuple) and len(x) == 2 and isinstance(x[0], str) for x in thing)
+    )
+
+
+def _steps(thing: Any) -> dict[str, str | int]:
+    """Steps from here, and the key of each."""
+    if isinstance(thing, Mapping | Described):
+        return {str(key): key for key in (thing if isinstance(thing, Mapping) else thing.arguments)}
+    if _is_pairs(thing):
+        return {key: key for key, _ in thing}
+    if isinstance(thing, tuple | list):
+        out: dict[str, str | int] = {str(k): k for k in range(len(thing))}
+        named = {name: k for k, x in enumerate(thing) if isinstance(name := getattr(x, "name", None), str) and name}
+        return out | (named if named or len(thing) != 3 else dict(zip(AXES, range(3), strict=True)))
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        return {name: name for name in (*(f.name for f in dataclasses.fields(thing) if f.init), *_views(thing))}
+    return {}
+
+
+def _shown(steps: Mapping[str, Any]) -> list[str]:
+    return [name for name in steps if not name.isdecimal()] or list(steps)
+
+
+def _rest(thing: Any, at: Keys, rest: str, path: str) -> list[Keys]:
+    """Places of the rest of a path from a part on."""
+    if not rest:
+        return [at]
+    steps = _steps(thing)
+    if _begins(rest, EVERY):
+        out: list[Keys] = []
+        for key in dict.fromkeys(steps.values()):
+            try:
+                out += _rest(_child(thing, key), (*at, key), rest[2:], path)
+            except KeyError:  # this one does not have the rest of the path
+                continue
+        if out:
+            return out
+    for name in sorted((name for name in steps if _begins(rest, name)), key=len, reverse=True):
+        try:
+            return _rest(_child(thing, steps[name]), (*at, steps[name]), rest[len(name) + 1 :], path)
+        except KeyError as error:
+            if not any(other != name and _begins(rest, other) for other in steps):
+                raise error
+    if (thing == () or isinstance(thing, Mapping) or _is_pairs(thing)) and "." not in rest:
+        return [(*at, rest)]  # a new name, where names are free
+    step, before = rest.partition(".")[0], path[: len(path) - len(rest) - 1]
+    if thing is None or thing == ():
+        raise KeyError(f"{path!r}: {before} is not set; set it first")
+    if not steps:
+        raise KeyError(f"{path!r}: {before} is {thing!r}, which has no parts; remove .{rest}")
+    raise KeyError(f"{path!r}: there is no {step!r} in {before}{nearest(step, _shown(steps))}")
+
+
+def _unknown(thing: Any, path: str) -> str:
+    """Message for a path whose first name is unknown."""
+    section, inner = _section(path)
+    known = [item.name for item in _items(thing) if item.section == section or not section]
+    first = (inner or path).partition(".")[0]
+    where = f" in {section}" if section else ""
+    return f"{path!r}: there is no {first!r}{where}{nearest(first, known)}{_similar(thing, path)}"
+
+
+def _similar(thing: Any, path: str) -> str:
+    known = [number.path for number in paths(thing)]
+    close = difflib.get_close_matches(path, known, 1, CLOSE)
+    return f"; the nearest path is {close[0]!r}" if close else ""
+
+
+# -- numbers ------------------------------------------------------------------------------------------------------------------
+
+
+def _is_numeric(thing: Any) -> bool:
+    """True for a number, and for nested tuples of numbers of one shape."""
+    if isinstance(thing, bool) or thing is None:
+        return False
+    if isinstance(thing, float | int | np.number):
+        return True
+    if isinstance(thing, np.ndarray):
+        return thing.dtype != object
+    if not isinstance(thing, tuple | list) or not thing or not all(map(_is_numeric, thing)):
+        return False
+    return len({np.shape(x) for x in thing}) == 1
+
+
+def _numbers(thing: Any, path: str, unit: str, text: str, apart: set[Keys], at: Keys) -> Iterator[NumberAt]:
+    if _is_numeric(thing):
+        yield NumberAt(path, thing, unit, text)
+        return
+    names: dict[str | int, str] = {}
+    for name, key in _steps(thing).items():
+        if key not in names or names[key].isdecimal():
+            names[key] = name
+    for key, name in names.items():
+        if (*at, key) not in apart and key not in _views(thing):
+            yield from _numbers(_child(thing, key), f"{path}.{name}", *(_text(thing, key) or (unit, text)), apart, (*at, key))
+
+
+def _text(thing: Any, key: str | int) -> tuple[str, str] | None:
+    """Unit and meaning of a field of a dataclass; None of an entry of a list."""
+    if not dataclasses.is_dataclass(thing):
+        return None
+    kind: type = type(thing)
+    text = field_texts(kind).get(str(key), "")
+    return unit_in(text), text
+
+
+def _field_of(thing: Any, keys: Keys) -> tuple[str, str]:
+    """Unit and meaning of what is at a place."""
+    for k in range(len(keys) - 1, -1, -1):
+        found = _text(follow(thing, keys[:k]), keys[k])
+        if found is not None:
+            return found
+    return "", ""
+
+
+def scaled(thing: Any, factor: Any) -> Any:
+    """Return a number, or nested tuples of numbers, times a factor."""
+    if isinstance(thing, tuple | list):
+        return tuple(scaled(x, factor) for x in thing)
+    return thing * factor
+
+
+def _as_before(before: Any, new: Any) -> Any:
+    """A new value in the form of the one before: numbers of Python, an int for an int, tuples for arrays."""
+    new = _plain(new.item() if isinstance(new, np.generic) else new.tolist() if isinstance(new, np.ndarray) else new)
+    return int(new) if type(before) is int and isinstance(new, float) and new.is_integer() else new
+
+
+def _plain(x: Any) -> Any:
+    return tuple(map(_plain, x)) if isinstance(x, list) else x

@@ -1,0 +1,44 @@
+"""Named items of a scenario, with which paths to its numbers begin."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from hydromechs.contact import Terrain
+from hydromechs.registry import Described, Item
+from hydromechs.simulation import PythonBlock
+
+from ._assemble import start_names
+
+if TYPE_CHECKING:
+    from ._scenario import Scenario
+
+
+def scenario_items(scenario: Scenario) -> list[Item]:
+    """List bodies, models and their initial states, the world, components, terrain, blocks, environment and run.
+
+    Bodies have the names of the assembled model: with several models, the name of the model and a dot before their own.
+    """
+    names = start_names(scenario.models)
+    out = []
+    for i, (start, name) in enumerate(zip(scenario.models, names, strict=True)):
+        before = f"{name}." if len(names) > 1 else ""
+        out += [
+            Item("models", before + b, (("models", i, "model", "bodies", j),)) for j, b in enumerate(start.model.body_names)
+        ]
+    for key in ("gravity", "water_density"):
+        given = scenario.world is not None and getattr(scenario.world, key) is not None
+        each = tuple(("models", i, "model", "world", key) for i in range(len(names)))
+        out.append(Item("models", f"world.{key}", (("world", key),) if given else each))
+    out += [Item("models", name, (("models", i),)) for i, name in enumerate(names)]
+    for k, part in enumerate(scenario.components):
+        own = getattr(part, "name", None)
+        if isinstance(own, str):
+            out.append(Item("terrain" if isinstance(part, Terrain) else "components", own, (("components", k),)))
+    for k, block in enumerate(scenario.blocks):
+        described = isinstance(block, PythonBlock) and isinstance(block.controller, Described)
+        out.append(Item("blocks", block.name, (("blocks", k, "controller") if described else ("blocks", k),)))
+        out += [Item("blocks", f"{block.name}.phase", (("blocks", k, "phase"),))] if described else []
+    out += [Item("environment", f.name, (("environment", f.name),)) for f in fields(scenario.environment)]
+    return out + [Item("run", f.name, ((f.name,),)) for f in fields(scenario)]
