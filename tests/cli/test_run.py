@@ -170,7 +170,9 @@ def test_contact_too_stiff_for_the_step_is_refused(run, tmp_path, buoy):
 def test_a_diverging_run_says_when_where_and_what_to_do(run, scenario, tmp_path, buoy):
     path = scenario()
     drag = "{type: damping, linear: [1.0e+6, 1.0e+6, 1.0e+6, 1, 1, 1]}"  # h c/m = 0.01 · 1e6/150 = 67, far beyond 2.8
-    (tmp_path / "buoy.yaml").write_text(buoy.replace("{type: sphere, radius: 0.29, coefficient: 0.5}", drag))
+    before = "{type: shape, shape: {type: sphere, radius: 0.29}, coefficient: 0.5}"
+    assert before in buoy
+    (tmp_path / "buoy.yaml").write_text(buoy.replace(before, drag))
     code, text, _ = run("run", path, "--out", tmp_path / "out")
     assert code == 1
     assert "not finite" in text and "'float'" in text and "linearly_implicit" in text

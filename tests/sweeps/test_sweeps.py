@@ -377,7 +377,7 @@ def test_seed_current_start_and_open_parameters_compile_nothing_anew():
         number=("seed", (1, 2)),
         depth=(f"{scenario.models[0].model.name}.position.z", 10, 20),
         density=("world.water_density", 1000, 1030),
-        frequency=("controller.parameters.frequency", 0.5, 1.0),
+        frequency=("controller.frequency", 0.5, 1.0),
         lag=("thruster_1.time_constant", 0.1, 0.2),
         force=("thruster_1.curve.forces.0", -50.0, -40.0),
     )
@@ -451,6 +451,15 @@ def test_all_problems_of_a_file_come_at_once(tmp_path):
     names = ["key", "sigma", "value", "runs", "quantity", "statistic", "change"]
     problems = problems_of(tmp_path, *(BAD[name][:2] for name in names))
     assert [problem.where for problem in problems] == [BAD[n][3] for n in ("change", *names[:-1])]
+
+
+def test_changes_that_cannot_be_made_are_named(tmp_path):
+    """Each with its reason, without problems of parameters that only follow from it."""
+    bad = [("step: 0.01", "step: -1"), ("[0, 0, 0, 0, 0, 0]", "[0]"), ("statistic: max}", "statistic: maxi}")]
+    problems = problems_of(tmp_path, *bad)
+    assert [problem.where for problem in problems] == ["changes.step", "changes.hull.velocity", "results.sunk.statistic"]
+    (problem,) = problems_of(tmp_path, ("step: 0.01", "hull.inertia.com: [0, 0, 0], hull.inertia.com.z: 0.1"))
+    assert problem.where == "changes" and "name the same number" in problem.text
 
 
 def test_a_grid_needs_values(tmp_path):

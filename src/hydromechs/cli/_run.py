@@ -314,7 +314,7 @@ def print_scenarios(console: Console) -> None:
     table = listing("scenario", "time", "what happens")
     for name in scenario_names():
         # only what is shown: building all scenarios takes seconds
-        data = read_document(scenario_path(name), "scenario", "", ScenarioError).data
+        data = read_document(scenario_path(name), "scenario", ScenarioError).data
         table.add_row(name, f"{data['run']['duration']:g} s", Text(data["title"]))
     console.print(table)
     console.print("run one with: hydromechs run NAME")

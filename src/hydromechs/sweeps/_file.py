@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from hydromechs import registry
-from hydromechs.errors import CodeNotAllowed, SweepError, message_of
+from hydromechs.errors import CodeNotAllowed, Fault, SweepError, message_of
 from hydromechs.formats import FILE_KINDS, read_document
 from hydromechs.library import load, load_scenario, sweep_file
 from hydromechs.registry import BROKEN, Families, Family, Reader, json_schema
@@ -78,7 +79,7 @@ def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> Paramet
             sweep = ParameterSweep(scenario=scenario, **settings)
         except SweepError as e:
             for fault in e.faults:
-                if fault.path[:1] not in reader.incomplete:
+                if not reader.follows(fault):
                     reader.add_fault(fault)
     if reader.problems or sweep is None:
         raise SweepError(str(source), reader.problems)
@@ -90,6 +91,17 @@ class _SweepReader(Reader):
 
     incomplete: tuple[tuple[str], ...] = ()
     """Sections of which nothing could be read; problems of the whole sections would follow from that."""
+    unchanged: tuple[str, ...] = ()
+    """Paths of changes that could not be made; parameters inside them may lead nowhere only because of that."""
+
+    def follows(self, fault: Fault) -> bool:
+        """True if a problem of the sweep only follows from what could not be read.
+
+        Args:
+            fault: The problem.
+        """
+        inside = isinstance(fault.value, str) and fault.value.startswith(tuple(f"{path}." for path in self.unchanged))
+        return fault.path[:1] in self.incomplete or (inside and fault.path[:1] == ("parameters",))
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
         """Make an object, and keep parameters and results, by section.
@@ -149,21 +161,42 @@ class _SweepReader(Reader):
         except (*REFUSED, OSError) as e:
             self.add((key,), f"{key} is {reference!r}: {message_of(e)}", reference)
             return None
-        changes = {path: _tuples(value) for path, value in file.changes.items()}
+        return self._changed(scenario, file.changes)
+
+    def _changed(self, scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
+        """Return a scenario with all changes that can be made; the others are added as problems."""
+        changes = {path: _tuples(value) for path, value in given.items()}
+        for path in given:
+            try:
+                registry.located(scenario, path)
+            except KeyError as e:
+                self.add(("changes", path), f"changes: {_one_line(e)}", given[path])
+                del changes[path]
         try:
             return registry.replaced_all(scenario, changes) if changes else scenario
         except REFUSED as e:
-            together, alone = " ".join(message_of(e).split()), {}
-        for path, value in changes.items():
-            try:
-                registry.replaced(scenario, path, value)
-            except REFUSED as e:
-                alone[path] = " ".join(message_of(e).split())
-        for path, text in alone.items():
-            self.add(("changes", path), f"changes: {text}", file.changes[path])
-        if not alone:
+            together = _one_line(e)
+        pending, errors = changes, dict[str, str]()
+        while pending:  # a value may be valid only after another change, as the ends of a range
+            errors = {}
+            for path, value in pending.items():
+                try:
+                    scenario = registry.replaced(scenario, path, value)
+                except REFUSED as e:
+                    errors[path] = _one_line(e)
+            if errors.keys() == pending.keys():
+                break
+            pending = {path: changes[path] for path in errors}
+        self.unchanged = tuple(errors)
+        for path, text in errors.items():
+            self.add(("changes", path), f"changes: {text}", given[path])
+        if not errors:  # each can be made, but not all of them
             self.add(("changes",), f"changes: {together}")
-        return None
+        return scenario
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(message_of(error).split())
 
 
 def _tuples(value: Any) -> Any:
