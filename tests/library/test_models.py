@@ -96,7 +96,7 @@ def test_sources_say_how_far_to_trust_them_and_cover_every_body(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_body_can_be_shown_and_has_a_tool(name):
     model = load(name)
-    assert all(any(s.contact for s in b.shapes) and any(s.appearance for s in b.shapes) for b in model.bodies)
+    assert all(any(s.contact or s.wetting for s in b.shapes) and any(s.appearance for s in b.shapes) for b in model.bodies)
     assert "tool" in model.frames
 
 
@@ -246,8 +246,8 @@ def test_tiburon_links_are_solid_cylinders_that_displace_their_volume():
     for name in TITAN:
         b = body(model, name)
         (drag,), (added,) = b.hydro.drag, b.hydro.added_mass
-        start, end, r = np.array(drag.start), np.array(drag.end), drag.radius
-        assert (added.start, added.end, added.radius) == (drag.start, drag.end, drag.radius)
+        assert added.solid == drag.solid
+        (start, end), r = drag.solid.ends, drag.solid.shape.radius
         length = np.linalg.norm(end - start)
         u, m = (end - start) / length, b.inertia.mass
         # the radius is given to 1e-4 m of at least 0.05 m
@@ -304,11 +304,11 @@ def test_workclass_vehicle_is_neutral_and_its_buoyancy_acts_15_mm_behind_its_cen
 def test_tubular_frame_is_its_tubes():
     frame = body(load("tubular_frame"), "frame")
     assert weight_in_water(load("tubular_frame"), ["frame"]) == pytest.approx(100.0, abs=0.01)
-    tubes = frame.hydro.drag
-    total = sum(np.linalg.norm(np.subtract(t.start, t.end)) for t in tubes)
+    tubes = [drag.solid for drag in frame.hydro.drag]
+    total = sum(np.linalg.norm(np.subtract(*t.ends)) for t in tubes)
     first, second = np.zeros(3), np.zeros((3, 3))
     for t in tubes:
-        s, e, r = np.array(t.start), np.array(t.end), t.radius
+        (s, e), r = t.ends, t.shape.radius
         length, p = np.linalg.norm(e - s), (s + e) / 2
         m, u = 400.0 * length / total, (e - s) / length
         first += m * p
@@ -318,7 +318,7 @@ def test_tubular_frame_is_its_tubes():
     np.testing.assert_allclose(frame.inertia.com, com, atol=1e-6)
     tensor = second - 400.0 * (com @ com * np.eye(3) - np.outer(com, com))
     np.testing.assert_allclose(tensor_matrix(frame.inertia.tensor), tensor, atol=6e-3)  # given to 0.01 kg·m²
-    assert pi * tubes[0].radius ** 2 * total == pytest.approx(frame.hydro.volume, rel=2e-3)  # radius to 1e-4 m
+    assert pi * tubes[0].shape.radius ** 2 * total == pytest.approx(frame.hydro.volume, rel=2e-3)  # radius to 1e-4 m
 
 
 def test_valve_turns_by_a_quarter_to_starboard():

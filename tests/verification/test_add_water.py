@@ -103,33 +103,33 @@ def test_tables_do_not_care_for_the_order_of_sides():
     np.testing.assert_allclose(a, b[[1, 2, 0, 4, 5, 3]], rtol=1e-12)
 
 
-def pose_of_the_shape_moves_the_matrix(part):
+def pose_of_the_shape_moves_the_matrix(shape):
     """The 6×6 of a shape at a pose is that of the shape at the origin, moved by the pose."""
-    at_origin, moved = (added(watered(replace(part, origin=o))[0]) for o in (Origin(), POSE))
+    at_origin, moved = (added(watered(geometry.Placed(shape=shape, origin=o))[0]) for o in (Origin(), POSE))
     np.testing.assert_allclose(
         moved, Path((Turn(POSE.R, np.array(POSE.xyz)),)).inertia_back(at_origin), atol=1e-9 * moved.max()
     )
 
 
 @pytest.mark.parametrize(
-    "part",
+    "shape",
     [geometry.Box(size=(0.5, 0.3, 0.1)), geometry.Cylinder(radius=0.1, length=0.5), geometry.Capsule(radius=0.1, length=0.5)],
-    ids=lambda part: part.word,
+    ids=lambda shape: shape.word,
 )
-def test_tilted_shapes(part):
-    pose_of_the_shape_moves_the_matrix(part)
+def test_tilted_shapes(shape):
+    pose_of_the_shape_moves_the_matrix(shape)
 
 
 def test_a_mesh_is_the_ellipsoid_of_its_moments():
     """A fine ellipsoid as a mesh, tilted and away: Lamb's values of the ellipsoid, to the mesh's own roundness."""
-    part = naval.EllipsoidPart(origin=POSE, name="", axes=(0.5, 0.3, 0.2))
-    model, report = hm.add_water(hm.Model(bodies=[body()]), meshes={"hull": part.surface})
+    part = naval.SolidPart(shape=geometry.Ellipsoid(axes=(0.5, 0.3, 0.2)), origin=POSE, name="")
+    model, report = hm.add_water(hm.Model(bodies=[body()]), meshes={"hull": part.surface()})
     exact = added_mass_matrix(
         hm.added_mass.ShapeAddedMass(shape=hm.geometry.Placed(shape=hm.geometry.Ellipsoid(axes=(0.5, 0.3, 0.2)), origin=POSE)),
         RHO,
     )
     np.testing.assert_allclose(added(model), exact, atol=0.02 * exact.max())
-    assert model.bodies[0].hydro.volume == pytest.approx(part.whole.volume, rel=1e-12)
+    assert model.bodies[0].hydro.volume == pytest.approx(part.integrals().volume, rel=1e-12)
     np.testing.assert_allclose(model.bodies[0].hydro.buoyancy_center, POSE.xyz, atol=1e-12)
     blunt = next(g for g in report.guesses if g.quantity == "drag area")
     assert all(0.1 * 0.3 * 0.2 * pi < a < 1.2 * 0.5 * 0.3 * pi for a in blunt.value)

@@ -8,7 +8,7 @@ import pytest
 
 from hydromechs import Origin, geometry
 from hydromechs.geometry import Triangles, read_triangles
-from hydromechs.naval import Part
+from hydromechs.naval import SolidPart
 from hydromechs.naval._parts import part_of, read_mesh_of, union
 from hydromechs.spatial import matrix_from_rpy
 
@@ -36,7 +36,7 @@ def close(found, volume, second):
 
 def test_a_box_has_its_closed_form_tilted_and_away():
     a, b, c = size = (0.7, 1.1, 0.3)
-    part = Part(shape=geometry.Box(size=size), origin=Origin(), name="box")
+    part = SolidPart(shape=geometry.Box(size=size), origin=Origin(), name="box")
     V = a * b * c
     close(part.surface().moved(TILT, AWAY).integrals(), V, V / 12 * np.square(size))
 
@@ -68,10 +68,10 @@ def test_round_parts_converge_to_their_closed_forms():
 @pytest.mark.parametrize(
     "part",
     [
-        Part(shape=geometry.Box(size=(1.0, 2.0, 0.5)), origin=POSE, name=""),
-        Part(shape=geometry.Ellipsoid(axes=(1.0, 2.0, 0.5)), origin=POSE, name=""),
-        Part(shape=geometry.Cylinder(radius=0.3, length=2.0), origin=POSE, name=""),
-        Part(shape=geometry.Capsule(radius=0.3, length=2.0), origin=POSE, name=""),
+        SolidPart(shape=geometry.Box(size=(1.0, 2.0, 0.5)), origin=POSE, name=""),
+        SolidPart(shape=geometry.Ellipsoid(axes=(1.0, 2.0, 0.5)), origin=POSE, name=""),
+        SolidPart(shape=geometry.Cylinder(radius=0.3, length=2.0), origin=POSE, name=""),
+        SolidPart(shape=geometry.Capsule(radius=0.3, length=2.0), origin=POSE, name=""),
     ],
     ids=lambda part: part.shape.word,
 )
@@ -95,13 +95,13 @@ def test_parts_agree_with_points_inside_of_them(part):
 
 def test_what_parts_share_counts_once():
     """Two boxes that overlap by a known box; and two balls by a lens."""
-    a = Part(shape=geometry.Box(size=(1.0, 1.0, 1.0)), origin=Origin(), name="")
-    b = Part(shape=geometry.Box(size=(1.0, 1.0, 1.0)), origin=Origin((0.75, 0.0, 0.0)), name="")
+    a = SolidPart(shape=geometry.Box(size=(1.0, 1.0, 1.0)), origin=Origin(), name="")
+    b = SolidPart(shape=geometry.Box(size=(1.0, 1.0, 1.0)), origin=Origin((0.75, 0.0, 0.0)), name="")
     whole, shared, error = union((a, b))
     assert abs(whole.volume - 1.75) < 5 * error * 1.75
     np.testing.assert_allclose(whole.center, [0.375, 0.0, 0.0], atol=0.01)
     assert abs(shared - 0.25 / 1.75) < 0.02
-    far = Part(shape=geometry.Box(size=(1.0, 2.0, 1.0)), origin=Origin((0.0, 5.0, 0.0)), name="")
+    far = SolidPart(shape=geometry.Box(size=(1.0, 2.0, 1.0)), origin=Origin((0.0, 5.0, 0.0)), name="")
     whole, shared, error = union((a, far))
     assert (whole.volume, shared, error) == (3.0, 0.0, 0.0)
     np.testing.assert_allclose(whole.center, [0.0, 10.0 / 3.0, 0.0], rtol=1e-15)
@@ -109,7 +109,7 @@ def test_what_parts_share_counts_once():
 
 def test_silhouettes():
     """The shadow of a tilted box is half the sum of its faces' shadows; of two boxes behind each other it is that of one."""
-    solid = Part(shape=geometry.Box(size=(0.5, 1.0, 2.0)).at((1.0, 2.0, 3.0), (0.4, 0.9, -0.3)), name="").surface()
+    solid = SolidPart(shape=geometry.Box(size=(0.5, 1.0, 2.0)).at((1.0, 2.0, 3.0), (0.4, 0.9, -0.3)), name="").surface()
     shadow = 0.5 * np.abs(solid.area_vectors).sum(axis=0)
     # pixels along the edges: 1/256 of the size
     np.testing.assert_allclose([solid.silhouette(k) for k in range(3)], shadow, rtol=5e-3)

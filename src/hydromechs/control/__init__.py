@@ -11,7 +11,16 @@ from ._reference import JointTrajectory, Waypoints
 from ._serpenoid import Serpenoid
 from ._speed_control import LqrSpeed, SpeedLoop
 from ._speed_path import LqrFollowPath, LqrHoldPose, speeds_towards
-from ._task_priority import TASKS, ManipulabilityTask, PostureTask, Task, TaskPriority, ToolTask, VehicleTask, prioritised
+from ._task_priority import (
+    TASKS,
+    KinematicTask,
+    ManipulabilityTask,
+    PostureTask,
+    TaskPriority,
+    ToolTask,
+    VehicleTask,
+    prioritised,
+)
 from ._tool_path import ToolPath
 from ._vehicle import Vehicle
 
@@ -25,6 +34,7 @@ __all__ = [
     "HoldPose",
     "JointControl",
     "JointTrajectory",
+    "KinematicTask",
     "LoopMargins",
     "LqrDesign",
     "LqrFollowPath",
@@ -34,7 +44,6 @@ __all__ = [
     "PostureTask",
     "Serpenoid",
     "SpeedLoop",
-    "Task",
     "TaskPriority",
     "Tool",
     "ToolLoop",

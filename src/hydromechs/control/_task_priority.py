@@ -64,7 +64,7 @@ class Body(NamedTuple):
     """Places of the joints in q."""
 
 
-class Task(Described, abc.ABC):
+class KinematicTask(Described, abc.ABC):
     """Something that vehicle and arm should do: its Jacobian and the velocity that it wants."""
 
     @abc.abstractmethod
@@ -76,7 +76,7 @@ class Task(Described, abc.ABC):
         """J (m, 6 + n) for the vehicle's velocity and the joints' rates, and ẋ (m,)."""
 
 
-class ToolTask(Task):
+class ToolTask(KinematicTask):
     """A tool follows a path: ẋ = V_ref + κ e − (what joints that are not moved give), in world axes.
 
     Args:
@@ -107,7 +107,7 @@ class ToolTask(Task):
         self._body, self._tool = body, Tool(body.simulation.model, self.frame)
 
     def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """As of `Task`."""
+        """As of `KinematicTask`."""
         wanted, rate, _ = self.path(state.t)
         pose = self._tool(state.q)
         off = pose_off(pose, wanted[:3], np.array(matrix_from_rpy(wanted[3:]), dtype=float))
@@ -117,7 +117,7 @@ class ToolTask(Task):
         return pose.J[self.rows][:, self._body.places], (rate + self.stiffness * off - pose.J @ others)[self.rows]
 
 
-class VehicleTask(Task):
+class VehicleTask(KinematicTask):
     """The vehicle keeps or changes its place or attitude: ẋ = κ (wanted − present), plus the rate of the path.
 
     Args:
@@ -145,7 +145,7 @@ class VehicleTask(Task):
         self._body = body
 
     def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """As of `Task`; angles as turns about the body's axes, which is right near level."""
+        """As of `KinematicTask`; angles as turns about the body's axes, which is right near level."""
         here, (wanted, rate, _) = state.q[self._body.vehicle], self.path(state.t)
         R = np.array(quaternion_matrix(here[3:]), dtype=float)
         angles = np.array(
@@ -158,7 +158,7 @@ class VehicleTask(Task):
         return J[self.rows], (rate + self.stiffness * off)[self.rows]
 
 
-class PostureTask(Task):
+class PostureTask(KinematicTask):
     """Joints go to wanted positions: ẋ = κ (q_ref − q).
 
     Args:
@@ -179,12 +179,12 @@ class PostureTask(Task):
         self._n = len(body.places)
 
     def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """As of `Task`."""
+        """As of `KinematicTask`."""
         J = np.eye(self._n)[[6 + k for k in self._which]]
         return J, self.stiffness * (np.array(list(self.positions.values())) - state.q[self._q])
 
 
-class ManipulabilityTask(Task):
+class ManipulabilityTask(KinematicTask):
     """An arm stays away from singular configurations: its manipulability w = √det(J Jᵀ) rises to w_0 where it is below.
 
     The rate along the unit vector of ∂w/∂q is κ (1 − w/w_0) |∂w/∂q|/w_0: it dies away where w is highest, too.
@@ -209,7 +209,7 @@ class ManipulabilityTask(Task):
         return float(np.sqrt(max(np.linalg.det(small), 0.0)))
 
     def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """As of `Task`; no rows where w is high enough."""
+        """As of `KinematicTask`; no rows where w is high enough."""
         w = self.measure(state.q)
         if w >= self.least:
             return np.zeros((0, len(self._body.places))), np.zeros(0)
@@ -225,7 +225,7 @@ class ManipulabilityTask(Task):
         return slope[None] / (size * self.least), np.array([self.stiffness * (1.0 - w / self.least) * size])
 
 
-TASKS: dict[str, type[Task]] = {
+TASKS: dict[str, type[KinematicTask]] = {
     "tool": ToolTask,
     "vehicle": VehicleTask,
     "posture": PostureTask,
@@ -256,7 +256,7 @@ class TaskPriority(Controller):
     def __init__(
         self,
         *,
-        tasks: Sequence[Task],
+        tasks: Sequence[KinematicTask],
         joints: Sequence[str] | None = None,
         body: str | None = None,
         margin: Positive = 0.05,
@@ -266,7 +266,7 @@ class TaskPriority(Controller):
         period: Positive = 0.05,
     ) -> None:
         for k, task in enumerate(tasks):
-            if not isinstance(task, Task):
+            if not isinstance(task, KinematicTask):
                 raise FieldError("tasks", task, f"item {k} must be a task, as ToolTask(...)")
         self.tasks = tuple(tasks)
         self.joints, self.body, self.margin = joints, body, positive(margin, "margin")

@@ -5,7 +5,7 @@ from ._added_mass import AddedMassGuess, AddedMassMethod, FromPanels, FromShapes
 from ._ballast import Ballast, Piece, ballast
 from ._hydrostatics import Hydrostatics, hydrostatics
 from ._panels import PanelMass, panel_added_mass
-from ._parts import Part, SolidMesh
+from ._parts import SolidMesh, SolidPart
 from ._report import Guess, WaterReport
 
 __all__ = [
@@ -17,9 +17,9 @@ __all__ = [
     "Guess",
     "Hydrostatics",
     "PanelMass",
-    "Part",
     "Piece",
     "SolidMesh",
+    "SolidPart",
     "WaterReport",
     "WetModel",
     "add_water",

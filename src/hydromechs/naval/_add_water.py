@@ -18,7 +18,7 @@ from ._added_mass import AddedMassMethod, FromShapes
 from ._arguments import check_model
 from ._drag import drag_guess
 from ._hydrostatics import without_buoyancy
-from ._parts import Part, SolidMesh, part_of, read_mesh_of, union
+from ._parts import SolidMesh, SolidPart, part_of, read_mesh_of, union
 from ._report import Guess, WaterReport
 
 __all__ = ["WetModel", "add_water"]
@@ -45,7 +45,7 @@ class WetModel(NamedTuple):
 class _Geometry(NamedTuple):
     """Parts of a body, and what they come from."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SolidPart, ...]
     source: str
     error: float
     """Likely error of the volume."""
@@ -156,7 +156,7 @@ def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> 
         solid = mesh if isinstance(mesh, Triangles) else read_mesh_of(folder / mesh)
         if problems := solid.problems():
             raise ValueError("; ".join(problems))
-        return _Geometry((Part(shape=SolidMesh(surface=solid), name=f"mesh {solid.name}"),), solid.name, GIVEN)
+        return _Geometry((SolidPart(shape=SolidMesh(surface=solid), name=f"mesh {solid.name}"),), solid.name, GIVEN)
     filled, drawn = ([s for s in body.shapes if (s.roles == ("appearance",)) == seen] for seen in (False, True))
     drawn = [s for s in drawn if s.style != "propeller"]  # mostly empty
     for source, things in (("shapes", filled), ("appearance", drawn)):

@@ -15,7 +15,7 @@ from hydromechs.spatial import Path, Turn, rpy_from_matrix
 from hydromechs.values import Array
 
 from ._panels import import_extra, panel_added_mass
-from ._parts import Part
+from ._parts import SolidPart
 from ._tables import LAST, cylinder_source, tabled_box, tabled_cylinder
 
 __all__ = ["AddedMassGuess", "AddedMassMethod", "FromPanels", "FromShapes", "fitted_ellipsoid"]
@@ -42,7 +42,7 @@ class AddedMassMethod(abc.ABC):
     """A way to find added mass."""
 
     @abc.abstractmethod
-    def of(self, parts: Sequence[Part], density: float) -> AddedMassGuess:
+    def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
         """Added mass of parts that are one body, in water of `density` [kg/m³]."""
 
 
@@ -54,7 +54,7 @@ class FromShapes(AddedMassMethod):
     same volume and the same ratios of second moments for capsules and meshes.
     """
 
-    def of(self, parts: Sequence[Part], density: float) -> AddedMassGuess:
+    def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
         """Added mass of parts that are one body, in water of `density` [kg/m³]."""
         found = [_of_part(part, density) for part in parts]
         matrix = sum((added_mass_matrix(element, density) for element, _, _ in found), np.zeros((6, 6)))
@@ -79,7 +79,7 @@ class FromPanels(AddedMassMethod):
         if isinstance(self.count, bool) or not isinstance(self.count, int) or not 400 <= self.count <= 20_000:
             raise ValueError(f"FromPanels.count is {self.count!r}, must be a whole number from 400 to 20000")
 
-    def of(self, parts: Sequence[Part], density: float) -> AddedMassGuess:
+    def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
         """Added mass of parts that are one body, in water of `density` [kg/m³]."""
         found = panel_added_mass(_joined(parts), self.count)
         matrix = density * found.matrix
@@ -107,7 +107,7 @@ def _spread(matrix: Array, own: float, largest: float) -> Array:
     return np.hypot(own * d, largest * np.repeat([d[:3].max(), d[3:].max()], 3))
 
 
-def _of_part(part: Part, density: float) -> tuple[Any, float, str]:
+def _of_part(part: SolidPart, density: float) -> tuple[Any, float, str]:
     """Element of one part, its likely error, and how it was found."""
     R, p = part.origin.R, np.array(part.origin.xyz)
     match shape := part.shape:
@@ -134,7 +134,7 @@ def _matrix(M: Array) -> added_mass.Matrix:
     return added_mass.Matrix(tuple(tuple(row) for row in (0.5 * (M + M.T)).tolist()))
 
 
-def _joined(parts: Sequence[Part]) -> Triangles:
+def _joined(parts: Sequence[SolidPart]) -> Triangles:
     """The surface around all parts, in body axes, without what is inside of another part."""
     surfaces = [part.surface() for part in parts]
     if len(surfaces) == 1:

@@ -22,7 +22,7 @@ from hydromechs.hydro import drag_wrench
 from hydromechs.model import drag
 from hydromechs.values import Array
 
-from ._parts import SIDES, Part
+from ._parts import SIDES, SolidPart
 
 __all__ = ["DragGuess", "drag_guess", "mesh_drag"]
 
@@ -59,7 +59,7 @@ class DragGuess(NamedTuple):
     """How it was found, in words."""
 
 
-def drag_guess(parts: Sequence[Part]) -> DragGuess:
+def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:
     """Drag of parts that are one body; quadratic only.
 
     Args:
@@ -97,7 +97,7 @@ def mesh_drag(solid: Triangles, origin: Origin) -> drag.ShapeDrag:
     return drag.ShapeDrag(shape=Box(size=tuple(size.tolist())).at(center, origin.rpy), coefficient=coefficients)
 
 
-def _of_part(part: Part) -> Any:
+def _of_part(part: SolidPart) -> Any:
     match shape := part.shape:
         case Sphere():
             return drag.ShapeDrag(shape=shape.at(part.origin.xyz), coefficient=ROUND)
@@ -111,7 +111,7 @@ def _of_part(part: Part) -> Any:
     return mesh_drag(shape.triangulate(SIDES).merged(), part.origin)
 
 
-def _cylinder(part: Part, radius: float, length: float, end: float) -> drag.ShapeDrag:
+def _cylinder(part: SolidPart, radius: float, length: float, end: float) -> drag.ShapeDrag:
     side = LONG_CYLINDER * float(np.interp(0.5 * length / radius, *SHORT))
     solid = Placed(shape=Cylinder(radius=radius, length=length), origin=part.origin)
     return drag.ShapeDrag(shape=solid, coefficient=side, end_coefficient=end)

@@ -28,7 +28,7 @@ class SolidMesh(Polyhedron):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Part(Placed):
+class SolidPart(Placed):
     """A solid shape on the body."""
 
     name: str
@@ -49,7 +49,7 @@ class Part(Placed):
         return tries[self.shape.inside(tries)] @ self.origin.R.T + self.origin.xyz
 
 
-def part_of(piece: Placed, folder: Path) -> Part | None:
+def part_of(piece: Placed, folder: Path) -> SolidPart | None:
     """Return the part that a shape represents; None for those with negligible volume: tubes, and shapes without end.
 
     An open, folded or inverted mesh is replaced by its convex hull, with a note. `folder` is the base of mesh paths; the mesh's
@@ -63,15 +63,15 @@ def part_of(piece: Placed, folder: Path) -> Part | None:
     if not shape.bounded or (isinstance(shape, Cylinder) and shape.bore):
         return None
     if not isinstance(shape, Mesh):
-        return Part(shape=shape, origin=piece.origin, name=shape.word)
+        return SolidPart(shape=shape, origin=piece.origin, name=shape.word)
     solid = read_mesh_of(shape.path if shape.folder else folder / shape.file).scaled(shape.scale)
     solid = Triangles(solid.vertices, solid.faces, shape.file)
     problems = solid.problems()
     if not problems:
-        return Part(shape=SolidMesh(surface=solid), origin=piece.origin, name=f"mesh {shape.file}")
+        return SolidPart(shape=SolidMesh(surface=solid), origin=piece.origin, name=f"mesh {shape.file}")
     note = f"{problems[0].partition(';')[0]}; its convex hull is used, which is larger"
     hull = SolidMesh(surface=solid.convex_hull())
-    return Part(shape=hull, origin=piece.origin, name=f"convex hull of mesh {shape.file}", note=note)
+    return SolidPart(shape=hull, origin=piece.origin, name=f"convex hull of mesh {shape.file}", note=note)
 
 
 def read_mesh_of(path: Path) -> Triangles:
@@ -86,7 +86,7 @@ def read_mesh_of(path: Path) -> Triangles:
     return read_triangles(path)
 
 
-def union(parts: tuple[Part, ...]) -> tuple[Integrals, float, float]:
+def union(parts: tuple[SolidPart, ...]) -> tuple[Integrals, float, float]:
     """Parts as one body: its integrals, the part of the volume that is shared, and the standard error of the volume over it.
 
     What parts share counts once. With n(x) the number of parts that hold x:  V = Σ_k V_k E[1/n],  first moment
@@ -119,7 +119,7 @@ def union(parts: tuple[Part, ...]) -> tuple[Integrals, float, float]:
     return Integrals(volume, center, second - volume * np.outer(center, center)), shared, math.sqrt(variance) / volume
 
 
-def _may_meet(a: Part, b: Part) -> bool:
+def _may_meet(a: SolidPart, b: SolidPart) -> bool:
     """True if the balls around two parts meet."""
     reach = float(np.linalg.norm(a.shape.half_size) + np.linalg.norm(b.shape.half_size))
     apart = a.origin.R @ a.shape.center + a.origin.xyz - b.origin.R @ b.shape.center - b.origin.xyz

@@ -224,7 +224,7 @@ FAMILIES = Families(
             default="equal_steps",
             open_to_users=True,
         ),
-        Family(name="task", base=control.Task, table=control.TASKS, open_to_users=True),
+        Family(name="task", base=control.KinematicTask, table=control.TASKS, open_to_users=True),
         Family(
             name="integrator",
             base=integrators.Integrator,
