@@ -124,6 +124,7 @@ def test_looking_ahead_shows_where_strategies_lead(little, tmp_path, until):
         print(f"three strategies, 10 s ahead, in {1e3 * ahead.took:.0f} ms")
         assert ahead.names == ("go on", "stop and hold", "full astern") and ahead.t[-1] - ahead.t[0] == pytest.approx(10.0)
         assert np.isfinite(ahead.points).all() and (ahead.until == ahead.t[-1]).all()
+        assert little.scenario.controllers[0].controller.period == 0.04, "the next run has commands as often as this one"
         session.scale(float("inf"))
         session.start()
         assert until(lambda: session.snapshot.t > 6.5)

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hydromechs.station import Changes, InputLog, LiveInputs, Operator, RecordedInputs, Seats, configured
+from hydromechs.simulation import PythonBlock
+from hydromechs.station import Changes, InputLog, LiveInputs, Operator, Pilot, RecordedInputs, Seats, configured
 from hydromechs.station._messages import SCENE_TYPES, page_message
 from hydromechs.viewer._messages import BURST, LARGEST, Guard, Rejected, scene_message
 
@@ -132,7 +133,8 @@ def test_a_page_offers_what_can_be_flown_and_no_more(catalog):
             assert "no thrusters" in str(error), name
             continue
         flown.add(name)
-        assert made.scenario.controllers[0].type == "hydromechs.station:Pilot"
+        (block,) = made.scenario.controllers
+        assert isinstance(block.controller, Pilot) and '"hydromechs.station:Pilot"' in made.text
     assert set(catalog.offered) == flown and "crash" in flown and catalog.offered[0] == "little"
 
 
@@ -158,8 +160,8 @@ def test_a_changed_scenario_is_a_file_with_the_pilot(catalog):
     again = catalog.read(made.text, made.file)
     assert again.environment.current.velocity == (0.1, 0.2, 0.0) and again.seed == 9
     assert again.models[0].position == (0.0, 0.0, 30.0) and not again.events and not again.checks
-    assert again.controllers[0].type == "hydromechs.station:Pilot" and again.controllers[0].parameters == {"bandwidth": 1.2}
-    assert again.controllers[0].period == 0.04 and again.controllers == made.scenario.controllers
+    assert 'controller: {type: "hydromechs.station:Pilot", bandwidth: 1.2}' in made.text
+    assert again.controllers == made.scenario.controllers == (PythonBlock(controller=Pilot(bandwidth=1.2, period=0.04)),)
     assert configured(catalog, "wave_zone", Changes(wave_height=0.0)).scenario.environment.waves == ()
     waves = configured(catalog, "wave_zone", Changes(wave_height=0.3, wave_period=4.0)).scenario.environment.waves
     assert [(w.height, w.period) for w in waves] == [(0.3, 4.0)]

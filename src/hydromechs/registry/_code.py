@@ -96,7 +96,7 @@ def imported(reference: str, folder: Path | None, functions: bool = False) -> An
 
 
 def reference_to(cls: Any, folder: Path | None) -> str:
-    """Return the import path by which a file can name a class.
+    """Return the import path by which a file can name a class: its public one if a package exports it.
 
     Args:
         cls: The class or function.
@@ -112,4 +112,10 @@ def reference_to(cls: Any, folder: Path | None) -> str:
     if source.startswith(PREFIX):
         source = str(getattr(module, "__file__", source))
         source = source if folder is None else os.path.relpath(source, folder.absolute())
+        return f"{source}:{name}"
+    package, _, last = source.rpartition(".")
+    while last.startswith("_"):  # files outlive the private modules of a package
+        if getattr(sys.modules.get(package), name, None) is cls:
+            return f"{package}:{name}"
+        package, _, last = package.rpartition(".")
     return f"{source}:{name}"

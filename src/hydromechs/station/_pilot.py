@@ -64,6 +64,17 @@ class Pilot(Controller):
         self.arms: list[Arm] = []
         """The arms, once it has started."""
 
+    def reading(self, inputs: Inputs, period: float | None = None) -> Pilot:
+        """Return another pilot with the same arguments that reads given inputs; this one stays as it is.
+
+        Args:
+            inputs: Source of the operator's inputs.
+            period: Time between two commands [s]. Defaults to that of this pilot.
+        """
+        out = type(self)(**{**self.arguments, "period": self.period if period is None else period})
+        out.inputs = inputs  # not an argument: files do not hold a device
+        return out
+
     def start(self, simulation: Simulation) -> None:
         """Design the speed loop and look up the arms."""
         self._simulation = simulation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
 import os
 import queue
@@ -55,10 +54,8 @@ CHECKPOINT = 10.0
 def piloted(configured: Configured, inputs: Inputs) -> Scenario:
     """The scenario with a pilot that reads given inputs."""
     (block,) = configured.scenario.controllers
-    pilot = copy.copy(block.controller)  # the scenario keeps its own
-    assert isinstance(pilot, Pilot)
-    pilot.inputs = inputs
-    return configured.scenario.controlled_by(PythonBlock(controller=pilot))
+    assert isinstance(block.controller, Pilot)
+    return configured.scenario.controlled_by(PythonBlock(controller=block.controller.reading(inputs)))
 
 
 def pilot_of(simulation: Simulation) -> Pilot:

@@ -83,11 +83,9 @@ class Strategies:
         self(simulation.state, pilot.memory, Operator())  # compiles
 
     def _coarse(self, step: float) -> Scenario:
-        (spec,) = self.configured.scenario.controllers
-        pilot = spec.make()
-        assert isinstance(pilot, Pilot)
-        pilot.inputs, pilot.period = self._inputs, PERIOD
-        blocks = (PythonBlock(controller=pilot),)
+        (block,) = self.configured.scenario.controllers
+        assert isinstance(block.controller, Pilot)
+        blocks = (PythonBlock(controller=block.controller.reading(self._inputs, PERIOD)),)
         blunt = replace(self.configured.scenario, blocks=blocks, events=(), checks=())
         return replace(blunt, step=step, record=PERIOD, duration=AHEAD)
 
