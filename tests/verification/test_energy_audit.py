@@ -113,9 +113,9 @@ WATER = Environment(
 )
 
 
-def residual(step, *, command=COMMAND, duration=2.0, record=0.1, wrench=None, **options):
+def residual(step, *, model, command=COMMAND, duration=2.0, record=0.1, wrench=None, **options):
     """Largest residual [J], the largest sum of |work| [J], and the run."""
-    sim = hm.Simulation(step=step, record=record, seed=3, **options)
+    sim = hm.Simulation(model, step=step, record=record, seed=3, **options)
     if command:
         sim.command = command
     if wrench is not None:
