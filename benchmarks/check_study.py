@@ -64,7 +64,7 @@ def checked(path: Path) -> Report:
     Args:
         path: The file.
     """
-    return _report(lambda: _check.checked_file(str(path), True, {}))
+    return _report(lambda: _check.checked_file(str(path), {}, True, {}))
 
 
 def started(path: Path) -> Report:

@@ -21,7 +21,7 @@ def test_tutorial(tmp_path, monkeypatch):
         assert f"`{name}`" in PAGE.read_text()
         (tmp_path / name).write_text(text)
     assert load(tmp_path / "rov.yaml").body_names == ("hull", "upper", "lower")
-    assert load_scenario(tmp_path / "first_dive.yaml").duration == 30.0
+    assert load_scenario(tmp_path / "first_dive.yaml", code=True).duration == 30.0
     programs = [text for language, name, text in blocks if language == "python" and not name]
     assert len(programs) == 7
     session = {"__name__": "__main__"}

@@ -551,7 +551,7 @@ def test_bad_input_is_named():
             act()
     solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
     meshed = hm.Model(bodies=[hm.Body(name="hull", inertia=solid, shapes=[hm.geometry.Mesh(file="hull.stl")])])
-    with pytest.raises(hm.UnsupportedFeature, match=r"'hull'.*hull\.stl.*contact to false"):
+    with pytest.raises(hm.UnsupportedFeature, match=r"'hull'.*hull\.stl.*remove its role contact"):
         contact_pairs(meshed, [floor])
 
 

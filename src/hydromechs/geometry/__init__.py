@@ -4,7 +4,7 @@ from typing import Any
 
 from hydromechs.registry import Family
 
-from ._box import Box, gauss
+from ._box import Box
 from ._cylinder import Capsule, Cylinder
 from ._ellipsoid import Ellipsoid, Sphere, ellipsoid_wet, ellipsoid_wetting
 from ._ground import HeightField, Plane
@@ -38,7 +38,6 @@ __all__ = [
     "constant_screw",
     "ellipsoid_wet",
     "ellipsoid_wetting",
-    "gauss",
     "grid",
     "joined",
     "quads",
