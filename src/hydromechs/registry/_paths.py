@@ -204,7 +204,7 @@ def edited(thing: Any, edits: Mapping[Keys, Any], *, checked: bool = True) -> An
     if isinstance(thing, Mapping):
         return {**thing, **fields}
     if isinstance(thing, Described):  # built again, with its checks
-        return type(thing)(**thing.arguments | {str(key): x for key, x in fields.items()})
+        return type(thing)(**{**thing.arguments, **{str(key): x for key, x in fields.items()}})
     if isinstance(thing, tuple | list):
         if all(isinstance(key, str) for key in fields):  # pairs
             kept = tuple((name, fields.pop(name, x)) for name, x in thing)
