@@ -326,7 +326,8 @@ class Reader:
             self.locked.append(f"{self.label(at)} {word!r} in {self.source}, line {self.line(at)}")
             return BROKEN
         try:
-            cls = imported(word, self.folder, functions=family.holder is not None)
+            # of this package, which needs no consent, only classes: not each of its functions is made for files to call
+            cls = imported(word, self.folder, functions=family.holder is not None and not is_ours(word))
         except ValueError as e:
             return self.add(at, f"{self.label(at)} is {word!r}: {e}", word)
         if isinstance(cls, type) and not issubclass(cls, family.bases):
