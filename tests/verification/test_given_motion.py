@@ -373,12 +373,12 @@ joints:
     expected = [0.5 * math.sin(2.0 * math.pi * 0.5 / 3.0), 0.5, 1.5 + 0.3 * math.sin(0.5), 0.1]
     last = run.q.sel(coordinate=["shoulder", "upper_arm", "elbow", "wrist"]).values[-1]
     np.testing.assert_allclose(last, expected, atol=1e-5)
-    bad = text.replace("position: x", "position: y").replace("period: 3.0", "period: -3.0")
+    bad = text.replace("position: x", "position: y").replace("period: 3}", "period: -3}")
     (tmp_path / "bad.yaml").write_text(bad, encoding="utf-8")
     with pytest.raises(hm.ScenarioError) as error:
         hm.load_scenario(str(tmp_path / "bad.yaml"))
     said = str(error.value)
-    assert "joints.shoulder.motion.sine.period" in said
+    assert "joints.shoulder.motion.period" in said and "joints.elbow.motion.position" in said
 
 
 def test_a_motion_takes_the_place_of_a_drive_of_the_vehicle(tmp_path):
