@@ -40,8 +40,10 @@ def check_equation_number(path: str, keys: registry.Keys) -> None:
     """
     if keys[2:3] == ("joint",) and {*keys[3:]} & {*OF_COMPONENTS}:
         raise KeyError(f"parameter {path!r} has no effect on the equations: it is data for drives, stops and the initial state")
-    if keys[2:3] in (("shapes",), ("visual",)):
-        raise KeyError(f"parameter {path!r} has no effect on the equations: contacts follow from shapes when they are built")
+    if keys[2:3] == ("shapes",):
+        raise KeyError(
+            f"parameter {path!r} cannot stay open: contacts, drag and added mass follow from shapes when a model is built"
+        )
 
 
 def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:

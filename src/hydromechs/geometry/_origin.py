@@ -24,7 +24,8 @@ class Origin:
     """Roll, pitch, yaw [rad], shape (3,)."""
 
     def __post_init__(self) -> None:
-        convert_fields(self, "origin")
+        if not (isinstance(self.xyz, tuple) and any(hasattr(x, "where") for x in self.xyz)):  # no symbols of open numbers
+            convert_fields(self, "origin")
 
     @classmethod
     def pointing(cls, xyz: Sequence[float], direction: Sequence[float]) -> Origin:

@@ -13,7 +13,7 @@ import dataclasses
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -22,6 +22,7 @@ from hydromechs.errors import message_of
 from hydromechs.values import Array, field_texts, nearest, unit_in
 
 from ._described import Described
+from ._members import members
 
 SECTIONS = ("models", "components", "blocks", "terrain", "environment", "run")
 """What a path may begin with, to tell items of one name apart."""
@@ -288,8 +289,18 @@ def _steps(thing: Any) -> dict[str, str | int]:
         named = {name: k for k, x in enumerate(thing) if isinstance(name := getattr(x, "name", None), str) and name}
         return out | (named if named or len(thing) != 3 else dict(zip(AXES, range(3), strict=True)))
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        return {name: name for name in (*(f.name for f in dataclasses.fields(thing) if f.init), *_views(thing))}
+        return {name: name for name in (*_fields(type(thing)), *_views(thing))}
     return {}
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """Fields that a caller may set, without those that an owner fills in (`Hidden`)."""
+    given = [f.name for f in dataclasses.fields(kind) if f.init]
+    try:
+        return tuple(name for name in given if name in members(kind))
+    except NameError:  # annotations of a class in a function
+        return tuple(given)
 
 
 def _shown(steps: Mapping[str, Any]) -> list[str]:
