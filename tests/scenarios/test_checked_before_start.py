@@ -112,26 +112,32 @@ def test_a_vehicle_may_rest_on_the_ground(folder):
     read(folder, ("position: [0, 0, 5], joints", "position: [0, 0, 19.86], joints"))
 
 
+def controlled(kind, keys):
+    """The scenario with another controller, of keys in braces."""
+    before = "{type: hold_pose, period: 0.1, position: [0, 0, 5]}"
+    assert before in SCENARIO
+    return SCENARIO.replace(before, f"{{type: {kind}, period: 0.1, {keys[1:-1]}}}")
+
+
 @pytest.mark.parametrize(
     ("new", "words"),
     [
         ("{position: [0, 0, x]}", "position"),
-        ("{position: 5}", "position of waypoint 0 is 5, must have 3 numbers"),
+        ("{position: 5}", "line 14: blocks.controller.position is 5, must be a list of 3 numbers"),
         ("{position: [0, 0, 5], frequency: fast}", "frequency is 'fast', must be a number"),
         ("{position: [0, 0, 5], frequency: [1]}", "frequency is [1], must be a number"),
         ("{position: [0, 0, 5], speed: 3}", "speed"),
-        ("{position: [0, 0, 5], arm: 3}", "arm is 3, must be a list of waypoints"),
+        ("{position: [0, 0, 5], arm: 3}", "line 14: blocks.controller.arm is 3, must be a list"),
         ("{position: [0, 0, 5], arm: [{t: 0, arm: up}]}", "arm of waypoint 0 is 'up', must be a number"),
-        ("{position: [0, 0, 5], body: 3}", "needs a body with a free joint, got 3; there are hull"),
+        ("{position: [0, 0, 5], body: 3}", "line 14: blocks.controller.body is 3, must be a text"),
         ("{position: [0, 0, 5], body: arm}", "pose control needs a body with a free joint, got 'arm'"),
-        ("{position: [0, 0, 5], heading_deg: [1, 2]}", "heading_deg of waypoint 0 is [1, 2], must be a number"),
+        ("{position: [0, 0, 5], heading_deg: [1, 2]}", "line 14: blocks.controller.heading_deg is [1, 2], must be a number"),
         ("{}", "position"),
         ("{position: [0, 0, 5], integral: 1.0e-320}", "integral"),
     ],
 )
 def test_check_tries_controllers_of_the_library(run_check, folder, new, words):
-    text = SCENARIO.replace("{position: [0, 0, 5]}}", f"{new}}}")
-    status, err = run_check(text)
+    status, err = run_check(controlled("hold_pose", new))
     assert status == 1
     assert words in err
     for raw in (
@@ -149,18 +155,17 @@ def test_check_tries_controllers_of_the_library(run_check, folder, new, words):
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
-        ("{waypoints: 3}", "waypoints is 3, must be a list of waypoints"),
+        ("{waypoints: 3}", "line 14: blocks.controller.waypoints is 3, must be a list"),
         ("{waypoints: []}", "waypoints is [], must have one waypoint or more"),
-        ("{waypoints: [3]}", "waypoint 0 is 3"),
-        ("{waypoints: {t: 0}}", "must be a list of waypoints"),
+        ("{waypoints: [3]}", "line 14: blocks.controller.waypoints.0 is 3, must be a mapping"),
+        ("{waypoints: {t: 0}}", "line 14: blocks.controller.waypoints is {t: 0}, must be a list"),
         ("{waypoints: [{t: now, position: [0, 0, 5]}]}", "t of waypoint 0 is 'now', must be a number"),
         ("{waypoints: [{t: 0, position: [0, 0, 5]}, {t: 0, position: [0, 0, 5]}]}", "times of waypoints must increase"),
         ("{}", "waypoints"),
     ],
 )
 def test_messages_of_follow_path(run_check, folder, parameters, words):
-    text = SCENARIO.replace("hold_pose", "follow_path").replace("{position: [0, 0, 5]}}", f"{parameters}}}")
-    status, err = run_check(text)
+    status, err = run_check(controlled("follow_path", parameters))
     assert (status, words in err, "__init__" in err) == (1, True, False), err
 
 
@@ -222,7 +227,7 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
         loads(text)
     assert any(words in str(w.message) for w in caught), [str(w.message) for w in caught]
     (folder / "rov.yaml").write_text(text)
-    still = SCENARIO.replace("terrain:", "# terrain:").replace("materials:", "# materials:")
+    still = SCENARIO[: SCENARIO.index("materials:")] + SCENARIO[SCENARIO.index("thrusters:") :]
     status, err = run_check(still)
     assert (status, words in err) == (0, True), err
 
@@ -234,23 +239,23 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
         ([("0, 5], joints", "0, -0.5], joints")], ""),
         ([("0, 5], joints", "0, -5], joints"), ("{waves", "{surface: free, waves")], ""),
         (
-            [("arm: 0.5", "arm: 45"), ("step:", "joints: {arm: {stops: none}}\nstep:")],
+            [("arm: 0.5", "arm: 45"), ("run:", "joints: {arm: {stops: none}}\nrun:")],
             "models.0.joints.arm is 45 rad, 7.16 turns",
         ),
         (
-            [("step:", "joints: {arm: {stops: {lower: -90, upper: 90, stiffness: 10}}}\nstep:")],
+            [("run:", "joints: {arm: {stops: {lower: -90, upper: 90, stiffness: 10}}}\nrun:")],
             "joints.arm.stops [-90, 90] rad are 14.3 turns",
         ),
         ([("{waves", "{current: {velocity: [30, 0, 0]}, waves")], "the current flows with 30 m/s, faster than any"),
         ([("{waves", "{current: {velocity: [3, 0, 0]}, waves")], ""),
         (
-            [("{waves", "{current: {velocity: [0.3, 0, 0], profile: {power_law: {depth: 4}}}, waves")],
+            [("{waves", "{current: {velocity: [0.3, 0, 0], profile: {type: power_law, depth: 4}}, waves")],
             "there is no current where it starts: all bodies are 5 m deep, the profile has its bed at 4 m",
         ),
-        ([("{waves", "{current: {velocity: [0.3, 0, 0], profile: {power_law: {depth: 6}}}, waves")], ""),
+        ([("{waves", "{current: {velocity: [0.3, 0, 0], profile: {type: power_law, depth: 6}}, waves")], ""),
         ([("{waves", "{water_depth: 4, waves")], "below the bed of its waves: all bodies are 5 m deep, water_depth is 4 m"),
         ([("{waves", "{water_depth: 6, waves")], ""),
-        ([("{waves", "{current: {velocity: [0, 0, 0], profile: {power_law: {depth: 4}}}, waves")], ""),
+        ([("{waves", "{current: {velocity: [0, 0, 0], profile: {type: power_law, depth: 4}}, waves")], ""),
         ([("{waves", "{current: {times: [0, 1], velocities: [[0, 0, 0], [0, 40, 0]]}, waves")], "flows with 40 m/s"),
     ],
 )

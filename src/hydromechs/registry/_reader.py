@@ -219,7 +219,8 @@ class Reader:
         except FieldError as error:
             for e in error.errors if isinstance(error, FieldErrors) else (error,):
                 at = (*path, e.field) if e.field in members(cls) else path
-                self.add(at, f"{self.label(at)} {e.said}", e.value, e.must)
+                inner = " of " in e.name  # a number inside a field, as "t of waypoint 0", which the place does not show
+                self.add(at, f"{self._inside(path)}{e}" if inner else f"{self.label(at)} {e.said}", e.value, e.must)
         except (ValueError, ArithmeticError) as e:
             self.add(path, f"{self._inside(path)}{message_of(e)}")
         except Exception as e:
