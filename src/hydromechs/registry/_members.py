@@ -52,7 +52,7 @@ def members(cls: Any) -> dict[str, Member]:
     Args:
         cls: A dataclass, or another class or function, whose arguments are the keys.
     """
-    hints = get_type_hints(cls if dataclasses.is_dataclass(cls) else _function(cls), include_extras=True)
+    hints = _hints(cls if dataclasses.is_dataclass(cls) else _function(cls))
     if dataclasses.is_dataclass(cls) and isinstance(cls, type):
         texts = field_texts(cls)
         given = [(f.name, _default(f)) for f in dataclasses.fields(cls) if f.init]
@@ -63,6 +63,18 @@ def members(cls: Any) -> dict[str, Member]:
     found = [_member(name, hints.get(name, Any), default, texts.get(name, "")) for name, default in given]
     shown = [m for m in found if not m.has(Hidden)]
     return {m.name: m for m in sorted(shown, key=lambda m: m.default is not MISSING)}
+
+
+def _hints(thing: Any) -> dict[str, Any]:
+    """Annotations by name; without those of custom code that cannot be evaluated, as of a name imported for type checks only."""
+    try:
+        return get_type_hints(thing, include_extras=True)
+    except NameError:
+        if thing.__module__.partition(".")[0] == "hydromechs":
+            raise
+    bases = reversed(getattr(thing, "__mro__", (thing,)))
+    written = {name: hint for base in bases for name, hint in getattr(base, "__annotations__", {}).items()}
+    return {name: hint for name, hint in written.items() if not isinstance(hint, str)}
 
 
 @cache
