@@ -21,7 +21,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._march": ("BoundMarch", "March", "MarchResult"),
         "._progress": ("longest_program",),
         "._rolled": ("NUMBERS", "ROW", "Address", "Rolled", "Stage", "Sweep"),
-        "._symbol": ("Symbol", "call", "call_on_lanes", "solve", "solve_semidefinite", "symbols"),
+        "._symbol": ("Symbol", "call", "call_on_lanes", "draw", "iterate", "solve", "solve_semidefinite", "symbols", "when"),
         "._trace": ("program_between", "read_by", "trace"),
         "._whole": ("Whole", "scattered", "trace_whole"),
     },

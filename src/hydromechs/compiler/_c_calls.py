@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from hydromechs.errors import UnsupportedFeature
 
+from ._flow import Iterate, When
 from ._fuse import fused_sums
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
+from ._random import DEGREE, KEY_STEPS, MULTIPLIERS, PARTS, ROUNDS, Draw, quantile_table
 from ._schedule import short_lives
 
 SMALL = 200
@@ -45,6 +47,12 @@ class CFunctions:
                     body, inline = self._solve(callee), False
                 case SolveSemidefinite():
                     body, inline = self._semidefinite(callee), False
+                case Draw():
+                    body, inline = self._draw(callee), False
+                case When():
+                    body, inline = self._when(callee), False
+                case Iterate():
+                    body, inline = self._iterate(callee), False
                 case Packed():
                     body, inline = self._packed(callee), False
                 case _:
@@ -91,6 +99,30 @@ class CFunctions:
             given += [f"r{k} + {p * a.size}" for k, a in enumerate(packed.program.outputs)]
             lines.append(f"{function}({', '.join(given)});")
         return lines
+
+    def _when(self, when: When) -> list[str]:
+        n, count = len(when.program.inputs), len(when.outputs)
+        given = [f"a{1 + k}" for k in range(n)] + [f"r{k}" for k in range(count)]
+        copies = [f"    {_copied(f'a{1 + n + k}', f'r{k}', a.size)}" for k, a in enumerate(when.outputs)]
+        run = f"    {self.name(when.program)}({', '.join(given)});"
+        return ["if (a0[0] != 0) {", run, "} else {", *copies, "}"]
+
+    def _iterate(self, iterate: Iterate) -> list[str]:
+        program, n = iterate.program, iterate.states
+        sizes = [a.size for a in program.outputs[:-1]]
+        given = [f"r{k}" for k in range(n)] + [f"a{k}" for k in range(n, len(program.inputs))]
+        given += [f"s{k}" for k in range(n)] + ["&done"]
+        return [
+            *(f"{self.real} s{k}[{max(1, size)}];" for k, size in enumerate(sizes)),
+            f"{self.real} done = 0;",
+            "int pass = 0;",
+            *(_copied(f"a{k}", f"r{k}", size) for k, size in enumerate(sizes)),
+            f"for (; pass < {iterate.times} && !(done != 0); ++pass) {{",
+            f"    {self.name(program)}({', '.join(given)});",
+            *(f"    {_copied(f's{k}', f'r{k}', size)}" for k, size in enumerate(sizes)),
+            "}",
+            f"r{n}[0] = ({self.real})pass;",
+        ]
 
     def _table(self, table: Table) -> list[str]:
         from ._c_text import c_literal
@@ -164,3 +196,78 @@ class CFunctions:
             f"r1[0] = ({real})rank;",
             "r2[0] = last / first;",
         ]
+
+    def _draw(self, draw: Draw) -> list[str]:
+        """Random numbers, always in double precision."""
+        from ._c_text import c_literal
+
+        device = "static __device__" if self.cuda else "static"
+        if "hm_philox" not in self._names:
+            self._names["hm_philox"] = "hm_philox"
+            self.text.append(PHILOX.format(device=device, rounds=ROUNDS, m=MULTIPLIERS, w=KEY_STEPS))
+        if draw.normal and "hm_normal" not in self._names:
+            self._names["hm_normal"] = "hm_normal"
+            table = quantile_table()[:, : DEGREE + 1]
+            entries = ", ".join(c_literal(x, "double") for x in table.ravel())
+            self.text.append(f"{device} const double hm_quantiles[{table.size}] = {{{entries}}};")
+            self.text.append((ROUNDED_CUDA if self.cuda else ROUNDED_C).strip())
+            self.text.append(NORMAL.format(device=device, parts=PARTS, size=DEGREE + 1, degree=DEGREE))
+        number = "hm_normal(x[{0}])" if draw.normal else "((double)(x[{0}] >> 12) + 0.5) * 0x1p-52"
+        lines = ["unsigned long long x[2];"]
+        for i in range(draw.n):
+            if i % 2 == 0:
+                lines.append(f"hm_philox(a0[0], a1[0], a2[0], a3[0], {i // 2}u, x);")
+            lines.append(f"r0[{i}] = ({self.real}){number.format(i % 2)};")
+        return lines
+
+
+def _copied(source: str, to: str, size: int) -> str:
+    """A loop that copies an array."""
+    return f"for (int i = 0; i < {size}; ++i) {to}[i] = {source}[i];"
+
+
+PHILOX = """{device} void hm_philox(double seed, double world, double stream, double tick, unsigned int draw,
+                      unsigned long long *x)
+{{
+    const unsigned long long whole = (unsigned long long)seed;
+    unsigned int k0 = (unsigned int)whole, k1 = (unsigned int)(whole >> 32);
+    unsigned int c0 = (unsigned int)(unsigned long long)tick, c1 = draw, c2 = (unsigned int)stream, c3 = (unsigned int)world;
+    for (int i = 0; i < {rounds}; ++i) {{
+        const unsigned long long p = {m[0]}ull * c0, q = {m[1]}ull * c2;
+        c0 = (unsigned int)(q >> 32) ^ c1 ^ k0;
+        c1 = (unsigned int)q;
+        c2 = (unsigned int)(p >> 32) ^ c3 ^ k1;
+        c3 = (unsigned int)p;
+        k0 += {w[0]}u;
+        k1 += {w[1]}u;
+    }}
+    x[0] = c0 | (unsigned long long)c1 << 32;
+    x[1] = c2 | (unsigned long long)c3 << 32;
+}}"""
+"""Philox4x32 in C: two integers of 64 random bits."""
+ROUNDED_CUDA = """
+#define HM_SUM(a, b) __dadd_rn(a, b)
+#define HM_PRODUCT(a, b) __dmul_rn(a, b)
+#define HM_ZEROS(x) __clzll((long long)(x))
+"""
+"""Sums and products that CUDA does not fuse."""
+ROUNDED_C = """
+static double hm_sum(double a, double b) { volatile double y = a; return y + b; }
+#define HM_SUM(a, b) hm_sum(a, b)
+#define HM_PRODUCT(a, b) ((a) * (b))
+static int hm_zeros(unsigned long long x) { int n = 0; while (!(x >> 63)) { x <<= 1; ++n; } return n; }
+#define HM_ZEROS(x) hm_zeros(x)
+"""
+"""Sums that no C compiler fuses with a product, whatever its options."""
+NORMAL = """{device} double hm_normal(unsigned long long bits)
+{{
+    const unsigned long long magnitude = (bits & 0x7FFFFFFFFFFFFFFFull) | 1ull;
+    const int zeros = HM_ZEROS(magnitude);
+    const unsigned long long behind = magnitude << zeros << 1;
+    const double *c = hm_quantiles + {size} * ((zeros - 1) * {parts} + (int)(behind >> 60));
+    const double s = HM_SUM(HM_PRODUCT((double)((behind << 4) >> 12), 0x1p-52), -0.5);
+    double y = c[{degree}];
+    for (int k = {degree} - 1; k >= 0; --k) y = HM_SUM(HM_PRODUCT(y, s), c[k]);
+    return bits >> 63 ? -y : y;
+}}"""
+"""The normal distribution in C, see `compiler/_random.py`."""

@@ -17,9 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._flow import Iterate, When
 from ._llvm import LIBRARY, native_lanes
+from ._llvm_flow import iterate_text, when_text
 from ._llvm_loop import loop_text
 from ._llvm_objects import objects_text
+from ._llvm_random import draw_text, quantiles_text
 from ._llvm_rolled import rolled_module, rolled_text
 from ._llvm_rows import VECTORS, transposed
 from ._llvm_semidefinite import semidefinite_text
@@ -27,6 +30,7 @@ from ._llvm_sincos import double, sincos_text
 from ._llvm_solve import solve_text
 from ._operations import FLAGS, KINDS, Intrinsic, Kind, Library, Lines, OfPair
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
+from ._random import Draw
 from ._rolled import Rolled
 from ._short_waits import ABREAST, OneLane, short_waits
 
@@ -68,7 +72,11 @@ class Module:
         """The functions for another number of lanes."""
         return self.wider.setdefault(lanes, Module(lanes, self.rarely_called))
 
-    def name(self, callee: Program | Table | Solve | SolveSemidefinite | Rolled, shared: tuple[bool, ...] = ()) -> str:
+    def name(
+        self,
+        callee: Program | Table | Solve | SolveSemidefinite | Draw | When | Iterate | Rolled,
+        shared: tuple[bool, ...] = (),
+    ) -> str:
         """Name of a callee in the module; its text is added on the first call.
 
         Arguments that are shared hold one value for all lanes. Equal tables are one.
@@ -87,6 +95,12 @@ class Module:
                 self.parts.append(solve_text(name, callee.n, self.lanes))
             case SolveSemidefinite():
                 self.parts.append(semidefinite_text(name, callee.n, self.lanes, callee.tolerance, callee.least))
+            case Draw():
+                self.parts.append(draw_text(name, callee, self.lanes))
+            case When():
+                self.parts.append(when_text(name, callee, self.name(callee.program), self.lanes))
+            case Iterate():
+                self.parts.append(iterate_text(name, callee, self.name(callee.program), self.lanes))
             case Program():
                 self.parts.append(self._packed(name, callee, shared))
             case Rolled():
@@ -142,6 +156,8 @@ class Module:
         modules = [self, *self.wider.values()]
         declared = [line for module in modules for line in module._declarations()]
         own = [part for module in modules for part in (sincos_text(module.type, module.lanes), *module.parts)]
+        if any(isinstance(callee, Draw) and callee.normal for module in modules for callee in module.keep):
+            own.append(quantiles_text())
         return [*dict.fromkeys(declared), *own]
 
     def _declarations(self) -> list[str]:
@@ -154,6 +170,8 @@ class Module:
         declared += ["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"]
         declared += ["declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"]
         declared += ["declare void @llvm.codeview.annotation(metadata)", '!0 = !{!"order"}']
+        integers = T.replace("double", "i64")
+        declared.append(f"declare {integers} @llvm.ctlz.{suffix.replace('f', 'i')}({integers}, i1)")
         return [*declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
 
 

@@ -18,6 +18,8 @@ from hydromechs.values import Array
 from ._operations import KINDS
 
 if TYPE_CHECKING:
+    from ._flow import Iterate, When
+    from ._random import Draw
     from ._rolled import Rolled  # made of programs
 
 
@@ -146,6 +148,10 @@ class OperationCount:
     def __add__(self, other: OperationCount) -> OperationCount:
         return OperationCount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
 
+    def times(self, n: int) -> OperationCount:
+        """Return the operations of `n` runs."""
+        return OperationCount(*(n * getattr(self, f.name) for f in fields(self)))
+
     @property
     def papers(self) -> tuple[int, int]:
         """[multiplications with divisions and square roots, additions], as in the papers' tables."""
@@ -176,8 +182,7 @@ class Packed:
 
     def count_operations(self) -> OperationCount:
         """Operations of all points."""
-        one = self.program.count()
-        return OperationCount(*(self.count * getattr(one, f.name) for f in fields(one)))
+        return self.program.count().times(self.count)
 
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         """Results, point by point."""
@@ -242,13 +247,15 @@ class Program:
 
     def count(self) -> OperationCount:
         """Number of operations by kind."""
+        from ._flow import Iterate, When  # made of programs
+
         counts = Counter(KINDS[op.kind].count for op in self.operations if op.kind in KINDS)
         own = OperationCount(**{f.name: counts[f.name] for f in fields(OperationCount)})
         for call in self.calls:
             match call.callee:
                 case Program() as callee:
                     own = own + callee.count()
-                case Packed() as callee:
+                case Packed() | When() | Iterate() as callee:
                     own = own + callee.count_operations()
         return own
 
@@ -303,5 +310,5 @@ class Program:
         return [[values[p] for p in row] for row in self.results]
 
 
-Callee: TypeAlias = "Program | Table | Solve | SolveSemidefinite | Packed | Rolled"
+Callee: TypeAlias = "Program | Table | Solve | SolveSemidefinite | Draw | When | Iterate | Packed | Rolled"
 """What a program can call."""

@@ -17,8 +17,10 @@ from numpy.typing import ArrayLike
 
 from hydromechs.values import Array, Scalar
 
+from ._flow import Iterate, When
 from ._operations import KINDS, Kind
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
+from ._random import Draw, stream_number
 from ._rolled import Rolled
 from ._whole import Whole, call_whole
 
@@ -302,3 +304,44 @@ def solve_semidefinite(
         return x, rank[()], pivot[()]
     x, rank, pivot = _called(callee, [np.asarray(A), np.asarray(b)])
     return x, rank[()], pivot[()]
+
+
+def draw(n: int, seed: Scalar, world: Scalar, stream: str, tick: Scalar, *, normal: bool = True) -> Array:
+    """Independent random numbers, standard normal or uniform in (0, 1), shape (n,); see `Draw`.
+
+    Args:
+        n: How many.
+        seed: Seed of the run, an integer below 2⁵³.
+        world: Number of the world, below 2³².
+        stream: Name of the stream.
+        tick: Number of the tick, taken modulo 2³².
+        normal: True for the standard normal distribution, False for the uniform one.
+    """
+    given = [np.asarray(x) for x in (seed, world, float(stream_number(stream)), tick)]
+    callee = Draw(n, normal)
+    return _called(callee, given)[0] if _has_symbols(given) else callee(*given)[0]
+
+
+def when(condition: Scalar, program: Program, arrays: Sequence[ArrayLike], kept: Sequence[ArrayLike]) -> list[Array]:
+    """Results of a program where a condition is not 0, and other values elsewhere; see `When`.
+
+    Args:
+        condition: The condition.
+        program: Program to run.
+        arrays: One array per input of the program.
+        kept: For each result, its value where the condition is 0.
+    """
+    callee, given = When(program), [np.asarray(condition), *map(np.asarray, arrays), *map(np.asarray, kept)]
+    return _called(callee, given) if _has_symbols(given) else list(callee(*given))
+
+
+def iterate(program: Program, times: int, *arrays: ArrayLike) -> list[Array]:
+    """Final state and number of passes of a program that is repeated until it is done; see `Iterate`.
+
+    Args:
+        program: One pass: from state and fixed arrays to the state after it and `done`.
+        times: Maximum number of passes.
+        arrays: Initial state, then the fixed arrays.
+    """
+    callee, given = Iterate(program, times), [np.asarray(x) for x in arrays]
+    return _called(callee, given) if _has_symbols(given) else list(callee(*given))

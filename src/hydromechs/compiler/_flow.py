@@ -1,0 +1,95 @@
+"""Calls that run where a condition holds, and calls that are repeated: what straight-line programs cannot express.
+
+On lanes the code runs if one lane needs it, and each lane keeps its own result, so that no world disturbs another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs.values import Array
+
+from ._program import Argument, OperationCount, Program
+
+__all__ = ["Iterate", "When"]
+
+
+@dataclass(frozen=True, eq=False)
+class When:
+    """A program that runs where a condition is not 0. Elsewhere its results are the values given for them."""
+
+    program: Program
+    """Program to run."""
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """Condition, inputs of the program, and a value for each of its results."""
+        kept = (Argument(f"kept_{a.name}", a.shape) for a in self.outputs)
+        return Argument("condition", ()), *self.program.inputs, *kept
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """Results."""
+        return self.program.outputs
+
+    def __repr__(self) -> str:
+        return f"when {self.program.hash}"
+
+    def count_operations(self) -> OperationCount:
+        """Operations if the condition holds."""
+        return self.program.count()
+
+    def __call__(self, condition: ArrayLike, *arrays: ArrayLike) -> tuple[Array, ...]:
+        """Return the results."""
+        n = len(self.program.inputs)
+        if np.ravel(condition)[0] != 0.0:
+            return self.program(*arrays[:n])
+        return tuple(np.array(x, dtype=float) for x in arrays[n:])
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """A program that is repeated on its own results until it reports that it is done.
+
+    The first inputs of the program are its state. Its outputs are the state after one pass, and `done`, not 0 if that state is
+    final. A lane that is done keeps its bits while others continue.
+    """
+
+    program: Program
+    """One pass."""
+    times: int
+    """Maximum number of passes."""
+
+    @property
+    def states(self) -> int:
+        """Number of arrays of the state."""
+        return len(self.program.outputs) - 1
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        """Initial state, then what does not change."""
+        return self.program.inputs
+
+    @property
+    def outputs(self) -> tuple[Argument, ...]:
+        """Final state and number of passes."""
+        return *self.program.outputs[:-1], Argument("passes", ())
+
+    def __repr__(self) -> str:
+        return f"iterate {self.times} {self.program.hash}"
+
+    def count_operations(self) -> OperationCount:
+        """Operations of the maximum number of passes."""
+        return self.program.count().times(self.times)
+
+    def __call__(self, *arrays: ArrayLike) -> tuple[Array, ...]:
+        """Return the final state and the number of passes."""
+        state, fixed = list(arrays[: self.states]), arrays[self.states :]
+        passes, done = 0, np.array(0.0)
+        while passes < self.times and not np.ravel(done)[0] != 0.0:
+            *state, done = self.program(*state, *fixed)
+            passes += 1
+        return *(np.array(x, dtype=float) for x in state), np.array(float(passes))
