@@ -1,6 +1,9 @@
 """Loops over the bodies of a tree ("rolled") against floats and against straight-line code."""
 
+import ctypes
 import pickle
+import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -215,11 +218,31 @@ def test_refused_by_name():
         hm.compile(chain, form="rolled", parameters=["link1.inertia.mass"])
     with pytest.raises(UnsupportedFeature, match="a plant with a free surface cannot be rolled"):
         hm.Plant(model=library.load("bluerov2_heavy_alpha5"), environment=hm.Environment(surface=FreeSurface()), form="rolled")
-    loop = equations.RolledTree(chain).kinematics()
-    shapes = {"q": (chain.nq,), "v": (chain.nv,)}
-    program = compiler.trace(lambda q, v: compiler.call(loop, q, v)[1], shapes, name="calling")
-    with pytest.raises(UnsupportedFeature, match="is a loop over bodies, which C and CUDA cannot run"):
-        compiler.c_source(compiler.SourceFile("calling", (compiler.SourceFunction(program),)))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc on this machine")
+def test_exported_c_of_a_loop(tmp_path):
+    """A loop over bodies as C, alone and called by a program, against the interpreted loop."""
+    model = MODELS[0]
+    tree = equations.RolledTree(model)
+    shapes = {"q": (model.nq,), "v": (model.nv,)}
+    inner = tree.kinematics()
+    calling = compiler.trace(lambda q, v: 2.0 * compiler.call(inner, q, v)[1], shapes, name="calling", outputs=("V",))
+    functions = (calling, compiler.as_program(tree.forward_dynamics()))
+    file = compiler.SourceFile("loops", tuple(compiler.SourceFunction(f) for f in functions))
+    (tmp_path / "loops.h").write_text(compiler.c_header(file))
+    (tmp_path / "loops.c").write_text(compiler.c_source(file))
+    command = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-shared", "-fPIC"]
+    subprocess.run([*command, tmp_path / "loops.c", "-lm", "-o", tmp_path / "loops.so"], check=True)
+    shared = ctypes.CDLL(str(tmp_path / "loops.so"))
+    (q, *_), (v, *_), (tau, *_) = states(model, np.random.default_rng(8), 1)
+    for program, given in zip(functions, ((q, v), (q, v, tau)), strict=True):
+        expected = program(*given)
+        results = [np.zeros(a.shape) for a in program.outputs]
+        pointers = (ctypes.c_void_p(np.ascontiguousarray(x).ctypes.data) for x in (*given, *results))
+        shared[f"loops_{program.name}"](*pointers)
+        for ours, theirs in zip(results, expected, strict=True):
+            assert_close(ours, theirs, model, q, solved=program is functions[1])
 
 
 def test_forms_travel_and_derive():

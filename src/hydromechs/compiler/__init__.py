@@ -9,6 +9,7 @@ __getattr__, __dir__, _later = _lazy_names(
     {  # each back end alone: machine code from the cache needs no CasADi, CUDA no LLVM
         "._backend": ("Arrays", "Backend", "Case", "Form", "SourceFile", "SourceFunction"),
         "._backends": ("BACKENDS", "NATIVE", "TARGETS"),
+        "._c_rolled": ("as_program",),
         "._c_text": ("c_header", "c_identifier", "c_source", "c_test"),
         "._cache": ("fingerprint", "source_hash"),
         "._casadi": ("casadi_function",),

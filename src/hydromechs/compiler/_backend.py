@@ -12,6 +12,7 @@ import numpy as np
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.values import Array
 
+from ._c_rolled import as_program
 from ._program import Program
 from ._rolled import Rolled
 
@@ -165,10 +166,8 @@ class Backend(abc.ABC):
         raise self._unable("writes no files")
 
     def _straight(self, program: Program | Rolled) -> Program:
-        """A program that is no loop."""
-        if isinstance(program, Program):
-            return program
-        raise UnsupportedFeature(f"back end {self.key!r} takes no loops over bodies; compile with form='specialised'")
+        """A program, which calls the loop if it is one."""
+        return program if isinstance(program, Program) else as_program(program)
 
     def _unable(self, what: str) -> UnsupportedFeature:
         return UnsupportedFeature(f"back end {self.key!r} {what}; choose another one")

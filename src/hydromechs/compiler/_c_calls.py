@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hydromechs.errors import UnsupportedFeature
-
+from ._c_rolled import rolled_body
 from ._flow import Iterate, When
 from ._fuse import fused_sums
 from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
 from ._random import DEGREE, KEY_STEPS, MULTIPLIERS, PARTS, ROUNDS, Draw, quantile_table
+from ._rolled import Rolled
 from ._schedule import short_lives
 
 SMALL = 200
@@ -34,13 +34,18 @@ class CFunctions:
         """The functions, those that others call first."""
         self._names: dict[object, str] = {}
 
-    def name(self, callee: Callee) -> str:
-        """Name of the function for a callee; arrays of its arguments, then of its results."""
-        key: object = id(callee) if isinstance(callee, Program) else callee
+    def name(self, callee: Callee, *, overlapping: bool = False) -> str:
+        """Name of the function for a callee; arrays of its arguments, then of its results.
+
+        Args:
+            callee: What is called.
+            overlapping: True if results of a program may be where its arguments are.
+        """
+        key: object = (id(callee), overlapping) if isinstance(callee, Program) else callee
         if key not in self._names:
             match callee:
                 case Program():
-                    body, inline = self._program(callee), len(callee.operations) <= SMALL
+                    body, inline = self._program(callee, overlapping), len(callee.operations) <= SMALL
                 case Table():
                     body, inline = self._table(callee), True
                 case Solve():
@@ -55,11 +60,8 @@ class CFunctions:
                     body, inline = self._iterate(callee), False
                 case Packed():
                     body, inline = self._packed(callee), False
-                case _:
-                    raise UnsupportedFeature(
-                        f"{callee.name} is a loop over bodies, which C and CUDA cannot run; compile the model in the form "
-                        "'specialised', or run it on the CPU"
-                    )
+                case Rolled():
+                    body, inline = rolled_body(self, callee), False
             name = f"hm_call{len(self._names)}"
             self._names[key] = name
             self.text.append(self._function(name, callee, body, inline))
@@ -75,7 +77,7 @@ class CFunctions:
         text = "\n".join(f"    {line}" for line in (*unused, *body))
         return f"{how} void {name}({', '.join(given)})\n{{\n{text}\n}}"
 
-    def _program(self, program: Program) -> list[str]:
+    def _program(self, program: Program, overlapping: bool) -> list[str]:
         from ._c_text import c_body
 
         if self.cuda:
@@ -85,7 +87,7 @@ class CFunctions:
             self.real,
             lambda k, entry: f"a{k}[{entry}]",
             lambda k, entry, text: f"r{k}[{entry}] = {text};",
-            order=None if program.calls else short_lives(program),
+            order=None if program.calls or overlapping else short_lives(program),
             sincos=self.sincos,
             functions=self,
             own=self.own,
@@ -124,13 +126,27 @@ class CFunctions:
             f"r{n}[0] = ({self.real})pass;",
         ]
 
+    def constants(self, name: str, kind: str, values: Sequence[float]) -> str:
+        """Write an array of constants; return its name.
+
+        Args:
+            name: Part of its name.
+            kind: "int", "float" or "double".
+            values: Its entries.
+        """
+        from ._c_text import c_literal
+
+        name = f"hm_{name}{len(self.text)}"
+        entries = ", ".join(str(int(x)) if kind == "int" else c_literal(x, kind) for x in values)
+        memory = "static __device__ const" if self.cuda else "static const"
+        self.text.append(f"{memory} {kind} {name}[{len(values)}] = {{{entries}}};")
+        return name
+
     def _table(self, table: Table) -> list[str]:
         from ._c_text import c_literal
 
-        entries, n = ", ".join(c_literal(x, self.real) for x in table.values), len(table.values)
-        name, f = f"hm_table{len(self._names)}", "f" if self.real == "float" else ""
-        memory = "static __device__ const" if self.cuda else "static const"
-        self.text.append(f"{memory} {self.real} {name}[{n}] = {{{entries}}};")
+        n, f = len(table.values), "f" if self.real == "float" else ""
+        name = self.constants("table", self.real, table.values)
         last, zero = c_literal(n - 1.0, self.real), c_literal(0.0, self.real)
         return [f"const {self.real} x = a0[0];", f"r0[0] = x != x ? x : {name}[(int)fmin{f}(fmax{f}(x, {zero}), {last})];"]
 
@@ -199,19 +215,15 @@ class CFunctions:
 
     def _draw(self, draw: Draw) -> list[str]:
         """Random numbers, always in double precision."""
-        from ._c_text import c_literal
-
         device = "static __device__" if self.cuda else "static"
         if "hm_philox" not in self._names:
             self._names["hm_philox"] = "hm_philox"
             self.text.append(PHILOX.format(device=device, rounds=ROUNDS, m=MULTIPLIERS, w=KEY_STEPS))
         if draw.normal and "hm_normal" not in self._names:
             self._names["hm_normal"] = "hm_normal"
-            table = quantile_table()[:, : DEGREE + 1]
-            entries = ", ".join(c_literal(x, "double") for x in table.ravel())
-            self.text.append(f"{device} const double hm_quantiles[{table.size}] = {{{entries}}};")
+            table = self.constants("quantiles", "double", quantile_table()[:, : DEGREE + 1].ravel().tolist())
             self.text.append((ROUNDED_CUDA if self.cuda else ROUNDED_C).strip())
-            self.text.append(NORMAL.format(device=device, parts=PARTS, size=DEGREE + 1, degree=DEGREE))
+            self.text.append(NORMAL.format(device=device, table=table, parts=PARTS, size=DEGREE + 1, degree=DEGREE))
         number = "hm_normal(x[{0}])" if draw.normal else "((double)(x[{0}] >> 12) + 0.5) * 0x1p-52"
         lines = ["unsigned long long x[2];"]
         for i in range(draw.n):
@@ -264,7 +276,7 @@ NORMAL = """{device} double hm_normal(unsigned long long bits)
     const unsigned long long magnitude = (bits & 0x7FFFFFFFFFFFFFFFull) | 1ull;
     const int zeros = HM_ZEROS(magnitude);
     const unsigned long long behind = magnitude << zeros << 1;
-    const double *c = hm_quantiles + {size} * ((zeros - 1) * {parts} + (int)(behind >> 60));
+    const double *c = {table} + {size} * ((zeros - 1) * {parts} + (int)(behind >> 60));
     const double s = HM_SUM(HM_PRODUCT((double)((behind << 4) >> 12), 0x1p-52), -0.5);
     double y = c[{degree}];
     for (int k = {degree} - 1; k >= 0; --k) y = HM_SUM(HM_PRODUCT(y, s), c[k]);

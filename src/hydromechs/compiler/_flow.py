@@ -89,7 +89,7 @@ class Iterate:
         """Return the final state and the number of passes."""
         state, fixed = list(arrays[: self.states]), arrays[self.states :]
         passes, done = 0, np.array(0.0)
-        while passes < self.times and not np.ravel(done)[0] != 0.0:
+        while passes < self.times and np.ravel(done)[0] == 0.0:
             *state, done = self.program(*state, *fixed)
             passes += 1
         return *(np.array(x, dtype=float) for x in state), np.array(float(passes))
