@@ -8,8 +8,6 @@ from typing import Protocol
 from ._program import Argument, Call, Operation, Program
 from ._rolled import NUMBERS, ROW, Address, Rolled, Stage
 
-__all__ = ["as_program", "rolled_body"]
-
 
 class Functions(Protocol):
     """The functions of a file, as far as a loop needs them."""

@@ -14,8 +14,6 @@ from hydromechs.values import Array
 
 from ._program import Argument, OperationCount, Program
 
-__all__ = ["Iterate", "When"]
-
 
 @dataclass(frozen=True, eq=False)
 class When:

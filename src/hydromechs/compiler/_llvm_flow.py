@@ -8,8 +8,6 @@ from ._flow import Iterate, When
 from ._llvm_rows import VECTORS
 from ._llvm_solve import Loops
 
-__all__ = ["iterate_text", "when_text"]
-
 
 class _Lanes(Loops):
     """Lines with loops over entries of packed arrays.

@@ -6,8 +6,6 @@ from ._llvm_rows import transposed
 from ._llvm_sincos import double
 from ._random import DEGREE, KEY_STEPS, MULTIPLIERS, PARTS, ROUNDS, Draw, quantile_table
 
-__all__ = ["draw_text", "quantiles_text"]
-
 ROW = 8
 """Numbers of a row of the table in memory."""
 

@@ -20,8 +20,6 @@ from hydromechs.values import Array
 
 from ._program import Argument
 
-__all__ = ["DEGREE", "KEY_STEPS", "MULTIPLIERS", "PARTS", "ROUNDS", "Draw", "philox", "quantile_table", "stream_number"]
-
 ROUNDS = 10
 """Rounds of Philox4x32."""
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
