@@ -6,6 +6,7 @@ On lanes the code runs if one lane needs it, and each lane keeps its own result,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,7 +86,8 @@ class Iterate:
 
     def __call__(self, *arrays: ArrayLike) -> tuple[Array, ...]:
         """Return the final state and the number of passes."""
-        state, fixed = list(arrays[: self.states]), arrays[self.states :]
+        state: list[Any] = list(arrays[: self.states])
+        fixed = arrays[self.states :]
         passes, done = 0, np.array(0.0)
         while passes < self.times and np.ravel(done)[0] == 0.0:
             *state, done = self.program(*state, *fixed)

@@ -115,8 +115,8 @@ def iterate_text(name: str, iterate: Iterate, function: str, lanes: int) -> str:
         t.copy(f"%p{k}", final[k], size)
     t.put(f"store {t.type} {t.one}, ptr {open_}, align 8")
     t.put(f"store {t.type} {t.zero}, ptr {passes}, align 8")
-    with t.loop("0", str(iterate.times)) as k:
-        label = k[1:]
+    with t.loop("0", str(iterate.times)) as counter:
+        label = counter[1:]
         t.put(f"br i1 {t.any(t.is_set(open_))}, label %pass{label}, label %end")
         t.lines.append(f"pass{label}:")
         t.call(function, [*final, *fixed, *after, done])

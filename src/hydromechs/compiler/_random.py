@@ -30,7 +30,8 @@ PARTS = 16
 """Equal parts of each octave of probabilities [2^-(k+1), 2^-k); each part has one polynomial."""
 DEGREE = 5
 """Degree of the polynomials: with 16 parts their error is below 2e-12 standard deviations."""
-MASK = 0xFFFFFFFF
+MASK = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)
 
 
 @functools.cache
@@ -64,7 +65,7 @@ def philox(counter: ArrayLike, key: ArrayLike) -> NDArray[np.uint64]:
     k = [np.asarray(key, dtype=np.uint64)[..., i] for i in range(2)]
     for _ in range(ROUNDS):
         p, q = c[0] * np.uint64(MULTIPLIERS[0]), c[2] * np.uint64(MULTIPLIERS[1])
-        c = [(q >> 32) ^ c[1] ^ k[0], q & MASK, (p >> 32) ^ c[3] ^ k[1], p & MASK]
+        c = [(q >> HALF) ^ c[1] ^ k[0], q & MASK, (p >> HALF) ^ c[3] ^ k[1], p & MASK]
         k = [(x + np.uint64(step)) & MASK for x, step in zip(k, KEY_STEPS, strict=True)]
     return np.stack(c, axis=-1)
 
@@ -91,9 +92,9 @@ class Draw:
     def __call__(self, seed: Any, world: Any, stream: Any, tick: Any) -> tuple[Array]:
         """Return the numbers."""
         seed, world, stream, tick = (int(np.ravel(x)[0]) for x in (seed, world, stream, tick))
-        blocks = [(tick & MASK, i, stream, world) for i in range(-(-self.n // 2))]
-        words = philox(np.array(blocks, dtype=np.uint64).reshape(-1, 4), np.array([seed & MASK, seed >> 32], dtype=np.uint64))
-        bits = (words[:, 0::2] | words[:, 1::2] << np.uint64(32)).ravel()[: self.n]
+        blocks = [(tick % 2**32, i, stream, world) for i in range(-(-self.n // 2))]
+        words = philox(np.array(blocks, dtype=np.uint64).reshape(-1, 4), np.array([seed % 2**32, seed >> 32], dtype=np.uint64))
+        bits = (words[:, 0::2] | words[:, 1::2] << HALF).ravel()[: self.n]
         return ((_normal if self.normal else _uniform)(bits),)
 
 
