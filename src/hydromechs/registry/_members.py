@@ -66,7 +66,7 @@ def members(cls: Any) -> dict[str, Member]:
 
 
 def _hints(thing: Any) -> dict[str, Any]:
-    """Annotations by name; without those of custom code that cannot be evaluated, as of a name imported for type checks only."""
+    """Annotations by name; without those of custom code that cannot be evaluated, as of names imported for type checks."""
     try:
         return get_type_hints(thing, include_extras=True)
     except NameError:
