@@ -150,7 +150,7 @@ def test_a_plant_without_a_free_surface_is_rejected():
     [
         ({"lower": 2.0, "upper": 1.0}, "surface_height: lower bound 2 .* upper bound 1"),
         ({"value": 3.0, "upper": 2.0}, r"surface_height: value 3 m .*\[-inf, 2\] m"),
-        ({"value": np.nan}, "surface_height: value nan m must be finite"),
+        ({"value": np.nan}, "surface_height.value is nan, must be finite"),
     ],
 )
 def test_bounds_without_the_value_are_rejected(fields, said):
