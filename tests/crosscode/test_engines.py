@@ -419,7 +419,7 @@ def test_a_scenario_file_names_its_engine(tmp_path):
     hm.save(sphere(3.0).model, tmp_path / "ball.yaml")
     for text, engine in (
         ("mujoco", Hybrid(engine="mujoco")),
-        ("{name: bullet, scheme: iterated}", Hybrid(engine="bullet", scheme=Iterated())),
+        ("{type: bullet, scheme: iterated}", Hybrid(engine="bullet", scheme=Iterated())),
         (
             "{type: dart, scheme: {type: filtered, weight: 0.25}, accept_unstable: true}",
             Hybrid(engine="dart", scheme=Filtered(weight=0.25), accept_unstable=True),
@@ -432,7 +432,7 @@ def test_a_scenario_file_names_its_engine(tmp_path):
         hm.ScenarioError, match="run.engine.scheme.type is 'best', must be one of exact, iterated, causal, filtered"
     ):
         loads_scenario(SCENARIO.replace("ENGINE", "{type: dart, scheme: best}"), folder=tmp_path)
-    with pytest.raises(hm.ScenarioError, match="line 6: engine: .* M_RB⁻¹ M_A at the start is 3 .* unstable"):
+    with pytest.raises(hm.ScenarioError, match="line 7: engine: .* M_RB⁻¹ M_A at the start is 3 .* unstable"):
         loads_scenario(SCENARIO.replace("ENGINE", "{type: dart, scheme: causal}"), folder=tmp_path)
     run = loads_scenario(SCENARIO.replace("ENGINE", "mujoco"), folder=tmp_path).simulation().run(0.1)
     assert run.recording.attrs["integrator"] == "mujoco with exact added mass"
