@@ -157,7 +157,7 @@ def test_a_scenario_file_generates_ground_of_a_ready_material():
     np.testing.assert_allclose(mound.heights, ground.rubble_mound(np.array(mound.x), np.array(mound.y), seed=5, relief=0.1))
     with pytest.raises(hm.ScenarioError, match="terrain.mound.material is .rok.*concrete, rock"):
         loads_scenario(FILE.replace("rock", "rok").replace("HEIGHT", "0.4"), library=hm.load, plants=library.load_vehicle)
-    with pytest.raises(hm.ScenarioError, match=r"generate: rubble_mound has no 'sede'"):
+    with pytest.raises(hm.ScenarioError, match=r"line 11: terrain.mound.generate .*rubble_mound has no 'sede'"):
         loads_scenario(FILE.replace("seed", "sede").replace("HEIGHT", "0.4"), library=hm.load, plants=library.load_vehicle)
 
 

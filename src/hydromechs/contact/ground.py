@@ -215,7 +215,12 @@ def height_field(
     if not file and (x is None or y is None):
         raise ValueError("needs x and y, the lines of the grid; add them")
     if generate is not None:
-        lines_x, lines_y, made = generated(x, y, generate)  # type: ignore[arg-type]  # both are given
+        try:
+            lines_x, lines_y, made = generated(x, y, generate)  # type: ignore[arg-type]  # both are given
+        except FieldError:  # of the grid lines
+            raise
+        except ValueError as e:
+            raise FieldError("generate", dict(generate), f"but {e}") from None
     elif file:
         ends = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1]))) if x and y else None
         grid = grid_on_lines(read_heights(Path(file), ends, **options), Path(file).name, x, y)
