@@ -103,6 +103,7 @@ def test_check_runs_code_with_permission_only(folder, monkeypatch):
 CONTROLLERS = """
 import dataclasses
 from dataclasses import dataclass, field
+from typing import ClassVar
 import hydromechs as hm
 import numpy as np
 
@@ -115,6 +116,7 @@ class Keep(hm.Controller):
     period: float
     gain: float = 1.0
     names: list = field(default_factory=list)
+    note: "OnlyForTypeChecks" = None
     found: dict = dataclasses.field(init=False, default_factory=dict)
 
     def __call__(self, state): ...
@@ -124,10 +126,17 @@ class KeepLonger(Keep):
     time: float
 
 class Written(hm.Controller):
-    def __init__(self, depth, gain=2.0, *, period): ...
+    def __init__(self, depth, gain=2.0, *, period):
+        self.period = period
+    def __call__(self, state): ...
 
 class Open(hm.Controller):
+    period = 0.1
     def __init__(self, depth, **options): ...
+    def __call__(self, state): ...
+
+class Untimed(hm.Controller):
+    def __call__(self, state): ...
 
 class Further(np.ndarray): ...
 
@@ -149,14 +158,16 @@ def function(state): ...
         ("KeepLonger", "depth: 3", ["key 'time' is missing"]),
         ("Written", "depth: 3", []),
         ("Written", "gian: 3, depth: 1", ["unknown key 'gian' .*did you mean 'gain'"]),
-        ("Open", "anything: 3", []),
+        ("Open", "depth: 1, anything: 3", []),
+        ("Open", "anything: 3", ["key 'depth' is missing"]),
+        ("Untimed", "", ["controller Untimed has no period"]),
         ("Further", "anything: 3", ["must be a class derived from Block or Controller"]),
         ("function", "", []),
         ("function", "depth: 3", ["unknown key 'depth'"]),
         (
             "Kep",
             "",
-            ["no class 'Kep' .did you mean 'Keep'..; its classes are Keep, KeepLonger, Written, Open, Further$"],
+            ["no class 'Kep' .did you mean 'Keep'..; its classes are Keep, KeepLonger, Written, Open, Untimed, Further$"],
         ),
     ],
 )

@@ -356,7 +356,12 @@ class Reader:
             inner = self.build(cls, keys, path)
         else:  # a function: all keys are those of the holder
             beside = keys
-        outer = self.build(family.holder, beside, path, **{family.held[0]: inner}, **given)
+        try:
+            outer = self.build(family.holder, beside, path, **{family.held[0]: inner}, **given)
+        except TypeError as e:  # the holder rejects a custom object, as a controller without a period
+            if is_ours(f"{cls.__module__}:{cls.__name__}"):
+                raise
+            return self.add(path, f"{self._inside(path)}{message_of(e)}")
         return BROKEN if inner is BROKEN else outer
 
     def _preset(self, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
@@ -397,6 +402,8 @@ class Reader:
             words = [repr(word) for word in get_args(hint)]
             must = f"must be {' or '.join([', '.join(words[:-1]), words[-1]] if len(words) > 1 else words)}"
             return data if data in get_args(hint) else self.wrong(path, data, must)
+        if hint in (list, tuple):  # of custom classes, which need not name the type of the items
+            return hint(data) if isinstance(data, list) else self.wrong(path, data, "must be a list")
         if origin is tuple:
             return self._sequence(data, get_args(hint), path)
         if origin in (dict, Mapping) or hint is dict:
