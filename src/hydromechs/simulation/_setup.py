@@ -16,7 +16,7 @@ from hydromechs.values import instances
 from ._build import components_of
 from ._controller import Controller
 from ._events import Event
-from ._plant import Plant
+from ._plant import COMPONENTS, Plant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ def setup_of(
         parameters: Names or values of open numbers.
         seed: Seed of gusts and waves, for a model or a source.
     """
-    kind, parts = type(what).__name__, tuple(components)
+    kind, parts = type(what).__name__, instances(components, Component, "components", COMPONENTS)
     named = () if isinstance(parameters, Mapping) else tuple(parameters)
     if isinstance(what, Model):
         plant = Plant(
