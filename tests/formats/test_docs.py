@@ -73,14 +73,16 @@ def test_every_entry_has_its_table():
 
 def test_words_of_rows_and_of_kinds():
     """A list of pairs of texts, and a key that only one of two kinds has."""
-    assert "| `bodies` | rows of 2 texts |" in documentation_table("Contact")
-    assert "| `frames` | `frames` | texts | required |" in documentation_table("Thrusters", "Thruster")
-    assert "| `name` | `frame` | text |" in documentation_table("Thrusters", "Thruster")
+    assert "| `bodies` | list |" in documentation_table("ContactKeys")
+    assert "| `bodies` | 2 texts |" in documentation_table("component.body_contact")
+    motions = documentation_table("motion.sine", "motion.recorded")
+    assert "| `pieces` | `recorded` | rows of 5 numbers | required |" in motions
+    assert "| `period` | `sine` | number > 0 | required |" in motions
 
 
 def test_every_controller_of_the_library_is_named():
     page = (DOCS / "scenario_file.md").read_text(encoding="utf-8")
-    (names,) = re.findall(r"`type` is a name of the library \((.*?)\)", page, flags=re.DOTALL)
+    (names,) = re.findall(r"`type` is a \[controller of the library\]\(controllers.md\) \((.*?)\)", page, flags=re.DOTALL)
     assert re.findall(r"`(\w+)`", names) == list(CONTROLLERS)
 
 

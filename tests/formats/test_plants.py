@@ -155,6 +155,7 @@ def test_a_scenario_takes_a_robot_description_as_its_plant(tmp_path):
     (tmp_path / "two.yaml").write_text(two)
     plant = hm.load_plant(tmp_path / "two.yaml")
     joints = {(type(c).__name__, c.joint) for c in plant.components if hasattr(c, "joint")}
+    joints |= {(type(c).__name__, joint) for c in plant.components for joint in getattr(c, "joints", ())}
     assert joints >= {(kind, f"{name}.fin") for kind in ("JointSpring", "JointRotor", "Servo") for name in "ab"}
     for name in ("gone.sdf", "bad.urdf"):
         (tmp_path / "bad.urdf").write_text("<robot name='x'/>")

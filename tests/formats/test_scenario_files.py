@@ -497,7 +497,7 @@ def test_controllers_of_files(tmp_path):
         (
             "lqr_hold_pose",
             {"position": [0, 0, 1], "bandwidth": -2},
-            "blocks.controller.*bandwidth is -2, must be finite and > 0",
+            r"blocks.controller.bandwidth is -2\.0, must be finite and > 0",
         ),
         ("lqr_follow_path", {"waypoints": [], "controled": []}, r"unknown key 'controled' .*\(did you mean 'controlled'\?\)"),
         ("broken.py:Hold", {}, "cannot be imported: ZeroDivisionError: division by zero"),

@@ -139,38 +139,43 @@ def test_points_bring_their_own_grid(folder):
         ("x: [0, 0.4, 1], ", "x is [0.0, 0.4, 1.0], but 'bay.xyz' has points from 0 to 1 m"),
     ):
         said = faults(folder, ("x: [0, 2], y: [0, 3], file: seabed.npy", f"{other}file: bay.xyz"), text=FIELD)
-        assert f"line {line}: terrain.0.height_field.{words}" in said
+        assert f"line {line}: terrain.hill.{words}" in said
     np.save(folder / "seabed.npy", HEIGHTS)
     said = faults(folder, ("x: [0, 2], ", ""), text=FIELD)
     assert "'seabed.npy' does not say where it is: give x, the first and the last grid line" in said
     said = faults(folder, ("x: [0, 2], ", ""), ("file: seabed.npy", "generate: {type: slope, rise: 0, spacing: 1}"), text=FIELD)
-    assert "terrain.0.height_field: the key 'x' is missing; add it: Grid along x" in said
+    assert f"line {line}: terrain.hill: needs x, a grid line at least at each end; add it" in said
 
 
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        ("type: slope, rise: .nan, spacing: 1", "height_field.generate.rise is nan, must be finite"),
-        ("type: slope, rise: 0, spacing: 0", "height_field.generate.spacing is 0, must be finite and > 0"),
-        ("type: steps, rise: 1, run: 1, start: .inf, spacing: 1", "height_field.generate.start is inf, must be finite"),
-        ("type: rubble_mound, seed: 1.5, spacing: 1", "height_field.generate.seed is 1.5, must be a whole number"),
-        ("type: slope, rise: 0, seed: 1, spacing: 1", "generate: slope has no 'seed'; there are level, rise, heading_deg"),
+        ("type: slope, rise: .nan, spacing: 1", "terrain.hill.generate.rise is nan, must be finite"),
+        ("type: slope, rise: 0, spacing: 0", "terrain.hill.generate.spacing is 0, must be finite and > 0"),
+        ("type: steps, rise: 1, run: 1, start: .inf, spacing: 1", "terrain.hill.generate.start is inf, must be finite"),
+        ("type: rubble_mound, seed: 1.5, spacing: 1", "terrain.hill.generate.seed is 1.5, must be a whole number"),
+        (
+            "type: slope, rise: 0, seed: 1, spacing: 1",
+            "slope has no 'seed'; there are level, rise, heading_deg",
+        ),
     ],
 )
 def test_a_wrong_number_of_a_generator_is_named(folder, made, words):
     said = faults(folder, ("file: seabed.npy", f"generate: {{{made}}}"), text=FIELD)
-    assert f"line {FIELD.count(chr(10))}: terrain.0." in said
+    assert f"line {FIELD.count(chr(10))}: terrain.hill" in said
     assert words in said
     assert said.count("there are level") <= 1
     assert "it has level" not in said
 
 
 def test_two_kinds_in_one_place_are_one_fault(folder):
-    said = faults(folder, ("height_field:", "plane: {normal: [0, 0, 1]}, height_field:"), text=FIELD)
-    assert "terrain.0 has plane and height_field; give one of the kinds" in said
-    assert "unknown key" not in said
-    waves = FIELD + "environment: {waves: [{regular: {height: 1, period: 6}, jonswap: {}}]}\n"
-    assert "environment.waves.0 has regular and jonswap; give one of the kinds" in faults(folder, text=waves)
+    np.save(folder / "seabed.npy", HEIGHTS)
+    line = FIELD.count("\n")
+    (said,) = faults(folder, ("type: height_field", "type: height_field, type: plane"), text=FIELD).splitlines()
+    assert said == f"line {line}: terrain.hill.type: the key 'type' is here twice, first in line {line}; keep one"
+    waves = FIELD + "environment: {waves: [{type: regular, height: 1, period: 6, type: jonswap}]}\n"
+    (said,) = faults(folder, text=waves).splitlines()
+    assert said.startswith(f"line {line + 1}: environment.waves.0.type: the key 'type' is here twice")
 
 
 def test_heights_come_from_an_image_and_from_a_mesh(folder):

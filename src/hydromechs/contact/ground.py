@@ -209,16 +209,21 @@ def height_field(
     sources = [key for key, there in given.items() if there]
     options = {key: value for key, value in (("low", low), ("high", high), ("spacing", spacing)) if value is not None}
     if len(sources) != 1:
-        raise ValueError(f"has {' and '.join(sources)}; keep one" if sources else "needs heights, file or generate; add one")
+        raise ValueError(
+            f"has {' and '.join(sources)}; keep one of them" if sources else "needs heights, file or generate; add one"
+        )
     if options and not file:
         raise ValueError(f"has {' and '.join(options)}, which only go with file; remove them")
-    if not file and (x is None or y is None):
-        raise ValueError("needs x and y, the lines of the grid; add them")
+    missing = [key for key, lines in (("x", x), ("y", y)) if lines is None]
+    if missing and not file:
+        raise ValueError(f"needs {' and '.join(missing)}, a grid line at least at each end; add it")
     if generate is not None:
         try:
             lines_x, lines_y, made = generated(x, y, generate)  # type: ignore[arg-type]  # both are given
-        except FieldError:  # of the grid lines
-            raise
+        except FieldError as e:
+            if e.name in ("x", "y"):
+                raise
+            raise FieldError(f"generate.{e.name}", e.value, e.must) from None
         except ValueError as e:
             raise FieldError("generate", dict(generate), f"but {e}") from None
     elif file:

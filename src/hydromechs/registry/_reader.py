@@ -168,8 +168,10 @@ class Reader:
         missing = [m.name for m in own.values() if m.default is MISSING and not any(k in data for k in m.keys)]
         others = [key for key in data if key not in keys and key not in skip]
         if takes_any(cls):
-            given |= {key: data[key] for key in others}
-        for key in [key for key in others if key not in given]:
+            taken = [key for key in others if key in given]  # the file does not set these
+            given |= {key: data[key] for key in others if key not in taken}
+            others = taken
+        for key in others:
             meant = suggestion(key, missing)
             missing = [name for name in missing if repr(name) not in meant]
             hint = meant or suggestion(key, keys)
@@ -218,9 +220,10 @@ class Reader:
             return cls(**values)
         except FieldError as error:
             for e in error.errors if isinstance(error, FieldErrors) else (error,):
-                at = (*path, e.field) if e.field in members(cls) else path
-                inner = " of " in e.name  # a number inside a field, as "t of waypoint 0", which the place does not show
-                self.add(at, f"{self._inside(path)}{e}" if inner else f"{self.label(at)} {e.said}", e.value, e.must)
+                at = _place_of_error(e, cls, values, path)
+                # the place does not show a number inside of a field, as "t of waypoint 0", nor a field that files do not have
+                words = f"{self._inside(path)}{e}" if at == path or " of " in e.name else f"{self.label(at)} {e.said}"
+                self.add(at, words, e.value, e.must)
         except (ValueError, ArithmeticError) as e:
             self.add(path, f"{self._inside(path)}{message_of(e)}")
         except Exception as e:
@@ -555,6 +558,17 @@ def _form(data: Any, bounds: tuple[Bound, ...]) -> Bound:
     depth = 0 if not isinstance(data, list) else 2 if any(isinstance(x, list) for x in data) else 1
     forms = {0 if b.size is None else 1 if b.rows is None else 2: b for b in bounds}
     return forms.get(depth, bounds[0])
+
+
+def _place_of_error(error: FieldError, cls: Any, values: dict[str, Any], path: Place) -> Place:
+    """Return the place of a value that an object rejects; the place of the object if the file has no such key."""
+    head, _, key = error.name.removeprefix(f"{cls.__name__}.").partition(".")
+    held = values.get(head)
+    if isinstance(held, tuple) and all(isinstance(x, tuple) and len(x) == 2 for x in held):
+        held = dict(held)
+    if isinstance(held, Mapping) and key in held:  # inside of a field, as joints.tip.2, where the key is "tip.2"
+        return (*path, head, key)
+    return (*path, error.field) if error.field in members(cls) else path
 
 
 def _whole(items: Iterator[Any] | Iterable[Any]) -> Any:

@@ -84,6 +84,8 @@ def _words(schema: dict[str, Any]) -> str:
         return f"{'number' if kind == 'number' else 'whole number'} {', '.join(limits)}".strip()
     if kind == "array":
         n = schema.get("minItems") if schema.get("minItems") == schema.get("maxItems") else None
+        if not items:
+            return "list"
         inner = _words(items)
         if items.get("type") == "array":
             return f"{n} rows of {inner}" if n else f"rows of {inner}"
