@@ -160,7 +160,7 @@ class AboutTurn(SupportGait):
 
 def test_height_and_stance_are_those_of_the_start(scenarios, programs):
     """Not those of the model; and a resumed run keeps them, also in a simulation that is made with the later state."""
-    there, given = programs["k2t_walk"], scenarios["k2t_walk"].controllers[0].parameters
+    there, given = programs["k2t_walk"], scenarios["k2t_walk"].controllers[0].controller.arguments
     walker = FrameWalker(there.model, given["halves"])
     state = there.model.initial()
     state.q[:] = scenarios["k2t_walk"].simulation().state.q
