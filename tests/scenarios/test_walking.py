@@ -126,9 +126,10 @@ def upward(ds):
 
 
 def with_walk(scenario, **changed):
-    """The scenario with other parameters of its controller."""
-    (spec,) = scenario.controllers
-    return scenario.controlled_by(replace(spec, parameters={**spec.parameters, **changed}))
+    """The scenario with other arguments of its controller."""
+    (block,) = scenario.controllers
+    controller = type(block.controller)(**{**block.controller.arguments, **changed})
+    return scenario.controlled_by(replace(block, controller=controller))
 
 
 @pytest.fixture(scope="module")

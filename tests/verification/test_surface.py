@@ -10,7 +10,6 @@ from hydromechs import geometry
 from hydromechs.compiler import jacobian_program, trace
 from hydromechs.geometry import Box, Cylinder, Ellipsoid, Origin
 from hydromechs.hydro import HullCell, crossing, hull_cells, hull_length, immersion, wetting
-from hydromechs.hydro import _surface as surface
 
 EPS = np.finfo(float).eps
 
@@ -75,7 +74,8 @@ def test_wet_part_against_quadrature(name, rounding, monkeypatch):
     Rounding the extents by δ ≤ ε s each moves a point's depth by Σ δ|u| at most, 1.5 ε s in the mean; with the density of
     depth below 1/(2 max extent) ≤ √3/(2 s) the wet part moves by 1.3 ε at most; a disc's density is 4/π higher.
     """
-    monkeypatch.setattr(surface, "ROUNDING", rounding)
+    for module in ("_box", "_cylinder"):
+        monkeypatch.setattr(f"hydromechs.geometry.{module}.ROUNDING", rounding)
     cell = CELLS[name]
     for n in directions(25):
         for x in (-0.33, -0.1, 0.0, 0.04, 0.12, 0.2):

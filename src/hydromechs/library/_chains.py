@@ -81,7 +81,9 @@ def snake(
     drawn: dict[str, Any] = {"origin": middle, "roles": ("appearance",)}
     capsule = Capsule(radius=radius, length=max(length - 2.6 * radius, 0.1 * radius))
     tube = BodyShape(name="tube", shape=capsule, color=(0.95, 0.75, 0.12), **drawn)
-    ring = BodyShape(name="ring", shape=Cylinder(radius=1.03 * radius, length=0.3 * radius), style="frame", **drawn)
+    ring = BodyShape(
+        name="ring", shape=Cylinder(radius=round(1.03 * radius, 6), length=round(0.3 * radius, 6)), style="frame", **drawn
+    )
     bodies: list[Body] = []
     for k in range(n):
         joint: joints.Joint = joints.Free()
@@ -96,7 +98,7 @@ def snake(
             hinge = Cylinder(radius=0.6 * radius, length=1.7 * radius)
             shapes += (BodyShape(name="hinge", shape=hinge, origin=turned, roles=("appearance",), style="joint"),)
         else:
-            eye, place = Sphere(radius=0.8 * radius), Origin((0.35 * radius, 0.0, 0.0))
+            eye, place = Sphere(radius=round(0.8 * radius, 6)), Origin((round(0.35 * radius, 6), 0.0, 0.0))
             shapes += (BodyShape(name="eye", shape=eye, origin=place, roles=("appearance",), style="glass"),)
         along = 2.0 * math.pi * radius * length * friction  # m², wetted area times coefficient, and that of the ends
         along += 0.5 * END * math.pi * radius**2 * ((k == 0) + (k == n - 1))
