@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from hydromechs import files
 from hydromechs.errors import UnsupportedFeature, message_of
 
 from ._text import suggestion
@@ -28,22 +29,20 @@ def module_kept(path: str) -> Any:
     Args:
         path: The file.
     """
-    found = hashlib.sha256(f"{path}\0{Path(path).read_text(encoding='utf-8')}".encode()).hexdigest()[:12]
+    found = hashlib.sha256(f"{path}\0{files.read_text(path)}".encode()).hexdigest()[:12]
     return sys.modules.get(f"{PREFIX}{found}") or _module(path, found)
 
 
 def _module(path: str, key: str) -> Any:
     """Run the module in a file and keep it under a key."""
     name = f"{PREFIX}{key}"
-    if not Path(path).is_file():
-        raise FileNotFoundError(path)
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look up their module
     try:  # Python's compiled copy may be older: it compares size and second only
-        exec(compile(Path(path).read_bytes(), path, "exec", dont_inherit=True), module.__dict__)
+        exec(compile(files.read_bytes(path), path, "exec", dont_inherit=True), module.__dict__)
     except BaseException:
         del sys.modules[name]
         raise
