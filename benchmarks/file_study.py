@@ -173,7 +173,8 @@ def _moment(thing: Model | Scenario, sim: Simulation) -> float:
 def _ours(error: BaseException, stage: str) -> bool:
     """Whether an error is one of ours: of our classes, or raised on purpose."""
     if isinstance(error, ModelError | ScenarioError):
-        return bool(error.problems) and (stage != "read" or all(p.startswith("line ") for p in error.problems))
+        placed = all(p.startswith("line ") or "not checked, because its Python code" in p for p in error.problems)
+        return bool(error.problems) and (stage != "read" or placed)
     if stage == "read":
         return False
     return isinstance(error, SimulationDiverged) or raised_on_purpose(error)

@@ -347,7 +347,7 @@ def test_what_is_recorded_is_observed(plant):
 
 def test_refused_by_name(plant):
     """What a target cannot run, and what does not fit, before anything is computed."""
-    words = r"'station_keeping' cannot run as worlds: its controller 'hold_pose' is Python code.* blocks=\(\)"
+    words = r"'station_keeping' cannot run as worlds: its controller 'HoldPose' is Python code.* blocks=\(\)"
     with pytest.raises(UnsupportedFeature, match=words):
         hm.Worlds(load_scenario("station_keeping"), 4)
     with pytest.raises(UnsupportedFeature, match="watches for its events 'lands'|events "):

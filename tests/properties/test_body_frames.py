@@ -80,6 +80,8 @@ def element_in(element, X):
     changes = {}
     if hasattr(element, "origin"):
         changes["origin"] = origin_of(back @ pose_of(element.origin))
+    if isinstance(getattr(element, "shape", None), hm.geometry.Placed):
+        changes["shape"] = element_in(element.shape, X)
     for name in ("start", "end", "center", "position"):
         if hasattr(element, name):
             changes[name] = tuple((back.p + back.R @ np.array(getattr(element, name))).tolist())

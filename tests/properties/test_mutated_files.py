@@ -69,8 +69,8 @@ def test_numbers_beyond_floats_are_changed_too():
 
 
 def test_not_a_number_is_the_same_when_it_is_read_again(folder):
-    """A place that is NaN goes through a file; the controller refuses it."""
+    """A position that is NaN is rejected when the file is read: a controller is an object with checked fields."""
     text = (folder / "keeping.yaml").read_text()
     assert "position: [0, 0, 10]," in text
     (folder / "changed.yaml").write_text(text.replace("position: [0, 0, 10],", "position: .nan,"))
-    assert study.try_file(folder / "changed.yaml") == ("refused when built", "")
+    assert study.try_file(folder / "changed.yaml") == ("refused when read", "")
