@@ -28,7 +28,7 @@ import yaml
 
 import hydromechs
 from hydromechs import formats, library
-from hydromechs.errors import ModelError, ScenarioError, SimulationDiverged
+from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, SimulationDiverged
 from hydromechs.model import Model
 from hydromechs.scenario import Scenario
 from hydromechs.simulation import Simulation
@@ -176,7 +176,7 @@ def _ours(error: BaseException, stage: str) -> bool:
         placed = all(p.startswith("line ") or "not checked, because its Python code" in p for p in error.problems)
         return bool(error.problems) and (stage != "read" or placed)
     if stage == "read":
-        return False
+        return isinstance(error, CodeNotAllowed)
     return isinstance(error, SimulationDiverged) or raised_on_purpose(error)
 
 
