@@ -13,7 +13,8 @@ import hydromechs as hm
 from hydromechs import library
 from hydromechs.cli import main
 from hydromechs.compiler import Case, SourceFile, SourceFunction, trace
-from hydromechs.compiler._c_text import c_header, c_literal, c_source, c_test
+from hydromechs.compiler._c_calls import c_literal
+from hydromechs.compiler._c_text import c_header, c_source, c_test
 from hydromechs.equations import FUNCTIONS, export_source, shape_of
 from hydromechs.spatial import maximum, minimum, where
 

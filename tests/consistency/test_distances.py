@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.compiler import jacobian_program, trace
 from hydromechs.contact import (
     Contact,
@@ -17,9 +18,8 @@ from hydromechs.contact import (
     Pair,
     PointProbe,
     Segment,
+    Terrain,
     contact_wrench,
-    signed_distance,
-    terrain,
 )
 from hydromechs.spatial import quaternion_matrix
 
@@ -41,15 +41,15 @@ def hills(x, y):
 
 def ground(n=33, **fields):
     x, y = np.linspace(-2.0, 2.5, n), np.linspace(-1.5, 1.5, n - 4)
-    return terrain.HeightField(x=x, y=y, heights=hills(x[:, None], y), **(COMMON | fields))
+    return Terrain(shape=geometry.HeightField(x=x, y=y, heights=hills(x[:, None], y)), **COMMON | fields)
 
 
 SOLIDS = {
-    "plane": terrain.Plane(point=(0.1, 0.2, 0.3), normal=(0.3, -0.5, -2.0), **COMMON),
-    "sphere": terrain.Sphere(radius=0.8, center=(0.1, 0.2, -0.3), **COMMON),
-    "box": terrain.Box(size=(1.0, 0.6, 1.6), origin=ORIGIN, **COMMON),
-    "cylinder": terrain.Cylinder(radius=0.5, length=1.4, origin=ORIGIN, **COMMON),
-    "flat cylinder": terrain.Cylinder(radius=0.9, length=0.3, origin=ORIGIN, **COMMON),
+    "plane": Terrain(shape=geometry.Plane.through((0.1, 0.2, 0.3), (0.3, -0.5, -2.0)), **COMMON),
+    "sphere": Terrain(shape=geometry.Sphere(radius=0.8).at((0.1, 0.2, -0.3)), **COMMON),
+    "box": Terrain(origin=ORIGIN, shape=geometry.Box(size=(1.0, 0.6, 1.6)), **COMMON),
+    "cylinder": Terrain(origin=ORIGIN, shape=geometry.Cylinder(radius=0.5, length=1.4), **COMMON),
+    "flat cylinder": Terrain(origin=ORIGIN, shape=geometry.Cylinder(radius=0.9, length=0.3), **COMMON),
     "height field": ground(),
     "box of a body": hm.geometry.Placed(shape=hm.geometry.Box(size=(0.4, 1.1, 0.7)), origin=ORIGIN),
     "sphere of a body": hm.geometry.Placed(shape=hm.geometry.Sphere(radius=0.7), origin=ORIGIN),
@@ -67,8 +67,7 @@ def grid(*ends, step=0.02):
 
 def surface(solid, step=0.02):
     """Points over the surface of a solid, every one of it within `step` of one of them, and a test of being inside."""
-    o = getattr(solid, "origin", None) or hm.Origin(solid.center)
-    solid = getattr(solid, "shape", solid)
+    o, solid = solid.origin, solid.shape
     turn = grid((0.0, 2 * np.pi), step=step)[:, 0]
     if hasattr(solid, "size"):
         half = 0.5 * np.array(solid.size)
@@ -76,7 +75,7 @@ def surface(solid, step=0.02):
         faces = [np.insert(cube, k, s, axis=1) * half for k in range(3) for s in (-1.0, 1.0)]
         return np.concatenate(faces), o, lambda x: np.all(np.abs(x) < half, axis=-1)
     r = solid.radius
-    if isinstance(solid, terrain.Cylinder | hm.geometry.Cylinder):
+    if isinstance(solid, hm.geometry.Cylinder):
         h = 0.5 * solid.length
         angle, z = grid((0.0, 2 * np.pi), (-h, h), step=step).T
         side = np.stack([r * np.cos(angle), r * np.sin(angle), z], axis=-1)
@@ -107,7 +106,7 @@ def test_distance_is_that_of_the_nearest_of_many_surface_points(name):
     for p in np.array(o.xyz) + rng.uniform(-0.9, 0.9, size=(120, 3)):
         x = o.R.T @ (p - np.array(o.xyz))
         least = np.linalg.norm(cloud - x, axis=-1).min()
-        distance, _ = signed_distance(solid, p, DOWN)
+        distance, _ = solid.distance(p, DOWN)
         assert abs(distance) - 10 * EPS <= least <= abs(distance) + 0.02
         assert (distance < 0) == inside(x)
         signs.add(bool(inside(x)))
@@ -119,9 +118,9 @@ def test_nearest_point_lies_on_the_surface(name):
     """p − φ n is on the surface, and n has length 1: rounding of a dozen operations on lengths of about 2 m."""
     rng = np.random.default_rng(3)
     for p in rng.uniform(-1.5, 1.5, size=(200, 3)):
-        distance, n = signed_distance(SOLIDS[name], p, DOWN)
+        distance, n = SOLIDS[name].distance(p, DOWN)
         assert abs(n @ n - 1) < 20 * EPS
-        assert abs(signed_distance(SOLIDS[name], p - distance * n, DOWN)[0]) < 40 * EPS
+        assert abs(SOLIDS[name].distance(p - distance * n, DOWN)[0]) < 40 * EPS
 
 
 @pytest.mark.parametrize("name", list(SOLIDS))
@@ -134,10 +133,10 @@ def test_normal_is_the_gradient_of_the_distance(name):
     h, checked = 1e-5, 0
     low, high = ([-3, -2.5, 1.5], [3.5, 2.5, 4.0]) if name == "height field" else ([-1.5] * 3, [1.5] * 3)
     for p in rng.uniform(low, high, size=(150, 3)):
-        distance, n = signed_distance(SOLIDS[name], p, DOWN)
+        distance, n = SOLIDS[name].distance(p, DOWN)
         if name != "height field" and distance < -0.9 * getattr(SOLIDS[name], "radius", np.inf):
             continue  # near the centre, where the distance bends sharply
-        ahead, back = (np.array([signed_distance(SOLIDS[name], p + s * e, DOWN)[0] for e in h * np.eye(3)]) for s in (1, -1))
+        ahead, back = (np.array([SOLIDS[name].distance(p + s * e, DOWN)[0] for e in h * np.eye(3)]) for s in (1, -1))
         if np.abs(ahead - 2 * distance + back).max() > 1e-7:  # curvature above 1e3/m: across a jump of the gradient
             continue
         np.testing.assert_allclose((ahead - back) / (2 * h), n, rtol=0, atol=1e-8)
@@ -151,35 +150,35 @@ def test_directions_are_finite_where_they_are_not_unique():
     R, o = ORIGIN.R, np.array(ORIGIN.xyz)
     places = [np.zeros(3), np.array([0, 0, 0.7]), np.array([0.5, 0, 0]), np.array([0.5, 0.3, 0.8]), np.array([0.5, 0.3, 0.1])]
     for solid in (box, cylinder, SOLIDS["sphere of a body"], SOLIDS["capsule of a body"]):
-        program = trace(lambda p, solid=solid: signed_distance(solid, p, DOWN), dict(p=(3,)))
+        program = trace(lambda p, solid=solid: solid.distance(p, DOWN), dict(p=(3,)))
         for x in places:
-            distance, n = signed_distance(solid, o + R @ x, DOWN)
+            distance, n = solid.distance(o + R @ x, DOWN)
             assert np.isfinite(distance) and abs(n @ n - 1) < 20 * EPS
             assert np.isfinite(np.array(program(o + R @ x)[1])).all()
     cube = hm.geometry.Box(size=(1.0, 1.0, 1.0)).at()  # axes along the world's: three faces equally near, one of them counts
     for p in (np.zeros(3), np.array([0.2, 0.2, -0.2]), np.array([0.5, -0.5, 0.5])):
-        assert np.abs(signed_distance(cube, p, DOWN)[1]).sum() == 1.0
+        assert np.abs(cube.distance(p, DOWN)[1]).sum() == 1.0
     aligned = hm.geometry.Sphere(radius=0.5).at()
-    np.testing.assert_array_equal(signed_distance(aligned, np.zeros(3), DOWN)[1], [0, 0, 1])
+    np.testing.assert_array_equal(aligned.distance(np.zeros(3), DOWN)[1], [0, 0, 1])
 
 
 def test_height_field_goes_through_its_heights():
     """At the nodes the distance of a point on the given height is zero to rounding of the spline's linear system."""
     field = ground(17)
     for i, j in itertools.product(range(0, 17, 3), range(0, 13, 3)):
-        p = np.array([field.x[i], field.y[j], -field.heights[i][j]])
-        assert abs(signed_distance(field, p, DOWN)[0]) < 50 * EPS * 3.5
+        p = np.array([field.shape.x[i], field.shape.y[j], -field.shape.heights[i][j]])
+        assert abs(field.distance(p, DOWN)[0]) < 50 * EPS * 3.5
 
 
 def test_height_field_of_a_plane_is_a_plane():
     """A tilted plane is met exactly between the nodes: distance and normal of `Plane`; and the same in ENU."""
     x, y = np.linspace(-1, 2, 5), np.linspace(0, 4, 7)
-    field = terrain.HeightField(x=x, y=y, heights=0.5 * x[:, None] - 0.3 * y - 2.0, **COMMON)
+    field = Terrain(shape=geometry.HeightField(x=x, y=y, heights=0.5 * x[:, None] - 0.3 * y - 2.0), **COMMON)
     rng = np.random.default_rng(5)
     for down in (DOWN, -DOWN):
-        plane = terrain.Plane(point=2.0 * down, normal=-down - np.array([0.5, -0.3, 0.0]), **COMMON)
+        plane = Terrain(shape=geometry.Plane.through(2.0 * down, -down - np.array([0.5, -0.3, 0.0])), **COMMON)
         for p in rng.uniform([-1, 0, -3], [2, 4, 3], size=(50, 3)):
-            (d1, n1), (d2, n2) = signed_distance(field, p, down), signed_distance(plane, p, down)
+            (d1, n1), (d2, n2) = field.distance(p, down), plane.distance(p, down)
             assert d1 == pytest.approx(d2, abs=60 * EPS * 5)
             np.testing.assert_allclose(n1, n2, rtol=0, atol=60 * EPS * 5)
 
@@ -191,7 +190,7 @@ def test_height_field_converges_to_the_surface_between_the_nodes():
     errors = []
     for n in (21, 41, 81):
         field = ground(n)
-        miss = [signed_distance(field, np.array([x, y, -hills(x, y)]), DOWN)[0] for x, y in at]
+        miss = [field.distance(np.array([x, y, -hills(x, y)]), DOWN)[0] for x, y in at]
         errors.append(np.abs(miss).max())
     for coarse, fine in itertools.pairwise(errors):
         assert 13.0 < coarse / fine < 20.0
@@ -201,15 +200,15 @@ def test_height_field_converges_to_the_surface_between_the_nodes():
 def test_height_field_levels_out_outside():
     """Two cells outside it is level, higher or lower than the edge by what a straight continuation has in one cell."""
     field = ground()
-    dx, dy = field.spacing
+    dx, dy = field.shape.spacing
     for p, edge, cell in (
         ((9.0, 0.2), (2.5, 0.2), (dx, 0.0)),
         ((-7.0, 0.2), (-2.0, 0.2), (-dx, 0.0)),
         ((0.3, 5.0), (0.3, 1.5), (0.0, dy)),
         ((0.3, 1.5 + 2.0 * dy), (0.3, 1.5), (0.0, dy)),
     ):
-        (far, n), (near, m) = (signed_distance(field, np.array([*a, 2.0]), DOWN) for a in (p, edge))
-        on_edge = signed_distance(field, np.array([*edge, 2.0 - near / m[2]]), DOWN)[1]
+        (far, n), (near, m) = (field.distance(np.array([*a, 2.0]), DOWN) for a in (p, edge))
+        on_edge = field.distance(np.array([*edge, 2.0 - near / m[2]]), DOWN)[1]
         slope = on_edge[:2] / on_edge[2]  # of the height: the gradient on the surface is c (−h_x, −h_y, −1) with z down
         assert near / -m[2] - far / -n[2] == pytest.approx(slope @ cell, abs=1e-13)
         assert np.all(n[:2][np.array(cell) != 0] == 0.0)
@@ -220,13 +219,22 @@ def test_height_field_has_no_kinks(across):
     """Distance and normal change with the step across borders of patches, edges and where it becomes level: no jumps."""
     field = ground(17)
     way = {"x": np.array([1.0, 0, 0]), "y": np.array([0, 1.0, 0]), "corner": np.array([0.8, 0.6, 0])}[across]
-    dx, dy = field.spacing
-    places = [(field.x[k], 0.31) for k in (0, 6, 7, -1)] + [(0.31, field.y[k]) for k in (0, 5, -1)]
-    places += [(field.x[0] - 2 * dx, 0.3), (field.x[-1] + dx, 0.3), (0.3, field.y[-1] + 2 * dy), (field.x[-1], field.y[-1])]
-    for x, y in [*places, (0.5 * (field.x[6] + field.x[7]), 0.3), (0.3, 0.5 * (field.y[4] + field.y[5]))]:
+    dx, dy = field.shape.spacing
+    places = [(field.shape.x[k], 0.31) for k in (0, 6, 7, -1)] + [(0.31, field.shape.y[k]) for k in (0, 5, -1)]
+    places += [
+        (field.shape.x[0] - 2 * dx, 0.3),
+        (field.shape.x[-1] + dx, 0.3),
+        (0.3, field.shape.y[-1] + 2 * dy),
+        (field.shape.x[-1], field.shape.y[-1]),
+    ]
+    for x, y in [
+        *places,
+        (0.5 * (field.shape.x[6] + field.shape.x[7]), 0.3),
+        (0.3, 0.5 * (field.shape.y[4] + field.shape.y[5])),
+    ]:
         p = np.array([x, y, 3.0])
         for step in (1e-4, 1e-6):
-            (d, n), (e, m) = (signed_distance(field, p + s * step * way, DOWN) for s in (-1, 1))
+            (d, n), (e, m) = (field.distance(p + s * step * way, DOWN) for s in (-1, 1))
             assert abs(d - e) < 4 * step
             assert (
                 np.abs(n - m).max() < 20 * step
@@ -254,7 +262,7 @@ def arguments(rng, spread):
 @pytest.mark.parametrize("name", list(FLOAT_PAIRS))
 def test_floats_equal_the_trace(name):
     probe, solid = FLOAT_PAIRS[name]
-    on_body = isinstance(solid, hm.geometry.Placed)
+    on_body = not isinstance(solid, Terrain)
     rng = np.random.default_rng(7)
     shift = np.array([0.0, 0.0, 2.8]) if name == "height field" else np.zeros(3)
     for material in (ROUGH, HARD):
@@ -349,7 +357,7 @@ def test_two_capsules_meet_where_their_axes_are_nearest():
 
 
 def test_capsule_on_a_ball_meets_at_the_nearest_point_of_its_axis():
-    ball = terrain.Sphere(radius=0.5, center=(0.0, 0.0, 1.0), **COMMON)
+    ball = Terrain(shape=geometry.Sphere(radius=0.5).at((0.0, 0.0, 1.0)), **COMMON)
     probe = Segment(center=(0.0, 0.0, 0.0), direction=(1.0, 0.0, 0.0), half_length=1.0, radius=0.1)
     pair = Pair(name="x", body=0, probe=probe, solid=ball, material=ROUGH)
     for x, nearest in ((0.3, 0.0), (1.8, 0.8), (-2.0, -1.0)):

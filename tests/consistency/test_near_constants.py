@@ -6,6 +6,7 @@ import pytest
 import hydromechs as hm
 from hydromechs import library
 from hydromechs.compiler import trace
+from hydromechs.compiler._backend import Form
 from hydromechs.compiler._llvm import LoadedCode, _compiled, object_code, target
 from hydromechs.compiler._llvm_march import march_text
 from hydromechs.compiler._llvm_near import with_constants
@@ -24,7 +25,7 @@ def results(code, lanes, inputs, shape):
     out = np.full(shape, np.nan)
     arrays = [*inputs, out]
     table = np.array([x for a in arrays for x in (a.ctypes.data, a.shape[1])], dtype=np.int64)
-    LoadedCode(code, 0, lanes).loop(table.ctypes.data, 0, len(out))
+    LoadedCode(code, 0, Form(lanes=lanes)).loop(table.ctypes.data, 0, len(out))
     return out
 
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from hydromechs.compiler import Compiled, OperationCount, Recipe, SourceFile, SourceFunction, c_source
+from hydromechs.compiler._callee import Argument
 from hydromechs.compiler._operations import KINDS
-from hydromechs.compiler._program import Argument, Operation, Program
+from hydromechs.compiler._program import Operation, Program
 from hydromechs.compiler._symbol import applied
 from hydromechs.compiler._trace import program_of
 

@@ -138,3 +138,21 @@ def test_placements_near_right_angles(axis):
         expected = turn(2, rpy[2]) @ turn(1, rpy[1]) @ turn(0, rpy[0])
         # right angles are made exact, which moves an entry by at most 1e-15
         np.testing.assert_allclose(sp.Path(Origin(rpy=rpy).steps(axis)).pose()[0], expected, rtol=0, atol=5e-15)
+
+
+def test_principal_axes():
+    """Jacobi's rotations against LAPACK, also for equal and for very different eigenvalues; a turned diagonal keeps its order."""
+    rng = np.random.default_rng(8)
+    for values in ([1.0, 2.0, 3.0], [1.0, 1.0, 1.0], [1.0, 1.0, 2.0], [1e-9, 1.0, 1e9], [0.0, 0.0, 5.0], [-2.0, 0.0, 1.0]):
+        R = sp.matrix_from_rpy(rng.uniform(-3.0, 3.0, 3))
+        S = R @ np.diag(rng.permutation(values)) @ R.T
+        S = 0.5 * (S + S.T)
+        size = np.abs(S).max()
+        found, axes = sp.principal_axes(S)
+        # a rotation rounds each of 3 products; a sweep has 3 rotations, and 6 sweeps are enough
+        tolerance = 60 * EPS * size
+        np.testing.assert_allclose(found, np.linalg.eigvalsh(S), rtol=0, atol=tolerance)
+        np.testing.assert_allclose(axes @ np.diag(found) @ axes.T, S, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(axes.T @ axes, np.eye(3), rtol=0, atol=60 * EPS)
+    found, axes = sp.principal_axes(np.diag([3.0, 1.0, 2.0]))
+    assert found.tolist() == [1.0, 2.0, 3.0] and axes.tolist() == [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]

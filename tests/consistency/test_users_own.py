@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.compiler import Case, SourceFile, SourceFunction, c_header, c_source
 from hydromechs.compiler._c_text import c_test
-from hydromechs.contact import Material, terrain
+from hydromechs.contact import Material, Terrain
 from hydromechs.integrators import method_named
 from hydromechs.simulation import PlantPrograms, components_of, evaluate
 
@@ -46,7 +47,7 @@ def plant() -> hm.Plant:
     )
     model = hm.Model(name="users_own", bodies=[carriage])
     law = own.Stiffening(stiffness=1000.0, stiffening=2e4, damping=2e3)
-    floor = terrain.Plane(name="floor", material=Material(law=law), point=(0, 0, 0.4), normal=(0, 0.1, -1))
+    floor = Terrain(name="floor", material=Material(law=law), shape=geometry.Plane.through((0, 0, 0.4), (0, 0.1, -1)))
     line = own.SpringLine(name="line", frame="hook", anchor=(0.5, 0.5, -1.0), length=0.5, stiffness=50.0, damping=4.0)
     drive = own.LaggedTorque(joint="carriage", time_constant=0.05, damping=0.5)
     acting = components_of(model, [floor, drive, line])

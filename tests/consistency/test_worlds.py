@@ -67,7 +67,7 @@ def floor():
         law=contact.NonlinearContact(stiffness=2e4, damping_factor=0.2),
         friction=contact.DryFriction(static=0.5, kinetic=0.4, stiffness=8e3, damping=100.0),
     )
-    return contact.terrain.HeightField(name="floor", x=x, y=y, heights=heights, material=material)
+    return contact.Terrain(name="floor", material=material, shape=geometry.HeightField(x=x, y=y, heights=heights))
 
 
 WATER = hm.Environment(
@@ -256,11 +256,10 @@ SENSORS = (
     Usbl(name="usbl", frame="hull", rate=10.0, latency=0.05, range_sigma=0.1, bearing_sigma=0.01, outages=((0.1, 0.15),)),
 )
 """At their own rates, some late, some missing, with noise, biases, walks, rounding, and a mounting that is askew."""
-GROUND = contact.terrain.Plane(
+GROUND = contact.Terrain(
     name="ground",
-    point=(0, 0, 9.0),
-    normal=(0.1, 0, -0.995),
     material=contact.Material(law=contact.LinearContact(stiffness=1e4)),
+    shape=geometry.Plane.through((0, 0, 9.0), (0.1, 0, -0.995)),
 )
 
 

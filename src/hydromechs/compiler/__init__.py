@@ -2,7 +2,9 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
-from ._program import Argument, Operation, OperationCount, Program, Table
+from ._callee import Argument, OperationCount
+from ._program import Operation, Program
+from ._table import Table
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
@@ -22,6 +24,9 @@ __getattr__, __dir__, _later = _lazy_names(
         "._march": ("BoundMarch", "March", "MarchResult"),
         "._progress": ("longest_program",),
         "._rolled": ("NUMBERS", "ROW", "Address", "Rolled", "Stage", "Sweep"),
+        "._routine": ("Routine", "StepPlaces", "Entries"),
+        "._routine_code": ("PackedCode", "RoutineCode"),
+        "._routine_staged": ("StagedRoutine", "with_floats"),
         "._symbol": ("Symbol", "call", "call_on_lanes", "draw", "iterate", "solve", "solve_semidefinite", "symbols", "when"),
         "._trace": ("program_between", "read_by", "trace"),
         "._whole": ("Whole", "scattered", "trace_whole"),

@@ -30,6 +30,8 @@ class Form(NamedTuple):
     """Number of parts of the state of a march; None for a call."""
     rarely: bool = False
     """Called so rarely that the time of compiling counts more than that of running."""
+    packed: bool = False
+    """A function of packed arrays that a routine calls."""
 
 
 class Executable(Protocol):
@@ -39,6 +41,8 @@ class Executable(Protocol):
     """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
     objects: Any
     """Evaluates NumPy arrays and returns True if they are as they should be; None if there are no single calls."""
+    address: int
+    """Address of the function of packed arrays; 0 if there is none."""
 
 
 class SourceFunction(NamedTuple):

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from ._program import Argument, Call, Operation, Program
+from ._callee import Argument
+from ._program import Call, Operation, Program
 from ._rolled import NUMBERS, ROW, Address, Rolled, Stage
 
-
-class Functions(Protocol):
-    """The functions of a file, as far as a loop needs them."""
-
-    real: str
-    """Type of numbers."""
-
-    def name(self, callee: Program | Rolled, *, overlapping: bool = False) -> str:
-        """Name of the function of a callee; with `overlapping`, results may be where arguments are."""
-
-    def constants(self, name: str, kind: str, values: Sequence[float]) -> str:
-        """Write an array of constants; return its name."""
+if TYPE_CHECKING:
+    from ._c_calls import CFunctions
 
 
-def rolled_body(functions: Functions, rolled: Rolled) -> list[str]:
+def rolled_body(functions: CFunctions, rolled: Rolled) -> list[str]:
     """Return the statements of a loop; arguments are a0, a1, ..., results r0, r1, ...
 
     Args:
-        functions: Functions of the programs of a row.
+        functions: CFunctions of the programs of a row.
         rolled: The loop.
     """
     real = functions.real
@@ -51,12 +42,12 @@ def rolled_body(functions: Functions, rolled: Rolled) -> list[str]:
     return lines
 
 
-def _stage(functions: Functions, stage: Stage, arrays: dict[str, str], index: dict[str, str]) -> list[str]:
+def _stage(functions: CFunctions, stage: Stage, arrays: dict[str, str], index: dict[str, str]) -> list[str]:
     """The program of a row's kind."""
     calls = []
     for program, places in zip(stage.programs, stage.places, strict=True):
         pointers = ", ".join(_pointer(p, arrays, index) for p in places)
-        calls.append(f"{functions.name(program, overlapping=isinstance(program, Program))}({pointers});")
+        calls.append(f"{functions.name(program, overlapping=True)}({pointers});")
     if stage.column is None:
         return calls[:1]
     return [f"switch ({index[stage.column]}) {{", *(f"case {k}: {call} break;" for k, call in enumerate(calls)), "}"]

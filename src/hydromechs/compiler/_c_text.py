@@ -6,7 +6,6 @@ itself (no allocation, no globals, nothing of the C library but math.h) and a `m
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +16,10 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.values import Array
 
 from ._backend import Case, SourceFile, SourceFunction
-from ._c_calls import CFunctions
+from ._c_calls import CFunctions, c_literal
+from ._callee import Argument
 from ._operations import KINDS
-from ._program import Argument, Program
+from ._program import Program
 
 KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -39,8 +39,6 @@ MATH = """
 
 RESERVED = frozenset([*KEYWORDS.split(), *MATH.split(), *(f"{name}f" for name in MATH.split())])
 
-SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
-
 
 def c_identifier(name: str) -> str:
     """`name` as a C identifier that is not a keyword, a name in math.h or one of our own variables t0, t1, ..."""
@@ -49,29 +47,6 @@ def c_identifier(name: str) -> str:
         out = f"m_{out}".rstrip("_")
     own = re.fullmatch(r"t\d+", out)
     return f"{out}_" if out in RESERVED or own else out
-
-
-def c_literal(value: float, real: str) -> str:
-    """A constant, exactly (or rounded to float).
-
-    A number too small for a float becomes the smallest normal one instead of zero: such numbers keep roots of zero apart
-    from divisions by it.
-
-    Args:
-        real: "double" or "float".
-    """
-    if math.isnan(value):
-        return "NAN"
-    if real == "float" and value and abs(value) < SMALLEST_FLOAT:
-        value = math.copysign(SMALLEST_FLOAT, value)
-    with np.errstate(over="ignore"):
-        rounded = np.float32(value) if real == "float" else np.float64(value)
-    if np.isinf(rounded):
-        return "INFINITY" if rounded > 0 else "(-INFINITY)"
-    text = str(rounded)  # the shortest text that reads back as the same number
-    text = text if "." in text or "e" in text else f"{text}.0"
-    text = f"{text}f" if real == "float" else text
-    return f"({text})" if text.startswith("-") else text
 
 
 def c_body(

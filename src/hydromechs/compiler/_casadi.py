@@ -6,8 +6,9 @@ import casadi
 
 from hydromechs.errors import UnsupportedFeature
 
+from ._callee import Argument
 from ._derivative import expressions
-from ._program import Argument, Program
+from ._program import Program
 from ._trace import identifiers
 
 

@@ -20,7 +20,8 @@ from hydromechs.values import Array
 from ._backend import Executable, Form
 from ._backends import NATIVE
 from ._cache import cached, fingerprint, source_hash
-from ._program import Argument, Program
+from ._callee import Argument
+from ._program import Program
 from ._progress import Progress
 from ._rolled import Rolled
 from ._workers import Workers

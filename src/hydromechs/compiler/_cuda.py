@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ._c_calls import CFunctions
-from ._c_text import c_body, c_literal
+from ._c_calls import CFunctions, c_literal
+from ._c_text import c_body
+from ._callee import Argument
 from ._fuse import fused_sums
-from ._program import Argument, Program
+from ._program import Program
 from ._schedule import short_lives
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 

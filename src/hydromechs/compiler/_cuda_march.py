@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ._c_text import c_literal
+from ._c_calls import c_literal
 from ._cuda import OPTIONS, REALS, CudaAttributes, CupyArray, definitions, import_cupy, kernel_body
 from ._program import Program
 

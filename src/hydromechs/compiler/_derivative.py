@@ -10,7 +10,8 @@ import numpy as np
 
 from hydromechs.values import Array
 
-from ._program import Argument, Program
+from ._callee import Argument
+from ._program import Program
 from ._symbol import Site, Symbol, applied, column, symbols
 from ._trace import program_of, program_with_calls
 

@@ -6,18 +6,23 @@ On lanes the code runs if one lane needs it, and each lane keeps its own result,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs.values import Array
 
-from ._program import Argument, OperationCount, Program
+from ._callee import Argument, Callee, OperationCount
+from ._program import Program
+
+if TYPE_CHECKING:
+    from ._c_calls import CFunctions
+    from ._llvm_text import Module
 
 
 @dataclass(frozen=True, eq=False)
-class When:
+class When(Callee):
     """A program that runs where a condition is not 0. Elsewhere its results are the values given for them."""
 
     program: Program
@@ -37,7 +42,7 @@ class When:
     def __repr__(self) -> str:
         return f"when {self.program.hash}"
 
-    def count_operations(self) -> OperationCount:
+    def count(self) -> OperationCount:
         """Operations if the condition holds."""
         return self.program.count()
 
@@ -48,9 +53,23 @@ class When:
             return self.program(*arrays[:n])
         return tuple(np.array(x, dtype=float) for x in arrays[n:])
 
+    def llvm(self, name: str, module: Module) -> str:
+        """A branch that all lanes share, and a selection lane by lane."""
+        from ._llvm_flow import when_text
+
+        return when_text(name, self, module.name(self.program), module.lanes)
+
+    def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
+        """A branch."""
+        n, count = len(self.program.inputs), len(self.outputs)
+        given = [f"a{1 + k}" for k in range(n)] + [f"r{k}" for k in range(count)]
+        copies = [f"    {_copied(f'a{1 + n + k}', f'r{k}', a.size)}" for k, a in enumerate(self.outputs)]
+        run = f"    {functions.name(self.program)}({', '.join(given)});"
+        return ["if (a0[0] != 0) {", run, "} else {", *copies, "}"]
+
 
 @dataclass(frozen=True, eq=False)
-class Iterate:
+class Iterate(Callee):
     """A program that is repeated on its own results until it reports that it is done.
 
     The first inputs of the program are its state. Its outputs are the state after one pass, and `done`, not 0 if that state is
@@ -80,7 +99,7 @@ class Iterate:
     def __repr__(self) -> str:
         return f"iterate {self.times} {self.program.hash}"
 
-    def count_operations(self) -> OperationCount:
+    def count(self) -> OperationCount:
         """Operations of the maximum number of passes."""
         return self.program.count().times(self.times)
 
@@ -93,3 +112,32 @@ class Iterate:
             *state, done = self.program(*state, *fixed)
             passes += 1
         return *(np.array(x, dtype=float) for x in state), np.array(float(passes))
+
+    def llvm(self, name: str, module: Module) -> str:
+        """A loop until all lanes are done."""
+        from ._llvm_flow import iterate_text
+
+        return iterate_text(name, self, module.name(self.program), module.lanes)
+
+    def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
+        """A loop that ends when it is done."""
+        program, n, real = self.program, self.states, functions.real
+        sizes = [a.size for a in program.outputs[:-1]]
+        given = [f"r{k}" for k in range(n)] + [f"a{k}" for k in range(n, len(program.inputs))]
+        given += [f"s{k}" for k in range(n)] + ["&done"]
+        return [
+            *(f"{real} s{k}[{max(1, size)}];" for k, size in enumerate(sizes)),
+            f"{real} done = 0;",
+            "int pass = 0;",
+            *(_copied(f"a{k}", f"r{k}", size) for k, size in enumerate(sizes)),
+            f"for (; pass < {self.times} && !(done != 0); ++pass) {{",
+            f"    {functions.name(program)}({', '.join(given)});",
+            *(f"    {_copied(f's{k}', f'r{k}', size)}" for k, size in enumerate(sizes)),
+            "}",
+            f"r{n}[0] = ({real})pass;",
+        ]
+
+
+def _copied(source: str, to: str, size: int) -> str:
+    """A loop in C that copies an array."""
+    return f"for (int i = 0; i < {size}; ++i) {to}[i] = {source}[i];"

@@ -9,8 +9,9 @@ import numpy as np
 
 from hydromechs.values import Array
 
+from ._callee import Argument
 from ._operations import KINDS
-from ._program import Argument, Operation, Program
+from ._program import Operation, Program
 
 
 class Hoisted(NamedTuple):

@@ -17,6 +17,8 @@ from ._progress import longest_program
 if TYPE_CHECKING:
     import llvmlite.binding
 
+    from ._backend import Form
+
 LARGE = 20_000
 """Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
 
@@ -107,16 +109,18 @@ def _holding(function: Any, engine: Any) -> Any:
 class LoadedCode:
     """Functions of a piece of object code in this process; without arguments, the loop alone."""
 
-    def __init__(self, code: bytes, n_arguments: int, lanes: int) -> None:
+    def __init__(self, code: bytes, n_arguments: int, form: Form) -> None:
         llvm, machine = _llvm(), _machine()
         self.engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
         self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self.engine.finalize_object()
         address = self.engine.get_function_address
+        self.address = address("packed") if form.packed else 0
+        """Address of the function of packed arrays; 0 if there is none."""
         loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-        self.loop = _holding(loop(address("loop")), self.engine)
+        self.loop = _holding(loop(address("loop") or 0), self.engine)
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
         self.objects: Any = None
         """Evaluates NumPy arrays and returns True if they are as they should be; None where their layout is unknown."""
-        if lanes == 1 and n_arguments and layout_is_known():
+        if form.lanes == 1 and n_arguments and layout_is_known():
             self.objects = built_in(address("objects"), self.engine)

@@ -36,9 +36,11 @@ class Llvm(Backend):
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
         """The IR; see `Backend.source`."""
         from ._llvm_march import march_text
-        from ._llvm_text import llvm_text
+        from ._llvm_text import llvm_text, packed_text
 
         quickly = form.rarely or not optimised()
+        if form.packed:
+            return packed_text(program, form.lanes, quickly)
         if form.state is None:
             return llvm_text(program, form.lanes, quickly)
         return march_text(program, form.state, form.lanes, quickly)
@@ -59,7 +61,7 @@ class Llvm(Backend):
         """See `Backend.load`."""
         from ._llvm import LoadedCode
 
-        return LoadedCode(code, arguments, form.lanes)
+        return LoadedCode(code, arguments, form)
 
     def arrays(self, precision: str) -> Arrays:
         """See `Backend.arrays`."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ._program import Argument
+from ._callee import Argument
 
 # offsets in NumPy's PyArrayObject on 64-bit machines, and two of its flags
 TYPE, DATA, NDIM, SHAPE, STRIDES, DTYPE, ARRAY_FLAGS = 8, 16, 24, 32, 40, 56, 64

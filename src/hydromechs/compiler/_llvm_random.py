@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ._llvm_rows import transposed
-from ._llvm_sincos import double
+from ._llvm_sincos import constants_text, double
 from ._random import DEGREE, KEY_STEPS, MULTIPLIERS, PARTS, ROUNDS, Draw, quantile_table
+
+if TYPE_CHECKING:
+    from ._llvm_text import Module
 
 ROW = 8
 """Numbers of a row of the table in memory."""
@@ -91,21 +96,17 @@ class _Lines:
         return columns
 
 
-def quantiles_text() -> str:
-    """The table of the normal distribution, for `draw_text`."""
-    values = ", ".join(f"double {double(x)}" for x in quantile_table().ravel())
-    return f"@normal_quantiles = internal constant [{quantile_table().size} x double] [{values}], align 64\n"
-
-
-def draw_text(name: str, draw: Draw, lanes: int) -> str:
+def draw_text(name: str, draw: Draw, module: Module) -> str:
     """`name(seed, world, stream, tick, numbers)` of packed arrays.
 
     Args:
         name: Name of the function.
         draw: What it computes.
-        lanes: Worlds per vector operation.
+        module: Module of the function.
     """
-    t = _Lines(lanes)
+    if draw.normal:
+        module.once("@normal_quantiles", lambda: constants_text("@normal_quantiles", quantile_table().ravel()))
+    t = _Lines(module.lanes)
     loaded = [t.new(f"load {t.real}, ptr %p{k}, align 8") for k in range(len(draw.inputs))]
     seed, world, stream, tick = (t.new(f"fptosi {t.real} {x} to {t.integer}") for x in loaded)
     key = [t.do("and", seed, 0xFFFFFFFF), t.do("lshr", seed, 32)]

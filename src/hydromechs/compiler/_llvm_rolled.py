@@ -7,7 +7,7 @@ those of thousands of bodies on eight lanes do not fit on a stack.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,31 +17,14 @@ from ._llvm_solve import Loops
 from ._program import Program
 from ._rolled import NUMBERS, ROW, Address, Rolled, Stage, Sweep
 
+if TYPE_CHECKING:
+    from ._llvm_text import Module
+
 AHEAD = 6
 """Rows ahead of which constants are asked for."""
 
 
-class Functions(Protocol):
-    """The part of a module that a loop needs."""
-
-    lanes: int
-    """Values per entry."""
-    type: str
-    """IR type of an entry."""
-    parts: list[str]
-    """Texts of the functions so far."""
-
-    def step(self, program: Program, shared: tuple[bool, ...]) -> str:
-        """Name of a program as a function that is inlined where it is called, and whose arguments may overlap."""
-
-    def name(self, callee: Rolled) -> str:
-        """Name of a callee."""
-
-    def text(self) -> list[str]:
-        """All functions."""
-
-
-def rolled_text(name: str, rolled: Rolled, module: Functions) -> str:
+def rolled_text(name: str, rolled: Rolled, module: Module) -> str:
     """`name(in..., out...)` of packed arrays.
 
     Args:
@@ -89,7 +72,7 @@ def _bytes(name: str, data: bytes) -> str:
     return f'{name} = internal constant [{max(1, len(data))} x i8] c"{text}", align 64\n'
 
 
-def _sweep(t: Loops, rolled: Rolled, sweep: Sweep, arrays: dict[str, str], table: str, module: Functions) -> None:
+def _sweep(t: Loops, rolled: Rolled, sweep: Sweep, arrays: dict[str, str], table: str, module: Module) -> None:
     """One sweep over all rows."""
     if sweep.once:
         for stage in sweep.stages:
@@ -133,7 +116,7 @@ def _ask_ahead(t: Loops, rolled: Rolled, sweep: Sweep, row: str, arrays: dict[st
             t.put(f"call void @llvm.prefetch.p0(ptr {line}, i32 0, i32 3, i32 1)")
 
 
-def _stage(t: Loops, stage: Stage, values: dict[str, str], arrays: dict[str, str], module: Functions) -> None:
+def _stage(t: Loops, stage: Stage, values: dict[str, str], arrays: dict[str, str], module: Module) -> None:
     """The program of a row's kind."""
     if stage.column is None:
         _step(t, stage.programs[0], stage.places[0], values, arrays, module)
@@ -155,7 +138,7 @@ def _step(
     places: Sequence[Address],
     values: dict[str, str],
     arrays: dict[str, str],
-    module: Functions,
+    module: Module,
 ) -> None:
     """A call with the addresses of the row's arguments."""
     if isinstance(program, Rolled):
@@ -176,7 +159,7 @@ def _step(
     t.put(f"call void {name}({', '.join(pointers)})")
 
 
-def rolled_module(rolled: Rolled, module: Functions) -> str:
+def rolled_module(rolled: Rolled, module: Module) -> str:
     """The IR of a whole module, as `llvm_text` gives it for a program."""
     name, lanes = module.name(rolled), module.lanes
     arguments = [*rolled.inputs, *rolled.outputs]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 
 from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 
@@ -10,6 +11,12 @@ from ._trigonometry import COSINE, HALF_PI, SINE, TWO_OVER_PI
 def double(value: float) -> str:
     """A constant as LLVM writes it, bit by bit."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+def constants_text(name: str, values: Iterable[float]) -> str:
+    """A row of constants under a name."""
+    row = [f"double {double(x)}" for x in values]
+    return f"{name} = internal constant [{len(row)} x double] [{', '.join(row)}], align 64\n"
 
 
 def sincos_text(T: str, lanes: int) -> str:

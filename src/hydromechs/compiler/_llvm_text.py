@@ -15,22 +15,15 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-import numpy as np
-
-from ._flow import Iterate, When
+from ._callee import Callee
 from ._llvm import LIBRARY, native_lanes
-from ._llvm_flow import iterate_text, when_text
 from ._llvm_loop import loop_text
 from ._llvm_objects import objects_text
-from ._llvm_random import draw_text, quantiles_text
-from ._llvm_rolled import rolled_module, rolled_text
+from ._llvm_rolled import rolled_module
 from ._llvm_rows import VECTORS, transposed
-from ._llvm_semidefinite import semidefinite_text
 from ._llvm_sincos import double, sincos_text
-from ._llvm_solve import solve_text
 from ._operations import FLAGS, KINDS, Intrinsic, Kind, Library, Lines, OfPair
-from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
-from ._random import Draw
+from ._program import Packed, Program
 from ._rolled import Rolled
 from ._short_waits import ABREAST, OneLane, short_waits
 
@@ -60,9 +53,10 @@ class Module:
         self.lanes, self.rarely_called = lanes, rarely_called
         self.type = "double" if lanes == 1 else f"<{lanes} x double>"
         self.parts: list[str] = []
-        self.names: dict[tuple[int | bytes, tuple[bool, ...]], str] = {}
-        self.keep: list[Callee] = []  # so that no two callees share an id
+        self.names: dict[object, str] = {}
+        self.steps = 0
         self.wider: dict[int, Module] = {}
+        self.common: dict[str, str] = {}
 
     def ordered(self, program: Program) -> OneLane:
         """A program in the order for this number of lanes."""
@@ -70,48 +64,39 @@ class Module:
 
     def wide(self, lanes: int) -> Module:
         """The functions for another number of lanes."""
-        return self.wider.setdefault(lanes, Module(lanes, self.rarely_called))
+        module = self.wider.setdefault(lanes, Module(lanes, self.rarely_called))
+        module.common = self.common
+        return module
 
-    def name(
-        self,
-        callee: Program | Table | Solve | SolveSemidefinite | Draw | When | Iterate | Rolled,
-        shared: tuple[bool, ...] = (),
-    ) -> str:
-        """Name of a callee in the module; its text is added on the first call.
+    def name(self, callee: Callee) -> str:
+        """Name of a callee in the module; its text is added on the first call."""
+        return self._named(callee.key, lambda name: callee.llvm(name, self))
 
-        Arguments that are shared hold one value for all lanes. Equal tables are one.
+    def name_at_points(self, program: Program, shared: tuple[bool, ...]) -> str:
+        """Name of a program, some of whose arguments hold one value for all lanes."""
+        return self._named((program, shared), lambda name: self.packed(name, program, shared))
+
+    def _named(self, key: object, text: Callable[[str], str]) -> str:
+        if key not in self.names:
+            self.names[key] = name = f"@callee{len(self.names)}x{self.lanes}"
+            self.parts.append(text(name))
+        return self.names[key]
+
+    def once(self, name: str, text: Callable[[], str]) -> None:
+        """Write something that several callees use, if it is not there yet.
+
+        Args:
+            name: Its name.
+            text: Writes it.
         """
-        key = (np.array(callee.values).tobytes() if isinstance(callee, Table) else id(callee), shared)
-        if key in self.names:
-            return self.names[key]
-        name = f"@callee{len(self.names)}x{self.lanes}"
-        self.names[key] = name
-        self.keep.append(callee)
-        match callee:
-            case Table():
-                values = ", ".join(f"double {double(x)}" for x in callee.values)
-                self.parts.append(f"{name} = internal constant [{len(callee.values)} x double] [{values}], align 64\n")
-            case Solve():
-                self.parts.append(solve_text(name, callee.n, self.lanes))
-            case SolveSemidefinite():
-                self.parts.append(semidefinite_text(name, callee.n, self.lanes, callee.tolerance, callee.least))
-            case Draw():
-                self.parts.append(draw_text(name, callee, self.lanes))
-            case When():
-                self.parts.append(when_text(name, callee, self.name(callee.program), self.lanes))
-            case Iterate():
-                self.parts.append(iterate_text(name, callee, self.name(callee.program), self.lanes))
-            case Program():
-                self.parts.append(self._packed(name, callee, shared))
-            case Rolled():
-                self.parts.append(rolled_text(name, callee, self))
-        return name
+        if name not in self.common:
+            self.common[name] = text()
 
     def step(self, program: Program, shared: tuple[bool, ...]) -> str:
         """Name of a program as a function that is inlined where it is called, and whose results may overwrite its arguments."""
-        self.keep.append(program)
-        name = f"@step{len(self.keep)}x{self.lanes}"
-        self.parts.append(self._packed(name, program, shared, noalias="", attributes="alwaysinline nounwind"))
+        self.steps += 1
+        name = f"@step{self.steps}x{self.lanes}"
+        self.parts.append(self.packed(name, program, shared, noalias="", attributes="alwaysinline nounwind"))
         return name
 
     def table(self, values: list[str]) -> str:
@@ -121,11 +106,11 @@ class Module:
         self.parts.append(f"{name} = internal constant [{len(values)} x double] [{row}], align 64\n")
         return name
 
-    def _packed(
+    def packed(
         self,
         name: str,
         program: Program,
-        shared: tuple[bool, ...],
+        shared: tuple[bool, ...] = (),
         noalias: str = "noalias ",
         attributes: str = f"noinline {VECTORS}",
     ) -> str:
@@ -156,9 +141,7 @@ class Module:
         modules = [self, *self.wider.values()]
         declared = [line for module in modules for line in module._declarations()]
         own = [part for module in modules for part in (sincos_text(module.type, module.lanes), *module.parts)]
-        if any(isinstance(callee, Draw) and callee.normal for module in modules for callee in module.keep):
-            own.append(quantiles_text())
-        return [*dict.fromkeys(declared), *own]
+        return [*dict.fromkeys(declared), *own, *self.common.values()]
 
     def _declarations(self) -> list[str]:
         suffix = "f64" if self.lanes == 1 else f"v{self.lanes}f64"
@@ -175,7 +158,7 @@ class Module:
         return [*declared, f"declare {T} @llvm.fma.{suffix}({T}, {T}, {T})"]
 
 
-class _Results(NamedTuple):
+class Results(NamedTuple):
     """Results of a call."""
 
     load: list[Callable[[int], str]]
@@ -205,7 +188,7 @@ class Emitter:
         numbers = {"zero": 0.0, "one": 1.0, "minus_one": -1.0}
         flags = FLAGS if self.lanes == 1 else f"{FLAGS} reassoc"  # on one lane sums are in order already
         self.words = {"flags": flags, "bits": self.bits, **{name: self.constant(x) for name, x in numbers.items()}}
-        self.called: dict[int, _Results] = {}  # by the place of the call
+        self.called: dict[int, Results] = {}  # by the place of the call
         self.origin: dict[str, tuple[str, int, int, int]] = {}  # of results of wide calls: buffer, entry, lanes, lane
 
     def buffer(self, size: int, kind: str = "") -> str:
@@ -218,18 +201,14 @@ class Emitter:
         """Address of an entry of a packed array."""
         return self.new(f"getelementptr inbounds {kind or self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
 
-    def call(self, callee: Callee, arguments: Sequence[Sequence[str]], given: Sequence[str] = ()) -> _Results:
-        """Call a function of packed arrays, or look up a table.
+    def call_function(self, callee: Callee, arguments: Sequence[Sequence[str]], given: Sequence[str] = ()) -> Results:
+        """Call a function of packed arrays.
 
         Args:
+            callee: What is called.
             arguments: Names of the entries of each argument.
             given: For each argument, the packed array that it is in already, or an empty text.
         """
-        if isinstance(callee, Table):
-            value = self.entry(self.module.name(callee), len(callee.values), arguments[0][0])
-            return _Results([lambda entry: value], [], callee)
-        if isinstance(callee, Packed):
-            return _Results(self.call_packed(callee, arguments), [], callee)
         name = self.module.name(callee)
         there = [*given, *[""] * (len(callee.inputs) + len(callee.outputs) - len(given))]
         buffers = [x or self.buffer(a.size) for a, x in zip((*callee.inputs, *callee.outputs), there, strict=True)]
@@ -242,11 +221,11 @@ class Emitter:
             return lambda entry: self.new(f"load {self.type}, ptr {self.place(at, entry)}, align 8")
 
         results = buffers[len(arguments) :]
-        return _Results([loaded(at) for at in results], results, callee)
+        return Results([loaded(at) for at in results], results, callee)
 
-    def call_packed(self, callee: Packed, arguments: Sequence[Sequence[str]]) -> list[Callable[[int], str]]:
+    def call_packed(self, callee: Packed, arguments: Sequence[Sequence[str]]) -> Results:
         """Points side by side on lanes if this function has one lane, else one after another."""
-        program, count = callee.program, callee.count
+        program, count = callee.program, callee.points
         rows = [
             [
                 row if same else row[k * a.size : (k + 1) * a.size]
@@ -256,7 +235,7 @@ class Emitter:
         ]
         width = packed_width(count) if self.lanes == 1 else 1
         if width == 1:
-            points = [self.call(program, row).load for row in rows]
+            points = [self.call_function(program, row).load for row in rows]
         else:
             points = []
             for first in range(0, count, width):
@@ -265,14 +244,14 @@ class Emitter:
         def gathered(k: int, size: int) -> Callable[[int], str]:
             return lambda entry: points[entry // size][k](entry % size)
 
-        return [gathered(k, a.size) for k, a in enumerate(program.outputs)]
+        return Results([gathered(k, a.size) for k, a in enumerate(program.outputs)], [], callee)
 
     def call_wide(
         self, callee: Packed, rows: Sequence[Sequence[Sequence[str]]], width: int
     ) -> list[list[Callable[[int], str]]]:
         """Up to `width` points by one call of a function of that many lanes; unused lanes repeat the last point."""
         program, wide = callee.program, self.module.wide(width)
-        name, T = wide.name(program, callee.shared), wide.type
+        name, T = wide.name_at_points(program, callee.shared), wide.type
         lanes = [*rows, *[rows[-1]] * (width - len(rows))]
         buffers = []
         for k, a in enumerate(program.inputs):
@@ -390,9 +369,9 @@ class Emitter:
                     continue
                 case "call":
                     callee, places = calls[op.value]
-                    given = [whole(row) if isinstance(callee, Program | Rolled) else "" for row in places]
+                    given = [whole(row) if callee.reads_in_place else "" for row in places]
                     rows = [() if x else [value(p) for p in row] for row, x in zip(places, given, strict=True)]
-                    self.called[k] = self.call(callee, rows, given)
+                    self.called[k] = callee.llvm_call(self, rows, given)
                 case kind:
                     row = self.abreast.get((ABREAST.get(kind, ""), op.a))
                     if row is None:
@@ -428,7 +407,7 @@ class Emitter:
         begin = 0
         while begin < len(row):
             first, n = self.program.operations[row[begin]], self.run(row, begin)
-            if first.kind == "result" and isinstance(self.called[first.a].callee, Rolled) and n >= 8:
+            if first.kind == "result" and self.called[first.a].callee.copies_results and n >= 8:
                 source = self.place(self.called[first.a].at[first.value[0]], first.value[1])
                 size = f"i64 {8 * self.lanes * n}, i1 false"
                 self.lines.append(f"  call void @llvm.memcpy.p0.p0.i64(ptr {self.place(target, begin)}, ptr {source}, {size})")
@@ -561,3 +540,20 @@ def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False
         parts.append(objects_text(arguments, len(program.inputs)))
     parts.append(loop_text(Emitter(program, module), len(arguments)))
     return "\n".join([*module.text(), *parts, ""])
+
+
+def packed_text(program: Program | Rolled, lanes: int, rarely_called: bool = False) -> str:
+    """The IR of a program as `packed(given)`, a function of the addresses of its packed arguments, inputs before outputs.
+
+    Args:
+        program: The program, or a loop over bodies.
+        rarely_called: True if the time of compiling counts more than that of running.
+    """
+    module = Module(lanes, rarely_called)
+    name, count = module.name(program), len(program.inputs) + len(program.outputs)
+    lines = [f"define void @packed(ptr noalias %given) {VECTORS} {{"]
+    for k in range(count):
+        lines.append(f"  %a{k} = getelementptr inbounds ptr, ptr %given, i64 {k}")
+        lines.append(f"  %p{k} = load ptr, ptr %a{k}, align 8")
+    lines += [f"  call void {name}({', '.join(f'ptr %p{k}' for k in range(count))})", "  ret void", "}", ""]
+    return "\n".join([*module.text(), *lines])

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hydromechs.spatial import pivoted_solve
 from hydromechs.values import Array
 
+from ._callee import Argument, Callee, OperationCount
 from ._operations import KINDS
 
 if TYPE_CHECKING:
-    from ._flow import Iterate, When
-    from ._random import Draw
-    from ._rolled import Rolled  # made of programs
+    from ._c_calls import CFunctions
+    from ._llvm_text import Emitter, Module, Results
 
-
-class Argument(NamedTuple):
-    """A named array that goes in or comes out."""
-
-    name: str
-    """Its name."""
-    shape: tuple[int, ...]
-    """Its shape; entries are flattened row-major."""
-
-    @property
-    def size(self) -> int:
-        """Number of entries."""
-        return math.prod(self.shape)
+SMALL = 200
+"""Operations up to which CUDA writes a program where it is called."""
 
 
 class Operation(NamedTuple):
@@ -50,75 +38,6 @@ class Operation(NamedTuple):
     value: Any = None
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of constants; called with an index, it gives the entry there, held at the ends, NaN for NaN."""
-
-    values: tuple[float, ...]
-    """Its entries."""
-    inputs = (Argument("index", (1,)),)
-    """What goes in."""
-    outputs = (Argument("entry", (1,)),)
-    """What comes out."""
-
-    def __call__(self, index: ArrayLike) -> tuple[Array]:
-        """The entry."""
-        x = float(np.ravel(index)[0])
-        return (np.array([x if math.isnan(x) else self.values[int(min(max(x, 0.0), len(self.values) - 1.0))]]),)
-
-
-@dataclass(frozen=True)
-class Solve:
-    """A general system of linear equations A x = b."""
-
-    n: int
-    """Number of unknowns."""
-
-    @property
-    def inputs(self) -> tuple[Argument, ...]:
-        """What goes in."""
-        return Argument("A", (self.n, self.n)), Argument("b", (self.n,))
-
-    @property
-    def outputs(self) -> tuple[Argument, ...]:
-        """What comes out."""
-        return (Argument("x", (self.n,)),)
-
-    def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array]:
-        """The solution; NaN where there is none, as in machine code."""
-        try:
-            return (np.linalg.solve(np.reshape(A, (self.n, self.n)), np.ravel(b)),)
-        except np.linalg.LinAlgError:
-            return (np.full(self.n, np.nan),)
-
-
-@dataclass(frozen=True)
-class SolveSemidefinite:
-    """A symmetric positive semidefinite system A x = b with b in the range of A: see `hydromechs.spatial.pivoted_solve`."""
-
-    n: int
-    """Number of unknowns."""
-    tolerance: float = 1e-12
-    """Ratio of a pivot to the first one below which a row counts as dependent on earlier ones."""
-    least: float = 0.0
-    """Pivot up to which a row counts as rounding."""
-
-    @property
-    def inputs(self) -> tuple[Argument, ...]:
-        """What goes in."""
-        return Argument("A", (self.n, self.n)), Argument("b", (self.n,))
-
-    @property
-    def outputs(self) -> tuple[Argument, ...]:
-        """What comes out."""
-        return Argument("x", (self.n,)), Argument("rank", ()), Argument("pivot", ())
-
-    def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array, ...]:
-        """Solution, rank, last pivot over the first."""
-        x, rank, pivot = pivoted_solve(A, b, self.tolerance, self.least)
-        return x, np.array(rank), np.array(pivot)
-
-
 class Call(NamedTuple):
     """A call in a program."""
 
@@ -129,42 +48,12 @@ class Call(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OperationCount:
-    """Number of operations of a program, as the papers count them."""
-
-    multiplications: int
-    """Products of two numbers."""
-    divisions: int
-    """Quotients."""
-    square_roots: int
-    """Square roots."""
-    additions: int
-    """Sums and differences."""
-    sines_cosines: int
-    """Sines and cosines, each counted once."""
-    others: int
-    """Everything else except changes of sign and absolute values: comparisons, exponentials..."""
-
-    def __add__(self, other: OperationCount) -> OperationCount:
-        return OperationCount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
-
-    def times(self, n: int) -> OperationCount:
-        """Return the operations of `n` runs."""
-        return OperationCount(*(n * getattr(self, f.name) for f in fields(self)))
-
-    @property
-    def papers(self) -> tuple[int, int]:
-        """[multiplications with divisions and square roots, additions], as in the papers' tables."""
-        return self.multiplications + self.divisions + self.square_roots, self.additions
-
-
-@dataclass(frozen=True)
-class Packed:
+class Packed(Callee):
     """A program for several points at once, side by side on the lanes of one core."""
 
     program: Program
     """What is evaluated."""
-    count: int
+    points: int
     """Number of points: the first dimension of every result, and of every argument that is not shared."""
     shared: tuple[bool, ...]
     """Which arguments are the same at all points."""
@@ -173,26 +62,48 @@ class Packed:
     def inputs(self) -> tuple[Argument, ...]:
         """What goes in."""
         both = zip(self.program.inputs, self.shared, strict=True)
-        return tuple(a if same else Argument(a.name, (self.count, *a.shape)) for a, same in both)
+        return tuple(a if same else Argument(a.name, (self.points, *a.shape)) for a, same in both)
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
         """What comes out."""
-        return tuple(Argument(a.name, (self.count, *a.shape)) for a in self.program.outputs)
+        return tuple(Argument(a.name, (self.points, *a.shape)) for a in self.program.outputs)
 
-    def count_operations(self) -> OperationCount:
+    def count(self) -> OperationCount:
         """Operations of all points."""
-        return self.program.count().times(self.count)
+        return self.program.count().times(self.points)
 
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         """Results, point by point."""
-        each = [[x] * self.count if same else x for x, same in zip(arrays, self.shared, strict=True)]
+        each = [[x] * self.points if same else x for x, same in zip(arrays, self.shared, strict=True)]
         points = [self.program(*point) for point in zip(*each, strict=True)]
         return tuple(np.stack(rows) for rows in zip(*points, strict=True))
 
+    def label(self) -> str:
+        """Points and program."""
+        return f"{self.points} x {self.program.name} {self.shared} {self.program.hash}"
+
+    def llvm(self, name: str, module: Module) -> str:
+        """Nothing: the points are calls of the program."""
+        raise TypeError(f"{self.program.name} at several points is no function of its own")
+
+    def llvm_call(self, emitter: Emitter, arguments: Sequence[Sequence[str]], given: Sequence[str]) -> Results:
+        """Calls of the program, on lanes if the caller has one."""
+        return emitter.call_packed(self, arguments)
+
+    def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
+        """One call per point."""
+        function, lines = functions.name(self.program), []
+        both = list(zip(self.program.inputs, self.shared, strict=True))
+        for p in range(self.points):
+            given = [f"a{k}" if same else f"a{k} + {p * a.size}" for k, (a, same) in enumerate(both)]
+            given += [f"r{k} + {p * a.size}" for k, a in enumerate(self.program.outputs)]
+            lines.append(f"{function}({', '.join(given)});")
+        return lines
+
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(Callee):
     """A traced function."""
 
     name: str
@@ -209,6 +120,7 @@ class Program:
     """The same as a CasADi function of flat arguments, for derivatives and optimal control; None if it has calls."""
     calls: tuple[Call, ...] = ()
     """Calls of other programs and of built-in functions."""
+    reads_in_place = True
 
     def __str__(self) -> str:
         """The program as text, one operation per line."""
@@ -221,7 +133,7 @@ class Program:
                 case "input":
                     right = f"{self.inputs[op.value[0]].name}[{op.value[1]}]"
                 case "call":
-                    right = f"call {self._callee_text(op.value)} {self.calls[op.value].arguments}"
+                    right = f"call {self.calls[op.value].callee.label()} {self.calls[op.value].arguments}"
                 case "result":
                     right = f"result %{op.a} {op.value}"
                 case _:
@@ -231,33 +143,20 @@ class Program:
             lines += [f"  {argument.name}[{k}] = %{p}" for k, p in enumerate(places)]
         return "\n".join(lines)
 
-    def _callee_text(self, k: int) -> str:
-        match self.calls[k].callee:
-            case Program() as callee:
-                return f"{callee.name} {callee.hash}"
-            case Packed(program, count, shared):
-                return f"{count} x {program.name} {shared} {program.hash}"
-            case callee:
-                return repr(callee)
+    def label(self) -> str:
+        """Name and hash."""
+        return f"{self.name} {self.hash}"
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of inputs, operations and outputs."""
         return hashlib.sha256(str(self).encode()).hexdigest()
 
     def count(self) -> OperationCount:
         """Number of operations by kind."""
-        from ._flow import Iterate, When  # made of programs
-
         counts = Counter(KINDS[op.kind].count for op in self.operations if op.kind in KINDS)
         own = OperationCount(**{f.name: counts[f.name] for f in fields(OperationCount)})
-        for call in self.calls:
-            match call.callee:
-                case Program() as callee:
-                    own = own + callee.count()
-                case Packed() | When() | Iterate() as callee:
-                    own = own + callee.count_operations()
-        return own
+        return sum((call.callee.count() for call in self.calls), own)
 
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
         """Results for float arguments, by CasADi's virtual machine: slow, for checks."""
@@ -277,6 +176,33 @@ class Program:
         with np.errstate(all="ignore"):
             results = self.replayed(flat, np.float64, called, lambda kind, *values: KINDS[kind].floats(*values))
         return tuple(np.reshape(row, a.shape) for row, a in zip(results, self.outputs, strict=True))
+
+    @property
+    def inline(self) -> bool:
+        """True if it is short."""
+        return len(self.operations) <= SMALL
+
+    def llvm(self, name: str, module: Module) -> str:
+        """Its operations on all lanes."""
+        return module.packed(name, self)
+
+    def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
+        """Its operations."""
+        from ._c_text import c_body
+        from ._fuse import fused_sums
+        from ._schedule import short_lives
+
+        program = fused_sums(self) if functions.cuda else self
+        return c_body(
+            program,
+            functions.real,
+            lambda k, entry: f"a{k}[{entry}]",
+            lambda k, entry, text: f"r{k}[{entry}] = {text};",
+            order=None if program.calls or overlapping else short_lives(program),
+            sincos=functions.sincos,
+            functions=functions,
+            own=functions.own,
+        )
 
     def replayed(
         self,
@@ -308,7 +234,3 @@ class Program:
                 case kind:
                     values.append(applied(kind, *[values[k] for k in (op.a, op.b) if k >= 0]))
         return [[values[p] for p in row] for row in self.results]
-
-
-Callee: TypeAlias = "Program | Table | Solve | SolveSemidefinite | Draw | When | Iterate | Packed | Rolled"
-"""What a program can call."""

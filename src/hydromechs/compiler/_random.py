@@ -11,14 +11,18 @@ import functools
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hydromechs.values import Array
 
-from ._program import Argument
+from ._callee import Argument, Callee
+
+if TYPE_CHECKING:
+    from ._c_calls import CFunctions
+    from ._llvm_text import Module
 
 ROUNDS = 10
 """Rounds of Philox4x32."""
@@ -71,7 +75,7 @@ def philox(counter: ArrayLike, key: ArrayLike) -> NDArray[np.uint64]:
 
 
 @dataclass(frozen=True)
-class Draw:
+class Draw(Callee):
     """Independent random numbers, standard normal or uniform in (0, 1).
 
     Numbers 2 i and 2 i + 1 come from the counter (tick, i, stream, world) with the key (seed mod 2³², seed div 2³²).
@@ -96,6 +100,18 @@ class Draw:
         words = philox(np.array(blocks, dtype=np.uint64).reshape(-1, 4), np.array([seed % 2**32, seed >> 32], dtype=np.uint64))
         bits = (words[:, 0::2] | words[:, 1::2] << HALF).ravel()[: self.n]
         return ((_normal if self.normal else _uniform)(bits),)
+
+    def llvm(self, name: str, module: Module) -> str:
+        """Integers and polynomials on all lanes."""
+        from ._llvm_random import draw_text
+
+        return draw_text(name, self, module)
+
+    def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
+        """Calls of one function per two numbers."""
+        from ._c_random import draw_body
+
+        return draw_body(functions, self)
 
 
 def _uniform(bits: NDArray[np.uint64]) -> Array:

@@ -9,14 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs.values import Array
 
-from ._program import Argument, Program
+from ._callee import Argument, Callee
+from ._program import Program
+
+if TYPE_CHECKING:
+    from ._c_calls import CFunctions
+    from ._llvm_text import Module
 
 ROW = "row"
 """The column that every table has without being told: the number of the row."""
@@ -63,7 +69,7 @@ class Sweep:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rolled:
+class Rolled(Callee):
     """Sweeps over the rows of a table, as a function of arrays."""
 
     name: str
@@ -84,6 +90,8 @@ class Rolled:
     """What is done."""
     cleared: tuple[str, ...] = field(default=())
     """Outputs that are set to 0 first."""
+    reads_in_place = True
+    copies_results = True
 
     def __str__(self) -> str:
         """The programs as text, with the fingerprint of the tables."""
@@ -104,7 +112,7 @@ class Rolled:
     def __repr__(self) -> str:
         return f"Rolled({self.name}, {len(self.table)} rows, {self.hash})"
 
-    @property
+    @cached_property
     def hash(self) -> str:
         """SHA-256 of programs and tables."""
         return hashlib.sha256(str(self).encode()).hexdigest()
@@ -126,3 +134,15 @@ class Rolled:
                     for (x, k), y in zip(at[len(program.inputs) :], results, strict=True):
                         memory[x][k : k + y.size] = y.ravel()
         return tuple(memory[a.name].reshape(a.shape) for a in self.outputs)
+
+    def llvm(self, name: str, module: Module) -> str:
+        """Loops over rows."""
+        from ._llvm_rolled import rolled_text
+
+        return rolled_text(name, self, module)
+
+    def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
+        """Loops over rows."""
+        from ._c_rolled import rolled_body
+
+        return rolled_body(functions, self)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, NamedTuple, SupportsFloat
 
 import casadi
@@ -17,11 +18,14 @@ from numpy.typing import ArrayLike
 
 from hydromechs.values import Array, Scalar
 
+from ._callee import Callee
 from ._flow import Iterate, When
 from ._operations import KINDS, Kind
-from ._program import Callee, Packed, Program, Solve, SolveSemidefinite, Table
+from ._program import Packed, Program
 from ._random import Draw, stream_number
 from ._rolled import Rolled
+from ._solve import Solve, SolveSemidefinite
+from ._table import Table
 from ._whole import Whole, call_whole
 
 NUMBERS = (int, float, np.integer, np.floating)
@@ -42,13 +46,27 @@ TAPE: ContextVar[list[Site] | None] = ContextVar("hydromechs_tape", default=None
 """The calls of the trace that is being made in this context, in order."""
 
 
+SX = casadi.SX
+
 CODES = {kind.name: getattr(casadi, kind.casadi[0]) for kind in KINDS.values()}
 """CasADi's code of each operation."""
 
 
+UNARY, BINARY = casadi._casadi.SX_unary, casadi._casadi.SX_binary  # type: ignore[attr-defined]
+"""CasADi's functions of one and two scalars, several times as fast as its operators: a trace calls them for each operation."""
+
+ADD, SUB, MUL = (CODES[kind] for kind in ("add", "sub", "mul"))
+
+
 def applied(kind: str, a: casadi.SX, b: casadi.SX | None = None) -> casadi.SX:
-    """An operation of the table on one or two of CasADi's scalars; several times as fast as through their operators."""
-    return casadi.SX.unary(CODES[kind], a) if b is None else casadi.SX.binary(CODES[kind], a, b)
+    """An operation of the table on one or two of CasADi's scalars."""
+    return UNARY(CODES[kind], a) if b is None else BINARY(CODES[kind], a, b)
+
+
+@lru_cache(maxsize=4096)
+def _number(x: float) -> casadi.SX:
+    """A number as CasADi's scalar; zeros of both signs would be one entry, and are kept elsewhere."""
+    return casadi.SX(x)
 
 
 class Symbol:
@@ -57,7 +75,7 @@ class Symbol:
     __slots__ = ("sx",)
 
     def __init__(self, sx: casadi.SX | SupportsFloat) -> None:
-        self.sx = sx if isinstance(sx, casadi.SX) else casadi.SX(float(sx))
+        self.sx = sx if type(sx) is SX else casadi.SX(float(sx))
 
     @property
     def constant(self) -> float | None:
@@ -72,30 +90,33 @@ class Symbol:
         return Symbol(applied(kind, a.sx, b.sx))
 
     def __add__(self, other: Scalar) -> Symbol:
-        other = _operand(other)
+        if type(other) is not Symbol:
+            other = _operand(other)
         if other is ZERO:
             return self
         if self is ZERO or other is NotImplemented:
             return other
-        return Symbol(applied("add", self.sx, other.sx))
+        return Symbol(BINARY(ADD, self.sx, other.sx))
 
     __radd__ = __add__
 
     def __sub__(self, other: Scalar) -> Symbol:
-        other = _operand(other)
+        if type(other) is not Symbol:
+            other = _operand(other)
         if other is ZERO:
             return self
-        return other if other is NotImplemented else Symbol(applied("sub", self.sx, other.sx))
+        return other if other is NotImplemented else Symbol(BINARY(SUB, self.sx, other.sx))
 
     def __rsub__(self, other: Scalar) -> Symbol:
         other = _operand(other)
-        return other if self is ZERO or other is NotImplemented else Symbol(applied("sub", other.sx, self.sx))
+        return other if self is ZERO or other is NotImplemented else Symbol(BINARY(SUB, other.sx, self.sx))
 
     def __mul__(self, other: Scalar) -> Symbol:
-        other = _operand(other)
-        if other is NotImplemented:
-            return other
-        return ZERO if self is ZERO or other is ZERO else Symbol(applied("mul", self.sx, other.sx))
+        if type(other) is not Symbol:
+            other = _operand(other)
+        if self is ZERO or other is ZERO:
+            return other if other is NotImplemented else ZERO
+        return other if other is NotImplemented else Symbol(BINARY(MUL, self.sx, other.sx))
 
     __rmul__ = __mul__
 
@@ -162,6 +183,17 @@ class Symbol:
     def __rpow__(self, base: Scalar) -> Symbol:
         return self._binary("pow", base, swapped=True)
 
+    def __mod__(self, other: Scalar) -> Symbol:
+        """The remainder with the sign of a positive divisor.
+
+        The nearest multiple is subtracted, not the last one: a quotient that is off by its last bit leaves integers exact.
+        """
+        other = _operand(other)
+        if other is NotImplemented:
+            return other
+        rest = self - other * Symbol(applied("floor", (self / other + 0.5).sx))
+        return (rest < 0.0).where(rest + other, rest)
+
     def __bool__(self) -> bool:
         raise TypeError(
             "a traced function must not branch on a value that is not known yet; "
@@ -189,7 +221,7 @@ def _operand(x: Scalar) -> Symbol:
     if isinstance(x, Symbol):
         return x
     if isinstance(x, NUMBERS):
-        return ZERO if x == 0.0 else Symbol(x)
+        return ZERO if x == 0.0 else Symbol(_number(float(x)))
     return NotImplemented
 
 
@@ -215,7 +247,7 @@ def symbols(name: str, shape: tuple[int, ...]) -> Array:
 
 def column(array: ArrayLike) -> casadi.SX:
     """Entries of an array of symbols and numbers, row-major, as one column."""
-    entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array)]
+    entries = [x.sx if isinstance(x, Symbol) else casadi.SX(float(x)) for x in np.ravel(array).tolist()]
     # an entry of a sparse matrix can be a zero that CasADi would leave out
     return casadi.densify(casadi.vertcat(*entries)) if entries else casadi.SX(0, 1)
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 
+from ._callee import Argument, Callee
 from ._operations import KINDS
-from ._program import Argument, Call, Callee, Operation, Program
+from ._program import Call, Operation, Program
 from ._symbol import TAPE, Site, column, symbols
 
 Rows: TypeAlias = Sequence[tuple[int, ...]]
@@ -20,6 +21,10 @@ Rows: TypeAlias = Sequence[tuple[int, ...]]
 
 BY_CODE = {getattr(casadi, code): kind for kind in KINDS.values() for code in kind.casadi}
 """Operations by CasADi's codes."""
+
+
+COMMUTES = frozenset(kind.name for kind in KINDS.values() if kind.commutes)
+"""Names of operations whose operands may change places."""
 
 
 def trace(
@@ -130,9 +135,11 @@ def program_of(
     slots: dict[int, int] = {}
     results: list[list[int]] = [[-1] * function.size1_out(k) for k in range(function.n_out())]
     answers = [(s, k) for s, site in enumerate(sites) for k in range(len(site.results))]
+    # CasADi's methods in Python only pass their arguments on to these functions, at some cost
+    read = casadi._casadi  # type: ignore[attr-defined]
+    code, operands, place = read.Function_instruction_id, read.Function_instruction_input, read.Function_instruction_output
     for i in range(function.n_instructions()):
-        op = function.instruction_id(i)
-        at_in, at_out = function.instruction_input(i), function.instruction_output(i)
+        op, at_in, at_out = code(function, i), operands(function, i), place(function, i)
         if op == casadi.OP_OUTPUT:
             results[at_out[0]][at_out[1]] = slots[at_in[0]]
         elif op == casadi.OP_INPUT:
@@ -158,16 +165,16 @@ class _Builder:
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
-        self.place: dict[tuple[str, int, int, Any], int] = {}
+        self.place: dict[Operation, int] = {}
 
     def add(self, kind: str, a: int = -1, b: int = -1, value: Any = None) -> int:
-        if kind in KINDS and KINDS[kind].commutes and b < a:
+        if b < a and kind in COMMUTES:
             a, b = b, a
-        key = (kind, a, b, value)
-        if key not in self.place:
-            self.place[key] = len(self.operations)
-            self.operations.append(Operation(kind, a, b, value))
-        return self.place[key]
+        operation = Operation(kind, a, b, value)
+        place = self.place.setdefault(operation, len(self.operations))
+        if place == len(self.operations):
+            self.operations.append(operation)
+        return place
 
     def constant(self, value: float) -> int:
         return self.add("const", value=float(value))

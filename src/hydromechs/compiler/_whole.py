@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._program import Argument, Program
+from ._callee import Argument
+from ._program import Program
 from ._rolled import ROW, Address, Rolled, Stage, Sweep
 
 OPEN: ContextVar[_Loops | None] = ContextVar("loops", default=None)

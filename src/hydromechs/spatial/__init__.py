@@ -1,9 +1,10 @@
 """Small spatial algebra on floats or symbols: rotations, transformations, inertia, factorization."""
 
 from ._axis_frame import axis_frame
-from ._choice import clamp, floor, lookup, maximum, minimum, where
+from ._choice import clamp, floor, lookup, maximum, minimum, nearest_integer, where
 from ._inertia import force_cross, motion_cross, rigid_inertia, tensor_matrix
 from ._ldl import Ldl, ldl
+from ._principal_axes import principal_axes
 from ._rotation import (
     axis_rotation,
     cos_sin,
@@ -44,10 +45,12 @@ __all__ = [
     "maximum",
     "minimum",
     "motion_cross",
+    "nearest_integer",
     "norm",
     "pivoted_solve",
     "planar_rotation",
     "pose_matrix",
+    "principal_axes",
     "quaternion_exp",
     "quaternion_from_matrix",
     "quaternion_matrix",

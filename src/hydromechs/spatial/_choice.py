@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs.values import Array, Scalar
 
-__all__ = ["clamp", "floor", "lookup", "maximum", "minimum", "where"]
+__all__ = ["clamp", "floor", "lookup", "maximum", "minimum", "nearest_integer", "where"]
 
 
 def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
@@ -39,6 +39,11 @@ def floor(x: Scalar) -> Scalar:
     if hasattr(x, "floor"):
         return x.floor()
     return float(math.floor(x)) if math.isfinite(x) else x
+
+
+def nearest_integer(x: Scalar) -> Scalar:
+    """The integer nearest to a scalar, the larger one of two, as a float or symbol."""
+    return floor(x + 0.5)
 
 
 def lookup(table: Sequence[float] | Array, index: Scalar) -> Scalar:

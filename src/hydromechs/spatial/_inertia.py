@@ -44,5 +44,6 @@ def rigid_inertia(mass: Scalar, com: Vector, tensor_com: Array) -> Array:
     """
     s = np.asarray(com)
     h = skew(mass * s)
-    origin = tensor_com + mass * (np.dot(s, s) * np.eye(3) - np.outer(s, s))
+    square = s[0] * s[0] + s[1] * s[1] + s[2] * s[2]  # not by BLAS, whose bits depend on the processor
+    origin = tensor_com + mass * (square * np.eye(3) - np.outer(s, s))
     return np.concatenate([np.concatenate([mass * np.eye(3), -h], axis=1), np.concatenate([h, origin], axis=1)])

@@ -1,0 +1,128 @@
+"""The interface of what a program can call; each kind brings its own text for every language."""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from hydromechs.values import Array
+
+if TYPE_CHECKING:
+    from ._c_calls import CFunctions
+    from ._llvm_text import Emitter, Module, Results
+
+
+class Argument(NamedTuple):
+    """A named array that goes in or comes out."""
+
+    name: str
+    """Its name."""
+    shape: tuple[int, ...]
+    """Its shape; entries are flattened row-major."""
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return math.prod(self.shape)
+
+
+@dataclass(frozen=True)
+class OperationCount:
+    """Number of operations of a program, as the papers count them."""
+
+    multiplications: int = 0
+    """Products of two numbers."""
+    divisions: int = 0
+    """Quotients."""
+    square_roots: int = 0
+    """Square roots."""
+    additions: int = 0
+    """Sums and differences."""
+    sines_cosines: int = 0
+    """Sines and cosines, each counted once."""
+    others: int = 0
+    """Everything else except changes of sign and absolute values: comparisons, exponentials..."""
+
+    def __add__(self, other: OperationCount) -> OperationCount:
+        return OperationCount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def times(self, n: int) -> OperationCount:
+        """Return the operations of `n` runs."""
+        return OperationCount(*(n * getattr(self, f.name) for f in fields(self)))
+
+    @property
+    def papers(self) -> tuple[int, int]:
+        """[multiplications with divisions and square roots, additions], as in the papers' tables."""
+        return self.multiplications + self.divisions + self.square_roots, self.additions
+
+
+class Callee(abc.ABC):
+    """A function of arrays that programs call; also a program itself."""
+
+    reads_in_place: ClassVar[bool] = False
+    """True if machine code may pass arguments where they are already; else they are copied into arrays of their own."""
+    copies_results: ClassVar[bool] = False
+    """True if machine code copies neighbouring results as one block."""
+
+    if TYPE_CHECKING:  # fields of some classes and properties of others
+
+        @property
+        def inputs(self) -> tuple[Argument, ...]:
+            """Arguments."""
+
+        @property
+        def outputs(self) -> tuple[Argument, ...]:
+            """Results."""
+
+    @abc.abstractmethod
+    def __call__(self, *arrays: Any) -> tuple[Array, ...]:
+        """Return the results for floats."""
+
+    @abc.abstractmethod
+    def llvm(self, name: str, module: Module) -> str:
+        """Return its definition as LLVM IR, a function of packed arrays.
+
+        Args:
+            name: Name of the definition.
+            module: Where the functions go that it calls.
+        """
+
+    @abc.abstractmethod
+    def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
+        """Return its statements in C; arguments are a0, a1, ..., results r0, r1, ...
+
+        Args:
+            functions: Where the functions go that it calls.
+            overlapping: True if results may be where arguments are.
+        """
+
+    def llvm_call(self, emitter: Emitter, arguments: Sequence[Sequence[str]], given: Sequence[str]) -> Results:
+        """Write a call of it as LLVM IR.
+
+        Args:
+            emitter: Emitter of the calling program.
+            arguments: Names of the entries of each argument.
+            given: For each argument, the packed array that it is in already, or an empty text.
+        """
+        return emitter.call_function(self, arguments, given)
+
+    @property
+    def inline(self) -> bool:
+        """True if CUDA writes its text where it is called."""
+        return False
+
+    @property
+    def key(self) -> object:
+        """Callees with equal keys are one function."""
+        return self
+
+    def label(self) -> str:
+        """Return its text in a program; everything that changes its results is in it."""
+        return repr(self)
+
+    def count(self) -> OperationCount:
+        """Number of operations by kind; 0 for what the papers do not count."""
+        return OperationCount()
