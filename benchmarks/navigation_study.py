@@ -19,8 +19,9 @@ import numpy as np
 from scipy.special import chdtri
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.actuation import Thruster, ideal_curve
-from hydromechs.contact import LinearContact, Material, terrain
+from hydromechs.contact import LinearContact, Material, Terrain
 from hydromechs.model import State
 from hydromechs.navigation import ErrorStateFilter, Navigator
 from hydromechs.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Instruments, Noise, Reading, Sensor, Usbl, normals
@@ -51,7 +52,11 @@ BLOCKS = {
     "all": slice(0, 15),
 }
 """Parts of the error δ."""
-FLOOR = terrain.Plane(name="floor", point=(0, 0, 30.0), normal=(0, 0, -1), material=Material(law=LinearContact(stiffness=1e4)))
+FLOOR = Terrain(
+    name="floor",
+    material=Material(law=LinearContact(stiffness=1e4)),
+    shape=geometry.Plane.through((0, 0, 30.0), (0, 0, -1)),  # type: ignore[arg-type]  # a placed shape has its origin
+)
 """The seabed."""
 THRUSTERS = tuple(Thruster(name=f"t{k}", frame=f"t{k}", curve=ideal_curve(50.0, 50.0), time_constant=0.2) for k in range(4))
 """What pushes the vehicle."""

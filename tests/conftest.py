@@ -3,6 +3,8 @@
 import functools
 import os
 import signal
+from collections import Counter
+from pathlib import Path
 
 import pytest
 import typer.main
@@ -30,7 +32,52 @@ def pytest_runtest_setup(item):
     """Outside `OPTIMISED` programs are compiled without optimising: what tests there state does not depend on a compiler."""
     optimised = item.path.parent.name in OPTIMISED and "quickly_compiled" not in item.fixturenames
     optimised |= item.get_closest_marker("optimised") is not None
+    item.config.stash[SO_FAR] = processor_time()
     os.environ["HYDROMECHS_OPTIMISE"] = "1" if optimised else "0"
+
+
+def processor_time():
+    """Processor time of this process, its threads and its finished child processes [s]."""
+    return sum(os.times()[:4])
+
+
+SO_FAR = pytest.StashKey[float]()
+
+
+def pytest_addoption(parser):
+    text = "report the processor time of each test file, with child processes; with a path, write that of each test as CSV"
+    parser.addoption("--processor-time", nargs="?", const="", metavar="CSV", help=text)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item):
+    """Each phase of a test reports the processor time since the previous one."""
+    report, now = (yield), processor_time()
+    report.processor_time = now - item.config.stash.get(SO_FAR, now)
+    item.config.stash[SO_FAR] = now
+    return report
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Processor time per file and in total; start, imports and collection of the workers are in the total only."""
+    file = config.getoption("--processor-time")
+    if file is None:
+        return
+    tests = Counter()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if hasattr(report, "processor_time"):
+                tests[report.nodeid] += report.processor_time
+    files = Counter()
+    for name, seconds in tests.items():
+        files[name.split("::")[0]] += seconds
+    terminalreporter.section("processor time")
+    for name, seconds in reversed(files.most_common()):
+        terminalreporter.write_line(f"{seconds:8.1f} s  {name}")
+    terminalreporter.write_line(f"{files.total():8.1f} s  all tests")
+    terminalreporter.write_line(f"{processor_time():8.1f} s  with starts, imports and collection")
+    if file:
+        Path(file).write_text("".join(f"{seconds:.2f},{name}\n" for name, seconds in tests.most_common()))
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ TOPICS = {
     "recording": ("Recordings", ("recording",)),
     "components": ("Components and actuators", ("model.component", "actuation", "actuation.drives")),
     "water": ("Water and lines", ("hydro", "naval", "lines")),
-    "contact": ("Contact, terrain and grasps", ("contact", "contact.terrain", "contact.ground")),
+    "contact": ("Contact, terrain and grasps", ("contact",)),
     "control": (
         "Controllers, sensors, navigation",
         ("control", "sensors", "navigation", "walking"),

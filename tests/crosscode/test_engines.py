@@ -9,7 +9,7 @@ import pytest
 import hydromechs as hm
 from hydromechs import added_mass, contact, drag, geometry, joints
 from hydromechs.actuation import JointFriction
-from hydromechs.contact import terrain
+from hydromechs.contact import Terrain
 from hydromechs.hybrid import ENGINES, Causal, Exact, Filtered, Hybrid, Iterated, UnstableScheme
 from hydromechs.hydro import Current
 from hydromechs.simulation import Plant, Simulation, components_of, evaluate
@@ -206,8 +206,8 @@ ROUGH = contact.Material(
     friction=contact.DryFriction(static=0.5, kinetic=0.4, stiffness=1e4, damping=200.0),
 )
 SOLIDS = {
-    "plane": terrain.Plane(name="floor", material=ROUGH, normal=(0, 0, -1)),
-    "box": terrain.Box(name="floor", material=ROUGH, size=(4, 4, 1), origin=hm.Origin(xyz=(0, 0, 0.5))),
+    "plane": Terrain(name="floor", material=ROUGH, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1))),
+    "box": Terrain(name="floor", material=ROUGH, origin=hm.Origin(xyz=(0, 0, 0.5)), shape=geometry.Box(size=(4, 4, 1))),
 }
 
 
@@ -250,7 +250,7 @@ def test_a_contact_has_the_stiffness_and_damping_of_its_material(engine, on):
         inertia=hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0)),
         shapes=(geometry.Sphere(radius=0.3),),
     )
-    floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
+    floor = Terrain(name="floor", material=SOFT, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
     model = hm.Model(name="bounce", bodies=(ball, post) if on == "post" else (ball,), world=hm.World(water_density=1025.0))
     what = (
         dict(components=[hm.contact.BodyContact(bodies=("ball", "post"), material=SOFT)])
@@ -287,7 +287,7 @@ def test_the_energy_of_a_bounce_with_friction_is_accounted_for(engine, on):
         shapes=(geometry.Box(size=(4.0, 4.0, 1.0)),),
     )
     model = hm.Model(name="bounce", bodies=(case, slab) if on == "slab" else (case,), world=hm.World(axes="ENU"))
-    floor = terrain.Plane(name="floor", material=rough, normal=(0, 0, 1))
+    floor = Terrain(name="floor", material=rough, shape=geometry.Plane.through((0, 0, 0), (0, 0, 1)))
     what = (
         dict(components=[hm.contact.BodyContact(bodies=("case", "slab"), material=rough)])
         if on == "slab"
@@ -308,8 +308,8 @@ def test_energy_that_contacts_of_bullet_supply_is_reported():
     """Points that it remembers on a rock, and a second one deep in a floor, each have the full stiffness; one point is passive."""
     elastic = contact.Material(law=contact.LinearContact(stiffness=2e4, damping=0.0))
     rough = replace(elastic, friction=contact.DryFriction(static=0.5, kinetic=0.5, stiffness=1e4, damping=100.0))
-    rock = terrain.Sphere(name="rock", material=elastic, radius=1.0, center=(0, 0, -1.0))
-    floor = terrain.Plane(name="floor", material=rough, normal=(0, 0, 1))
+    rock = Terrain(name="rock", material=elastic, shape=geometry.Sphere(radius=1.0).at((0, 0, -1.0)))
+    floor = Terrain(name="floor", material=rough, shape=geometry.Plane.through((0, 0, 0), (0, 0, 1)))
     case, drum, ball = (
         geometry.Box(size=(0.3, 0.2, 0.1)),
         geometry.Cylinder(radius=0.1, length=0.4),
@@ -389,7 +389,7 @@ def test_a_run_with_contacts_goes_on_from_its_state_and_repeats_to_the_last_bit(
 
 @pytest.mark.skipif("dart" not in INSTALLED, reason="needs dartpy")
 def test_what_an_engine_cannot_represent_is_named_before_the_start():
-    field = terrain.HeightField(name="seabed", material=ROUGH, x=(-1, 1), y=(-1, 1), heights=((0, 0), (0, 0)))
+    field = Terrain(name="seabed", material=ROUGH, shape=geometry.HeightField(x=(-1, 1), y=(-1, 1), heights=((0, 0), (0, 0))))
     with pytest.raises(hm.UnsupportedFeature, match="'seabed' is a height field"):
         Hybrid(engine="dart").on(block(field))
 

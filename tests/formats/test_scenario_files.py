@@ -220,7 +220,7 @@ def test_faults_are_objects():
         ("static: 0.7", "static: 0.1", "static is 0.1, must be at least kinetic, 0.5"),
         ("normal: [0, 0, -1], material: seabed", "normal: [0, 0, -1], material: seabd", "(did you mean 'seabed'?)"),
         ("normal: [0, 0, -1]", "normal: [0, 0, 0]", "terrain.floor.normal is [0.0, 0.0, 0.0], must not be zero"),
-        ("type: sphere", "type: ball", "must be one of plane"),
+        ("type: sphere", "type: ball", "must be one of box, sphere"),
         ("[chain.tail]", "[chain.tai]", "(did you mean 'chain.tail'?)"),
         ("[[rov.forearm, ", "[[rov.vehicle, rov.forearm, ", "must be two names"),
         (
@@ -552,6 +552,27 @@ def test_components_of_the_package_can_be_named_by_their_class():
     named = 'components: {spring: {type: "hydromechs.actuation:JointSpring", joints: [link_3], stiffness: 5}}\n'
     scenario = loads_scenario(text + named, library=library.load)
     assert scenario.components == (JointSpring(joints=("link_3",), stiffness=5.0, name="spring"),) and not scenario.code
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (
+            "{type: torque, joint: link_3}",
+            "line 5: components.own: the name of a Torque follows .*; write 'link_3' in its place",
+        ),
+        ("{type: external_wrench, body: link_3}", "line 5: components.own: .*; write 'external.link_3' in its place"),
+        (
+            "{type: joint_spring, joints: [link_3], name: x}",
+            "line 5: components.own: unknown key 'name' with the value 'x'; .*'own'",
+        ),
+    ],
+)
+def test_a_name_is_not_ignored(keys, words):
+    """Neither the key of a component whose name follows from its fields, nor a second name."""
+    text = "hydromechs_scenario: 2\nname: x\nrun: {duration: 1}\nmodels: {m: {model: sinking_chain}}\n"
+    with pytest.raises(ScenarioError, match=words):
+        read(f"{text}components: {{own: {keys}}}\n")
 
 
 def test_components_of_files(tmp_path):

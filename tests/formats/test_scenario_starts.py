@@ -116,8 +116,8 @@ def test_heights_come_from_a_file_beside_the_scenario(folder, suffix):
         np.savetxt(folder / "seabed.csv", HEIGHTS, delimiter=",")
     s = read(folder, FIELD, ("seabed.npy", f"seabed{suffix}"))
     hill = s.components[0]
-    assert hill.heights == tuple(map(tuple, HEIGHTS.tolist()))
-    assert (hill.x, hill.y) == ((0.0, 1.0, 2.0), (0.0, 1.0, 2.0, 3.0))
+    assert hill.shape.heights == tuple(map(tuple, HEIGHTS.tolist()))
+    assert (hill.shape.x, hill.shape.y) == ((0.0, 1.0, 2.0), (0.0, 1.0, 2.0, 3.0))
     inline = "heights: [[-10, -9, -8, -7], [-6, -5, -4, -3], [-2, -1, 0, 1]]"
     changes = [("file: seabed.npy", inline), ("x: [0, 2], y: [0, 3]", "x: [0, 1, 2], y: [0, 1, 2, 3]")]
     assert read(folder, FIELD, *changes) == s
@@ -129,7 +129,7 @@ def test_points_bring_their_own_grid(folder):
     rows = [f"{x} {y} {-10.0 + x + 0.1 * y}" for x in (0.0, 0.5, 1.0) for y in (2.0, 3.0)]
     (folder / "bay.xyz").write_text("\n".join(rows))
     bay = read(folder, FIELD, ("x: [0, 2], y: [0, 3], file: seabed.npy", "file: bay.xyz"))
-    assert (bay.components[0].x, bay.components[0].y) == ((0.0, 0.5, 1.0), (2.0, 3.0))
+    assert (bay.components[0].shape.x, bay.components[0].shape.y) == ((0.0, 0.5, 1.0), (2.0, 3.0))
     for same in ("x: [0, 1], y: [2, 3]", "x: [0, 0.5, 1]", "y: [2, 3]"):
         assert read(folder, FIELD, ("x: [0, 2], y: [0, 3], file: seabed.npy", f"{same}, file: bay.xyz")) == bay
     line = FIELD.count("\n")
@@ -183,16 +183,21 @@ def test_heights_come_from_an_image_and_from_a_mesh(folder):
     grey = np.array([[0, 51, 102], [153, 204, 255]], dtype=np.uint8)  # two rows: the lower one is at the least y
     pillow.fromarray(grey).save(folder / "seabed.png")
     hill = read(folder, FIELD, ("seabed.npy", "seabed.png, low: -12, high: -7")).components[0]
-    assert (hill.x, hill.y) == ((0.0, 1.0, 2.0), (0.0, 3.0))
-    np.testing.assert_allclose(hill.heights, [[-9.0, -12.0], [-8.0, -11.0], [-7.0, -10.0]], atol=1e-12)
+    assert (hill.shape.x, hill.shape.y) == ((0.0, 1.0, 2.0), (0.0, 3.0))
+    np.testing.assert_allclose(hill.shape.heights, [[-9.0, -12.0], [-8.0, -11.0], [-7.0, -10.0]], atol=1e-12)
     pytest.importorskip("trimesh")
     corners = [(-1, -1), (5, -1), (5, 5), (-1, 5)]
     lines = [f"v {x} {y} {-10 + 0.5 * x - 0.25 * y}" for x, y in corners]
     (folder / "seabed.obj").write_text("\n".join([*lines, "f 1 2 3", "f 1 3 4"]) + "\n")
     hill = read(folder, FIELD, ("seabed.npy", "seabed.obj, spacing: 0.5")).components[0]
-    assert (len(hill.x), len(hill.y), hill.x[-1], hill.y[-1]) == (5, 7, 2.0, 3.0)  # where x and y say, not the whole mesh
-    x, y = np.meshgrid(hill.x, hill.y, indexing="ij")
-    np.testing.assert_allclose(hill.heights, -10.0 + 0.5 * x - 0.25 * y, atol=1e-12)
+    assert (len(hill.shape.x), len(hill.shape.y), hill.shape.x[-1], hill.shape.y[-1]) == (
+        5,
+        7,
+        2.0,
+        3.0,
+    )  # where x and y say, not the whole mesh
+    x, y = np.meshgrid(hill.shape.x, hill.shape.y, indexing="ij")
+    np.testing.assert_allclose(hill.shape.heights, -10.0 + 0.5 * x - 0.25 * y, atol=1e-12)
     words = faults(folder, ("seabed.npy", "seabed.obj, spacing: 0.5"), ("x: [0, 2]", "x: [0, 9]"), text=FIELD)
     assert "'seabed.obj' has nothing over x = 5.5, y = 0; close its holes, or take a part of it" in words
 

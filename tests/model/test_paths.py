@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact, registry
+from hydromechs import contact, geometry, registry
 from hydromechs.actuation import JointFriction, drives
 from hydromechs.hydro import Current, Gusts
 from hydromechs.model import added_mass, drag, joints
@@ -31,7 +31,7 @@ def scenario(**options):
     parts = [
         drives.Servo(joint="elbow", stiffness=3.0, damping=1.0),
         JointFriction(joint="elbow", viscous=0.5),
-        contact.terrain.Plane(name="floor", point=(0, 0, 9), normal=(0, 0, -1), material=floor),
+        contact.Terrain(name="floor", material=floor, shape=geometry.Plane.through((0, 0, 9), (0, 0, -1))),
         contact.PointContact(frame="eye.left"),
     ]
     sea = hm.Environment(
@@ -54,7 +54,7 @@ FOUND = {
     "components.elbow.damping": 1.0,
     "elbow.friction.viscous": 0.5,
     "elbow.joint.placement.xyz.0": 1.0,
-    "floor.point.z": 9.0,
+    "floor.origin.xyz.z": 9.0,
     "terrain.floor.material.law.stiffness": 1e3,
     "environment.current.velocity.y": 0.2,
     "environment.gusts.sigma": (0.0, 0.0, 0.1),
@@ -83,7 +83,7 @@ def test_every_listed_path_leads_to_its_value_and_back():
         for number in listed:
             np.testing.assert_array_equal(registry.value(thing, number.path), number.value)
     units = {n.path: n.unit for n in registry.paths(mission)}
-    assert (units["hull.inertia.mass"], units["floor.point"], units["duration"]) == ("kg", "m", "s")
+    assert (units["hull.inertia.mass"], units["floor.origin.xyz"], units["duration"]) == ("kg", "m", "s")
     assert {"elbow.friction.viscous", "hull.hydro.drag.0.linear"} <= units.keys()
 
 

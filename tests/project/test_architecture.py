@@ -210,10 +210,6 @@ def test_public_names_are_few_and_documented():
     assert [name for name in shown if not inspect.getdoc(getattr(hydromechs, name))] == []
 
 
-KNOWN_TWICE = {"Box", "Cylinder", "HeightField", "Plane", "Sphere"}
-"""Pieces of terrain that have the names of their shapes, until terrain is one class."""
-
-
 def test_no_two_public_classes_share_a_name():
     found = {}
     for name in modules():
@@ -225,8 +221,7 @@ def test_no_two_public_classes_share_a_name():
             if inspect.isclass(thing):
                 found.setdefault(public_name, {})[id(thing)] = f"{thing.__module__}.{thing.__qualname__}"
     twice = {name: sorted(things.values()) for name, things in found.items() if len(things) > 1}
-    assert {name: things for name, things in twice.items() if name not in KNOWN_TWICE} == {}
-    assert set(twice) == KNOWN_TWICE, "remove from KNOWN_TWICE what has one meaning now"
+    assert twice == {}
 
 
 EQUATIONS = [

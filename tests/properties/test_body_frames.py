@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import actuation, contact, hydro, lines
+from hydromechs import actuation, contact, geometry, hydro, lines
 from hydromechs.actuation import drives
-from hydromechs.contact import terrain
+from hydromechs.contact import Terrain
 from hydromechs.contact._touching import Touching
 from hydromechs.hydro import Current, DepthTable, Environment, FreeSurface, Gusts, JonswapSea, PowerLaw, RegularWave
 from hydromechs.model import component
@@ -372,7 +372,7 @@ MATERIAL = contact.Material(
     law=contact.NonlinearContact(stiffness=3e4, damping_factor=0.4),
     friction=contact.DryFriction(static=0.8, kinetic=0.5, stiffness=1e4, damping=30.0),
 )
-WALL = terrain.Plane(name="wall", point=(0.2, 0.0, 0.0), normal=(-1.0, 0.2, 0.1), material=MATERIAL)
+WALL = Terrain(name="wall", material=MATERIAL, shape=geometry.Plane.through((0.2, 0.0, 0.0), (-1.0, 0.2, 0.1)))
 CABLE = lines.Cable(diameter=0.02, mass=0.6, axial_stiffness=2e4, axial_damping=50.0, bending_stiffness=1.0)
 TOP = lines.SwayingPoint(position=(1.0, 0.5, -4.0), amplitude=(0.1, 0.0, 0.3), ramp=0.0)
 COMPONENTS = {
@@ -446,7 +446,7 @@ def test_the_table_has_every_component():
     found, left = set(), list(component.Component.__subclasses__())
     while left:
         cls = left.pop()
-        if issubclass(cls, terrain.Terrain | Touching):  # contacts act in their place
+        if issubclass(cls, Terrain | Touching):  # contacts act in their place
             continue
         left += cls.__subclasses__()
         if cls.__module__.split(".")[:2] in (["hydromechs", "actuation"], ["hydromechs", "contact"], ["hydromechs", "lines"]):

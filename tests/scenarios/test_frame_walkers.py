@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.contact import ground, terrain
+from hydromechs import geometry
+from hydromechs.contact import MATERIALS, Terrain
 from hydromechs.equations import kinematics
 from hydromechs.errors import UnreachableFoothold
 from hydromechs.walking import AlternatingSupport, ArticulatedDrive, FlatPose, FrameWalker, Step, SupportGait
 
-CONCRETE = ground.MATERIALS["concrete"]
+CONCRETE = MATERIALS["concrete"]
 SCENARIOS = ("dante_step", "k2t_walk", "waav_step")
 
 
@@ -266,10 +267,12 @@ def test_what_cannot_be_walked_is_a_named_error(scenarios, programs, name, param
 def test_a_ledge_that_is_too_high_is_refused_before_it_is_reached(scenarios):
     scenario = scenarios["waav_step"]
     _, ledge = scenario.parts(hm.contact.Terrain)
-    high = scenario.with_parts(replace(ledge, size=(1.2, 4.0, 1.2))).simulation()
+    high = scenario.with_parts(replace(ledge, shape=replace(ledge.shape, size=(1.2, 4.0, 1.2)))).simulation()
     with pytest.raises(UnreachableFoothold, match=r"m ahead the ball joint of 'front' would have to turn beyond its 0.8 rad"):
         high.controller(high.state)
-    pillar = terrain.Box(name="pillar", material=CONCRETE, size=(0.2, 4.0, 4.0), origin=hm.Origin((1.1, 0.0, 0.0)))
+    pillar = Terrain(
+        name="pillar", material=CONCRETE, origin=hm.Origin((1.1, 0.0, 0.0)), shape=geometry.Box(size=(0.2, 4.0, 4.0))
+    )
     walker = scenarios["dante_step"].with_parts(pillar).simulation()
     controller, state = walker.controller, replace(walker.state, t=1.0)
     with pytest.raises(UnreachableFoothold, match="t = 1.000 s: no step of half 'inner' up to 1 m finds footholds"):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import compiler
+from hydromechs import compiler, geometry
 from hydromechs.compiler import Argument, Compiled, Recipe, _progress
 from hydromechs.compiler._backends import NATIVE
-from hydromechs.contact import ground, terrain
+from hydromechs.contact import MATERIALS, Terrain
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import Stepper, method_named
 from hydromechs.simulation import Plant, PlantPrograms, components_of, stiff_parts
@@ -18,7 +18,7 @@ from hydromechs.simulation._implicit_size import implicit_length
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
-FLOOR = terrain.Plane(name="floor", material=ground.MATERIALS["sand"], normal=(0, 0, -1))
+FLOOR = Terrain(name="floor", material=MATERIALS["sand"], shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
 
 
 def raft(contacts: int) -> Plant:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import compiler, contact, lines, registry
+from hydromechs import compiler, contact, geometry, lines, registry
 from hydromechs.actuation import JointFriction, JointMotion, JointSpring, JointStops, Thruster, drives, ideal_curve, motions
 from hydromechs.hydro import Current, PowerLaw
 from hydromechs.model import added_mass, drag, joints
@@ -39,7 +39,7 @@ OPEN = {
     "dry.friction.coulomb": 1.5,
     "dry.stops.upper": 0.25,
     "dry.spring.stiffness": 40.0,
-    "floor.point.z": 0.99,
+    "floor.origin.xyz.z": 0.99,
     "floor.material.law.damping": 90.0,
     "floor.material.friction.kinetic": 0.3,
     "clamp.stiffness": (250.0, 260.0, 270.0),
@@ -92,7 +92,7 @@ def machine():
         JointFriction(joint="dry", viscous=0.5, coulomb=1.0, relaxation=0.02),
         JointStops(joint="dry", upper=0.3, stiffness=200.0, damping=4.0),
         JointSpring(joints=("dry",), stiffness=30.0, rest=0.2),
-        contact.terrain.Plane(name="floor", point=(0, 0, 0.995), normal=(0.05, 0, -1), material=ROUGH),
+        contact.Terrain(name="floor", material=ROUGH, shape=geometry.Plane.through((0, 0, 0.995), (0.05, 0, -1))),
         contact.PointContact(frame="foot"),
         contact.Grip(
             name="clamp",
@@ -185,7 +185,7 @@ def test_gradients_through_open_numbers_of_components_are_those_of_differences()
 @pytest.mark.parametrize(
     "path, said",
     [
-        ("floor.normal", "cannot stay open"),
+        ("floor.origin.rpy", "cannot stay open"),
         ("hose.segments", "cannot stay open|has no effect"),
         ("prop.curve.forces", "cannot stay open"),
         ("floor.material.friction.static", None),

@@ -126,7 +126,7 @@ def linked(**options):
     frames = [hm.Frame("foot", hm.Origin((0.0, 0.0, 0.3))), hm.Frame("thing", hm.Origin((0.1, 0.0, 0.0)))]
     hull = replace(hull, frames=frames, shapes=[hm.geometry.Sphere(radius=0.2)])
     mud = contact.Material(law=contact.LinearContact(stiffness=2e3, damping=50.0))
-    floor = contact.terrain.Plane(name="floor", material=mud, point=(0.0, 0.0, 3.25), normal=(0, 0, -1))
+    floor = contact.Terrain(name="floor", material=mud, shape=geometry.Plane.through((0.0, 0.0, 3.25), (0, 0, -1)))
     both = hm.Model(name="linked", bodies=[hull, replace(arm, joint=joint)])
     parts = [floor, hm.contact.PointContact(frame="foot"), *options.pop("components", ())]
     return hm.Simulation(both, components=parts, **options)

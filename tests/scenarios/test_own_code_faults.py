@@ -11,8 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.cli._main import app
-from hydromechs.contact import ContactLaw, Material, NormalForce, terrain
+from hydromechs.contact import ContactLaw, Material, NormalForce, Terrain
 
 OWN = '''
 import math
@@ -187,7 +188,7 @@ def arm(hydro=None) -> hm.Model:
     return hm.Model(name="arm", bodies=[link])
 
 
-FLOOR = terrain.Plane(name="floor", material=Material(law=Hard()), point=(0, 0, 1), normal=(0, 0, -1))
+FLOOR = Terrain(name="floor", material=Material(law=Hard()), shape=geometry.Plane.through((0, 0, 1), (0, 0, -1)))
 
 
 @pytest.mark.parametrize(

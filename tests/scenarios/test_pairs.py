@@ -80,7 +80,7 @@ class SpringLine(Component):
 
 def ground(material):
     ball = body(joint=joints.Free(velocity=(0.3, 0.1, 0.0, 0.0, 0.0, 0.0)), shapes=(geometry.Sphere(radius=0.1),))
-    plane = contact.terrain.Plane(name="floor", point=(0, 0, 0.0985), normal=(0.05, 0, -1), material=material)
+    plane = contact.Terrain(name="floor", material=material, shape=geometry.Plane.through((0, 0, 0.0985), (0.05, 0, -1)))
     small = model(ball)
     return small, contact.contact_pairs(small, [plane])
 

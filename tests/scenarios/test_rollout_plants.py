@@ -53,14 +53,13 @@ def rover(hydro=None):
     return hm.Model(name="rover", bodies=[hull, arm])
 
 
-FLOOR = contact.terrain.Plane(
+FLOOR = contact.Terrain(
     name="floor",
-    point=(0, 0, 5.0),
-    normal=(0.02, 0.0, -1.0),
     material=contact.Material(
         law=contact.NonlinearContact(stiffness=2e4, damping_factor=0.2),
         friction=contact.DryFriction(static=0.5, kinetic=0.4, stiffness=8e3, damping=100.0),
     ),
+    shape=geometry.Plane.through((0, 0, 5.0), (0.02, 0.0, -1.0)),
 )
 THRUSTERS = [
     Thruster(name=name, frame=name, curve=linear_curve(40, 30, dead_band=0.05), time_constant=0.1, zero_thrust_speed=3.0)
@@ -227,8 +226,10 @@ class Slime:
 
 def users_plant():
     model = rover(Slime())
-    floor = contact.terrain.Plane(
-        name="floor", point=(0, 0, 5.0), normal=(0, 0, -1), material=contact.Material(law=CubicContact(stiffness=5e6))
+    floor = contact.Terrain(
+        name="floor",
+        material=contact.Material(law=CubicContact(stiffness=5e6)),
+        shape=geometry.Plane.through((0, 0, 5.0), (0, 0, -1)),
     )
     own = components_of(model, [floor, *THRUSTERS, LaggedTorque(joint="arm")])
     return hm.Plant(model=model, components=own)

@@ -10,7 +10,7 @@ from rich.console import Console
 import hydromechs as hm
 from hydromechs import geometry, lines
 from hydromechs.actuation import ideal_curve
-from hydromechs.contact import LinearContact, Material, terrain
+from hydromechs.contact import LinearContact, Material, Terrain
 from hydromechs.errors import ScenarioError
 from hydromechs.hydro import Current, FreeSurface, PowerLaw, RegularWave
 from hydromechs.model import drag, joints
@@ -48,7 +48,7 @@ def model() -> hm.Model:
 def rig():
     """A run of a fraction of a second that has everything which a warning can be about, and none."""
     grid = tuple(np.linspace(-20.0, 20.0, 5).tolist())
-    floor = terrain.HeightField(name="floor", material=MUD, x=grid, y=grid, heights=((-40.0,) * 5,) * 5)
+    floor = Terrain(name="floor", material=MUD, shape=geometry.HeightField(x=grid, y=grid, heights=((-40.0,) * 5,) * 5))
     environment = hm.Environment(
         current=Current(velocity=(0.1, 0, 0), profile=PowerLaw(depth=50.0, exponent=0.1)),
         waves=(RegularWave(height=0.5, period=8.0),),

@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.actuation import Thruster, drives, ideal_curve
-from hydromechs.contact import DryFriction, LinearContact, Material, NonlinearContact, terrain
+from hydromechs.contact import DryFriction, LinearContact, Material, NonlinearContact, Terrain
 from hydromechs.hydro import Current, Environment, Gusts, PiersonMoskowitzSea
 from hydromechs.integrators import DormandPrince
 from hydromechs.simulation import _stiffness, components_of
 
 RHO, G = 1025.0, 9.81
-FLOOR = terrain.Plane(
+FLOOR = Terrain(
     name="floor",
-    point=(0, 0, 0.4),
-    normal=(0.05, 0, -1.0),
     material=Material(
         law=NonlinearContact(stiffness=8e3, damping_factor=0.3),
         friction=DryFriction(static=0.5, kinetic=0.4, stiffness=4e3, damping=80.0),
     ),
+    shape=geometry.Plane.through((0, 0, 0.4), (0.05, 0, -1.0)),
 )
 GUSTY = Environment(
     current=Current(velocity=(0.2, 0.1, 0.0)), gusts=Gusts(sigma=(0.1, 0.1, 0.0), time_constant=3.0, interval=0.1)
@@ -445,7 +445,9 @@ def test_contact_too_stiff_for_the_step_is_refused():
         inertia=hm.Inertia(mass=2.0, tensor=(0.1,) * 3 + (0,) * 3),
         shapes=(hm.geometry.Sphere(radius=0.1),),
     )
-    hard = terrain.Plane(name="rock", normal=(0, 0, -1), material=Material(law=LinearContact(stiffness=1e7)))
+    hard = Terrain(
+        name="rock", material=Material(law=LinearContact(stiffness=1e7)), shape=geometry.Plane.through((0, 0, 0), (0, 0, -1))
+    )
     model = hm.Model(name="ball", bodies=[ball])
     sim = hm.Simulation(model, components=[hard], step=5e-3)
     with pytest.raises(ValueError, match="contact 'ball on rock' is too stiff for a step of 0.005 s with rk4") as caught:

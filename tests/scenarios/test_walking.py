@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.contact import ground, ground_height, signed_distance, terrain
+from hydromechs import geometry
+from hydromechs.contact import MATERIALS, Terrain, ground_height
 from hydromechs.equations import kinematics
 from hydromechs.errors import UnreachableFoothold
 from hydromechs.walking import Course, Gait, Legs, Tripod, Walk, Wave
 
-ROCK = ground.MATERIALS["rock"]
+ROCK = MATERIALS["rock"]
 FEET = [f"foot{k}" for k in range(1, 7)]
 HEXAGON = np.array([[np.cos(a), np.sin(a), -1.0] for a in np.arange(6) * np.pi / 3])
 
@@ -99,19 +100,20 @@ def test_a_course_goes_the_distance_on_a_line_and_on_an_arc():
 
 def test_the_height_of_the_ground_is_where_distances_are_zero():
     down = np.array([0.0, 0.0, 1.0])  # NED
-    bumps = ground.field_from_function(
-        lambda x, y: -5.0 + 0.3 * np.sin(x) * np.cos(y), name="b", material=ROCK, x=(-2, 2), y=(-2, 2), spacing=0.2
+    waves = geometry.height_field(heights=lambda x, y: -5.0 + 0.3 * np.sin(x) * np.cos(y), x=(-2, 2), y=(-2, 2), spacing=0.2)
+    bumps = Terrain(name="b", material=ROCK, shape=waves)
+    slope = Terrain(name="p", material=ROCK, shape=geometry.Plane.through((0, 0, 5.5), (0.3, 0.1, -1)))
+    crate = Terrain(
+        name="c", material=ROCK, origin=hm.Origin((0.2, 0.1, 4.6), (0.1, 0.2, 0.3)), shape=geometry.Box(size=(1, 1, 1))
     )
-    slope = terrain.Plane(name="p", material=ROCK, point=(0, 0, 5.5), normal=(0.3, 0.1, -1))
-    crate = terrain.Box(name="c", material=ROCK, size=(1, 1, 1), origin=hm.Origin((0.2, 0.1, 4.6), (0.1, 0.2, 0.3)))
     x, y = np.array([[-3.0, 0.1], [0.7, 1.9]]), np.array([[0.4, 0.3], [-0.9, 2.5]])
     for solid in (bumps, slope):
         h = ground_height([solid], x, y, down)
         for a, b, c in zip(x.flat, y.flat, h.flat, strict=True):
-            assert signed_distance(solid, np.array([a, b, -c]), down)[0] == pytest.approx(0.0, abs=1e-12)
+            assert solid.distance(np.array([a, b, -c]), down)[0] == pytest.approx(0.0, abs=1e-12)
     over = ground_height([bumps, crate], x, y, down)
     assert over[0, 1] > ground_height([bumps], x, y, down)[0, 1] + 0.3
-    assert signed_distance(crate, np.array([x[0, 1], y[0, 1], -over[0, 1]]), down)[0] == pytest.approx(0.0, abs=1e-6)
+    assert crate.distance(np.array([x[0, 1], y[0, 1], -over[0, 1]]), down)[0] == pytest.approx(0.0, abs=1e-6)
     assert np.isneginf(ground_height([crate], x, y, down)[0, 0])
 
 
@@ -219,7 +221,7 @@ def test_what_cannot_be_walked_is_a_named_error(hexapod, changed, error, words):
 def test_a_machine_without_ground_or_motors_does_not_walk(hexapod):
     with pytest.raises(ValueError, match="there is no ground to walk on"):
         hm.Simulation(hm.load_plant("osu_hexapod"), controller=Walk(feet=FEET))
-    floor = terrain.Plane(name="floor", material=ROCK, normal=(0, 0, 1))
+    floor = Terrain(name="floor", material=ROCK, shape=geometry.Plane.through((0, 0, 0), (0, 0, 1)))
     with pytest.raises(ValueError, match="joint 'hip1' is not driven"):
         hm.Simulation(hm.load("osu_hexapod"), components=[floor], controller=Walk(feet=FEET))
 
@@ -250,12 +252,12 @@ def main(seeds):
     """Print a row for each seed."""
     scenario = hm.load_scenario("aquarobot_rubble")
     (mound,) = scenario.parts(hm.contact.Terrain)
-    x, y = np.array(mound.x), np.array(mound.y)
+    x, y = np.array(mound.shape.x), np.array(mound.shape.y)
     weight = 9.81 * sum(b.inertia.mass - 1020.0 * b.hydro.volume for b in scenario.model.bodies)
     for seed in seeds:
-        heights = ground.rubble_mound(x, y, level=-10.0, stone=0.5, relief=0.25, seed=seed, start=1.4)
-        other = replace(mound, heights=tuple(map(tuple, heights.tolist())))
-        ds = scenario.with_parts(replace(other, name=mound.name)).simulation().run(scenario.duration).recording
+        heights = geometry.rubble_mound(x, y, level=-10.0, stone=0.5, relief=0.25, seed=seed, start=1.4)
+        other = replace(mound, shape=replace(mound.shape, heights=tuple(map(tuple, heights.tolist()))))
+        ds = scenario.with_parts(other).simulation().run(scenario.duration).recording
         off = np.linalg.norm(ds.position.sel(body="body")[-1].values[:2] - [5.0, 0.0])
         z, roll, pitch = (np.abs(ds.signal.sel(channel=f"error.{w}").values[20:]).max() for w in ("z", "roll", "pitch"))
         print(f"| {seed} | {off:.3f} | {z:.3f} | {roll:.3f}, {pitch:.3f} | {upward(ds)[20:].mean() / weight:.3f} |", flush=True)

@@ -111,14 +111,9 @@ def ran(tmp_path):
     return tmp_path / "ran"
 
 
-@pytest.fixture
-def hostile(request, tmp_path, monkeypatch, ran):
-    """Files that name code in every place where a file can name some, by name; code of "evil.py", or of the parameter."""
-    monkeypatch.chdir(tmp_path)
-    name = getattr(request, "param", "evil.py")
-    Path(name).with_suffix(".py").write_text(EVIL.format(mark=str(ran)))
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, name, raising=False)
+def hostile_files(folder, ran, name="evil.py"):
+    """Write files that name code in every place where a file can name some; return them by name."""
+    (folder / name).with_suffix(".py").write_text(EVIL.format(mark=str(ran)))
     rail, hold, weight = (f"{name}:{kind}" for kind in ("Rail", "Hold", "Ballast"))
     head = "hydromechs_model: 2\nname: m\nbodies:"
     thruster = "thrusters: {stern: {curve: {type: newtons, forward: 9, reverse: 9}}}\n"
@@ -127,7 +122,7 @@ def hostile(request, tmp_path, monkeypatch, ran):
         "joint": head + BODY + JOINT.replace("REFERENCE", rail),
         "part": head + BODY + PART.replace("REFERENCE", rail),
         "controller": SCENARIO + f"blocks: {{hold: {{type: '{hold}', period: 0.1}}}}\n",
-        "component": SCENARIO + f"components: {{weight: {{type: '{weight}'}}}}\n" + thruster,
+        "component": SCENARIO + f"components: {{ballast: {{type: '{weight}'}}}}\n" + thruster,
         "of_model": SCENARIO.replace("plain", "joint") + thruster,
         "of_plant": SCENARIO.replace("model: ./plain.yaml", "plant: ./of_model.yaml"),
         "sweep": SWEEP.format("scenario: ./component.yaml"),
@@ -135,8 +130,18 @@ def hostile(request, tmp_path, monkeypatch, ran):
         "validation": VALIDATION,
     }
     for key, text in texts.items():
-        Path(f"{key}.yaml").write_text(text)
+        (folder / f"{key}.yaml").write_text(text)
     return {key: Path(f"{key}.yaml") for key in texts if key != "plain"}
+
+
+@pytest.fixture
+def hostile(request, tmp_path, monkeypatch, ran):
+    """Hostile files in the current folder, by name; code of "evil.py", or of the parameter."""
+    monkeypatch.chdir(tmp_path)
+    name = getattr(request, "param", "evil.py")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    return hostile_files(tmp_path, ran, name)
 
 
 @pytest.fixture

@@ -15,10 +15,9 @@ import hydromechs as hm
 from hydromechs import files, sweeps
 from hydromechs.actuation.motions import recorded_file
 from hydromechs.cli._main import app
-from hydromechs.contact.ground import read_heights
 from hydromechs.formats import is_scenario_file, load_scenario_file, loads
 from hydromechs.geometry import _mesh_file as meshes
-from hydromechs.geometry import read_mesh
+from hydromechs.geometry import read_heights, read_mesh
 from hydromechs.identification import validation
 from hydromechs.model import Body, Model
 from hydromechs.registry import members
@@ -116,9 +115,10 @@ def test_what_looks_at_files_does_not_wait(tmp_path, kind):
     path = tmp_path / "x.py"
     strange(path, kind)
     assert not is_scenario_file(path)
-    Path("named.yaml").write_text(f"{HEAD}bodies:\n  b: {{joint: {{type: '{path}:Thing'}}}}\n")
+    named = tmp_path / "named.yaml"
+    named.write_text(f"{HEAD}bodies:\n  b: {{joint: {{type: '{path}:Thing'}}}}\n")
     with pytest.raises(hm.ModelError):
-        hm.load("./named.yaml", code=True)
+        hm.load(named, code=True)
 
 
 # -- YAML ---------------------------------------------------------------------------------------------------------------

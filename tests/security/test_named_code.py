@@ -1,18 +1,30 @@
 """Code that files name: run with --code or code=True, and by nothing else."""
 
+import contextlib
+import importlib
+import inspect
+import json
+import pickle
+import pkgutil
+import re
 import shutil
+import sys
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import hydromechs as hm
-from hydromechs import sweeps
-from hydromechs.cli import _show
+from hydromechs import files, formats, geometry, learning, recording, scenario, station, sweeps
+from hydromechs.cli import _pilot, _show
 from hydromechs.cli._main import app
 from hydromechs.formats import load_file, load_scenario_file
 from hydromechs.identification import validation
 from hydromechs.recording import RunFolder
+
+from .conftest import hostile_files
 
 pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
@@ -99,7 +111,7 @@ def test_classes_of_the_package_need_no_permission(tmp_path):
     file = tmp_path / "s.yaml"
     file.write_text(
         "hydromechs_scenario: 2\nname: s\nrun: {duration: 1}\nmodels: {m: {model: sinking_chain}}\n"
-        "components: {push: {type: 'hydromechs.actuation:ExternalWrench', body: link_1}}\n"
+        "components: {external.link_1: {type: 'hydromechs.actuation:ExternalWrench', body: link_1}}\n"
     )
     assert hm.load_scenario(file).components == (hm.actuation.ExternalWrench(body="link_1"),)
 
@@ -178,3 +190,187 @@ def test_a_piloted_run_is_not_simulated_again_with_code_from_its_recording(recor
     assert isinstance(result.exception, hm.CodeNotAllowed) and not ran.exists(), result.exception
     CliRunner().invoke(app, ["pilot", "--again", str(folder.path), "--code"])
     assert ran.exists()
+
+
+# -- every public reader ------------------------------------------------------------------------------------------------
+
+
+class Pickled:
+    """Writes the marker when it is unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return open, (str(self.mark), "w")
+
+
+@pytest.fixture(scope="module")
+def folder(recorded, tmp_path_factory):
+    """A folder with files and folders of every kind that is read, each with code where it can name or hold some."""
+    folder = tmp_path_factory.mktemp("artefacts")
+    ran, hostile = folder / "ran", hostile_files(folder, folder / "ran")
+    texts = {key: (folder / file).read_text() for key, file in hostile.items()}
+    scenario = {"scenario": texts["component"], "scenario_file": str(folder / "component.yaml")}
+    store = told(recorded, folder, **scenario, drawn_model=texts["joint"])
+    run = RunFolder(shutil.copytree(recorded, folder / "run"))
+    shutil.rmtree(run.recording)
+    shutil.copytree(store, run.recording)
+    run.inputs.write_text('{"hydromechs_inputs": 1, "period": 0.05}\n{"end": 0.1}\n')
+    state = json.loads(run.state.read_text()) | {"scenario": texts["component"], "code": "evil.py:Ballast"}
+    (folder / "state.json").write_text(json.dumps(state))
+    attrs = shutil.copytree(store, folder / "results.zarr") / ".zattrs"
+    attrs.write_text(json.dumps(json.loads(attrs.read_text()) | {"hydromechs_sweep": 2, "study": "st", "parameters": []}))
+    np.save(folder / "grid.npy", np.array([Pickled(ran)], dtype=object), allow_pickle=True)
+    np.savez(folder / "grid.npz", x=np.array([Pickled(ran)], dtype=object))
+    for name in ("mesh.stl", "table.csv", "log.mcap", "log.bag", "points.xyz"):
+        (folder / name).write_bytes(pickle.dumps(Pickled(ran)))
+    plugin = '<plugin filename="evil.py" name="evil:Ballast"/>'
+    mesh = '<link name="a"><visual><geometry><mesh filename="evil.py"/></geometry></visual></link>'
+    python = f"${{open('{ran}', 'w')}}"
+    robots = {
+        "robot.xacro": f'<robot name="{python}" xmlns:xacro="http://ros.org/wiki/xacro">{mesh}</robot>',
+        "robot.urdf": f'<robot name="r">{mesh}</robot>',
+        "robot.sdf": f'<sdf version="1.7"><model name="m">{plugin}<link name="a"/></model></sdf>',
+        "robot.xml": f'<mujoco><extension>{plugin}</extension><worldbody><body name="a"/></worldbody></mujoco>',
+        "robot.dm": 'Articulation { Name "evil.py:Rail" }',
+    }
+    for name, text in robots.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+@pytest.fixture
+def artefacts(folder, monkeypatch):
+    """The files and folders, in the current folder."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    return [path for path in sorted(folder.iterdir()) if path.name not in ("again", "converted.yaml", "swept")]
+
+
+ENDS = ((0.0, 1.0), (0.0, 1.0))
+
+
+def study_of(path):
+    return validation.load_validation_study(path)
+
+
+PUBLIC = {
+    "hydromechs.add_water": lambda p: hm.add_water(hm.load("puma560"), folder=p.parent, meshes={"hull": p}),
+    "hydromechs.import_file": hm.import_file,
+    "hydromechs.load": hm.load,
+    "hydromechs.load_plant": hm.load_plant,
+    "hydromechs.load_recording": hm.load_recording,
+    "hydromechs.load_scenario": hm.load_scenario,
+    "hydromechs.load_state": hm.load_state,
+    "hydromechs.actuation.motions.recorded_file": lambda p: hm.motions.recorded_file(str(p), "t", "q"),
+    "hydromechs.files.open_file": lambda p: files.open_file(p).close(),
+    "hydromechs.files.read_bytes": files.read_bytes,
+    "hydromechs.files.read_json": files.read_json,
+    "hydromechs.files.read_text": files.read_text,
+    "hydromechs.files.require_file": files.require_file,
+    "hydromechs.formats.convert_file": lambda p: formats.convert_file(p, p.parent / "converted.yaml"),
+    "hydromechs.formats.is_robot_file": formats.is_robot_file,
+    "hydromechs.formats.is_scenario_file": formats.is_scenario_file,
+    "hydromechs.formats.load_file": formats.load_file,
+    "hydromechs.formats.load_scenario_file": formats.load_scenario_file,
+    "hydromechs.formats.loads": lambda p: formats.loads(p.read_text(), folder=p.parent),
+    "hydromechs.formats.loads_robot": lambda p: formats.loads_robot(p.read_text(), p.suffix, folder=p.parent),
+    "hydromechs.formats.loads_scenario": lambda p: formats.loads_scenario(p.read_text(), folder=p.parent),
+    "hydromechs.formats.read_document": lambda p: formats.read_document(p, "model", hm.ModelError),
+    "hydromechs.formats.scenario_text": formats.scenario_text,
+    "hydromechs.geometry.Mesh": lambda p: geometry.Mesh(file=str(p)).surface,
+    "hydromechs.geometry.height_field": lambda p: geometry.height_field(x=(0.0, 1.0), y=(0.0, 1.0), file=str(p)),
+    "hydromechs.geometry.read_heights": lambda p: geometry.read_heights(p, ENDS),
+    "hydromechs.geometry.read_mesh": geometry.read_mesh,
+    "hydromechs.geometry.read_triangles": geometry.read_triangles,
+    "hydromechs.identification.validation.compare_variants": lambda p: validation.compare_variants(study_of(p), p.parent),
+    "hydromechs.identification.validation.load_validation_study": study_of,
+    "hydromechs.identification.validation.read_campaign": lambda p: validation.read_campaign(study_of(p), p.parent),
+    "hydromechs.identification.validation.read_log": validation.read_log,
+    "hydromechs.identification.validation.scan_surface": lambda p: validation.scan_surface(study_of(p), p.parent, "x", [0.0]),
+    "hydromechs.identification.validation.validate": lambda p: validation.validate(study_of(p), p.parent, workers=1),
+    "hydromechs.learning.Arena": lambda p: learning.Arena(learning.StationKeeping(), p, 1, period=0.1, duration=1.0),
+    "hydromechs.learning.WorldEnv": lambda p: learning.WorldEnv(learning.StationKeeping(), p),
+    "hydromechs.learning.WorldsVectorEnv": lambda p: learning.WorldsVectorEnv(learning.StationKeeping(), 1, p),
+    "hydromechs.learning.mission": learning.mission,
+    "hydromechs.recording.check_store": recording.check_store,
+    "hydromechs.scenario.SavedState.read": scenario.SavedState.read,
+    "hydromechs.scenario.run_scenario": lambda p: scenario.run_scenario(hm.load_scenario(p), p.parent / "again", resume=p),
+    "hydromechs.station.RecordedInputs": station.RecordedInputs,
+    "hydromechs.station.fly_again": lambda p: station.fly_again(_pilot.catalog(), p, p.parent / "again"),
+    "hydromechs.sweeps.load_results": sweeps.load_results,
+    "hydromechs.sweeps.load_sweep": sweeps.load_sweep,
+    "hydromechs.sweeps.run_sweep": lambda p: sweeps.run_sweep(sweeps.load_sweep(p), p.parent / "swept"),
+}
+"""Every public function that reads a file or folder, of a path."""
+OTHERS = {
+    "hydromechs.bench": {"plot_blocks"},
+    "hydromechs.compiler": {"Backend.check_command"},
+    "hydromechs.equations": {"export_source"},
+    "hydromechs.formats": {"Note", "check_target", "dumps", "dumps_scenario", "reject_options"},
+    "hydromechs.identification.validation": {"write_validation"},
+    "hydromechs.library": {"scenario_file", "sweep_file"},
+    "hydromechs.recording": {"RecordingWriter", "RunFolder", "RunFolder.numbered", "lock_folder", "unlock_folder"},
+    "hydromechs.registry": {"Reader", "Writer", "reference_to"},
+    "hydromechs.scenario": {"Checkpoints", "SavedState", "recording_attrs"},
+    "hydromechs.station": {"Configured", "InputLog", "Session", "Station"},
+    "hydromechs.sweeps": {"SweepResult"},
+    "hydromechs": {"Simulation.begin", "Simulation.run", "save", "save_recording", "save_scenario", "save_state"},
+}
+"""Public functions that take a path and read nothing there; all of `hydromechs.viewer` writes."""
+
+
+def public_functions():
+    """Yield the name of every public function, constructor and method that takes a path, where it is first exported."""
+    seen = set()
+    modules = [m.name for m in pkgutil.walk_packages(hm.__path__, "hydromechs.") if "._" not in m.name and "__" not in m.name]
+    for module in map(importlib.import_module, ["hydromechs", *modules]):
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            found = {name: thing} if inspect.isfunction(thing) else {}
+            if inspect.isclass(thing):
+                found = {f"{name}.{k}": getattr(thing, k) for k in vars(thing) if not k.startswith("_")} | {
+                    name: thing.__init__
+                }
+            for full, function in found.items():
+                hints = getattr(function, "__annotations__", {}).items()
+                # files that the compiler's functions take are those that they write
+                takes = any(
+                    re.search(r"PathLike|\bPath\b|\bSource\b", str(x)) or (key == "file" and "compiler" not in module.__name__)
+                    for key, x in hints
+                    if key != "return"
+                )
+                if takes and function not in seen and "dynamics" not in module.__name__:  # a Path of joints there
+                    seen.add(function)
+                    yield f"{module.__name__}.{full}"
+
+
+def test_the_table_has_every_public_reader():
+    others = {f"{module}.{name}" for module, names in OTHERS.items() for name in names}
+    found = {name for name in public_functions() if not name.startswith("hydromechs.viewer.")}
+    assert found == set(PUBLIC) | others
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_readers_run_no_code(name, artefacts):
+    for path in artefacts:
+        with contextlib.suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            PUBLIC[name](path)
+        assert not Path("ran").exists(), path
+
+
+def test_the_artefacts_are_hostile(artefacts):
+    """They run their code where it is allowed to, or by a reader that is not careful."""
+    ran = Path("ran")
+    for careless in (
+        lambda: hm.load("./joint.yaml", code=True),
+        lambda: np.load("grid.npy", allow_pickle=True),
+        lambda: pickle.loads(Path("mesh.stl").read_bytes()),
+    ):
+        for module in [m for m in sys.modules if m.startswith("hydromechs_code_")]:
+            del sys.modules[module]
+        careless()
+        assert ran.exists()
+        ran.unlink()

@@ -6,11 +6,13 @@ but not the controls.
 
 import contextlib
 import http.client
+import io
 import json
 import math
 import random
 import socket
 import struct
+import threading
 import time
 from pathlib import Path
 
@@ -18,6 +20,8 @@ import msgspec
 import numpy as np
 import pytest
 import viser
+import zstandard
+from PIL import Image
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
 from websockets.sync.client import connect
 
@@ -116,6 +120,13 @@ class Tab:
 
     def say(self, **message):
         self.socket.send(json.dumps(message))
+
+    def hear(self, kind):
+        """The next message of a type."""
+        while True:
+            message = json.loads(self.socket.recv(timeout=30))
+            if message["type"] == kind:
+                return message
 
     def scene(self, view="outside"):
         return connect(
@@ -323,6 +334,122 @@ def test_a_guest_cannot_steer_by_any_message(station):
             assert station.session.inputs.now.target == (3.0, 2.0, 1.0), "a seat that was handed over moves nothing"
         guest.say(type="ask")
         guest.say(type="operator", arm_mode="joints")
+        wait(lambda: station.session.inputs.now.target is None)
+
+
+CAMERA = {
+    "type": "ViewerCameraMessage",
+    "wxyz": [1, 0, 0, 0],
+    "position": [0, 0, 5],
+    "look_at": [0, 0, 0],
+    "up_direction": [0, 0, 1],
+    "fov": 1.0,
+    "near": 0.1,
+    "far": 100.0,
+    "image_height": 720,
+    "image_width": 1280,
+}
+EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n%%EndComments\nshowpage\n%%EOF\n"
+
+
+def png(size, frames=1):
+    file = io.BytesIO()
+    more = {"save_all": True, "append_images": [Image.new("RGB", size, "red")] * (frames - 1)} if frames > 1 else {}
+    Image.new("RGB", size).save(file, "PNG", **more)
+    return file.getvalue()
+
+
+class OnBoard:
+    """The view from on board in a browser that answers every request for a picture with some bytes."""
+
+    def __init__(self, tab, payload):
+        self.station, self.asked, self.payload = tab.station, 0, payload
+        self.before = set(self.station.scenes.onboard.server.get_clients())
+        self.socket = tab.scene("onboard")
+        self.socket.send(msgspec.msgpack.encode(CAMERA))
+        threading.Thread(target=self._answer, daemon=True).start()
+        wait(lambda: set(self.station.scenes.onboard.server.get_clients()) > self.before)
+
+    def _answer(self):
+        with contextlib.suppress(ConnectionClosed):
+            for packed in self.socket:
+                size, length = struct.unpack("<QQ", packed[:16])
+                text = zstandard.ZstdDecompressor().decompress(packed[16 : 16 + length], max_output_size=size)
+                if b"GetRenderRequestMessage" not in text:
+                    continue
+                for message in msgspec.msgpack.decode(text)["messages"]:
+                    if message["type"] == "GetRenderRequestMessage":
+                        self.asked += 1
+                        answer = {"payload": self.payload, "render_uuid": message["render_uuid"]}
+                        self.socket.send(msgspec.msgpack.encode({"type": "GetRenderResponseMessage", **answer}))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+        wait(lambda: set(self.station.scenes.onboard.server.get_clients()) <= self.before)
+
+
+def test_only_the_browser_of_the_pilot_draws_the_picture(station):
+    """A guest whose view is older is not asked; what it sends is rejected."""
+    with Tab(station) as pilot, Tab(station) as guest, OnBoard(guest, png((1280, 720))) as other:
+        pilot.say(type="picture")
+        assert "open it" in pilot.hear("picture")["problem"] and other.asked == 0
+        with OnBoard(pilot, png((1280, 720))) as own:
+            pilot.say(type="picture")
+            assert Path(pilot.hear("picture")["file"]).read_bytes()[:4] == b"\x89PNG"
+            assert (own.asked, other.asked) == (1, 0)
+            count = station.gate.rejected.counts["scene"]
+            answer = {"type": "GetRenderResponseMessage", "payload": png((1280, 720)), "render_uuid": "x"}
+            other.socket.send(msgspec.msgpack.encode(answer))
+            wait(lambda: station.gate.rejected.counts["scene"] > count)
+
+
+PICTURES = {
+    "EPS": EPS,
+    "animation": png((1280, 720), frames=3),
+    "another size": png((9000, 9000)),
+    "damaged": png((1280, 720))[:80],
+    "empty": b"",
+}
+
+
+@pytest.mark.parametrize("payload", PICTURES.values(), ids=PICTURES)
+def test_a_picture_is_one_png_image_of_its_size(station, monkeypatch, payload):
+    """Nothing else reaches the decoder of viser, and the pilot keeps the controls."""
+    monkeypatch.setattr("hydromechs.station._station.PICTURE_WAIT", 0.5)
+    opened = []
+    monkeypatch.setattr("imageio.v3.imread", lambda *args, **kw: opened.append(args) or 1 / 0)
+    with Tab(station) as pilot, OnBoard(pilot, payload):
+        pilot.say(type="picture")
+        assert pilot.hear("picture")["problem"] and station.seats.steers(pilot.seat)
+    assert not opened
+
+
+def test_no_error_of_ours_ends_the_link_of_the_pilot(station, monkeypatch):
+    """A bug, a full disk: the page stays connected, and no guest gets the controls."""
+    full = OSError(28, "No space left on device")
+
+    def fails(*_, **__):
+        raise full
+
+    with Tab(station) as pilot, Tab(station) as guest, pilot.scene() as scene:
+        guest.say(type="ask")
+        monkeypatch.setattr(station, "_write", fails)
+        pilot.say(type="save", scenario="little", changes={})
+        assert "No space" in pilot.hear("checked")["problems"][0]
+        monkeypatch.setattr(station.session, "scale", fails)
+        monkeypatch.setattr(station.session, "drag", fails)
+        pilot.say(type="scale", value=2)
+        scene.send(msgspec.msgpack.encode(HANDLE))
+        monkeypatch.setattr(station, "_picture", lambda seat: {"type": "picture", "problem": "alive"})
+        pilot.say(type="picture")
+        assert pilot.hear("picture") and station.seats.steers(pilot.seat)
+        monkeypatch.undo()
+        scene.send(msgspec.msgpack.encode(HANDLE))
+        wait(lambda: station.session.inputs.now.target == (3.0, 2.0, 1.0))
+        pilot.say(type="operator", arm_mode="joints")
         wait(lambda: station.session.inputs.now.target is None)
 
 

@@ -51,7 +51,7 @@ def test_it_is_that_of_the_file_the_compass_and_the_recording(tmp_path, quickly_
     (tmp_path / "upward.yaml").write_text(SCENARIO)
     known = catalog(str(tmp_path / "upward.yaml"))
     asked = Asked(Operator(mode="speed", axes=(0, 0, 0, 0, 0, 1.0)))
-    sim = piloted(configured(known, "upward", Changes(heading_deg=250.0)), asked).simulation()
+    sim = piloted(configured(known, "upward", Changes(heading_deg=250.0)).scenario, asked)
     display = Display(sim, pilot_of(sim), ())
     hud = display.snapshot(0, 0).hud
     assert [hud["heading"], hud["pitch"], hud["roll"]] == pytest.approx([250.0, 20.0, 10.0])

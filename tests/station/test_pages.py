@@ -1,12 +1,16 @@
 """The station in a browser without a window: fly by keys, pause, reset, hand over, close a page in the middle."""
 
 import io
+import sys
 import time
+from types import SimpleNamespace
 
 import matplotlib.image
 import numpy as np
 import pytest
 
+from hydromechs.cli import _pilot, main
+from hydromechs.recording import load_recording
 from hydromechs.station import Station
 
 SIZE = {"width": 640, "height": 320}
@@ -17,6 +21,14 @@ def station(catalog, tmp_path_factory):
     made = Station(catalog, "little", tmp_path_factory.mktemp("runs"), lost_after=4.0)
     yield made
     made.close()
+
+
+def wait(page, condition, seconds=120.0):
+    """Wait for a condition; the page's policy lets nothing evaluate text, so it cannot be asked to wait itself."""
+    end = time.monotonic() + seconds
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, f"not so after {seconds:g} s: {condition}"
+        time.sleep(0.05)
 
 
 class Tab:
@@ -32,12 +44,9 @@ class Tab:
         self.page.goto(station.url + part)
         self.wait("frame !== null")
 
-    def wait(self, condition, seconds=120.0):
-        """Wait for a condition; the page's policy lets nothing evaluate text, so it cannot be asked to wait itself."""
-        end = time.monotonic() + seconds
-        while not self.page.evaluate(condition):
-            assert time.monotonic() < end, f"not so after {seconds:g} s: {condition}"
-            time.sleep(0.05)
+    def wait(self, condition):
+        """Wait for a condition."""
+        wait(self.page, condition)
 
     def hold(self, key, condition):
         """Keep a key down until something is so."""
@@ -75,6 +84,9 @@ def test_a_short_mission_by_keys(browser, station, until):
     assert until(lambda: float(np.abs(tab.scene("onboard") - before).max()) > 0.1, 60.0), "the camera moves along"
     tab.page.locator("#pause").click()
     tab.wait("!frame.status.running")
+    tab.page.locator("#picture").click()
+    pictures = station.session.run_folder.path / "camera"
+    assert until(lambda: any(pictures.glob("*.png")), 60.0), "the browser of the pilot draws what the camera sees"
     t = station.session.snapshot.t
     tab.page.keyboard.press(".")
     tab.wait(f"frame.t > {t}")
@@ -151,3 +163,47 @@ def test_messages_are_seen_without_scrolling_and_headings_do_not_jump(browser, s
         frame.t = at + k; frame.hud.heading = h; show(); } return history.map((row) => row[3]); }"""
     assert tab.page.evaluate(turned) == [350, 358, 366, 374, 363, 352]
     tab.close()
+
+
+@pytest.fixture(scope="module")
+def numbers(browser):
+    """A page for one station after the other, with the errors of its console; drawing scenes would take most of the time."""
+    context = browser.new_context(viewport=SIZE)
+    context.set_default_timeout(120_000)
+    page, errors = context.new_page(), []
+    page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda e: errors.append(str(e)))
+    yield page, errors
+    context.close()
+
+
+@pytest.mark.parametrize("name", _pilot.catalog().offered)
+@pytest.mark.usefixtures("default_signals")
+def test_the_command_flies_every_library_scenario_with_a_vehicle(name, numbers, tmp_path, monkeypatch, capsys):
+    """The page shows the scenario, time runs, and Ctrl-C saves the run."""
+    page, errors = numbers
+    stations = []
+
+    def station(*arguments, **options):
+        stations.append(Station(*arguments, **options))
+        return stations[-1]
+
+    def fly(seconds):
+        """In place of the wait for Ctrl-C."""
+        page.goto(stations[0].url + "#numbers")
+        wait(page, "frame !== null && frame.t === 0 && frame.steers")
+        page.locator("#start").click()
+        wait(page, "frame.status.running && frame.t > 0")
+        shown = page.locator("#title").inner_text(), page.locator("#hud").inner_text()
+        page.goto("about:blank")
+        assert shown[0] == stations[0].session.configured.scenario.title and "depth" in shown[1]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_pilot, "Station", station)
+    monkeypatch.setattr(_pilot, "time", SimpleNamespace(sleep=fly))
+    monkeypatch.setattr(sys, "argv", ["hydromechs", "pilot", name, "--no-browser", "--port", "0", "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert not end.value.code and "recording:" in capsys.readouterr().out and errors == []
+    recording = load_recording(tmp_path / name)
+    assert recording.attrs["finished"] == 1 and np.isfinite(recording["position"]).all()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact
+from hydromechs import contact, geometry
 from hydromechs.simulation import Simulation
 from hydromechs.station import LiveInputs, configured
 from hydromechs.station._camera import _hits, _triangles, camera_place
@@ -50,11 +50,10 @@ def test_a_camera_stays_above_the_ground(little, axes):
     model = little.scenario.model
     down = 1.0 if axes == "NED" else -1.0
     model = dataclasses.replace(model, world=dataclasses.replace(model.world, axes=axes))
-    bed = contact.terrain.Plane(
+    bed = contact.Terrain(
         name="bed",
-        point=(0, 0, 8 * down),
-        normal=(0, 0, -down),
         material=contact.Material(law=contact.LinearContact(stiffness=1e4)),
+        shape=geometry.Plane.through((0, 0, 8 * down), (0, 0, -down)),
     )
     position, wxyz = np.zeros((model.nb, 3)), np.tile([1.0, 0, 0, 0], (model.nb, 1))
     page = LivePage(model, live_scene(model, position, wxyz), terrain=(bed,))
@@ -68,7 +67,7 @@ def test_a_camera_stays_above_the_ground(little, axes):
 @pytest.mark.usefixtures("quickly_compiled")
 def test_a_tether_is_shown_with_its_length_winch_and_tension(catalog):
     made = configured(catalog, "tethered_rov")
-    sim = piloted(made, LiveInputs()).simulation()
+    sim = piloted(made.scenario, LiveInputs())
     assert isinstance(sim, Simulation)
     shown = Display(sim, pilot_of(sim), made.scenario.parts(hm.contact.Terrain)).snapshot(1, 1)
     [(name, length, rate, tension)] = shown.hud["tethers"]

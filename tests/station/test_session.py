@@ -26,7 +26,7 @@ class Script(Inputs):
 @pytest.fixture(scope="module")
 def simulation(little):
     """A simulation whose inputs can be exchanged, and the exchange."""
-    sim = piloted(little, Script((0, {}))).simulation()
+    sim = piloted(little.scenario, Script((0, {})))
 
     def flown(seconds, *steps):
         sim.reset()

@@ -98,11 +98,10 @@ def test_a_run_is_that_of_a_simulation_of_its_own(drops, calm, run):
 @pytest.fixture(scope="session")
 def gusty():
     """Current, gusts, waves that the current carries, a thruster, a floor, energy: numbers of a run that programs take."""
-    floor = hm.contact.terrain.Plane(
+    floor = hm.contact.Terrain(
         name="floor",
-        point=(0, 0, 5.2),
-        normal=(0, 0, -1),
         material=hm.contact.Material(law=hm.contact.LinearContact(stiffness=2e4)),
+        shape=hm.geometry.Plane.through((0, 0, 5.2), (0, 0, -1)),
     )
     model = hm.load(HERE / "hull.yaml")
     hull = replace(model.bodies[0], frames=(hm.Frame("keel", hm.Origin((-0.2, 0.1, 0.15))),))

@@ -7,7 +7,7 @@ import pytest
 
 from hydromechs import lines
 from hydromechs.compiler import Compiled, Recipe, trace
-from hydromechs.compiler._program import Argument
+from hydromechs.compiler._callee import Argument
 
 SLOPES = np.radians(np.concatenate([np.arange(-85.0, 86.0, 5.0), [-89.99, -89.0, 89.0, 89.99, 89.9999]]))
 APART = np.concatenate(

@@ -9,8 +9,9 @@ from scipy.optimize import brentq
 from scipy.special import ellipk
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.actuation import Thruster, drives, ideal_curve
-from hydromechs.contact import DryFriction, LinearContact, Material, NonlinearContact, terrain
+from hydromechs.contact import DryFriction, LinearContact, Material, NonlinearContact, Terrain
 from hydromechs.hydro import Current, DepthTable, Environment, FreeSurface, JonswapSea, PowerLaw, RegularWave
 from hydromechs.spatial import quaternion_exp, quaternion_matrix
 
@@ -175,8 +176,10 @@ def block_on_incline(angle, mu, duration, **options):
     depth = mass * G * math.cos(angle) / (4 * k)
     place = up * (0.5 * size[2] - depth)
     grip = DryFriction(static=mu, kinetic=mu, stiffness=2e4, damping=200.0)
-    ramp = terrain.Plane(
-        name="ramp", normal=tuple(up), material=Material(law=LinearContact(stiffness=k, damping=600.0), friction=grip)
+    ramp = Terrain(
+        name="ramp",
+        material=Material(law=LinearContact(stiffness=k, damping=600.0), friction=grip),
+        shape=geometry.Plane.through((0, 0, 0), tuple(up)),
     )
     turned = (math.cos(0.5 * angle), 0.0, math.sin(0.5 * angle), 0.0)
     block = body(mass, wet=False, shapes=(hm.geometry.Box(size=tuple(size)),), position=tuple(place), orientation=turned)
@@ -219,10 +222,10 @@ def test_restitution_of_a_bouncing_sphere(exponent, alpha, speed):
 
     It slides along a smooth floor meanwhile, and its added mass counts.
     """
-    floor = terrain.Plane(
+    floor = Terrain(
         name="floor",
-        normal=(0, 0, -1),
         material=Material(law=NonlinearContact(stiffness=2e4, damping_factor=alpha, exponent=exponent)),
+        shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)),
     )
     ball = body(
         3.0,

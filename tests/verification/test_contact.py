@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.contact import (
     BodyContact,
     DryFriction,
@@ -19,10 +20,9 @@ from hydromechs.contact import (
     PointContact,
     PointProbe,
     Segment,
+    Terrain,
     contact_pairs,
     contact_wrench,
-    signed_distance,
-    terrain,
 )
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.spatial import quaternion_exp, quaternion_matrix
@@ -46,11 +46,13 @@ def grounds(material):
     common = dict(name="ground", material=material)
     x = np.linspace(-2, 2, 21)
     return {
-        "plane": terrain.Plane(normal=(0.2, 0.3, -1.0), point=(0.0, 0.0, 0.5), **common),
-        "box": terrain.Box(size=(1.0, 0.8, 1.2), origin=TILTED, **common),
-        "cylinder": terrain.Cylinder(radius=0.4, length=1.0, origin=TILTED, **common),
-        "sphere": terrain.Sphere(radius=0.6, center=(0.1, 0.0, 0.2), **common),
-        "height field": terrain.HeightField(x=x, y=x, heights=0.3 * np.sin(2 * x[:, None]) * np.cos(1.5 * x), **common),
+        "plane": Terrain(shape=geometry.Plane.through((0.0, 0.0, 0.5), (0.2, 0.3, -1.0)), **common),
+        "box": Terrain(origin=TILTED, shape=geometry.Box(size=(1.0, 0.8, 1.2)), **common),
+        "cylinder": Terrain(origin=TILTED, shape=geometry.Cylinder(radius=0.4, length=1.0), **common),
+        "sphere": Terrain(shape=geometry.Sphere(radius=0.6).at((0.1, 0.0, 0.2)), **common),
+        "height field": Terrain(
+            shape=geometry.HeightField(x=x, y=x, heights=0.3 * np.sin(2 * x[:, None]) * np.cos(1.5 * x)), **common
+        ),
         "box of B": hm.geometry.Placed(shape=hm.geometry.Box(size=(1.0, 0.8, 1.2)), origin=TILTED),
         "capsule of B": hm.geometry.Placed(shape=hm.geometry.Capsule(radius=0.3, length=0.8), origin=TILTED),
     }
@@ -85,7 +87,7 @@ def random_contact(pair, rng, depth):
 def contacts(ground, probe):
     """Random contacts with each of the depths; where they are does not depend on the law."""
     solid, rng = grounds(SOFT)[ground], np.random.default_rng(11)
-    other = 1 if isinstance(solid, hm.geometry.Placed) else None
+    other = None if isinstance(solid, Terrain) else 1
     pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=SOFT)
     return [random_contact(pair, rng, depth) for depth in DEPTHS]
 
@@ -108,7 +110,7 @@ def test_power_is_what_is_lost_and_stored(ground, probe, law):
     """wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt; the derivative by central differences with an error estimate."""
     material = Material(law=LAWS[law], friction=GRIP)
     solid = grounds(material)[ground]
-    other = 1 if isinstance(solid, hm.geometry.Placed) else None
+    other = None if isinstance(solid, Terrain) else 1
     pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=material)
     slid = stuck = let_go = checked = 0
     for depth, (X_A, V_A, X_B, V_B, s) in zip(DEPTHS, contacts(ground, probe), strict=True):
@@ -169,7 +171,7 @@ def test_normal_force_pushes_the_probe_out(ground, probe):
     """At rest the force on A widens the gap: a small step along it makes the gap larger by the length of the step."""
     material = Material(law=LAWS["linear"])
     solid = grounds(material)[ground]
-    other = 1 if isinstance(solid, hm.geometry.Placed) else None
+    other = None if isinstance(solid, Terrain) else 1
     pair = Pair(name="x", body=0, probe=PROBES[probe], other=other, solid=solid, material=material)
     rng = np.random.default_rng(13)
     X_A, _, X_B, _, s = random_contact(pair, rng, 0.01)
@@ -213,7 +215,7 @@ def ramp(angle, n, size=2.0):
     """A height field of n nodes each way that rises along a direction at 45°, with its corner at the origin."""
     x = np.linspace(-0.5 * size, 0.5 * size, n)
     heights = np.cos(angle) * x[:, None] + np.sin(angle) * x
-    return terrain.HeightField(name="ramp", material=SMOOTH, x=x, y=x, heights=heights)
+    return Terrain(name="ramp", material=SMOOTH, shape=geometry.HeightField(x=x, y=x, heights=heights))
 
 
 @pytest.mark.parametrize("n", [2, 5])
@@ -227,7 +229,7 @@ def test_ball_keeps_its_energy_over_the_edges_of_a_height_field(heading, up, n):
     start = -3.3 * way / max(abs(way))  # outside where it is level
 
     def gap(z):
-        return signed_distance(field, np.array([*start, z]), DOWN)[0] - 0.1 + SINK
+        return field.distance(np.array([*start, z]), DOWN)[0] - 0.1 + SINK
 
     z = brentq(gap, -6.0, 6.0, xtol=1e-14)
     drifts, paths = over([field], [*start, z], [*(2.0 * way), 0.0], duration=3.0)
@@ -247,25 +249,34 @@ def check_drifts(drifts):
 
 TURNED = hm.Origin((0.0, 0.0, 0.4), (0.0, 0.0, 0.4))
 EDGES = {
-    "plane": ([terrain.Plane(name="a", material=SMOOTH, normal=(0.2, 0.1, -1.0))], (-1.0, 0.0, -0.3)),
-    "box": ([terrain.Box(name="a", material=SMOOTH, size=(1.0, 1.4, 0.8), origin=TURNED)], (0.2, 0.1, -0.1 + SINK)),
+    "plane": (
+        [Terrain(name="a", material=SMOOTH, shape=geometry.Plane.through((0, 0, 0), (0.2, 0.1, -1.0)))],
+        (-1.0, 0.0, -0.3),
+    ),
+    "box": (
+        [Terrain(name="a", material=SMOOTH, origin=TURNED, shape=geometry.Box(size=(1.0, 1.4, 0.8)))],
+        (0.2, 0.1, -0.1 + SINK),
+    ),
     "corner of a box": (
-        [terrain.Box(name="a", material=SMOOTH, size=(1.0, 1.0, 0.8), origin=TURNED)],
+        [Terrain(name="a", material=SMOOTH, origin=TURNED, shape=geometry.Box(size=(1.0, 1.0, 0.8)))],
         (0.1, 0.03, -0.1 + SINK),
     ),
     "cylinder": (
-        [terrain.Cylinder(name="a", material=SMOOTH, radius=0.5, length=0.8, origin=TURNED)],
+        [Terrain(name="a", material=SMOOTH, origin=TURNED, shape=geometry.Cylinder(radius=0.5, length=0.8))],
         (-0.1, 0.1, -0.1 + SINK),
     ),
     "lying cylinder": (
         [
-            terrain.Cylinder(
-                name="a", material=SMOOTH, radius=0.5, length=2.0, origin=hm.Origin((0, 0, 0.5), (1.5707963, 0, 0.3))
+            Terrain(
+                name="a",
+                material=SMOOTH,
+                origin=hm.Origin((0, 0, 0.5), (1.5707963, 0, 0.3)),
+                shape=geometry.Cylinder(radius=0.5, length=2.0),
             )
         ],
         (-0.2, 0.0, -0.08),
     ),
-    "sphere": ([terrain.Sphere(name="a", material=SMOOTH, radius=0.5, center=(0, 0, 0.5))], (-0.2, 0.02, -0.08)),
+    "sphere": ([Terrain(name="a", material=SMOOTH, shape=geometry.Sphere(radius=0.5).at((0, 0, 0.5)))], (-0.2, 0.02, -0.08)),
 }
 
 
@@ -273,7 +284,7 @@ EDGES = {
 def test_ball_keeps_its_energy_over_edges(case):
     """A smooth, elastic ball rolls over a face and its edge and falls on the floor below, and jumps there."""
     solids, x = EDGES[case]
-    floor = terrain.Plane(name="floor", material=SMOOTH, point=(0, 0, 0.7), normal=(0, 0, -1))
+    floor = Terrain(name="floor", material=SMOOTH, shape=geometry.Plane.through((0, 0, 0.7), (0, 0, -1)))
     drifts, paths = over([*solids, floor], x, (1.2, 0.5, 0.0), duration=1.5)
     forces = paths[1].contact_force.values
     assert (forces[:, 0] > 0).any() and (case == "plane" or (forces[:, 1] > 0).any())
@@ -282,7 +293,7 @@ def test_ball_keeps_its_energy_over_edges(case):
 
 def bounce(material, mass, speed, duration):
     """Speed with which a ball that hits a floor without gravity comes back."""
-    floor = terrain.Plane(name="floor", material=material, normal=(0, 0, -1))
+    floor = Terrain(name="floor", material=material, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
     pair = Pair(name="x", body=0, probe=PointProbe(position=(0, 0, 0), radius=0.2), solid=floor, material=material)
 
     def rate(t, y):
@@ -365,7 +376,7 @@ def slide(angle, speed, duration):
         np.array([np.cos(angle), 0, np.sin(angle)]),
         np.array([np.sin(angle), 0, -np.cos(angle)]),
     )  # down the slope, out of it
-    incline = terrain.Plane(name="incline", material=material, normal=n)
+    incline = Terrain(name="incline", material=material, shape=geometry.Plane.through((0, 0, 0), n))
     pair = Pair(name="x", body=0, probe=PointProbe(position=(0.0, 0.0, 0.0)), solid=incline, material=material)
     weight = 2.0 * 9.81 * DOWN
 
@@ -414,7 +425,7 @@ def test_sliding_ball_ends_rolling_with_five_sevenths_of_its_speed():
     m, r, g = 1.5, 0.2, 9.81
     I = 0.4 * m * r**2
     material = Material(law=LAWS["linear"], friction=DryFriction(static=0.3, kinetic=0.3, stiffness=2e4, damping=100.0))
-    floor = terrain.Plane(name="floor", material=material, normal=(0, 0, -1))
+    floor = Terrain(name="floor", material=material, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
     pair = Pair(name="x", body=0, probe=PointProbe(position=(0, 0, 0), radius=r), solid=floor, material=material)
 
     def rate(t, y):
@@ -436,7 +447,7 @@ def test_sliding_ball_ends_rolling_with_five_sevenths_of_its_speed():
 def test_anchor_is_forgotten_in_the_air():
     """Apart, the deflection dies out with c/k and its energy is lost."""
     material = Material(law=LAWS["linear"], friction=GRIP)
-    floor = terrain.Plane(name="floor", material=material, normal=(0, 0, -1))
+    floor = Terrain(name="floor", material=material, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
     pair = Pair(name="x", body=0, probe=BALL, solid=floor, material=material)
     s = np.array([0.001, -0.002, 0.0005])
     contact = contact_wrench(pair, (np.eye(3), np.array([0, 0, -3.0])), np.ones(6), None, None, s, DOWN)
@@ -469,9 +480,9 @@ def mechanism():
 
 def test_pairs_of_a_mechanism():
     model = mechanism()
-    floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
-    rock = terrain.Sphere(name="rock", material=SOFT, radius=1.0)
-    step = terrain.Box(name="step", material=SOFT, size=(1, 1, 1))
+    floor = Terrain(name="floor", material=SOFT, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
+    rock = Terrain(name="rock", material=SOFT, shape=geometry.Sphere(radius=1.0))
+    step = Terrain(name="step", material=SOFT, shape=geometry.Box(size=(1, 1, 1)))
 
     def names(parts):
         return [p.name for p in contact_pairs(model, parts)]
@@ -494,7 +505,7 @@ def test_pairs_of_a_mechanism():
 
 def test_probes_lie_on_the_shapes():
     """Probes reach to the shapes' surfaces: the least gap over turned capsules, cylinders and boxes is that of their hull."""
-    floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
+    floor = Terrain(name="floor", material=SOFT, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
     solid = hm.Inertia(mass=1.0, tensor=(0.1, 0.1, 0.1, 0, 0, 0))
     o = hm.Origin((0.1, 0.2, 0.3), (0.5, -0.3, 0.2))
     a = o.R[2]  # the floor's normal in the shape's frame
@@ -515,7 +526,7 @@ def test_probes_lie_on_the_shapes():
 
 def test_bad_input_is_named():
     model = mechanism()
-    floor = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, -1))
+    floor = Terrain(name="floor", material=SOFT, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
     for error, text, act in (
         (KeyError, "no frame 'toe'.*frames are foot", lambda: contact_pairs(model, [floor, PointContact(frame="toe")])),
         (KeyError, "no body 'tail'", lambda: contact_pairs(model, [BodyContact(bodies=("tail", "leg"), material=SOFT)])),
@@ -528,11 +539,19 @@ def test_bad_input_is_named():
         (ValueError, "two pieces of terrain are called 'floor'", lambda: contact_pairs(model, [floor, floor])),
         (
             ValueError,
-            r"'floor'.normal is \[0.0, 0.0, 0.0\], must not be zero",
-            lambda: terrain.Plane(name="floor", material=SOFT, normal=(0, 0, 0)),
+            r"plane.normal is \[0, 0, 0\], must not be zero",
+            lambda: Terrain(name="floor", material=SOFT, shape=geometry.Plane.through((0, 0, 0), (0, 0, 0))),
         ),
-        (ValueError, r"'b'.size is .* must be finite and > 0", lambda: terrain.Box(name="b", material=SOFT, size=(1, 0, 1))),
-        (ValueError, r"'s'.*radius is -1, must be", lambda: terrain.Sphere(name="s", material=SOFT, radius=-1)),
+        (
+            ValueError,
+            r"box.size is .* must be finite and > 0",
+            lambda: Terrain(name="b", material=SOFT, shape=geometry.Box(size=(1, 0, 1))),
+        ),
+        (
+            ValueError,
+            r"sphere.radius is -1, must be",
+            lambda: Terrain(name="s", material=SOFT, shape=geometry.Sphere(radius=-1)),
+        ),
         (ValueError, "LinearContact.stiffness is nan", lambda: LinearContact(stiffness=float("nan"))),
         (ValueError, "exponent is 0.5, must be finite and at least 1", lambda: NonlinearContact(stiffness=1, exponent=0.5)),
         (
@@ -556,7 +575,8 @@ def test_bad_input_is_named():
 
 
 def field(**given):
-    return terrain.HeightField(name="sea bed", material=SOFT, **(dict(x=(0, 1, 2), y=(0, 1), heights=np.zeros((3, 2))) | given))
+    shape = geometry.HeightField(**dict(x=(0, 1, 2), y=(0, 1), heights=np.zeros((3, 2))) | given)
+    return Terrain(name="sea bed", material=SOFT, shape=shape)
 
 
 def test_meshes_hinder_only_where_they_could_touch():
@@ -572,8 +592,10 @@ def test_meshes_hinder_only_where_they_could_touch():
         contact_pairs(
             model,
             [
-                terrain.Plane(
-                    name="floor", material=Material(law=LinearContact(stiffness=1e4)), point=(0, 0, 9), normal=(0, 0, -1)
+                Terrain(
+                    name="floor",
+                    material=Material(law=LinearContact(stiffness=1e4)),
+                    shape=geometry.Plane.through((0, 0, 9), (0, 0, -1)),
                 )
             ],
         )

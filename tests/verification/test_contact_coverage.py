@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.cli._check import check_file
 from hydromechs.contact import (
     BodyContact,
     DryFriction,
     Material,
     NonlinearContact,
+    Terrain,
     contact_pairs,
-    terrain,
     unrepresented_contacts,
 )
 from hydromechs.hybrid import Hybrid
@@ -25,8 +26,8 @@ SOFT = Material(
     law=NonlinearContact(stiffness=2e4, damping_factor=0.5),
     friction=DryFriction(static=0.5, kinetic=0.5, stiffness=1e4, damping=200.0),
 )
-FLOOR = terrain.Plane(name="floor", material=SOFT, normal=(0, 0, 1))
-PLINTH = terrain.Box(name="plinth", material=SOFT, size=(0.4, 0.4, 0.4), origin=hm.Origin((0, 0, -0.2)))
+FLOOR = Terrain(name="floor", material=SOFT, shape=geometry.Plane.through((0, 0, 0), (0, 0, 1)))
+PLINTH = Terrain(name="plinth", material=SOFT, origin=hm.Origin((0, 0, -0.2)), shape=geometry.Box(size=(0.4, 0.4, 0.4)))
 CUBE = hm.geometry.Box(size=(0.4, 0.4, 0.4))
 UNTOUCHED = hm.BodyShape(shape=CUBE, roles=("wetting", "appearance"))
 FEET = [hm.geometry.Sphere(radius=0.05).at((x, y, -0.15)) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
@@ -44,7 +45,7 @@ def model(*bodies: hm.Body) -> hm.Model:
     return hm.Model(name="test", bodies=bodies, world=hm.World(axes="ENU"))
 
 
-def warned(mechanism: hm.Model, *solids: terrain.Terrain) -> list[str]:
+def warned(mechanism: hm.Model, *solids: Terrain) -> list[str]:
     """Warnings about one body on terrain, or about all bodies among each other."""
     names = mechanism.body_names
     parts = solids or [BodyContact(bodies=(names[0], names[1]), material=SOFT)]
@@ -52,11 +53,13 @@ def warned(mechanism: hm.Model, *solids: terrain.Terrain) -> list[str]:
     return unrepresented_contacts(mechanism, pairs)
 
 
-def wavy(height: float) -> terrain.HeightField:
+def wavy(height: float) -> Terrain:
     grid = np.linspace(-2.0, 2.0, 41)
     heights = height * np.cos(2.0 * np.pi * grid / 0.8)
-    return terrain.HeightField(
-        name="ripples", material=SOFT, x=tuple(grid), y=(-2.0, 0.0, 2.0), heights=tuple((h, h, h) for h in heights)
+    return Terrain(
+        name="ripples",
+        material=SOFT,
+        shape=geometry.HeightField(x=tuple(grid), y=(-2.0, 0.0, 2.0), heights=tuple((h, h, h) for h in heights)),
     )
 
 
@@ -64,7 +67,11 @@ def wavy(height: float) -> terrain.HeightField:
     "shape, solid, words",
     [
         (CUBE, PLINTH, ["box 'thing'", "box 'plinth'", "corners", "edges"]),
-        (CUBE, terrain.Sphere(name="rock", material=SOFT, radius=1.0), ["box 'thing'", "sphere 'rock'", "corners"]),
+        (
+            CUBE,
+            Terrain(name="rock", material=SOFT, shape=geometry.Sphere(radius=1.0)),
+            ["box 'thing'", "sphere 'rock'", "corners"],
+        ),
         (CUBE, wavy(0.1), ["box 'thing'", "height field 'ripples'", "0.1 m high"]),
         (hm.geometry.Cylinder(radius=0.2, length=0.1), FLOOR, ["cylinder 'thing'", "plane 'floor'", "square"]),
         (hm.geometry.Cylinder(radius=0.2, length=0.6), FLOOR, ["cylinder 'thing'", "plane 'floor'", "stand"]),
@@ -83,7 +90,7 @@ def test_a_shape_that_terrain_can_enter_is_reported(shape, solid, words):
         (CUBE, wavy(0.001)),
         (hm.geometry.Sphere(radius=0.2), PLINTH),
         (hm.geometry.Capsule(radius=0.1, length=0.9), FLOOR),
-        (hm.geometry.Capsule(radius=0.1, length=0.9), terrain.Sphere(name="rock", material=SOFT, radius=1.0)),
+        (hm.geometry.Capsule(radius=0.1, length=0.9), Terrain(name="rock", material=SOFT, shape=geometry.Sphere(radius=1.0))),
         (SHORT, PLINTH),
         (UNTOUCHED, PLINTH),
     ],

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.actuation import Thruster, drives, linear_curve
-from hydromechs.contact import DryFriction, Material, NonlinearContact, terrain
+from hydromechs.contact import DryFriction, Material, NonlinearContact, Terrain
 from hydromechs.hydro import Current, DepthTable, Environment, FreeSurface, Gusts, JonswapSea, PowerLaw, RegularWave
 
 MOUNTS = (
@@ -178,7 +179,7 @@ def test_everything_on_closes():
             model=vehicle(smooth=False, shapes=shapes, position=(0, 0, 2.5), volume=0.03),
             environment=WATER,
             components=[
-                terrain.Plane(name="floor", point=(0, 0, 3.0), normal=(0.1, 0.0, -1.0), material=FLOOR),
+                Terrain(name="floor", material=FLOOR, shape=geometry.Plane.through((0, 0, 3.0), (0.1, 0.0, -1.0))),
                 *THRUSTERS,
                 *DRIVES,
                 *FRICTION,

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.contact import LinearContact, Material, terrain
+from hydromechs import geometry
+from hydromechs.contact import LinearContact, Material, Terrain
 from hydromechs.recording import structured
 from hydromechs.simulation import step_limit, stiff_modes
 from hydromechs.simulation._energy_watch import EnergyWatch
@@ -14,7 +15,8 @@ pytestmark = pytest.mark.usefixtures("quickly_compiled")
 ELASTIC = Material(law=LinearContact(stiffness=2e4, damping=0.0))
 NORMALS = np.array([(1, 1, 1), (-1, -1, 1), (1, -1, -1), (-1, 1, -1)]) / np.sqrt(3.0)
 PLANES = [
-    terrain.Plane(name=f"wall {k}", material=ELASTIC, normal=tuple(n), point=tuple(-0.12 * n)) for k, n in enumerate(NORMALS)
+    Terrain(name=f"wall {k}", material=ELASTIC, shape=geometry.Plane.through(tuple(-0.12 * n), tuple(n)))
+    for k, n in enumerate(NORMALS)
 ]
 BALL = hm.Body(
     name="ball",

@@ -12,8 +12,9 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import BSpline
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.actuation import drives
-from hydromechs.contact import DryFriction, LinearContact, Material, terrain
+from hydromechs.contact import DryFriction, LinearContact, Material, Terrain
 
 STEPS = (1e-4, 1e-3, 5e-3, 0.02, 0.05, 0.1)
 METHODS = (
@@ -116,15 +117,21 @@ LYING = hm.Origin((0, 0, 0.5), (np.pi / 2, 0, 0.3))
 GRID = np.linspace(-0.6, 0.6, 4)
 HILL = 0.25 * np.array([0.0, 0.3, 0.7, 1.0])
 ON = (0.0, 0.0, -RADIUS + SINK)
-FLOOR = (terrain.Plane(name="floor", material=ROUGH, point=(0, 0, 0.7), normal=(0, 0, -1)), plane((0, 0, 0.7), (0, 0, -1)))
+FLOOR = (
+    Terrain(name="floor", material=ROUGH, shape=geometry.Plane.through((0, 0, 0.7), (0, 0, -1))),
+    plane((0, 0, 0.7), (0, 0, -1)),
+)
 A = dict(name="a", material=ROUGH)
 EDGES = {
-    "plane": ([(terrain.Plane(normal=(0.2, 0.1, -1.0), **A), plane((0, 0, 0), (0.2, 0.1, -1.0)))], (-0.4, 0.0, -0.18)),
+    "plane": (
+        [(Terrain(shape=geometry.Plane.through((0, 0, 0), (0.2, 0.1, -1.0)), **A), plane((0, 0, 0), (0.2, 0.1, -1.0)))],
+        (-0.4, 0.0, -0.18),
+    ),
     "foot of a slope": (
         [
-            (terrain.Plane(normal=(0, 0, -1), **A), plane((0, 0, 0), (0, 0, -1))),
+            (Terrain(shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)), **A), plane((0, 0, 0), (0, 0, -1))),
             (
-                terrain.Plane(name="b", material=ROUGH, point=(0.4, 0, 0), normal=(-0.5, 0.1, -1)),
+                Terrain(name="b", material=ROUGH, shape=geometry.Plane.through((0.4, 0, 0), (-0.5, 0.1, -1))),
                 plane((0.4, 0, 0), (-0.5, 0.1, -1)),
             ),
         ],
@@ -133,7 +140,7 @@ EDGES = {
     "edge of a box": (
         [
             (
-                terrain.Box(size=(1.0, 1.4, 0.8), origin=TURNED, **A),
+                Terrain(origin=TURNED, shape=geometry.Box(size=(1.0, 1.4, 0.8)), **A),
                 prism(lambda x: corner(np.abs(x) - [0.5, 0.7, 0.4]), TURNED),
             ),
             FLOOR,
@@ -143,7 +150,7 @@ EDGES = {
     "corner of a box": (
         [
             (
-                terrain.Box(size=(0.6, 0.6, 0.8), origin=TURNED, **A),
+                Terrain(origin=TURNED, shape=geometry.Box(size=(0.6, 0.6, 0.8)), **A),
                 prism(lambda x: corner(np.abs(x) - [0.3, 0.3, 0.4]), TURNED),
             ),
             FLOOR,
@@ -153,7 +160,7 @@ EDGES = {
     "rim of a cylinder": (
         [
             (
-                terrain.Cylinder(radius=0.4, length=0.8, origin=TURNED, **A),
+                Terrain(origin=TURNED, shape=geometry.Cylinder(radius=0.4, length=0.8), **A),
                 prism(lambda x: corner([np.hypot(x[0], x[1]) - 0.4, abs(x[2]) - 0.4]), TURNED),
             ),
             FLOOR,
@@ -163,18 +170,21 @@ EDGES = {
     "lying cylinder": (
         [
             (
-                terrain.Cylinder(radius=0.5, length=2.0, origin=LYING, **A),
+                Terrain(origin=LYING, shape=geometry.Cylinder(radius=0.5, length=2.0), **A),
                 prism(lambda x: corner([np.hypot(x[0], x[1]) - 0.5, abs(x[2]) - 1.0]), LYING),
             ),
             FLOOR,
         ],
         (-0.2, 0.0, -0.06),
     ),
-    "sphere": ([(terrain.Sphere(radius=0.5, center=(0, 0, 0.5), **A), ball(0.5, (0, 0, 0.5))), FLOOR], (-0.2, 0.02, -0.06)),
+    "sphere": (
+        [(Terrain(shape=geometry.Sphere(radius=0.5).at((0, 0, 0.5)), **A), ball(0.5, (0, 0, 0.5))), FLOOR],
+        (-0.2, 0.02, -0.06),
+    ),
     "onto a height field": (
         [
             (
-                terrain.HeightField(x=GRID, y=GRID, heights=np.repeat(HILL[:, None], 4, 1), **A),
+                Terrain(shape=geometry.HeightField(x=GRID, y=GRID, heights=np.repeat(HILL[:, None], 4, 1)), **A),
                 field(GRID, HILL),
             )
         ],
@@ -183,7 +193,7 @@ EDGES = {
     "off a height field": (
         [
             (
-                terrain.HeightField(x=GRID, y=GRID, heights=np.repeat(HILL[::-1, None], 4, 1), **A),
+                Terrain(shape=geometry.HeightField(x=GRID, y=GRID, heights=np.repeat(HILL[::-1, None], 4, 1)), **A),
                 field(GRID, HILL[::-1]),
             )
         ],
@@ -223,8 +233,10 @@ def sliding_box(**options):
         inertia=hm.Inertia(mass=8.0, tensor=(0.05, 0.12, 0.13, 0, 0, 0)),
         shapes=[hm.geometry.Box(size=(0.4, 0.3, 0.2))],
     )
-    floor = terrain.Plane(
-        name="floor", normal=(0, 0, -1), material=Material(law=LinearContact(stiffness=1e5, damping=300.0), friction=grip)
+    floor = Terrain(
+        name="floor",
+        material=Material(law=LinearContact(stiffness=1e5, damping=300.0), friction=grip),
+        shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)),
     )
     return hm.Simulation(hm.Model(name="box", bodies=[box]), components=[floor], **options)
 

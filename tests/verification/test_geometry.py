@@ -411,3 +411,16 @@ def test_triangles_mirrored_and_merged():
     mirrored = surface.merged().scaled((-1.0, 1.0, 1.0))
     assert mirrored.problems() == []
     assert Triangles(surface.vertices, surface.faces[:, ::-1]).merged().problems()[0].startswith("mesh is inside out")
+
+
+def test_sizes_beyond_all_sense_are_rejected_by_field():
+    """Powers of them would overflow."""
+    for made, name in (
+        (lambda: Sphere(radius=1e300), "radius"),
+        (lambda: Cylinder(radius=1.0, length=1e160), "length"),
+        (lambda: Box(size=(1.0, 1e10, 1.0)), "size"),
+        (lambda: HeightField(x=(0.0, 1.0), y=(0.0, 1.0), heights=((0.0, 0.0), (0.0, -1e200))), "heights"),
+    ):
+        with pytest.raises(FieldError, match=rf"{name} is .*, must be at most 1e\+09"):
+            made()
+    assert math.isfinite(Cylinder(radius=1e9, length=1e9).integrals().second.max())

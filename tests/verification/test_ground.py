@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import library
-from hydromechs.contact import contact_pairs, ground, signed_distance, terrain
+from hydromechs import geometry, library
+from hydromechs.contact import MATERIAL_SOURCES, MATERIALS, Terrain, contact_pairs
 from hydromechs.formats import loads_scenario
 
-ROCK = ground.MATERIALS["rock"]
+ROCK = MATERIALS["rock"]
 UP = np.array([0.0, 0.0, -1.0])
 """Down, in a world with z up."""
 
@@ -22,13 +22,13 @@ def height(field, x, y):
     low, high = -100.0, 100.0
     for _ in range(60):
         middle = 0.5 * (low + high)
-        inside = signed_distance(field, np.array([x, y, middle]), UP)[0] < 0.0
+        inside = field.distance(np.array([x, y, middle]), UP)[0] < 0.0
         low, high = (middle, high) if inside else (low, middle)
     return middle
 
 
 def test_a_field_from_a_function_goes_through_it():
-    field = ground.field_from_function(hill, name="hill", material=ROCK, x=(-1, 2), y=(0, 3), spacing=0.25)
+    field = geometry.height_field(heights=hill, x=(-1, 2), y=(0, 3), spacing=0.25)
     for x, y in ((0.3, 1.2), (1.11, 2.5)):
         assert height(field, x, y) == pytest.approx(hill(x, y), abs=1e-9)  # cubic splines have this surface exactly
 
@@ -59,7 +59,7 @@ def test_a_field_from_a_file(files, name):
     folder, h = files
     where = {} if name in ("h.xyz", "h.obj") else {"x": (-1, 2), "y": (0, 3)}
     spacing = {"spacing": 0.25} if name == "h.obj" else {}
-    field = ground.field_from_file(folder / name, name="hill", material=ROCK, **where, **spacing)
+    field = geometry.height_field(file=folder / name, **where, **spacing)
     assert (field.x[0], field.x[-1], field.y[-1]) == (-1.0, 2.0, 3.0)
     if name == "h.obj":
         assert height(field, 0.5, 1.5) == pytest.approx(hill(0.5, 1.5), abs=0.01)  # triangles cut a curved surface
@@ -69,62 +69,71 @@ def test_a_field_from_a_file(files, name):
 
 def test_grey_values_are_heights(files):
     """Columns along x, the lowest row of the picture at the least y."""
-    field = ground.field_from_file(files[0] / "h.png", name="g", material=ROCK, x=(0, 2), y=(0, 1), low=-5.0, high=-4.0)
+    field = geometry.height_field(file=files[0] / "h.png", x=(0, 2), y=(0, 1), low=-5.0, high=-4.0)
     np.testing.assert_allclose(field.heights, [[-4.4, -5.0], [-4.2, -4.8], [-4.0, -4.6]], atol=1e-12)
 
 
 def test_a_mound_is_the_same_for_the_same_seed_wherever_the_grid_begins():
     x, y = np.linspace(0, 4, 41), np.linspace(-1, 1, 21)
-    mound = ground.rubble_mound(x, y, seed=3, level=-8.0, relief=0.3)
-    np.testing.assert_array_equal(mound, ground.rubble_mound(x, y, seed=3, level=-8.0, relief=0.3))
-    part = ground.rubble_mound(x[10:20], y, seed=3, level=-8.0, relief=0.3)
+    mound = geometry.rubble_mound(x, y, seed=3, level=-8.0, relief=0.3)
+    np.testing.assert_array_equal(mound, geometry.rubble_mound(x, y, seed=3, level=-8.0, relief=0.3))
+    part = geometry.rubble_mound(x[10:20], y, seed=3, level=-8.0, relief=0.3)
     np.testing.assert_allclose(part, mound[10:20], atol=1e-12)
-    other = ground.rubble_mound(x, y, seed=4, level=-8.0, relief=0.3)
+    other = geometry.rubble_mound(x, y, seed=4, level=-8.0, relief=0.3)
     assert np.abs(other - mound).max() > 0.05
     assert mound.mean() == pytest.approx(-8.0, abs=0.05) and np.ptp(mound) < 0.31 and 0.03 < mound.std() < 0.08
-    flat = ground.rubble_mound(x, y, seed=3, level=-8.0, relief=0.3, start=2.0)
+    flat = geometry.rubble_mound(x, y, seed=3, level=-8.0, relief=0.3, start=2.0)
     assert np.all(flat[x <= 2.0] == -8.0) and np.ptp(flat[x > 2.5]) > 0.1
 
 
 def test_slopes_and_steps():
     x, y = np.linspace(0, 2, 5), np.linspace(0, 1, 3)
-    np.testing.assert_allclose(ground.slope(x, y, level=-3.0, rise=0.5, heading_deg=90.0)[2], [-3.0, -2.75, -2.5], atol=1e-12)
-    np.testing.assert_allclose(ground.steps(x, y, rise=0.2, run=1.0, start=0.4)[:, 0], [0, 0.2, 0.2, 0.4, 0.4])
+    np.testing.assert_allclose(geometry.slope(x, y, level=-3.0, rise=0.5, heading_deg=90.0)[2], [-3.0, -2.75, -2.5], atol=1e-12)
+    np.testing.assert_allclose(geometry.steps(x, y, rise=0.2, run=1.0, start=0.4)[:, 0], [0, 0.2, 0.2, 0.4, 0.4])
 
 
 def test_ready_materials_say_where_they_come_from():
-    assert set(ground.MATERIALS) == {"concrete", "rock", "sand", "mud", "steel", "rubber"} == set(ground.SOURCES)
-    assert all("estimated" in text for text in ground.SOURCES.values())
+    assert set(MATERIALS) == {"concrete", "rock", "sand", "mud", "steel", "rubber"} == set(MATERIAL_SOURCES)
+    assert all("estimated" in text for text in MATERIAL_SOURCES.values())
 
 
 @pytest.mark.parametrize(
     ("made", "words"),
     [
-        (lambda f: ground.field_from_array(np.ones(3), name="g", material=ROCK, x=(0, 1), y=(0, 1)), "a row for each x"),
+        (lambda f: geometry.height_field(heights=np.ones(3), x=(0, 1), y=(0, 1)), "a row for each x"),
         (
-            lambda f: ground.field_from_array([[1, np.nan], [0, 0]], name="g", material=ROCK, x=(0, 1), y=(0, 1)),
-            r"heights\[0, 1\].*must be finite",
+            lambda f: geometry.height_field(heights=[[1, np.nan], [0, 0]], x=(0, 1), y=(0, 1)),
+            "heights.*must be finite",
         ),
         (
-            lambda f: ground.field_from_array(np.ones((3, 2)), name="g", material=ROCK, x=(0, 1, 2, 3), y=(0, 1)),
+            lambda f: geometry.height_field(heights=np.ones((3, 2)), x=(0, 1, 2, 3), y=(0, 1)),
             "must have 4 rows",
         ),
-        (lambda f: ground.field_from_file(f / "h.npy", name="g", material=ROCK), "does not say where it is: give x"),
-        (lambda f: ground.field_from_file(f / "h.obj", name="g", material=ROCK), "is a mesh: give the spacing"),
-        (lambda f: ground.field_from_file(f / "none.xyz", name="g", material=ROCK), "there is no file"),
+        (lambda f: geometry.height_field(file=f / "h.npy"), "does not say where it is: give x"),
+        (lambda f: geometry.height_field(file=f / "h.obj"), "is a mesh: give the spacing"),
+        (lambda f: geometry.height_field(file=f / "none.xyz"), "there is no file"),
         (
-            lambda f: ground.field_from_file(f / "bad.xyz", name="g", material=ROCK),
+            lambda f: geometry.height_field(file=f / "bad.xyz"),
             "3 points, but 2 different x and 2 different y",
         ),
         (
-            lambda f: ground.field_from_file(f / "nan.csv", name="g", material=ROCK, x=(0, 1), y=(0, 1)),
+            lambda f: geometry.height_field(file=f / "nan.csv", x=(0, 1), y=(0, 1)),
             "row 1, column 0 is nan",
         ),
-        (lambda f: ground.field_from_function(hill, name="g", material=ROCK, x=(1, 0), y=(0, 1), spacing=0.1), "rising"),
-        (lambda f: ground.generated((0, 1), (0, 1), {"type": "rubbel_mound", "spacing": 0.1}), "did you mean|must be one of"),
-        (lambda f: ground.generated((0, 1), (0, 1), {"type": "slope", "spacing": 0.1}), "rise"),
-        (lambda f: ground.generated((0, 1), (0, 1), {"type": "steps", "spacing": 0.1, "rize": 1}), "steps has no 'rize'"),
-        (lambda f: ground.generated((0, 99), (0, 99), {"type": "slope", "spacing": 0.1, "rise": 1}), "must be at most 250000"),
+        (lambda f: geometry.height_field(heights=hill, x=(1, 0), y=(0, 1), spacing=0.1), "rising"),
+        (
+            lambda f: geometry.height_field(x=(0, 1), y=(0, 1), generate={"type": "rubbel_mound", "spacing": 0.1}),
+            "did you mean|must be one of",
+        ),
+        (lambda f: geometry.height_field(x=(0, 1), y=(0, 1), generate={"type": "slope", "spacing": 0.1}), "rise"),
+        (
+            lambda f: geometry.height_field(x=(0, 1), y=(0, 1), generate={"type": "steps", "spacing": 0.1, "rize": 1}),
+            "steps has no 'rize'",
+        ),
+        (
+            lambda f: geometry.height_field(x=(0, 99), y=(0, 99), generate={"type": "slope", "spacing": 0.1, "rise": 1}),
+            "must be at most 250000",
+        ),
     ],
 )
 def test_wrong_ground_is_named_with_the_remedy(files, made, words):
@@ -152,9 +161,10 @@ terrain:
 
 def test_a_scenario_file_generates_ground_of_a_ready_material():
     scenario = loads_scenario(FILE.replace("HEIGHT", "0.4"), library=hm.load, plants=library.load_vehicle)
-    (mound,) = scenario.parts(terrain.Terrain)
-    assert mound.material == ROCK and len(mound.x) == 21
-    np.testing.assert_allclose(mound.heights, ground.rubble_mound(np.array(mound.x), np.array(mound.y), seed=5, relief=0.1))
+    (mound,) = scenario.parts(Terrain)
+    assert mound.material == ROCK and len(mound.shape.x) == 21
+    field = mound.shape
+    np.testing.assert_allclose(field.heights, geometry.rubble_mound(np.array(field.x), np.array(field.y), seed=5, relief=0.1))
     with pytest.raises(hm.ScenarioError, match="terrain.mound.material is .rok.*concrete, rock"):
         loads_scenario(FILE.replace("rock", "rok").replace("HEIGHT", "0.4"), library=hm.load, plants=library.load_vehicle)
     with pytest.raises(hm.ScenarioError, match=r"line 11: terrain.mound.generate .*rubble_mound has no 'sede'"):
@@ -189,7 +199,7 @@ def test_a_users_own_contact_law_is_one_class():
             return self.k + 2.0 * self.k2 * depth, 0.0
 
     material = Material(law=Stiffening(k=1000.0, k2=2e5, c=2e4))
-    floor = terrain.Plane(name="floor", material=material, normal=(0, 0, 1))
+    floor = Terrain(name="floor", material=material, shape=geometry.Plane.through((0, 0, 0), (0, 0, 1)))
     ball = hm.Body(
         name="ball",
         joint=hm.joints.Free(position=(0, 0, 0.1)),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact, hydro, identification, lines
+from hydromechs import contact, geometry, hydro, identification, lines
 from hydromechs.actuation import JointMotion, motions
-from hydromechs.contact import terrain
+from hydromechs.contact import Terrain
 
 STEP, END = 0.05, 3.0
 
@@ -163,7 +163,9 @@ def grasping():
 def on_a_field():
     hull = body("hull", 5.0, hm.joints.Prismatic(axis=(0, 0, 1)), shapes=(hm.geometry.Sphere(radius=0.1),))
     bed = contact.Material(law=contact.LinearContact(stiffness=2e3, damping=100.0))
-    field = terrain.HeightField(name="bed", material=bed, x=(-1, 0, 1), y=(-1, 1), heights=((0, 0), (0.1, 0.1), (0, 0)))
+    field = Terrain(
+        name="bed", material=bed, shape=geometry.HeightField(x=(-1, 0, 1), y=(-1, 1), heights=((0, 0), (0.1, 0.1), (0, 0)))
+    )
     return hm.Simulation(hm.Model(name="m", bodies=[hull]), components=[field]).plant
 
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import hydromechs as hm
-from hydromechs import actuation, contact, dynamics, integrators
+from hydromechs import actuation, contact, dynamics, geometry, integrators
 from hydromechs.integrators import AdaptiveSteps, Stepper
 from hydromechs.model.component import FastMode
 from hydromechs.simulation import step_limit
@@ -468,7 +468,9 @@ def ball_on_rock(position, velocity, **options):
     )
     grip = contact.DryFriction(static=0.5, kinetic=0.5, stiffness=1e6, damping=2e3)
     law = contact.LinearContact(stiffness=1e7, damping=2e3)
-    rock = contact.terrain.Plane(name="rock", normal=(0, 0, -1), material=contact.Material(law=law, friction=grip))
+    rock = contact.Terrain(
+        name="rock", material=contact.Material(law=law, friction=grip), shape=geometry.Plane.through((0, 0, 0), (0, 0, -1))
+    )
     return hm.Simulation(hm.Model(name="ball", bodies=[ball]), components=[rock], **options)
 
 
@@ -517,7 +519,9 @@ def sliding_box(h, **options):
         inertia=hm.Inertia(mass=8.0, tensor=(0.05, 0.12, 0.13, 0, 0, 0)),
         shapes=[hm.geometry.Box(size=(0.4, 0.3, 0.2))],
     )
-    floor = contact.terrain.Plane(name="floor", normal=(0, 0, -1), material=contact.Material(law=law, friction=grip))
+    floor = contact.Terrain(
+        name="floor", material=contact.Material(law=law, friction=grip), shape=geometry.Plane.through((0, 0, 0), (0, 0, -1))
+    )
     return hm.Simulation(hm.Model(name="box", bodies=[box]), components=[floor], step=h, record=max(h, 0.1), **options)
 
 

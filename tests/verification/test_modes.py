@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs import geometry
 from hydromechs.actuation import ExternalWrench, JointMotion, JointSpring, Thruster, drives, linear_curve, motions
-from hydromechs.contact import Grasp, LinearContact, Material, terrain
+from hydromechs.contact import Grasp, LinearContact, Material, Terrain
 from hydromechs.hydro import Current
 from hydromechs.model import State, added_mass, drag, joints
 
@@ -100,8 +101,10 @@ def test_box_on_springy_ground():
         inertia=hm.Inertia(mass=m, com=(0.0, 0.0, 0.0), tensor=(1.0, 1.2, 1.5, 0.0, 0.0, 0.0)),
         shapes=(hm.geometry.Box(size=(0.6, 0.4, 0.2)),),
     )
-    floor = terrain.Plane(
-        name="floor", normal=(0, 0, -1), point=(0, 0, 5), material=Material(law=LinearContact(stiffness=k, damping=c))
+    floor = Terrain(
+        name="floor",
+        material=Material(law=LinearContact(stiffness=k, damping=c)),
+        shape=geometry.Plane.through((0, 0, 5), (0, 0, -1)),
     )
     model = hm.Model(name="box", bodies=[box], world=hm.World(gravity=9.81, water_density=1000.0))
     state = model.initial()

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs.contact import Grasp, LinearContact, Material, terrain
+from hydromechs import geometry
+from hydromechs.contact import Grasp, LinearContact, Material, Terrain
 from hydromechs.navigation import ErrorStateFilter, Navigated
 from hydromechs.navigation._equations import difference, moved
 from hydromechs.sensors import (
@@ -197,7 +198,7 @@ def test_recorded_acceleration_is_the_rate_of_the_recorded_velocity(wet):
 def test_dvl_beams_depth_compass_and_usbl_have_their_geometry():
     V = np.array([0.3, 0.2, -0.4, 0.9, -0.6, 0.5])
     model = hm.Model(name="free", bodies=[body(velocity=tuple(V))])
-    floor = terrain.Plane(name="floor", point=(0, 0, 6.0), normal=(0, 0, -1), material=GROUND)
+    floor = Terrain(name="floor", material=GROUND, shape=geometry.Plane.through((0, 0, 6.0), (0, 0, -1)))
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.5, 0.1, 0.0)))
     v = LEVER.R.T @ (V[:3] + np.cross(V[3:], LEVER.xyz))
     c = LEVER.R.T @ R.T @ [0.5, 0.1, 0.0]
@@ -223,15 +224,19 @@ def test_dvl_finds_the_ground_along_its_beams(solid):
     """Level, 4 m over the ground with beams of 30°: the distance is that of the geometry."""
     tilt = math.radians(30.0)
     grounds = {
-        "plane": (terrain.Plane(name="g", point=(0, 0, 4), normal=(0, 0, -1), material=GROUND), 4 / math.cos(tilt), 1e-11),
+        "plane": (
+            Terrain(name="g", material=GROUND, shape=geometry.Plane.through((0, 0, 4), (0, 0, -1))),
+            4 / math.cos(tilt),
+            1e-11,
+        ),
         "box": (
-            terrain.Box(name="g", size=(40, 40, 2), origin=hm.Origin((0, 0, 5), (0, 0, 0)), material=GROUND),
+            Terrain(name="g", material=GROUND, origin=hm.Origin((0, 0, 5), (0, 0, 0)), shape=geometry.Box(size=(40, 40, 2))),
             4 / math.cos(tilt),
             1e-11,
         ),
         # |r b − c| = 6 for a sphere about (0, 0, 10): r = 10 cos − √(36 − 100 sin²)
         "sphere": (
-            terrain.Sphere(name="g", radius=6.0, center=(0, 0, 10), material=GROUND),
+            Terrain(name="g", material=GROUND, shape=geometry.Sphere(radius=6.0).at((0, 0, 10))),
             10 * math.cos(tilt) - math.sqrt(36 - 100 * math.sin(tilt) ** 2),
             1e-11,
         ),
@@ -254,7 +259,7 @@ def test_dvl_beams_that_pass_beside_a_sphere_do_not_lock():
     )
     dvl = Dvl(name="dvl", frame="b", rate=1.0, tilt=math.radians(30.0))
     for radius, locked in ((4.99, False), (5.01, True)):
-        y = now(model, [dvl], [terrain.Sphere(name="g", radius=radius, center=(0, 0, 10), material=GROUND)])
+        y = now(model, [dvl], [Terrain(name="g", material=GROUND, shape=geometry.Sphere(radius=radius).at((0, 0, 10)))])
         assert np.isfinite(y).tolist() == [locked] * 4
 
 
@@ -360,7 +365,7 @@ def test_encoders_tachometer_and_switch():
         inertia=hm.Inertia(mass=2.0, tensor=(0.01, 0.01, 0.01, 0, 0, 0)),
         shapes=(hm.geometry.Sphere(radius=0.1),),
     )
-    floor = terrain.Plane(name="floor", point=(0, 0, 0), normal=(0, 0, -1), material=GROUND)
+    floor = Terrain(name="floor", material=GROUND, shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
     model = hm.Model(name="drop", bodies=[ball])
     switch = ContactSwitch(name="s", frame="ball", rate=1000.0, threshold=3.0)
     _, signals, run = watched(model, [switch], 0.3, components=[floor], record=0.001)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import lines
-from hydromechs.contact import DryFriction, LinearContact, Material, terrain
+from hydromechs import geometry, lines
+from hydromechs.contact import DryFriction, LinearContact, Material, Terrain
 from hydromechs.hydro import RegularWave, UniformFlow
 from hydromechs.simulation import InitialInstant, Plant, evaluate, step_faults
 
@@ -116,7 +116,7 @@ def hung():
         law=LinearContact(stiffness=500.0, damping=50.0),
         friction=DryFriction(static=0.4, kinetic=0.3, stiffness=1e3, damping=10.0),
     )
-    bed = terrain.Plane(name="bed", material=mud, point=(0, 0, 41.5), normal=(0, 0, -1))
+    bed = Terrain(name="bed", material=mud, shape=geometry.Plane.through((0, 0, 41.5), (0, 0, -1)))
     line = tether(
         top=lines.SwayingPoint(position=(12.0, 1.0, -2.0), amplitude=(0.3, 0.0, 0.8), phase=(0.4, 0, 0), period=6.0, ramp=4.0),
         cable=replace(CABLE, bending_stiffness=2.0, tangential_added_mass=0.1),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import contact, viewer
+from hydromechs import contact, geometry, viewer
 from hydromechs.hydro import RegularWave
 
 SIZE = {"width": 640, "height": 300}
@@ -23,8 +23,10 @@ CANVAS = """() => new Promise(done => requestAnimationFrame(() => requestAnimati
 def run():
     """A pipe that sinks in waves towards the bed: model, recording and scene."""
     model = hm.load("hand_pipe")
-    bed = contact.terrain.Plane(
-        name="bed", point=(0, 0, 6), normal=(0, 0, -1), material=contact.Material(law=contact.LinearContact(stiffness=1e4))
+    bed = contact.Terrain(
+        name="bed",
+        material=contact.Material(law=contact.LinearContact(stiffness=1e4)),
+        shape=geometry.Plane.through((0, 0, 6), (0, 0, -1)),
     )
     water = hm.Environment(waves=(RegularWave(height=0.3, period=3.0),), current=hm.hydro.Current(velocity=(0.2, 0.1, 0.0)))
     start = hm.State(q=np.array([0, 0, 2.0, 1, 0, 0, 0]), v=np.array([1.0, 0, 0, 0.5, 0, 0.5]))

@@ -211,13 +211,17 @@ def test_a_recording_is_upright(axes):
     soft = contact.Material(law=contact.LinearContact(stiffness=1e4))
     down = model.world.down
     ground = [
-        contact.terrain.Plane(name="plane", point=tuple(5.0 * down), normal=tuple(-down), material=soft),
-        contact.terrain.HeightField(
-            name="hill", x=(-1, 0, 1), y=(-1, 0, 1), heights=((-5, -5, -5), (-5, -4, -5), (-5, -5, -5)), material=soft
+        contact.Terrain(name="plane", material=soft, shape=geometry.Plane.through(tuple(5.0 * down), tuple(-down))),
+        contact.Terrain(
+            name="hill",
+            material=soft,
+            shape=geometry.HeightField(x=(-1, 0, 1), y=(-1, 0, 1), heights=((-5, -5, -5), (-5, -4, -5), (-5, -5, -5))),
         ),
-        contact.terrain.Sphere(name="stone", radius=0.5, center=tuple(4.5 * down), material=soft),
-        contact.terrain.Box(name="box", size=(1, 1, 1), origin=hm.Origin(tuple(4.5 * down)), material=soft),
-        contact.terrain.Cylinder(name="post", radius=0.1, length=1, origin=hm.Origin(tuple(4.5 * down)), material=soft),
+        contact.Terrain(name="stone", material=soft, shape=geometry.Sphere(radius=0.5).at(tuple(4.5 * down))),
+        contact.Terrain(name="box", material=soft, origin=hm.Origin(tuple(4.5 * down)), shape=geometry.Box(size=(1, 1, 1))),
+        contact.Terrain(
+            name="post", material=soft, origin=hm.Origin(tuple(4.5 * down)), shape=geometry.Cylinder(radius=0.1, length=1)
+        ),
     ]
     scene = viewer.recording_scene(model, ds, terrain=ground, environment=hm.Environment(), rate=20.0)
     assert len(scene.times) == 11 and scene.times[-1] == 0.5

@@ -70,10 +70,10 @@ def run(
     planned = scenario.seed
     if seed is None and saved is not None and "seed" in saved.run:
         seed = int(saved.run["seed"])
-    if seed is not None:
-        scenario = replace(scenario, seed=seed)
+    if seed not in (None, scenario.seed):
+        scenario = scenario.with_fields(seed=seed)
     if engine:
-        scenario = replace(scenario, engine=None if engine == "hydromechs" else Hybrid(engine=engine))
+        scenario = scenario.with_fields(engine=None if engine == "hydromechs" else Hybrid(engine=engine))
     console.print(Text(scenario.title or scenario.name, "bold"))
     simulated = scenario.duration if duration is None else duration
     if saved is not None:

@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from hydromechs.geometry import Box, Capsule, Cylinder, Placed
+from hydromechs.geometry import Box, Capsule, Cylinder, HeightField, Placed, Plane
 from hydromechs.model import Model
 from hydromechs.model.component import Component
 
-from . import terrain as ground
-from ._distance import placed
 from ._pair import Pair
 from ._probe import PointProbe
 from ._probes import probes
+from ._touching import Terrain
 
 __all__ = ["unrepresented_contacts"]
 
@@ -24,8 +23,6 @@ LISTED = 6
 CREST = 0.1
 """Height of a crest between two probes above which it is reported, as a fraction of the shape's smallest dimension."""
 ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
-
-Solid = ground.Terrain | Placed
 
 
 def unrepresented_contacts(model: Model, components: Iterable[Component]) -> list[str]:
@@ -56,13 +53,13 @@ def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
             defect = _defect(shape, solid) if shape.contact else None
             if defect is None:
                 continue
-            name = f"{_kind(shape)} {names[body]!r}"
-            if isinstance(solid, ground.Terrain):
-                yield f"{name} with {_kind(solid)} {solid.name!r}", "; ".join(defect)
+            name = f"{shape.shape.word} {names[body]!r}"
+            if isinstance(solid, Terrain):
+                yield f"{name} with {solid.shape.word} {solid.name!r}", "; ".join(defect)
             elif other is not None:
                 opposite = _defect(solid, shape)
                 if opposite is not None:  # both directions are found; sorting gives them the same text
-                    where = sorted([name, f"{_kind(solid)} {names[other]!r}"])
+                    where = sorted([name, f"{solid.shape.word} {names[other]!r}"])
                     parts = zip(*sorted([defect, opposite]), strict=True)
                     motions, remedies = (dict.fromkeys(part) for part in parts)
                     yield " with ".join(where), f"{'; '.join(motions)}; {', or '.join(remedies)}"
@@ -73,11 +70,7 @@ def _listed(places: list[str]) -> str:
     return ", ".join(places[:LISTED]) + (f" and {more} more pairs" if more > 0 else "")
 
 
-def _kind(thing: Solid) -> str:
-    return placed(thing).shape.word
-
-
-def _defect(piece: Placed, solid: Solid) -> tuple[str, str] | None:
+def _defect(piece: Placed, solid: Placed) -> tuple[str, str] | None:
     """Return the motion that the probes of a shape cannot represent against a solid, and the fix; None if they cover it."""
     match piece.shape:
         case Box():
@@ -89,11 +82,11 @@ def _defect(piece: Placed, solid: Solid) -> tuple[str, str] | None:
     return None
 
 
-def _box_defect(shape: Box, solid: Solid) -> tuple[str, str] | None:
-    if isinstance(solid, ground.Plane):
+def _box_defect(shape: Box, solid: Placed) -> tuple[str, str] | None:
+    if isinstance(solid.shape, Plane):
         return None
-    if isinstance(solid, ground.HeightField):
-        height = _crest(solid, max(shape.size))
+    if isinstance(solid.shape, HeightField):
+        height = _crest(solid.shape, max(shape.size))
         if height <= CREST * min(shape.size):
             return None
         passing = f"crests of the ground, up to {height:.2g} m high between two corners, pass through its faces"
@@ -104,7 +97,7 @@ def _box_defect(shape: Box, solid: Solid) -> tuple[str, str] | None:
     )
 
 
-def _cylinder_defect(piece: Placed, shape: Cylinder, solid: Solid) -> tuple[str, str] | None:
+def _cylinder_defect(piece: Placed, shape: Cylinder, solid: Placed) -> tuple[str, str] | None:
     if shape.length < 2.0 * shape.radius:
         return "a cylinder shorter than its diameter touches with 4 points on each rim, so it rolls like a square", (
             "for rolling use a sphere, a capsule or a cylinder that is longer than its diameter; for standing use a box"
@@ -115,7 +108,7 @@ def _cylinder_defect(piece: Placed, shape: Cylinder, solid: Solid) -> tuple[str,
     return round_ends + passing, "for standing use a box; for lying and rolling use a capsule"
 
 
-def _capsule_defect(piece: Placed, shape: Capsule, solid: Solid) -> tuple[str, str] | None:
+def _capsule_defect(piece: Placed, shape: Capsule, solid: Placed) -> tuple[str, str] | None:
     between = _between(piece, shape.radius, solid)
     if not between:
         return None
@@ -125,23 +118,23 @@ def _capsule_defect(piece: Placed, shape: Capsule, solid: Solid) -> tuple[str, s
     return motion, "split the capsule into capsules no longer than their diameter"
 
 
-def _between(piece: Placed, radius: float, solid: Solid) -> tuple[str, str] | None:
+def _between(piece: Placed, radius: float, solid: Placed) -> tuple[str, str] | None:
     """Return the features that pass between the spheres along an axis, and the spheres' spacing; None if nothing passes."""
     places = [p.position for p in probes(piece, solid) if isinstance(p, PointProbe)]  # a segment is exact
-    if isinstance(solid, ground.Plane) or len(places) < 2:
+    if isinstance(solid.shape, Plane) or len(places) < 2:
         return None
     apart = math.dist(places[0], places[1])
     if apart <= 2.0 * radius * (1.0 + 1e-9):
         return None
-    if isinstance(solid, ground.HeightField):
-        height = _crest(solid, apart)
+    if isinstance(solid.shape, HeightField):
+        height = _crest(solid.shape, apart)
         if height <= CREST * 2.0 * radius:
             return None
         return f"crests of the ground, up to {height:.2g} m high", f"spheres {apart:.3g} m apart"
     return "edges and corners", f"spheres {apart:.3g} m apart"
 
 
-def _crest(field: ground.HeightField, span: float) -> float:
+def _crest(field: HeightField, span: float) -> float:
     """Maximum height of the surface above the chord between two points `span` apart along x or y [m].
 
     The chord's ends lie on grid lines; within a cell the surface is taken as a parabola.

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hydromechs.errors import noted
-from hydromechs.geometry import Capsule, Placed
+from hydromechs.geometry import Capsule, HeightField, Placed
 from hydromechs.spatial import clamp, cross, norm, where
 from hydromechs.values import Array, Scalar
 
-from . import terrain
-from ._distance import placed, signed_distance
 from ._law import SMOOTH
 from ._probe import PointProbe, Segment
 
@@ -75,9 +73,9 @@ def contact_wrench(
     R, p = X_A if X_B is None else (X_B[0].T @ X_A[0], X_B[0].T @ (X_A[1] - X_B[1]))
     r = pair.probe.radius
     point = probe_point(pair.probe, pair.solid, R, p)
-    distance, slope = signed_distance(pair.solid, p + R @ point, down)
+    distance, slope = pair.solid.distance(p + R @ point, down)
     # a height field's distance has a gradient of another length than 1 off the surface
-    size = norm(slope) if isinstance(pair.solid, terrain.HeightField) else 1.0
+    size = norm(slope) if isinstance(pair.solid.shape, HeightField) else 1.0
     n = slope / size
     arm = point - r * (R.T @ n)
     v = R @ (V_A[:3] + cross(V_A[3:], arm))
@@ -107,12 +105,12 @@ def contact_wrench(
 
 
 @singledispatch
-def probe_point(probe: PointProbe | Segment, solid: terrain.Terrain | Placed, R: Array, p: Array) -> Array:
+def probe_point(probe: PointProbe | Segment, other: Placed, R: Array, p: Array) -> Array:
     """The point of a probe that is nearest to a solid, in axes of A [m], shape (3,).
 
     Args:
         probe: A `PointProbe` or `Segment`.
-        solid: Terrain, or a shape of body B.
+        other: The solid: terrain, or a shape of body B.
         R: Axes of A in C, shape (3, 3).
         p: Origin of A in C [m], shape (3,).
     """
@@ -120,12 +118,12 @@ def probe_point(probe: PointProbe | Segment, solid: terrain.Terrain | Placed, R:
 
 
 @probe_point.register
-def _(probe: PointProbe, solid: terrain.Terrain | Placed, R: Array, p: Array) -> Array:
+def _(probe: PointProbe, other: Placed, R: Array, p: Array) -> Array:
     return np.array(probe.position)
 
 
 @probe_point.register
-def _(probe: Segment, solid: terrain.Sphere | Placed, R: Array, p: Array) -> Array:
+def _(probe: Segment, other: Placed, R: Array, p: Array) -> Array:
     """The t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
 
         t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each held at the ends
@@ -134,7 +132,6 @@ def _(probe: Segment, solid: terrain.Sphere | Placed, R: Array, p: Array) -> Arr
     is held, so its rate is that of the point fixed to the body.
     """
     half, center, direction = probe.half_length, np.array(probe.center), np.array(probe.direction)
-    other = placed(solid)
     w, u = p + R @ center - np.array(other.origin.xyz), R @ direction
     along = u @ w
     if isinstance(other.shape, Capsule):

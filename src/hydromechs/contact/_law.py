@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -11,8 +13,6 @@ import numpy as np
 from hydromechs.errors import FieldError
 from hydromechs.spatial import stick_slip, where
 from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields, is_zero
-
-__all__ = ["ContactFriction", "ContactLaw", "DryFriction", "LinearContact", "Material", "NonlinearContact", "NormalForce"]
 
 TINY = 1e-300
 """Keeps the slope of √ finite at 0."""
@@ -186,3 +186,35 @@ def _power(d: Scalar, exponent: float) -> Scalar:
     if exponent.is_integer():
         return d ** int(exponent)
     return d ** int(exponent) * np.sqrt(d + TINY) if (2.0 * exponent).is_integer() else d**exponent
+
+
+def _material(static: float, kinetic: float, stiffness: float, damping_factor: float) -> Material:
+    """Friction as stiff as the ground; its damping settles a broken anchor within 10 ms."""
+    friction = DryFriction(static=static, kinetic=kinetic, stiffness=0.7 * stiffness, damping=0.007 * stiffness)
+    return Material(law=NonlinearContact(stiffness=stiffness, damping_factor=damping_factor), friction=friction)
+
+
+MATERIALS: Mapping[str, Material] = MappingProxyType(
+    {
+        "concrete": _material(0.7, 0.6, 1.0e5, 1.0),
+        "rock": _material(0.7, 0.6, 1.0e5, 1.0),
+        "sand": _material(0.6, 0.5, 5.0e4, 2.0),
+        "mud": _material(0.3, 0.2, 1.0e4, 3.0),
+        "steel": _material(0.4, 0.3, 1.0e5, 0.6),
+        "rubber": _material(0.8, 0.7, 3.0e4, 0.8),
+    }
+)
+"""Materials of ground, as a foot of steel meets it under water, for machines of some 100 to 1,000 kg."""
+
+MATERIAL_SOURCES: Mapping[str, str] = MappingProxyType(
+    {
+        "concrete": "estimated: friction of foundations on sound rock and clean gravel is about 0.55 to 0.7 in soil mechanics",
+        "rock": "estimated: as concrete",
+        "sand": "estimated: tan 31°, an angle of internal friction of loose to medium sand; it slips in the sand, not on it",
+        "mud": "estimated: soft clay; no suction, no sinking in time",
+        "steel": "estimated: steel on wet steel",
+        "rubber": "estimated: rubber on a wet hard floor",
+    }
+)
+"""Where the friction comes from. Stiffness and damping are all estimated: soft enough to integrate, millimetres to centimetres
+of sinking."""

@@ -11,12 +11,9 @@ from hydromechs.geometry import Placed
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Output, Slot, Values, Wrench, mode_of
 
-from . import terrain as ground
 from ._forces import contact_wrench
 from ._law import Material
 from ._probe import PointProbe, Segment
-
-__all__ = ["Pair"]
 
 DEFLECTION = ("sx", "sy", "sz")
 
@@ -41,8 +38,8 @@ class Pair(Component):
     """Name of the frame whose origin is the probe; None for a shape's."""
     other: int | None = None
     """Index of the body B that carries the solid; None for terrain."""
-    solid: ground.Terrain | Placed
-    """What is touched."""
+    solid: Placed
+    """What is touched: `Terrain`, or a shape of body B."""
     material: Material
     """How they meet."""
 

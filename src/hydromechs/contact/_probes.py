@@ -8,15 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.geometry import Box, Capsule, Cylinder, Mesh, Placed, Shape, Sphere
+from hydromechs.geometry import Box, Capsule, Cylinder, Mesh, Placed, Plane, Sphere
 from hydromechs.model import BodyShape, Model
 from hydromechs.model.component import Component
 
-from . import terrain as ground
 from ._law import Material
 from ._pair import Pair
 from ._probe import PointProbe, Segment
-from ._touching import BodyContact, PointContact
+from ._touching import BodyContact, PointContact, Terrain
 
 __all__ = ["contact_pairs"]
 
@@ -38,7 +37,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
         parts: Terrain, `PointContact` and `BodyContact` among them; others do not count.
     """
     parts = tuple(parts)
-    terrain = [part for part in parts if isinstance(part, ground.Terrain)]
+    terrain = [part for part in parts if isinstance(part, Terrain)]
     points = [part.frame for part in parts if isinstance(part, PointContact)]
     bodies = [part for part in parts if isinstance(part, BodyContact)]
     _check_unique([t.name for t in terrain])
@@ -87,9 +86,9 @@ def _meetings(model: Model, touching: Sequence[Sequence[BodyShape]], a: int, b: 
     out = []
     for first, second in itertools.product(touching[a], touching[b]):
         ways = [(a, first, b, second), (b, second, a, first)]
-        if _is(first, Sphere) or (_is(first, Capsule) and _is(second, Capsule)):
+        if isinstance(first.shape, Sphere) or (isinstance(first.shape, Capsule) and isinstance(second.shape, Capsule)):
             ways = ways[:1]
-        elif _is(second, Sphere):
+        elif isinstance(second.shape, Sphere):
             ways = ways[1:]
         for at, shape, other, solid in ways:
             out += [
@@ -99,9 +98,7 @@ def _meetings(model: Model, touching: Sequence[Sequence[BodyShape]], a: int, b: 
     return out
 
 
-def _named_probes(
-    name: str, touching: Sequence[BodyShape], solid: ground.Terrain | Placed
-) -> list[tuple[str, PointProbe | Segment]]:
+def _named_probes(name: str, touching: Sequence[BodyShape], solid: Placed) -> list[tuple[str, PointProbe | Segment]]:
     """Probes of the shapes of a body against a solid, numbered from 1 where a shape has several."""
     out = []
     for number, shape in enumerate(touching, start=1):
@@ -111,7 +108,7 @@ def _named_probes(
     return out
 
 
-def probes(piece: Placed, solid: ground.Terrain | Placed) -> list[PointProbe | Segment]:
+def probes(piece: Placed, solid: Placed) -> list[PointProbe | Segment]:
     """Return the probes of a shape of a body against terrain or a shape of another body."""
     match shape := piece.shape:
         case Sphere():
@@ -130,12 +127,12 @@ def probes(piece: Placed, solid: ground.Terrain | Placed) -> list[PointProbe | S
     raise TypeError(f"a {shape.word} has no probes")
 
 
-def _along(piece: Placed, radius: float, length: float, solid: ground.Terrain | Placed) -> list[PointProbe | Segment]:
+def _along(piece: Placed, radius: float, length: float, solid: Placed) -> list[PointProbe | Segment]:
     """Probes along the axis of a capsule that has this length between the centres of its caps."""
-    if isinstance(solid, ground.Sphere) or _is(solid, Sphere, Capsule):
+    if isinstance(solid.shape, Sphere | Capsule):
         direction = tuple(piece.origin.R[:, 2].tolist())
         return [Segment(center=piece.origin.xyz, direction=direction, half_length=0.5 * length, radius=radius)]
-    apart = 1 if isinstance(solid, ground.Plane) else min(max(math.ceil(length / (4.0 * radius)), 1), MAX_POINTS - 1)
+    apart = 1 if isinstance(solid.shape, Plane) else min(max(math.ceil(length / (4.0 * radius)), 1), MAX_POINTS - 1)
     if length == 0.0:
         apart = 0
     places = [0.0] if apart == 0 else [length * (k / apart - 0.5) for k in range(apart + 1)]
@@ -144,12 +141,9 @@ def _along(piece: Placed, radius: float, length: float, solid: ground.Terrain | 
 
 def _place(piece: Placed, x: Sequence[float]) -> tuple[float, float, float]:
     """A point of the shape's frame in body axes."""
-    return tuple((piece.origin.R @ x + piece.origin.xyz).tolist())
-
-
-def _is(thing: object, *kinds: type[Shape]) -> bool:
-    """True if a thing is a placed shape of one of these classes."""
-    return isinstance(thing, Placed) and isinstance(thing.shape, kinds)
+    R = piece.origin.R
+    along = R[:, 0] * x[0] + R[:, 1] * x[1] + R[:, 2] * x[2]  # not R @ x, which rounds differently on other processors
+    return tuple((along + piece.origin.xyz).tolist())
 
 
 def _checked(body: str, piece: BodyShape) -> BodyShape:

@@ -1,22 +1,23 @@
-"""Parts that state what can touch: a frame that touches terrain, two bodies that touch each other."""
+"""Parts from which contacts are derived: terrain, a frame that touches it, two bodies that touch each other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated
 
+import numpy as np
+
 from hydromechs.errors import FieldError
+from hydromechs.geometry import HeightField, Origin, Placed
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Values
 from hydromechs.registry import ByName
+from hydromechs.values import Array
 
 from ._law import Material
 from ._pair import Pair
-from .terrain import Terrain
-
-__all__ = ["BodyContact", "PointContact"]
 
 
 class Touching(Component):
@@ -32,6 +33,32 @@ class Touching(Component):
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """Nothing."""
         return Action()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terrain(Placed, Touching):
+    """A shape fixed to the world that can be touched, in world axes: a part from which contacts are derived."""
+
+    kind = "terrain"
+
+    name: str
+    """Name, unique in a scene."""
+    material: Annotated[Material, ByName()]
+    """How it meets what touches it."""
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and self.name):
+            raise FieldError("terrain.name", self.name, "must be a text that is not empty")
+        if not isinstance(self.material, Material):
+            raise FieldError(f"terrain {self.name!r}.material", self.material, "must be a Material")
+        Placed.__post_init__(self)
+        if isinstance(self.shape, HeightField) and self.origin != Origin():
+            must = "must be left out: x, y and heights of a height field are those of the world"
+            raise FieldError(f"terrain {self.name!r}.origin", self.origin, must)
+
+    def owns(self, model: Model, component: Component) -> bool:
+        """True of contacts with it."""
+        return component is self or getattr(component, "solid", None) is self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,3 +113,19 @@ class BodyContact(Touching):
         if not isinstance(component, Pair) or component.other is None:
             return component is self
         return {model.body_names[component.body], model.body_names[component.other]} == set(self.bodies)
+
+
+def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> Array:
+    """Height UP of the highest solid at places [m], shaped as `x`; −inf where there is none.
+
+    Args:
+        solids: The terrain.
+        x: Places in the world [m], any shape.
+        y: Places in the world [m], shaped alike.
+        down: Unit vector down, along z of the world, shape (3,).
+    """
+    x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+    out = np.full(x.shape, -np.inf)
+    for solid in solids:
+        out = np.maximum(out, solid.elevation(x, y, np.asarray(down)))
+    return out

@@ -5,6 +5,7 @@ A recording is data: drawing it must not need the files and code that produced i
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,13 +15,14 @@ from hydromechs.actuation import Thruster
 from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError, UnsupportedFeature
 from hydromechs.geometry import Mesh
-from hydromechs.model import BodyShape, Model, joints
+from hydromechs.model import FAMILIES, joints
+from hydromechs.registry import Family
 from hydromechs.scenario import ModelStart, Scenario
 
 from ._read import loads
 from ._scenario_read import loads_scenario
 from ._scenario_write import dumps_scenario
-from ._write import dumps
+from ._write import ModelWriter, model_text
 
 MODEL, SURROUNDINGS = "drawn_model", "drawn_surroundings"
 """Attributes of a recording: a model file with all bodies, and a scenario file with thrusters, terrain and water."""
@@ -42,19 +44,14 @@ def drawing_attrs(scenario: Scenario) -> dict[str, str]:
 
 
 def _drawing(scenario: Scenario) -> dict[str, str]:
-    model = _absolute_meshes(scenario.model)
-    drawn = Scenario(
-        name=scenario.name,
-        models=(ModelStart(model=model, source=NAME),),
-        environment=scenario.environment,
-        components=(*scenario.parts(Terrain), *scenario.parts(Thruster)),
-        integrator=scenario.integrator,
-        step=scenario.step,
-        record=scenario.record,
-        duration=scenario.duration,
-        seed=scenario.seed,
-    )
-    return {MODEL: dumps(model), SURROUNDINGS: dumps_scenario(drawn)}
+    drawn = copy.copy(scenario)  # what is taken out of a scenario without problems need not be checked again
+    left: dict[str, Any] = {"title": "", "description": "", "world": None, "randomisation": None, "engine": None}
+    left |= dict.fromkeys(("blocks", "commands", "events", "checks", "expected_warnings"), ())
+    left["models"] = (ModelStart(model=scenario.model, source=NAME),)
+    left["components"] = (*scenario.parts(Terrain), *scenario.parts(Thruster))
+    for name, value in left.items():
+        object.__setattr__(drawn, name, value)
+    return {MODEL: model_text(scenario.model, _DrawnModelWriter(FAMILIES)), SURROUNDINGS: dumps_scenario(drawn)}
 
 
 def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
@@ -67,19 +64,33 @@ def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
         return loads_scenario(str(attrs[SURROUNDINGS]), f"{source}: {SURROUNDINGS}", library=lambda name: model)
 
 
-def _absolute_meshes(model: Model) -> Model:
-    """Return the model with absolute paths of its meshes."""
+class _DrawnModelWriter(ModelWriter):
+    """Writes a model to draw it anywhere: meshes by absolute paths, joints without custom code, as poses are recorded."""
 
-    def absolute(thing: BodyShape) -> BodyShape:
-        mesh = thing.shape
-        return replace(thing, shape=replace(mesh, file=str(mesh.path.absolute()))) if isinstance(mesh, Mesh) else thing
+    def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return the mapping of an object.
 
-    return replace(
-        model,
-        bodies=tuple(replace(b, shapes=tuple(map(absolute, b.shapes)), joint=_plain_joint(b.joint)) for b in model.bodies),
-    )
+        Args:
+            thing: The object.
+            path: Where it is.
+            skip: Fields that are written elsewhere.
+        """
+        thing = replace(thing, file=str(thing.path.absolute())) if isinstance(thing, Mesh) else thing
+        return super().fields(thing, path, skip)
+
+    def part(self, thing: Any, family: Family, path: tuple, skip: tuple[str, ...] = ()) -> Any:
+        """Return the plain data of a member of a family.
+
+        Args:
+            thing: The member.
+            family: The family.
+            path: Where it is.
+            skip: Fields that are written elsewhere.
+        """
+        custom = isinstance(thing, joints.Joint | joints.Composite) and not _is_ours(thing)
+        return super().part(joints.Fixed() if custom else thing, family, path, skip)
 
 
-def _plain_joint(joint: joints.Joint | joints.Composite) -> joints.Joint | joints.Composite:
-    """The joint, or a fixed one in place of custom code: poses are recorded, so drawing does not need it."""
-    return joint if all(type(part) in joints.TYPES.values() for part in joint.parts) else joints.Fixed()
+def _is_ours(joint: joints.Joint | joints.Composite) -> bool:
+    """True if a joint needs no custom code."""
+    return all(type(part) in joints.TYPES.values() for part in joint.parts)

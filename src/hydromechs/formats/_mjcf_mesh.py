@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.spatial import quaternion_matrix
 
 from ._mjcf_document import Document, Item
@@ -96,8 +98,9 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     rule = item.word("inertia", ("legacy", "exact", "convex", "shell"), "legacy")
     try:
         vertices, faces = _loaded(found)
-    except Exception as error:  # a reader of others' files: anything can come
-        findings.fault(item.element, f"{label}: {path!r} cannot be read: {error or type(error).__name__}", path, "save it anew")
+    except Exception as error:  # a reader of others' files: anything can come, and its text may quote the file
+        reason = str(error) if isinstance(error, files.UnreadableFile) else type(error).__name__
+        findings.fault(item.element, f"{label}: {path!r} cannot be read: {reason}", path, "save it again")
         return None
     if not len(faces) and len(vertices) > 3:
         rule, faces = "convex", np.zeros((0, 3), dtype=int)
@@ -128,13 +131,12 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
 def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """Vertices, shape (n, 3), and triangles, shape (m, 3), of a mesh file; no other file is opened for it."""
     if path.suffix.lower() == ".msh":
-        return _msh(path.read_bytes())
+        return _msh(files.read_bytes(path, LARGEST))
     import trimesh  # takes long to import
 
-    with open(path, "rb") as file:
-        kind = path.suffix.lower()[1:]
-        more: dict[str, Any] = {"skip_materials": True, "maintain_order": True} if kind == "obj" else {}
-        mesh: Any = trimesh.load(file, file_type=kind, process=False, force="mesh", **more)
+    kind = path.suffix.lower()[1:]
+    more: dict[str, Any] = {"skip_materials": True, "maintain_order": True} if kind == "obj" else {}
+    mesh: Any = trimesh.load(BytesIO(files.read_bytes(path, LARGEST)), file_type=kind, process=False, force="mesh", **more)
     return np.asarray(mesh.vertices, dtype=float), np.asarray(mesh.faces, dtype=int)
 
 
@@ -143,7 +145,7 @@ def _msh(raw: bytes) -> tuple[np.ndarray, np.ndarray]:
     counts = np.frombuffer(raw, "<i4", 4).astype(int)
     n, normals, texture, m = counts
     if (counts < 0).any() or len(raw) != 16 + 4 * (3 * n + 3 * normals + 2 * texture + 3 * m):
-        raise ValueError("its size is not the one that its first four numbers say")
+        raise files.UnreadableFile("its size is not the one that its first four numbers state")
     vertices = np.frombuffer(raw, "<f4", 3 * n, 16).reshape(-1, 3).astype(float)
     faces = np.frombuffer(raw, "<i4", 3 * m, len(raw) - 12 * m).reshape(-1, 3).astype(int)
     return vertices, faces

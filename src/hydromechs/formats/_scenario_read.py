@@ -11,14 +11,14 @@ from typing import Any
 from hydromechs.actuation import ExternalWrench, JointMotion, Thruster
 from hydromechs.actuation.drives import Drive
 from hydromechs.actuation.motions import recorded_file
-from hydromechs.contact import BodyContact, Material, PointContact, Terrain
-from hydromechs.contact.ground import height_field
+from hydromechs.contact import MATERIALS, BodyContact, Material, PointContact, Terrain
 from hydromechs.errors import CodeNotAllowed, Fault, ModelError, ScenarioError
+from hydromechs.geometry import height_field
 from hydromechs.model import Model
 from hydromechs.model.component import Component
 from hydromechs.recording import ATTITUDE
 from hydromechs.registry import BROKEN, Family, Reader, is_ours, json_schema, members, show, suggestion
-from hydromechs.scenario import FAMILIES, MATERIALS, ModelStart, Scenario, check_faults
+from hydromechs.scenario import FAMILIES, ModelStart, Scenario, check_faults
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from hydromechs.values import is_path
 
@@ -355,14 +355,15 @@ class _ScenarioReader(Reader):
         external = [self.make(ExternalWrench, {"body": x}, ("external", i)) for i, x in enumerate(file["external"])]
         starts, equipped = self._starts(file["models"])
         parts = [*file["terrain"], *self._contacts(file["contact"]), *file["thrusters"], *file["joints"], *external]
-        parts += [*file["grasps"], *file["tethers"], *file["components"]]
-        components = in_order([*parts, *self._brought(parts, starts, equipped)])
+        parts += [*file["grasps"], *file["tethers"]]
+        plain = file["components"]  # in the order of the file, which is that of the scenario in its plain form
+        components = [*in_order([*parts, *self._brought([*parts, *plain], starts, equipped)]), *plain]
         blocks = [*file["sensors"], *file["blocks"]]
         run = file["run"]
-        plain = ("name", "title", "description", "world", "environment", "commands", "events", "randomisation", "checks")
+        same = ("name", "title", "description", "world", "environment", "commands", "events", "randomisation", "checks")
         if len(starts) < len(self.data["models"]) or ("models" in self.broken and not starts):
             return BROKEN
-        given = {key: file[key] for key in (*plain, "expected_warnings")} | {"models": starts}
+        given = {key: file[key] for key in (*same, "expected_warnings")} | {"models": starts}
         given |= {f.name: getattr(run, f.name) for f in fields(run)} | {"components": components, "blocks": blocks}
         try:
             scenario = Scenario(**given)

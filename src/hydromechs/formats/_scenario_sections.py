@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from hydromechs.actuation import ExternalWrench, JointFriction, JointMotion, JointStops, Thruster
 from hydromechs.actuation.drives import Drive
 from hydromechs.actuation.motions import Motion
-from hydromechs.contact import BodyContact, Holding, Material, PointContact, Terrain
+from hydromechs.contact import MATERIALS, BodyContact, Holding, Material, PointContact, Terrain
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
@@ -18,7 +18,7 @@ from hydromechs.lines import HangingLine, Tether
 from hydromechs.model.component import Component
 from hydromechs.recording import WARNING_KINDS, Check
 from hydromechs.registry import ByName, Inline, Pattern, Required, Writer
-from hydromechs.scenario import FAMILIES, MATERIALS, Randomisation, Scenario, WorldSettings
+from hydromechs.scenario import FAMILIES, Randomisation, Scenario, WorldSettings
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import Block, Event
 from hydromechs.values import Bound, Finite, Positive, Vector3, Vector4, Vector6, check_fields

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hydromechs.contact import Material, Terrain
+from hydromechs.contact import MATERIALS, Material, Terrain
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.registry import Writer
-from hydromechs.scenario import FAMILIES, MATERIALS, ModelStart, Scenario
+from hydromechs.scenario import FAMILIES, ModelStart, Scenario
 from hydromechs.values import is_path
 
 from ._emit import Block, emit

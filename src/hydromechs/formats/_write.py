@@ -87,14 +87,24 @@ def dumps(model: Model, folder: str | Path | None = None) -> str:
         model: The model. Custom joints are written by the import paths of their classes; custom hydrodynamics are rejected.
         folder: Folder of the file, to which paths are relative; None for paths as they are.
     """
-    data = _ModelWriter(FAMILIES, None if folder is None else Path(folder)).fields(model)
+    return model_text(model, ModelWriter(FAMILIES, None if folder is None else Path(folder)))
+
+
+def model_text(model: Model, writer: Writer) -> str:
+    """Return the text of a model file.
+
+    Args:
+        model: The model.
+        writer: Writes its objects.
+    """
+    data = writer.fields(model)
     bodies = Block((name, Block(body)) for name, body in data.pop("bodies").items())
     for key in data.keys() & {"sources"}:
         data[key] = Block(data[key])
     return emit(Block({MODEL_KEY: MODEL_VERSION, **data, "bodies": bodies}))
 
 
-class _ModelWriter(Writer):
+class ModelWriter(Writer):
     """Writes models."""
 
     def label(self, path: tuple) -> str:

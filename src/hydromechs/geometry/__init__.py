@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from hydromechs.registry import Family
+from hydromechs.registry import Family, Holder, options
 
 from ._box import Box
 from ._cylinder import Capsule, Cylinder
 from ._ellipsoid import Ellipsoid, Sphere, ellipsoid_wet, ellipsoid_wetting
 from ._ground import HeightField, Plane
-from ._keys import INSTEAD, SHORT, expand
+from ._height_files import read_heights
+from ._height_sources import GENERATORS, height_field, rubble_mound, slope, steps
+from ._keys import SHORTHAND
 from ._mesh_file import read_mesh
 from ._origin import Origin, constant_screw, rotation_steps
 from ._polyhedra import Convex, Mesh, Polyhedron
@@ -16,7 +18,9 @@ from ._shape import Cell, Face, Placed, Shape, Strip
 from ._triangles import Integrals, Triangles, grid, joined, quads, read_triangles, revolved
 
 __all__ = [
+    "GENERATORS",
     "SHAPES",
+    "SHORTHAND",
     "Box",
     "Capsule",
     "Cell",
@@ -39,13 +43,18 @@ __all__ = [
     "ellipsoid_wet",
     "ellipsoid_wetting",
     "grid",
+    "height_field",
     "joined",
     "quads",
+    "read_heights",
     "read_mesh",
     "read_triangles",
     "revolved",
     "rotation_steps",
+    "rubble_mound",
     "shape_family",
+    "slope",
+    "steps",
 ]
 
 
@@ -58,7 +67,8 @@ def shape_family(name: str, base: Any, *kinds: type[Shape]) -> Family:
         kinds: Classes of shapes that are allowed; all of them by default.
     """
     table = {word: kind for word, kind in SHAPES.items() if not kinds or kind in kinds}
-    return Family(name=name, base=base, table=table, chosen="shape", short_keys=SHORT, expand=expand, instead=INSTEAD)
+    owner = next(kind for kind in options(base) if kind is not str)
+    return Family(name=name, base=base, table=table, holder=Holder(owner, "shape", Shape), shorthand=SHORTHAND)
 
 
 SHAPES: dict[str, type[Shape]] = {

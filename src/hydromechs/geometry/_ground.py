@@ -18,6 +18,8 @@ from ._origin import Origin
 from ._shape import PARALLEL, UP, Placed, Shape
 from ._triangles import SIDES, Triangles, grid
 
+MAX_HEIGHTS = 250_000
+"""Heights that a field may have: they are constants of the machine code, which takes long to make with more."""
 RINGS = 4
 """Rings of coefficients around the grid of a height field: where it levels out, and two beyond for the spline there."""
 LEVEL = 2.0
@@ -69,6 +71,13 @@ class Plane(Shape):
         gap, closing = x[2], -direction[2]
         return where((gap >= 0.0) * (closing > PARALLEL), gap / maximum(closing, PARALLEL), math.inf)
 
+    def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
+        """Return the heights of n · (p − p₀) = 0; −inf below an overhang."""
+        n, p, up = origin.R[:, 2], origin.xyz, -float(down[2])
+        if n[2] * up <= 0.0:
+            return np.full(np.shape(x), -np.inf)
+        return np.asarray(up * p[2] - (n[0] * (x - p[0]) + n[1] * (y - p[1])) / (n[2] * up))
+
 
 @dataclass(frozen=True, kw_only=True)
 class HeightField(Shape):
@@ -97,6 +106,9 @@ class HeightField(Shape):
                 spread = f"{steps.min():g} to {steps.max():g} m"
                 raise self._wrong(name, f"must be evenly spaced, but has spacings from {spread}")
         sizes = [len(row) for row in self.heights]
+        if sum(sizes) > MAX_HEIGHTS:
+            must = f"but must have at most {MAX_HEIGHTS} heights; thin it, or cut a part out"
+            raise FieldError(f"{self.word}.heights", f"{len(sizes)} rows", must)
         if len(sizes) != len(self.x):
             raise self._wrong("heights", f"must have {len(self.x)} rows, one for each x, has {len(sizes)}")
         for i, size in enumerate(sizes):
@@ -180,6 +192,10 @@ class HeightField(Shape):
         hx, hxy, _ = _cubic([a[1] for a in along_x], w - j)
         hxx, _, _ = _cubic([a[2] for a in along_x], w - j)
         return h, hx / dx, hy / dy, hxx / (dx * dx), hxy / (dx * dy), hyy / (dy * dy)
+
+    def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
+        """Return the heights; its frame is that of the parent."""
+        return self.heights_at(x, y)
 
     def heights_at(self, x: Array, y: Array) -> Array:
         """Return the heights at many places at once [m], shaped as `x`: Σ B(u) B(w) c.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydromechs.registry import Member
+from hydromechs.registry import Member, Shorthand
 from hydromechs.values import Vector3
 
 from ._cylinder import Cylinder
 from ._ground import Plane
 from ._origin import Origin
+from ._shape import Placed
 
 SHAPE_NAMES = ("box", "sphere", "cylinder", "capsule", "ellipsoid", "convex", "mesh", "plane", "height_field")
 
@@ -24,30 +25,48 @@ _ENDS = {
     "to": _key("to", "Upper end of the axis; with `from` [m]."),
 }
 _PLANE = {
-    "point": _key("point", "A point of the plane, in place of `origin`; with `normal` [m]."),
-    "normal": _key("normal", "Direction out of the solid: [0, 0, -1] is a floor in NED, [0, 0, 1] in ENU; with `point` [-]."),
+    "point": _key("point", "A point of the plane, in place of `origin`; with `normal` [m]. Defaults to the origin."),
+    "normal": _key("normal", "Direction out of the solid: [0, 0, -1] is a floor in NED, [0, 0, 1] in ENU [-]."),
 }
-SHORT = {word: _AT | {"cylinder": _ENDS, "capsule": _ENDS, "plane": _PLANE}.get(word, {}) for word in SHAPE_NAMES}
-"""Short keys by type of shape."""
+KEYS = {
+    word: _AT | {"cylinder": _ENDS, "capsule": _ENDS, "plane": _PLANE}.get(word, {})
+    for word in SHAPE_NAMES
+    if word != "height_field"
+}
 INSTEAD = {word: {"length": ("from", "to")} for word in ("cylinder", "capsule")}
-"""Short keys that replace one that is required."""
 
 
-def expand(word: str, values: dict[str, Any]) -> dict[str, Any]:
+def _expand(word: str, values: dict[str, Any]) -> dict[str, Any]:
     """Return `origin` and `length` in place of short keys; `ValueError` if these are incomplete or contradict each other."""
-    for first, second in (("from", "to"), ("point", "normal")):
-        if (first in values) != (second in values):
-            here, missing = (first, second) if first in values else (second, first)
-            raise ValueError(f"{here!r} is given without {missing!r}; give both")
-    if len({"at", "from", "point"} & set(values)) > 1:
+    for first, second in (("from", "to"), ("to", "from"), ("point", "normal")):
+        if first in values and second not in values:
+            raise ValueError(f"{first!r} is given without {second!r}; give both")
+    if len({"at", "from", "normal"} & set(values)) > 1:
         raise ValueError(f"the place is given more than once, by {', '.join(values)}; keep one of them")
     if "at" in values:
         return {"origin": {"xyz": list(values["at"])}}
     placed = (
-        Plane.through(values["point"], values["normal"])
-        if "point" in values
+        Plane.through(values.get("point", (0.0, 0.0, 0.0)), values["normal"])
+        if "normal" in values
         else Cylinder.between(values["from"], values["to"], radius=1.0)
     )
     origin = {"xyz": list(placed.origin.xyz), "rpy": list(placed.origin.rpy)}
     length = {"length": placed.shape.length} if isinstance(placed.shape, Cylinder) else {}
     return {"origin": origin if placed.origin != Origin(placed.origin.xyz) else {"xyz": origin["xyz"]}, **length}
+
+
+def _shorten(thing: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
+    """Return the short keys of a plane's place, and of one that is not turned."""
+    if not isinstance(thing, Placed) or thing.origin == Origin():
+        return None
+    word, xyz = thing.shape.word.replace(" ", "_"), list(thing.origin.xyz)
+    if repr(thing.origin) == repr(Origin(thing.origin.xyz)):
+        return word, {"at": xyz}, ("origin",)
+    normal = [x + 0.0 for x in thing.origin.R[:, 2].tolist()]
+    if isinstance(thing.shape, Plane) and repr(Plane.through(xyz, normal).origin) == repr(thing.origin):
+        return word, {**({"point": xyz} if any(xyz) else {}), "normal": normal}, ("origin",)
+    return None
+
+
+SHORTHAND = Shorthand(keys=KEYS, expand=_expand, instead=INSTEAD, shorten=_shorten)
+"""Short keys of placed shapes."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hydromechs import files
+
+from ._mesh_checks import CHECKS, RejectedMesh, mtl_colors
 
 if TYPE_CHECKING:
     from trimesh import Trimesh
@@ -24,7 +27,8 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
     The unit of a Collada file is applied. Its up axis is ignored, as in ROS and Gazebo.
 
     Args:
-        path: OBJ, STL, GLB, PLY or DAE file. Materials and textures that it names are read from its folder.
+        path: OBJ, STL, GLB, PLY or DAE file. Colours of an OBJ file are read from MTL files in its folder. Textures are
+            ignored.
 
     Raises:
         FileNotFoundError: The file does not exist.
@@ -43,18 +47,17 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
             f"mesh {str(path)!r} is a Collada file, which needs pycollada; run `pip install 'hydromechs[collada]'`, or "
             "export it as OBJ, STL or GLB"
         )
-    if collada:
-        raw = files.read_bytes(path, MAX_BYTES)
-        if b"\0" in raw or b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
-            raise ValueError(f"mesh {str(path)!r} declares a document type or an entity, or is not UTF-8; export it again")
     try:
-        with files.open_file(path, MAX_BYTES) as file:
-            scene = trimesh.load_scene(file, file_type=path.suffix[1:].lower(), resolver=_beside(path))
+        raw = files.read_bytes(path, MAX_BYTES)
+        raw = CHECKS[path.suffix.lower()](raw) if path.suffix.lower() in CHECKS else raw
+        kind = path.suffix[1:].lower()
+        options = {"skip_materials": True} if kind == "ply" else {}
+        scene = trimesh.load_scene(BytesIO(raw), file_type=kind, resolver=_materials(path), **options)
         if collada and scene.units:
             scene = scene.scaled(trimesh.units.unit_conversion(scene.units, "meters"))
         parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh)]
     except Exception as error:  # a broken file makes its reader raise anything
-        ours = isinstance(error, ModuleNotFoundError | files.UnreadableFile)  # texts of others may quote the file
+        ours = isinstance(error, ModuleNotFoundError | files.UnreadableFile | RejectedMesh)  # other texts may quote the file
         reason = str(error) if ours else type(error).__name__
         raise ValueError(f"mesh {str(path)!r} cannot be read ({reason}); export it as OBJ, STL or GLB") from error
     if not any(len(part.faces) for part in parts):
@@ -62,22 +65,22 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
     return parts
 
 
-def _beside(path: Path) -> Any:
-    """Return what gives trimesh the materials and textures of a mesh: regular files in the folder of the mesh."""
+def _materials(path: Path) -> Any:
+    """Return what gives trimesh the colours of an OBJ file, from MTL files in its folder; textures are not read."""
     from trimesh.resolvers import FilePathResolver
 
-    class Beside(FilePathResolver):
+    class Materials(FilePathResolver):
         """Reads regular files; trimesh would wait for a pipe."""
 
         def get(self, name: str) -> bytes:
-            """Return the content of a file of the folder.
+            """Return the colours in a file of the folder.
 
             Args:
                 name: Its path in the folder.
             """
             found = Path(os.path.realpath(path.parent / name.strip()))
-            if not found.is_relative_to(os.path.realpath(path.parent)):
-                raise files.UnreadableFile(f"{name!r} is outside the folder of the mesh; move it there")
-            return files.read_bytes(found)
+            if path.suffix.lower() != ".obj" or not found.is_relative_to(os.path.realpath(path.parent)):
+                raise files.UnreadableFile("it names a file that is not an MTL file in the folder of the mesh; move it there")
+            return mtl_colors(files.read_bytes(found))
 
-    return Beside(str(path))
+    return Materials(str(path))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -20,6 +20,8 @@ NUDGE = 1e-150
 """Vanishes beside any length above 1e-134 m, and its square keeps divisions by a length finite."""
 PARALLEL = 1e-12
 """Least size of a component of a ray's direction that is divided by."""
+ABOVE = 1e4
+"""Height from which rays look down on a shape [m]."""
 UP = np.array([0.0, 0.0, -1.0])
 """Down in a frame whose z axis points up."""
 UP.flags.writeable = False
@@ -47,6 +49,17 @@ class Face(NamedTuple):
     """Area of each point, by i, then j [m²]; they sum to the area of one face."""
 
 
+LARGEST = 1e9
+"""Largest number of a shape [m]; fifth powers, as in second moments, then stay far from overflow."""
+
+
+def _largest(value: Any) -> float:
+    """Largest amount of a number, of a row, or of rows that need not be equally long."""
+    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
+        return max(map(_largest, value))
+    return float(np.abs(np.asarray(value, dtype=float)).max(initial=0.0))
+
+
 class Cell(NamedTuple):
     """A part of a shape with a closed form for the part of it below a plane: an ellipsoid, a cylinder or a box."""
 
@@ -68,6 +81,10 @@ class Shape:
 
     def __post_init__(self) -> None:
         check_fields(self, self.word)
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, (int, float, tuple)) and _largest(value) > LARGEST:
+                raise self._wrong(f.name, f"must be at most {LARGEST:g}")
 
     @classmethod
     def unchecked(cls, **fields: Any) -> Self:
@@ -178,6 +195,20 @@ class Shape:
             down: As in `distance`.
         """
         raise self._no("ray")
+
+    def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
+        """Return the height UP of the surface at many places of the parent [m], shaped as `x`; −inf where there is none.
+
+        Args:
+            origin: Frame of the shape in the parent.
+            x: Places in the parent's axes [m], any shape.
+            y: Places in the parent's axes [m], shaped alike.
+            down: Unit vector down, along z of the parent, shape (3,).
+        """
+        R, start = origin.R, np.array(origin.xyz) + ABOVE * down
+        places = np.stack([x, y, np.zeros(np.shape(x))], axis=-1).reshape(-1, 3)
+        rays = [self.ray(R.T @ (p - start), R.T @ down, R.T @ down) for p in places]
+        return ABOVE - np.array(rays, dtype=float).reshape(np.shape(x))
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
         """Return the surface as triangles; corners of sharp edges are listed once per side, see `Triangles.merged`.
@@ -298,6 +329,16 @@ class Placed:
         """
         R = self.origin.R
         return self.shape.ray(self.shape.local(self.origin, p), R.T @ direction, R.T @ down)
+
+    def elevation(self, x: Array, y: Array, down: Array) -> Array:
+        """Return the height UP of its surface at many places of the parent; see `Shape.elevation`.
+
+        Args:
+            x: Places [m], any shape.
+            y: Places [m], shaped alike.
+            down: Unit vector down, along z of the parent, shape (3,).
+        """
+        return self.shape.elevation(self.origin, x, y, down)
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
         """Return the surface as triangles in the parent's axes.

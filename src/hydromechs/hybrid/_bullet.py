@@ -12,16 +12,18 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from hydromechs.contact import Material, terrain
-from hydromechs.geometry import Box, Capsule, Cylinder, Placed, Sphere
+from hydromechs.contact import Material, Terrain
+from hydromechs.geometry import Box, Capsule, Cylinder, HeightField, Placed, Plane, Sphere
 from hydromechs.model import Model, joints
-from hydromechs.spatial import axis_frame, cross, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
+from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch, quiet
 from ._parts import joint_parts, placement_pose, pose_matrix
 from ._scene import Scene, friction_of, height_rows, spring_of
 
+TERRAIN = (Plane, HeightField, Box, Cylinder, Capsule, Sphere)
+"""Shapes of terrain that it has."""
 GROUND, BODY = 1, 2
 """Groups of what can touch."""
 
@@ -63,7 +65,7 @@ class BulletEngine(Engine):
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
         """One joint for each body, free ones on the world only."""
-        out = []
+        out = scene.others(TERRAIN, "Bullet")
         for i, body in enumerate(model.bodies):
             parts = joint_parts(body.joint)
             if len(parts) > 1:
@@ -175,32 +177,30 @@ class BulletEngine(Engine):
         tensor = f'ixx="{xx!r}" iyy="{yy!r}" izz="{zz!r}" ixy="{xy!r}" ixz="{xz!r}" iyz="{yz!r}"'
         return f'<inertial><origin xyz={_words(c)}/><mass value="{mass!r}"/><inertia {tensor}/></inertial>'
 
-    def _add_solid(self, solid: terrain.Terrain) -> int:
-        p, shape = self._p, {}
-        place: tuple[Any, Array] = ((0.0, 0.0, 0.0), np.eye(3))
-        match solid:
-            case terrain.Plane():
-                n = np.array(solid.normal) / np.linalg.norm(solid.normal)
-                shape, place = dict(shapeType=p.GEOM_PLANE), (solid.point, axis_frame(np.zeros(3), n)[0])
-            case terrain.Box():
-                shape = dict(shapeType=p.GEOM_BOX, halfExtents=[0.5 * a for a in solid.size])
-                place = (solid.origin.xyz, solid.origin.R)
-            case terrain.Cylinder():
-                shape = dict(shapeType=p.GEOM_CYLINDER, radius=solid.radius, height=solid.length)
-                place = (solid.origin.xyz, solid.origin.R)
-            case terrain.Sphere():
-                shape, place = dict(shapeType=p.GEOM_SPHERE, radius=solid.radius), (solid.center, np.eye(3))
-            case terrain.HeightField():
-                shape, place = self._height_field(solid)
-        made = p.createCollisionShape(**shape, **self._at)
-        at, R = place
-        uid = p.createMultiBody(0, made, basePosition=list(at), baseOrientation=_xyzw(R), **self._at)
+    def _add_solid(self, solid: Terrain) -> int:
+        p, (at, R) = self._p, (solid.origin.xyz, solid.origin.R)
+        match shape := solid.shape:
+            case Plane():
+                made = dict(shapeType=p.GEOM_PLANE)
+            case Box():
+                made = dict(shapeType=p.GEOM_BOX, halfExtents=[0.5 * a for a in shape.size])
+            case Cylinder():
+                made = dict(shapeType=p.GEOM_CYLINDER, radius=shape.radius, height=shape.length)
+            case Capsule():
+                made = dict(shapeType=p.GEOM_CAPSULE, radius=shape.radius, height=shape.length)
+            case Sphere():
+                made = dict(shapeType=p.GEOM_SPHERE, radius=shape.radius)
+            case HeightField():
+                made, (at, R) = self._height_field(shape)
+        uid = p.createMultiBody(
+            0, p.createCollisionShape(**made, **self._at), basePosition=list(at), baseOrientation=_xyzw(R), **self._at
+        )
         p.changeDynamics(uid, -1, lateralFriction=friction_of(solid.material), restitution=0, **self._at)
         self._soften(uid, -1, solid.material)
         p.setCollisionFilterGroupMask(uid, -1, GROUND, BODY, **self._at)
         return uid
 
-    def _height_field(self, field: terrain.HeightField) -> tuple[dict[str, Any], tuple[Any, Array]]:
+    def _height_field(self, field: HeightField) -> tuple[dict[str, Any], tuple[Any, Array]]:
         """Heights over a grid with triangles in between; Bullet puts the middle of the lowest and highest at the origin."""
         rows, R, at = height_rows(field, self._model.world.down[2])
         dx, dy = field.spacing

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hydromechs.contact import Pair, Segment
-from hydromechs.contact.terrain import Terrain
+from hydromechs.contact import Pair, Segment, Terrain
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Slot, Values, Wrench
 from hydromechs.spatial import cross

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.contact import terrain
-from hydromechs.geometry import Box, Capsule, Cylinder, Shape, Sphere
+from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Placed, Plane, Shape, Sphere
 from hydromechs.model import Model
-from hydromechs.spatial import axis_frame
 from hydromechs.values import Array
 
 from ._dart_tree import JOINTS, DartTree
@@ -18,6 +16,8 @@ from ._engine import Engine, Touch
 from ._parts import pose_matrix
 from ._scene import Scene, friction_of
 
+TERRAIN = (Plane, Box, Cylinder, Capsule, Sphere, Ellipsoid)
+"""Shapes of terrain that it has."""
 THICK = 50.0
 """Edges of the box that stands for a plane [m]."""
 
@@ -31,11 +31,7 @@ class DartEngine(Engine):
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
         """It has no height fields for Python."""
-        return [
-            f"terrain {solid.name!r} is a height field, which dartpy has not; use planes, boxes, cylinders, spheres, or mujoco"
-            for solid in scene.solids
-            if isinstance(solid, terrain.HeightField)
-        ]
+        return scene.others(TERRAIN, "dartpy")
 
     def carries(self, model: Model, added: Array) -> Array:
         """All of it."""
@@ -62,9 +58,8 @@ class DartEngine(Engine):
         # the usual one has a box of friction, up to √2 stronger than the cone; releases before 6.20 have no other
         self._cone = getattr(dart.constraint, "NsgsFrictionSolver", None)
         for piece in scene.pieces:
-            T = pose_matrix(piece.shape.origin.R, piece.shape.origin.xyz)
             mu = max([friction_of(s.material) for s in scene.solids] + [friction_of(m) for *_, m in scene.meeting])
-            self._give(nodes[piece.body], _shape(dart, piece.shape.shape), T, mu)
+            self._give(nodes[piece.body], piece.shape, mu)
             self._solids[nodes[piece.body].getName()] = (piece.body, model.body_names[piece.body])
         ground = dart.dynamics.Skeleton("terrain")
         ground.setMobile(False)
@@ -72,8 +67,7 @@ class DartEngine(Engine):
         for solid in scene.solids:
             _, node = ground.createWeldJointAndBodyNodePair()
             node.setName(f"//{solid.name}")
-            shape, T = _solid(dart, solid)
-            self._give(node, shape, T, friction_of(solid.material))
+            self._give(node, solid, friction_of(solid.material))
             self._solids[f"//{solid.name}"] = (None, solid.name)
             still.append(node)
         self._world.addSkeleton(ground)
@@ -89,9 +83,9 @@ class DartEngine(Engine):
                 for node in still:
                     rule.addBodyNodePairToBlackList(nodes[a], node)
 
-    def _give(self, node: Any, shape: Any, T: Array, mu: float) -> None:
-        made = node.createShapeNode(shape)
-        made.setRelativeTransform(self._dart.math.Isometry3(T))
+    def _give(self, node: Any, solid: Placed, mu: float) -> None:
+        made = node.createShapeNode(_shape(self._dart, solid.shape))
+        made.setRelativeTransform(self._dart.math.Isometry3(_pose(solid)))
         made.createCollisionAspect()
         made.createDynamicsAspect()
         made.getDynamicsAspect().setFrictionCoeff(mu)
@@ -163,6 +157,7 @@ def _owner(thing: Any) -> str:
 
 
 def _shape(dart: Any, shape: Shape) -> Any:
+    """A shape of DART; a plane is the top of a large box."""
     match shape:
         case Box():
             return dart.dynamics.BoxShape(np.array(shape.size))
@@ -172,20 +167,14 @@ def _shape(dart: Any, shape: Shape) -> Any:
             return dart.dynamics.CylinderShape(shape.radius, shape.length)
         case Sphere():
             return dart.dynamics.SphereShape(shape.radius)
+        case Ellipsoid():
+            return dart.dynamics.EllipsoidShape(2.0 * shape.half_size)
+        case Plane():
+            return dart.dynamics.BoxShape([THICK * 10, THICK * 10, THICK])
     raise TypeError(f"a {shape.word} cannot touch")
 
 
-def _solid(dart: Any, solid: terrain.Terrain) -> tuple[Any, Array]:
-    """Shape and pose of terrain; a plane is the top of a large box."""
-    match solid:
-        case terrain.Plane():
-            n = np.array(solid.normal) / np.linalg.norm(solid.normal)
-            T = pose_matrix(axis_frame(np.zeros(3), n)[0], np.array(solid.point) - 0.5 * THICK * n)
-            return dart.dynamics.BoxShape([THICK * 10, THICK * 10, THICK]), T
-        case terrain.Sphere():
-            return dart.dynamics.SphereShape(solid.radius), pose_matrix(np.eye(3), solid.center)
-        case terrain.Box():
-            return dart.dynamics.BoxShape(np.array(solid.size)), pose_matrix(solid.origin.R, solid.origin.xyz)
-        case terrain.Cylinder():
-            return dart.dynamics.CylinderShape(solid.radius, solid.length), pose_matrix(solid.origin.R, solid.origin.xyz)
-    raise TypeError(f"{type(solid).__name__} is no terrain for DART")
+def _pose(solid: Placed) -> Array:
+    """Pose of a shape of DART, shape (4, 4)."""
+    R, p = solid.origin.R, np.array(solid.origin.xyz)
+    return pose_matrix(R, p - 0.5 * THICK * R[:, 2] if isinstance(solid.shape, Plane) else p)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.contact import Material, terrain
-from hydromechs.geometry import Box, Capsule, Cylinder, Origin, Shape, Sphere
+from hydromechs.contact import Material, Terrain
+from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, HeightField, Placed, Plane, Shape, Sphere
 from hydromechs.model import Model
-from hydromechs.spatial import axis_frame, quaternion_from_matrix
+from hydromechs.spatial import quaternion_from_matrix
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch
@@ -35,6 +35,10 @@ SLIDING = 0.1
 """Part of its speed that sliding loses in a step at most, below the cone of friction."""
 STICKING = 100.0
 """How much stiffer friction is than the normal; with `SLIDING` it creeps with force / (10 (C + K h))."""
+UNSEEN = {"contype": 0, "conaffinity": 0}
+"""Geoms touch by pairs alone."""
+TERRAIN = (Plane, HeightField, Box, Cylinder, Capsule, Sphere, Ellipsoid)
+"""Shapes of terrain that it has."""
 LEAST = 1e-4
 """Impedances are between this and 1 less this."""
 
@@ -50,8 +54,8 @@ class MuJoCoEngine(Engine):
     takes_stiffness = True
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        """It takes all joints and all terrain."""
-        return []
+        """It takes all joints."""
+        return scene.others(TERRAIN, "MuJoCo")
 
     def carries(self, model: Model, added: Array) -> Array:
         """None: the joint-space inertia takes all of it."""
@@ -82,15 +86,12 @@ class MuJoCoEngine(Engine):
         self._material_step = 0.0
 
     def _add_scene(self, model: Model, scene: Scene) -> None:
-        kind, tree = self._mj.mjtGeom, self._tree
+        tree = self._tree
         for piece in scene.pieces:
-            size, type_ = _size(kind, piece.shape.shape)
-            how = dict(type=type_, size=size, contype=0, conaffinity=0, **_pose(piece.shape.origin))
-            tree.handles[piece.body].add_geom(name=f"/{piece.name}", **how)
+            tree.handles[piece.body].add_geom(name=f"/{piece.name}", **self._plain(piece.shape), **UNSEEN)
             self._names[f"/{piece.name}"] = (piece.body, model.body_names[piece.body])
         for solid in scene.solids:
-            how = dict(contype=0, conaffinity=0)
-            tree.spec.worldbody.add_geom(name=f"//{solid.name}", **self._solid(model, solid), **how)
+            tree.spec.worldbody.add_geom(name=f"//{solid.name}", **self._geom(model, solid), **UNSEEN)
             self._names[f"//{solid.name}"] = (None, solid.name)
             for body in sorted(scene.grounded):
                 for piece in scene.pieces_of(body):
@@ -107,38 +108,31 @@ class MuJoCoEngine(Engine):
         self._tree.spec.add_pair(geomname1=first, geomname2=second, **how)
         self._pairs.append((material, weight))
 
-    def _solid(self, model: Model, solid: terrain.Terrain) -> dict[str, Any]:
+    def _geom(self, model: Model, solid: Terrain) -> dict[str, Any]:
         """A piece of terrain as a geom."""
-        kind = self._mj.mjtGeom
-        match solid:
-            case terrain.Plane():
-                R = axis_frame(np.zeros(3), solid.normal)[0]
-                return dict(type=kind.mjGEOM_PLANE, size=[0.0, 0.0, 1.0], pos=solid.point, quat=quaternion_from_matrix(R))
-            case terrain.Box():
-                return dict(type=kind.mjGEOM_BOX, size=0.5 * np.array(solid.size), **_pose(solid.origin))
-            case terrain.Cylinder():
-                return dict(type=kind.mjGEOM_CYLINDER, size=[solid.radius, 0.5 * solid.length, 0.0], **_pose(solid.origin))
-            case terrain.Sphere():
-                return dict(type=kind.mjGEOM_SPHERE, size=[solid.radius, 0.0, 0.0], pos=solid.center)
-            case terrain.HeightField():
-                return self._height_field(model, solid)
-        raise TypeError(f"{type(solid).__name__} is no terrain of ours")
+        shape = solid.shape
+        return self._height_field(model, solid.name, shape) if isinstance(shape, HeightField) else self._plain(solid)
 
-    def _height_field(self, model: Model, field: terrain.HeightField) -> dict[str, Any]:
+    def _plain(self, solid: Placed) -> dict[str, Any]:
+        """A shape as a geom."""
+        size, kind = _size(self._mj.mjtGeom, solid.shape)
+        return dict(type=kind, size=size, pos=solid.origin.xyz, quat=quaternion_from_matrix(solid.origin.R))
+
+    def _height_field(self, model: Model, name: str, field: HeightField) -> dict[str, Any]:
         """Heights over a grid with triangles in between; its frame has z up, so its y is turned where the world's z is down."""
         rows, R, middle = height_rows(field, model.world.down[2])
         low, high = float(rows.min()), float(rows.max())
         span, base = max(high - low, 1e-6), 1.0
         half = [0.5 * (grid[-1] - grid[0]) for grid in (field.x, field.y)]
         self._tree.spec.add_hfield(
-            name=f"//{field.name}",
+            name=f"//{name}",
             size=[*half, span, base],
             nrow=rows.shape[0],
             ncol=rows.shape[1],
             userdata=((rows - low) / span).ravel().tolist(),
         )
         place = dict(pos=middle - low * np.array(model.world.down), quat=quaternion_from_matrix(R))
-        return dict(type=self._mj.mjtGeom.mjGEOM_HFIELD, hfieldname=f"//{field.name}", **place)
+        return dict(type=self._mj.mjtGeom.mjGEOM_HFIELD, hfieldname=f"//{name}", **place)
 
     def put(self, q: Array, v: Array) -> None:
         """Set the state."""
@@ -229,10 +223,6 @@ class MuJoCoEngine(Engine):
         self._data.qpos[:], self._data.qvel[:] = saved
 
 
-def _pose(origin: Origin) -> dict[str, Any]:
-    return {"pos": origin.xyz, "quat": quaternion_from_matrix(origin.R)}
-
-
 def _size(kind: Any, shape: Shape) -> tuple[list[float], Any]:
     """Size and type of a shape as a geom."""
     match shape:
@@ -244,4 +234,8 @@ def _size(kind: Any, shape: Shape) -> tuple[list[float], Any]:
             return [shape.radius, 0.5 * shape.length, 0.0], kind.mjGEOM_CYLINDER
         case Sphere():
             return [shape.radius, 0.0, 0.0], kind.mjGEOM_SPHERE
+        case Ellipsoid():
+            return list(shape.axes), kind.mjGEOM_ELLIPSOID
+        case Plane():
+            return [0.0, 0.0, 1.0], kind.mjGEOM_PLANE
     raise TypeError(f"a {shape.word} cannot touch")

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.contact import Material, Pair, terrain
-from hydromechs.geometry import Origin, Placed, Sphere
+from hydromechs.contact import Material, Pair, Terrain
+from hydromechs.geometry import HeightField, Origin, Placed, Shape, Sphere
 from hydromechs.model import Model
 from hydromechs.values import Array
 
@@ -34,12 +34,21 @@ class Scene(NamedTuple):
 
     pieces: tuple[Piece, ...]
     """Shapes of bodies."""
-    solids: tuple[terrain.Terrain, ...]
+    solids: tuple[Terrain, ...]
     """What stands still."""
     grounded: frozenset[int]
     """Indices of the bodies that can touch terrain."""
     meeting: tuple[tuple[int, int, Material], ...]
     """Indices of bodies that can touch each other, and how they meet."""
+
+    def others(self, known: tuple[type[Shape], ...], engine: str) -> list[str]:
+        """Errors about terrain of other shapes than an engine has."""
+        words = ", ".join(kind.__name__.lower() for kind in known)
+        return [
+            f"terrain {solid.name!r} is a {solid.shape.word}, which {engine} does not have; use {words}, or another engine"
+            for solid in self.solids
+            if not isinstance(solid.shape, known)
+        ]
 
     def pieces_of(self, body: int) -> list[Piece]:
         """Shapes of one body."""
@@ -49,10 +58,10 @@ class Scene(NamedTuple):
 def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
     """The scene in which these pairs can touch; shapes are whole there, not points on them."""
     pairs = tuple(pairs)
-    solids: dict[str, terrain.Terrain] = {}
+    solids: dict[str, Terrain] = {}
     grounded, meeting, points = set(), {}, {}
     for pair in pairs:
-        if isinstance(pair.solid, terrain.Terrain):
+        if isinstance(pair.solid, Terrain):
             solids[pair.solid.name] = pair.solid
             grounded.add(pair.body)
             name = pair.name.partition(" on ")[0]
@@ -72,7 +81,7 @@ def scene_of(model: Model, pairs: Iterable[Pair]) -> Scene:
     return Scene((*pieces, *points.values()), tuple(solids.values()), frozenset(grounded), met)
 
 
-def height_rows(field: terrain.HeightField, down: float) -> tuple[Array, Array, Array]:
+def height_rows(field: HeightField, down: float) -> tuple[Array, Array, Array]:
     """Heights of a field, a row for each y, in a frame with z up; the frame's axes, and its origin at height 0 [m].
 
     The frame is turned about x if the world's z is down.

@@ -128,7 +128,7 @@ def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, de
     rate = wetting(strip.cells, down, depth, down_rate, depth_rate)
     spread = []
     for a in strip.spread:
-        upright = (a @ down) ** 2 / (a @ a)
+        upright = (a @ down) ** 2 / (a * a).sum()  # the same bits on every processor, unlike a @ a
         spread.append((1.0 - (1.0 - wet.fraction) * upright) * a)
     moment = wet.moment + wet.fraction * strip.center
     center = strip.center + wet.moment / (wet.fraction + DRY_TOLERANCE)

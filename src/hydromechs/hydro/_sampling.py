@@ -24,6 +24,7 @@ import numpy as np
 
 from hydromechs.geometry import Box, Cylinder, Origin, Placed, Shape
 from hydromechs.model import Body, Hydro, added_mass, added_mass_matrix, added_mass_strips, drag
+from hydromechs.spatial import principal_axes
 from hydromechs.values import Array, Scalar
 
 from ._drag import drag_numbers, drag_wrench
@@ -278,12 +279,13 @@ def _strip(cells: Sequence[HullCell]) -> tuple[_Strip | None, float]:
     S = np.zeros((3, 3))
     for cell, p in zip(cells, places, strict=True):
         R, d = cell.origin.R, p - center
-        S += cell.weight / share * (R @ np.diag(_second_moments(cell)) @ R.T + np.outer(d, d))
+        own = ((R * _second_moments(cell))[:, None] * R).sum(axis=-1)  # not by BLAS, whose bits depend on the processor
+        S += cell.weight / share * (own + np.outer(d, d))
     if len(cells) == 1:  # its own axes, which are defined also where moments are equal
         order = np.argsort(_second_moments(cells[0]), kind="stable")
         values, axes = np.array(_second_moments(cells[0]))[order], cells[0].origin.R[:, order]
     else:
-        values, axes = np.linalg.eigh(S)
+        values, axes = principal_axes(S)
     size = math.sqrt(12.0 * values[2])
     spread = _spread(values, axes)
     if len(cells) > 1 and len(spread) == 2 and values[2] - values[1] < ROUND * values[2]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.contact import signed_distance, terrain
+from hydromechs.contact import Terrain
 from hydromechs.errors import noted
 from hydromechs.spatial import maximum, norm
 from hydromechs.values import Array, Scalar
@@ -115,7 +115,7 @@ class GroundForce(NamedTuple):
     """Energy of its springs [J]."""
 
 
-def ground_force(ground: Sequence[terrain.Terrain], p: Array, u: Array, radius: float, down: Array) -> GroundForce:
+def ground_force(ground: Sequence[Terrain], p: Array, u: Array, radius: float, down: Array) -> GroundForce:
     """Force of terrain on a mass.
 
     The normal force is that of the terrain's material; friction has its kinetic coefficient, −μ N v/√(v² + v_0²): it creeps
@@ -131,7 +131,7 @@ def ground_force(ground: Sequence[terrain.Terrain], p: Array, u: Array, radius: 
     loss: Scalar = 0.0
     stored: Scalar = 0.0
     for solid in ground:
-        distance, n = signed_distance(solid, p, down)
+        distance, n = solid.distance(p, down)
         rate = -(n @ u)
         with noted(f"in the contact law ({type(solid.material.law).__name__})"):
             normal = solid.material.law.force(radius - distance, rate)

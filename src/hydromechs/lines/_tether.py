@@ -20,7 +20,7 @@ from typing import Annotated
 
 import numpy as np
 
-from hydromechs.contact import signed_distance, terrain
+from hydromechs.contact import Terrain
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, mode_of
@@ -101,7 +101,7 @@ class Tether(Component):
     """Number of masses n, each with a piece of the line [-]."""
     winch: Winch | None = None
     """What pays it out and hauls it in; the length is fixed without."""
-    ground: Annotated[tuple[terrain.Terrain, ...], ByName()] = ()
+    ground: Annotated[tuple[Terrain, ...], ByName()] = ()
     """Terrain that it can lie on."""
 
     def __post_init__(self) -> None:
@@ -115,8 +115,8 @@ class Tether(Component):
             raise FieldError(f"tether {self.name!r}: length", self.length, must)
         object.__setattr__(self, "ground", tuple(self.ground))
         for solid in self.ground:
-            if not isinstance(solid, terrain.Terrain):
-                must = "must be terrain, as contact.terrain.Plane(...); names stand for it in scenario files alone"
+            if not isinstance(solid, Terrain):
+                must = "must be terrain, as contact.Terrain(...); names stand for it in scenario files alone"
                 raise FieldError(f"tether {self.name!r}: ground", solid, must)
 
     # -- what it is in a plant ----------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ class Tether(Component):
 
     def _lifted(self, p: Array, down: Array) -> Array:
         for solid in self.ground:
-            distance, n = signed_distance(solid, p, down)
+            distance, n = solid.distance(p, down)
             p = p + max(0.0, 0.5 * self.cable.diameter - float(distance)) * np.asarray(n, dtype=float)
         return p
 

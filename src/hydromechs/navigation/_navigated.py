@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.contact.terrain import Terrain
+from hydromechs.contact import Terrain
 from hydromechs.integrators import is_multiple
 from hydromechs.model import State
 from hydromechs.sensors import (

@@ -7,9 +7,9 @@ fields; no class has an entry of its own. Marks in an annotation say what a type
 
 from ._code import installed_parts, is_ours, loaded_files, module_kept, reference_to
 from ._described import Described
-from ._family import Families, Family
+from ._family import Families, Family, Holder, Shorthand
 from ._marks import ByName, Degrees, Hidden, Inline, Pattern, Ref, Required
-from ._members import MISSING, Member, members
+from ._members import MISSING, Member, members, options
 from ._paths import (
     SECTIONS,
     Item,
@@ -44,6 +44,7 @@ __all__ = [
     "Families",
     "Family",
     "Hidden",
+    "Holder",
     "Inline",
     "Item",
     "Keys",
@@ -53,6 +54,7 @@ __all__ = [
     "Reader",
     "Ref",
     "Required",
+    "Shorthand",
     "View",
     "Writer",
     "dotted",
@@ -68,6 +70,7 @@ __all__ = [
     "located",
     "members",
     "module_kept",
+    "options",
     "part",
     "paths",
     "reference_to",

@@ -34,6 +34,9 @@ class Described:
 
         cls.__init__ = kept  # type: ignore[method-assign]
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{key}={value!r}' for key, value in self.arguments.items())})"
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Described) and type(self) is type(other) and self.arguments == other.arguments
 

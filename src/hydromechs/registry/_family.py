@@ -4,11 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from ._members import Member, file_keys, made_by, members, options
 
-__all__ = ["Families", "Family"]
+
+class Holder(NamedTuple):
+    """A class that holds members of a family in a field; a file has the keys of both in one mapping."""
+
+    owner: Any
+    """The class."""
+    field: str
+    """Its field."""
+    base: Any
+    """Base class of the members that it holds."""
+    functions: bool = False
+    """True if it also holds functions that a file names."""
+
+    def keys(self, own: Mapping[str, Member]) -> dict[str, Member]:
+        """Return the keys of the holder itself.
+
+        Args:
+            own: Keys of the member, which come first.
+        """
+        return {key: member for key, member in file_keys(self.owner).items() if key not in own and key != self.field}
+
+
+class Shorthand(NamedTuple):
+    """Keys of a file that stand for others."""
+
+    keys: Mapping[str, Mapping[str, Member]] = MappingProxyType({})
+    """The short keys, by type."""
+    expand: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda word, values: values
+    """Returns the keys that short keys stand for: arguments are the type and the values of the short keys."""
+    instead: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    """Short keys in place of a key that a file must have otherwise, by type."""
+    shorten: Callable[[Any], tuple[str, dict[str, Any], tuple[str, ...]] | None] = lambda thing: None
+    """Returns the type of a member, short keys, and the fields for which they stand; None if there are none for it."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,21 +68,10 @@ class Family:
     """Fields that follow from where a member is in a file, as `joint`."""
     by_name: bool = False
     """True if several make a mapping from name to object although some members derive their names from other fields."""
-    holder: Any = None
-    """Class that holds members which are not of the base, as a block holds a controller; the keys of both appear together."""
-    held: tuple[str, Any] = ("", None)
-    """Field in which it holds them, and their base class."""
-    short: Callable[[Any], tuple[str, dict[str, Any]] | None] = lambda thing: None
-    """Returns type and keys of a member that a function of the table makes; None if there is none."""
-    chosen: str = ""
-    """Field of the base whose class the type chooses, and whose keys are among those of the base; empty if the type chooses the
-    class of the object itself."""
-    short_keys: Mapping[str, Mapping[str, Member]] = field(default_factory=dict)
-    """Keys that stand for others, by type, see `expand`."""
-    expand: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda word, values: values
-    """Returns the keys that short keys stand for: arguments are the type and the values of the short keys."""
-    instead: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    """Short keys in place of a key that a file must have otherwise, by type."""
+    holder: Holder | None = None
+    """Class that holds members which are not of the base, as a block holds a controller; None if all are."""
+    shorthand: Shorthand = field(default_factory=lambda: Shorthand())
+    """Keys of a file that stand for others."""
 
     @property
     def must(self) -> str:
@@ -60,20 +82,19 @@ class Family:
     @property
     def bases(self) -> tuple:
         """Classes of which a custom class must be derived."""
-        return options(self.base) if self.holder is None else (*options(self.base), self.held[1])
+        return (*options(self.base), *(() if self.holder is None else (self.holder.base,)))
 
     def holds(self, cls: Any) -> bool:
-        """True if members of a class are put into a holder.
+        """True if members of a class are put into the holder.
 
         Args:
-            cls: The class, or a function.
+            cls: The class, or a function that makes a member or is one.
         """
-        return self.holder is not None and not (isinstance(cls, type) and issubclass(cls, options(self.base)))
-
-    @property
-    def owner(self) -> Any:
-        """Class of the object that holds the one whose class the type chooses."""
-        return self.bases[-1]
+        if self.holder is None:
+            return False
+        if not isinstance(cls, type) and cls not in self.table.values():
+            return self.holder.functions
+        return not issubclass(cls if isinstance(cls, type) else made_by(cls), options(self.base))
 
     @property
     def named_by_text(self) -> bool:
@@ -95,16 +116,16 @@ class Family:
         Args:
             word: The type.
         """
-        if not self.chosen:
-            return file_keys(self.table[word])
-        own = {key: member for key, member in file_keys(self.owner).items() if key != self.chosen}
-        return {**file_keys(self.table[word]), **own}
+        own = file_keys(self.table[word])
+        return {**own, **self.holder.keys(own)} if self.holder is not None and self.holds(self.table[word]) else own
 
     @property
     def named(self) -> bool:
         """True if every member has a name, so that several of them make a mapping from name to object."""
-        classes = [self.owner] if self.chosen else self.table.values()
-        return self.by_name or all("name" in members(cls) for cls in classes)
+        holder = self.holder
+        return self.by_name or all(
+            "name" in members(holder.owner if holder is not None and self.holds(cls) else cls) for cls in self.table.values()
+        )
 
 
 class Families:

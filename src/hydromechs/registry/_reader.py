@@ -159,7 +159,7 @@ class Reader:
             also: Keys of the same mapping that are read elsewhere, for messages.
             given: Fields that are known already.
         """
-        if "name" in given and "name" not in members(cls):  # it follows from other fields
+        if "name" in given and "name" not in members(cls):  # it follows from other fields, see `_called`
             del given["name"]
         own = {name: m for name, m in members(cls).items() if name not in given}
         keys = [*also, *(key for key in file_keys(cls) if key not in given)]
@@ -176,6 +176,8 @@ class Reader:
             missing = [name for name in missing if repr(name) not in meant]
             hint = meant or suggestion(key, keys)
             remedy = f"keys here are {', '.join(keys)}"
+            if key == "name" and key in given:
+                remedy = f"its name is the key before its mapping, {given[key]!r}: change that one"
             words = f"{self._inside(path)}unknown key {key!r} with the value {show(data[key])}{hint}; {remedy}"
             self.add((*path, key), words, data[key], remedy=remedy)
             if meant:
@@ -280,40 +282,37 @@ class Reader:
             words = f"{self.label(path)} is {show(data)} without the key 'type', which {family.must}"
             return self.add(path, words, data, family.must)
         word = data.get("type", default)
-        if isinstance(word, str) and word in family.table and family.chosen:
-            return self._composed(word, {key: x for key, x in data.items() if key != "type"}, family, path, given)
         if isinstance(word, str) and word in family.table:
             given |= {family.type_field: word} if family.type_field else {}
-            return self.member(family.table[word], data, family, path, **given)
+            data = self._expanded(word, data, family, path)
+            return self.member(family.table[word], data, family, path, family.shorthand.keys.get(word, ()), **given)
         known = [*family.table, *(installed_parts() if family.open_to_users else ())]
         if not family.open_to_users or not isinstance(word, str) or not (re.search(r".:[A-Za-z_]", word) or word in known):
             words = f"{self.label((*path, 'type'))} is {show(word)}{suggestion(word, known)}, {family.must}"
             return self.add((*path, "type"), words, word, family.must)
         return self.custom(word, data, family, path, **given)
 
-    def _composed(self, word: str, data: dict[str, Any], family: Family, path: Place, given: dict[str, Any]) -> Any:
-        """Read an object and the one inside whose class the type chooses, from one mapping."""
-        short = {key: member for key, member in family.short_keys.get(word, {}).items() if key in data}
+    def _expanded(self, word: str, data: dict[str, Any], family: Family, path: Place) -> dict[str, Any]:
+        """Return the mapping of a member with the keys that its short keys stand for; `BROKEN` for those that have problems."""
+        short = {key: member for key, member in family.shorthand.keys.get(word, {}).items() if key in data}
+        if not short:
+            return data
         values = {key: self.read(data[key], member.hint, (*path, key)) for key, member in short.items()}
-        data = {key: x for key, x in data.items() if key not in short}
-        broken = any(x is BROKEN for x in values.values())
-        if values and not broken:
-            try:
-                longer = family.expand(word, values)
-            except ValueError as e:
-                return self.add((*path, next(iter(values))), f"{self._inside(path)}{message_of(e)}")
-            both = [key for key in longer if key in data]
-            if both:
-                remedy = "keep one of them"
-                words = f"{self._inside(path)}both {next(iter(values))!r} and {both[0]!r} are given; {remedy}"
-                return self.add((*path, both[0]), words, data[both[0]], remedy=remedy)
-            data |= longer
-        cls = family.table[word]
-        inner = {key: x for key, x in data.items() if key in file_keys(cls)}
-        chosen = BROKEN if broken else self.build(cls, inner, path)
-        rest = {key: x for key, x in data.items() if key not in inner}
-        also = [*file_keys(cls), *family.short_keys.get(word, {})]
-        return self.build(family.owner, rest, path, also=also, **{family.chosen: chosen}, **given)
+        data, first = {key: x for key, x in data.items() if key not in short}, next(iter(short))
+        if any(x is BROKEN for x in values.values()):
+            return data | {BROKEN: BROKEN}
+        try:
+            longer = family.shorthand.expand(word, values)
+        except FieldError as e:
+            at = (*path, e.field if e.field in short else first)
+            return data | {BROKEN: self.add(at, f"{self.label(at)} {e.said}", e.value, e.must)}
+        except ValueError as e:
+            return data | {BROKEN: self.add((*path, first), f"{self._inside(path)}{message_of(e)}")}
+        for key in longer.keys() & data.keys():
+            remedy = "keep one of them"
+            words = f"{self._inside(path)}both {first!r} and {key!r} are given; {remedy}"
+            return data | {BROKEN: self.add((*path, key), words, data[key], remedy=remedy)}
+        return data | longer
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
         """Read an object of a class that the file names; `BROKEN` without consent, and the class is in `locked`.
@@ -329,9 +328,10 @@ class Reader:
         if not self.code and not is_ours(word):
             self.locked.append(f"{self.label(at)} {word!r} in {self.source}, line {self.line(at)}")
             return BROKEN
+        takes_functions = family.holder is not None and family.holder.functions
         try:
             # of this package, which needs no consent, only classes: not each of its functions is made for files to call
-            cls = imported(word, self.folder, functions=family.holder is not None and not is_ours(word))
+            cls = imported(word, self.folder, functions=takes_functions and not is_ours(word))
         except ValueError as e:
             return self.add(at, f"{self.label(at)} is {word!r}: {e}", word)
         if isinstance(cls, type) and not issubclass(cls, family.bases):
@@ -339,7 +339,9 @@ class Reader:
             return self.wrong(at, word, f"must be a class derived from {names}")
         return self.member(cls, data, family, path, **given)
 
-    def member(self, cls: Any, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
+    def member(
+        self, cls: Any, data: dict[str, Any], family: Family, path: Place, short: Iterable[str] = (), **given: Any
+    ) -> Any:
         """Read a member of a family whose class is known; one that is not of the base is put into its holder.
 
         Args:
@@ -347,20 +349,22 @@ class Reader:
             data: Its mapping.
             family: The family.
             path: Where it is.
+            short: Short keys that the mapping might have, for messages.
             given: Fields that are known already.
         """
-        if not family.holds(cls):
-            return self.build(cls, data, path, ("type",), **given)
-        keys, beside = {key: x for key, x in data.items() if key != "type"}, {}
-        inner: Any = cls
-        if isinstance(cls, type):
-            own = [key for key in file_keys(family.holder) if key not in file_keys(cls) and key != family.held[0]]
-            beside = {key: keys.pop(key) for key in own if key in keys}
-            inner = self.build(cls, keys, path)
-        else:  # a function: all keys are those of the holder
-            beside = keys
+        holder = family.holder
+        data, good = {key: x for key, x in data.items() if key is not BROKEN}, BROKEN not in data
+        if holder is None or not family.holds(cls):
+            return self.build(cls, data, path, ("type",), short, **given)
+        is_function = not isinstance(cls, type) and cls not in family.table.values()
+        own = {} if is_function else file_keys(cls)
+        beside = {key: x for key, x in data.items() if key in holder.keys(own) or is_function}
+        beside.pop("type", None)
+        rest = {key: x for key, x in data.items() if key not in beside}
+        also = [*short, *(key for key in holder.keys(own) if key not in given)]
+        inner = cls if is_function else self.build(cls, rest, path, ("type",), also) if good else BROKEN
         try:
-            outer = self.build(family.holder, beside, path, **{family.held[0]: inner}, **given)
+            outer = self.build(holder.owner, beside, path, **{holder.field: inner}, **given)
         except TypeError as e:  # the holder rejects a custom object, as a controller without a period
             if is_ours(f"{cls.__module__}:{cls.__name__}"):
                 raise
@@ -478,12 +482,21 @@ class Reader:
         if not isinstance(data, dict):
             what = family.name if family is not None else hint.__name__.lower()
             return self.wrong(path, data, f"must be a mapping from the name of each {what} to its keys")
-        return _whole(
+        made = [
             self.build(hint, x, (*path, name), name=name)
             if family is None
             else self.part(x, family, (*path, name), preset, name=name)
             for name, x in data.items()
-        )
+        ]
+        return _whole(map(self._called, made, data, [path] * len(made)))
+
+    def _called(self, thing: Any, name: str, path: Place) -> Any:
+        """An object, if it has the name under which the file has it; some classes derive theirs from other fields."""
+        if thing is BROKEN or thing.name == name:
+            return thing
+        remedy = f"write {thing.name!r} in its place"
+        words = f"{self.label((*path, name))}: the name of a {type(thing).__name__} follows from its other keys; {remedy}"
+        return self.add((*path, name), words, name, remedy=remedy)
 
     def _numbers(self, data: Any, bound: Bound, path: Place) -> Any:
         """Read a number, a row or a table of numbers. The object that gets them checks the bound."""

@@ -55,15 +55,13 @@ class _Schema:
         skip: tuple[str, ...] = (),
         word: str = "",
         default: bool = False,
-        beside: Any = None,
         family: Family | None = None,
     ) -> dict[str, Any]:
         """Schema of the mapping of a class; `word` is its type in its family, `default` if that can be omitted."""
         properties: dict[str, Any] = {"type": {"const": word, "description": "Type."}} if word else {}
         required = ["type"] if word and not default else []
-        more = {} if beside is None else {key: m for key, m in file_keys(beside).items() if m.default is not MISSING}
-        own = file_keys(cls) if family is None else family.keys_of(word) | dict(family.short_keys.get(word, {}))
-        for key, member in (more | own).items():
+        own = file_keys(cls) if family is None else family.keys_of(word) | dict(family.shorthand.keys.get(word, {}))
+        for key, member in own.items():
             if key in skip:
                 continue
             properties[key] = {**self.of(member.hint, member.marks), "description": member.text}
@@ -75,7 +73,7 @@ class _Schema:
         angles = [m for key, m in own.items() if m.has(Degrees) and key == m.name]
         either = [{"oneOf": [{"required": [key]} for key in m.keys]} for m in angles if m.default is MISSING]
         both = [{"not": {"required": list(m.keys)}} for m in angles if m.default is not MISSING]
-        for key, stand in family.instead.get(word, {}).items() if family is not None else ():
+        for key, stand in family.shorthand.instead.get(word, {}).items() if family is not None else ():
             required.remove(key)
             out["anyOf"] = [{"required": [key]}, {"required": list(stand)}]
         return out | ({"required": required} if required else {}) | ({"allOf": [*either, *both]} if angles else {})
@@ -97,7 +95,6 @@ class _Schema:
                 skip=skip,
                 word=word,
                 default=word == family.default,
-                beside=family.holder if family.holds(cls) else None,
                 family=family,
             )
             for word, cls in family.table.items()

@@ -98,31 +98,24 @@ class Writer:
         if isinstance(thing, str):
             return thing
         skip = (*skip, *family.known)
-        if family.holder is not None and isinstance(thing, family.holder):
-            word, keys = self._held(thing, family, path, skip)
-        elif (short := family.short(thing)) is not None:
-            word, keys = short
+        holder = family.holder
+        held = holder is not None and isinstance(thing, holder.owner)
+        inner = getattr(thing, holder.field) if holder is not None and held else thing
+        word, keys, stands = family.shorthand.shorten(thing) or ("", {}, ())
+        if holder is not None and held and not isinstance(inner, holder.base):  # a function
+            word = self.reference(inner, path)
         else:
-            inner = getattr(thing, family.chosen) if family.chosen else thing
-            word = getattr(inner, family.type_field) if family.type_field else family.key_of(type(inner))
+            word = word or (getattr(inner, family.type_field) if family.type_field else family.key_of(type(inner)))
             word = word or self.custom(inner, family, path)
-            keys = self.fields(inner, path, (*skip, family.type_field))
-            if family.chosen:
-                keys |= self.fields(thing, path, (*skip, family.chosen))
+            skipped = (*stands, family.type_field, *(() if held else skip))
+            keys = {**self.fields(inner, path, skipped), **keys}
+        if holder is not None and held:
+            kind: Any = type(inner)
+            taken = members(kind) if isinstance(inner, holder.base) else ()
+            keys |= self.fields(thing, path, (*skip, *stands, holder.field, *taken))
         if word == family.default:
             return keys
         return {"type": word, **keys} if keys else word
-
-    def _held(self, thing: Any, family: Family, path: Place, skip: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-        """Type and keys of a member that is in a holder."""
-        inner = getattr(thing, family.held[0])
-        if not isinstance(inner, family.held[1]):  # a function
-            return self.reference(inner, path), self.fields(thing, path, (*skip, family.held[0]))
-        word = family.key_of(type(inner)) or self.custom(inner, family, path)
-        keys = self.fields(inner, path)
-        kind: Any = type(inner)
-        beside = self.fields(thing, path, (*skip, family.held[0], *members(kind)))
-        return word, keys | beside
 
     def custom(self, thing: Any, family: Family, path: Place) -> str:
         """Return the import path of the class of an object that is not in its family's table.

@@ -7,14 +7,13 @@ from ._randomisation import ObservationNoise, Randomisation
 from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario
 from ._states import Checkpoints, SavedState
-from ._tables import CONTROLLERS, FAMILIES, MATERIALS
+from ._tables import CONTROLLERS, FAMILIES
 from ._together import Part, Together
 from ._unit_mistakes import buoyancy_mistakes, contact_warnings, unit_mistakes
 
 __all__ = [
     "CONTROLLERS",
     "FAMILIES",
-    "MATERIALS",
     "Checkpoints",
     "ModelStart",
     "ObservationNoise",

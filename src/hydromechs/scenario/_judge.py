@@ -14,7 +14,7 @@ from hydromechs.errors import ModelError, ScenarioError, message_of
 from hydromechs.hydro import Environment, wave_components
 from hydromechs.model import Fault
 from hydromechs.model.component import Now, StillWater
-from hydromechs.simulation import CommandRanges, InitialInstant, Plant, closure_error, size_faults, stiff_parts
+from hydromechs.simulation import CommandRanges, InitialInstant, Plant, Simulation, closure_error, size_faults, stiff_parts
 from hydromechs.spatial import rotation_between
 
 from ._blame import REFUSED, owner_of, place_of
@@ -22,7 +22,7 @@ from ._blame import REFUSED, owner_of, place_of
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
-__all__ = ["check_faults", "environment_faults", "plant_faults", "time_faults", "trial_faults"]
+__all__ = ["check_faults", "environment_faults", "plant_faults", "stiff_faults", "time_faults", "trial_faults"]
 
 MAX_REPORTED = 5
 """Parts that are too stiff for the step, of which each is told."""
@@ -93,17 +93,25 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
         scenario: The scenario.
     """
     try:
-        sim = scenario.simulation()
-        plant, method, start = sim.plant, sim.method, scenario.start
-        usual = scenario.step == type(scenario).step  # as where a file leaves it out
-        stiff = stiff_parts(plant, start.q, method, scenario.step)
-        out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MAX_REPORTED]]
-        more = f"{len(stiff) - MAX_REPORTED} more parts are too stiff for the step of {scenario.step:g} s"
-        return [*out, *([Fault(out[0].path, more)] if len(stiff) > MAX_REPORTED else [])]
+        return stiff_faults(scenario, scenario.simulation())
     except (ModelError, ScenarioError) as e:
         return list(e.faults)
     except REFUSED as e:
         return [Fault((), message_of(e))]
+
+
+def stiff_faults(scenario: Scenario, sim: Simulation) -> list[Fault]:
+    """Return the parts that are too stiff for the step, at the state of a simulation.
+
+    Args:
+        scenario: The scenario.
+        sim: Its simulation.
+    """
+    usual = scenario.step == type(scenario).step  # as where a file leaves it out
+    stiff = stiff_parts(sim.plant, sim.state.q, sim.method, scenario.step)
+    out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MAX_REPORTED]]
+    more = f"{len(stiff) - MAX_REPORTED} more parts are too stiff for the step of {scenario.step:g} s"
+    return [*out, *([Fault(out[0].path, more)] if len(stiff) > MAX_REPORTED else [])]
 
 
 def _command_faults(scenario: Scenario, plant: Plant) -> list[Fault]:

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs import __version__
-from hydromechs.errors import SimulationDiverged, SimulationInterrupted
+from hydromechs.errors import ScenarioError, SimulationDiverged, SimulationInterrupted
 from hydromechs.model import State
 from hydromechs.navigation import Navigated
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
 from hydromechs.simulation import Controller, Plant, Run, Simulation, run_warnings, sigterm_interrupts
 from hydromechs.values import positive
 
+from ._judge import stiff_faults
 from ._scenario import Scenario
 from ._states import Checkpoints, SavedState, save_state_of
 from ._unit_mistakes import unit_mistakes
@@ -126,6 +127,9 @@ def run_scenario(
         others = () if saved is None else saved.others(sim)
         if saved is not None:
             sim.reset(saved.state)
+        faults = stiff_faults(scenario, sim)
+        if faults:
+            raise ScenarioError(scenario.name, faults)
         sim.compile()
         compile_time = time.perf_counter() - started
         folder.clear()

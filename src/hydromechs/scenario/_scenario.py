@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 from types import FunctionType
 from typing import Annotated, Any, TypeVar
@@ -115,8 +115,10 @@ class Scenario(SimulationSource):
     """What must be true of the recording."""
     expected_warnings: tuple[str, ...] = ()
     """Kinds of warnings that the mission intends, for example "joint_stop" if a joint is meant to reach its stop."""
+    like: InitVar[Scenario | None] = None
+    """Scenario from which it was made, see `with_fields`: what follows from fields that are the same is not built again."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, like: Scenario | None) -> None:
         if not isinstance(self.name, str):
             raise FieldError("Scenario.name", self.name, "must be a text")
         for name, (kind, what) in LISTS.items():
@@ -135,9 +137,27 @@ class Scenario(SimulationSource):
             raise FieldError("randomisation", self.randomisation, "must be a hydromechs.scenario.Randomisation(...) or None")
         if self.engine is not None and not isinstance(self.engine, Hybrid):
             raise TypeError(f"engine is {self.engine!r}, must be a hydromechs.hybrid.Hybrid(engine='mujoco') or None")
+        if like is not None:
+            self._share(like)
         faults = scenario_faults(self)
         if faults:
             raise ScenarioError(self.name, faults)
+
+    def _share(self, like: Scenario) -> None:
+        """Take over the assembled model and the plant of another scenario, if they follow from the same objects."""
+        if self.world is like.world and _same(self.models, like.models):
+            self.__dict__["_assembled"] = like._assembled
+            same = self.environment is like.environment and self.seed == like.seed
+            if same and _same(self.components, like.components):
+                self.__dict__["plant"] = like.plant
+
+    def with_fields(self, **fields: Any) -> Scenario:
+        """Return it with other fields; the model and the plant are shared if they do not depend on these.
+
+        Args:
+            fields: New values by field.
+        """
+        return replace(self, **fields, like=self)
 
     @cached_property
     def _assembled(self) -> tuple[Model, State]:
@@ -187,7 +207,7 @@ class Scenario(SimulationSource):
             names = [item.name for item in items]
             at = names.index(part.name) if part.name in names else len(items)
             items[at : at + 1] = [part]
-        return replace(self, **lists)  # type: ignore[arg-type]  # lists become tuples
+        return self.with_fields(**lists)
 
     def controlled_by(self, *controllers: PythonBlock) -> Scenario:
         """Return it with other controllers; without any if none is given.
@@ -196,7 +216,7 @@ class Scenario(SimulationSource):
             controllers: The blocks that give commands.
         """
         others = [block for block in self.blocks if not isinstance(block, PythonBlock)]
-        return replace(self, blocks=(*others, *controllers))
+        return self.with_fields(blocks=(*others, *controllers))
 
     @property
     def model(self) -> Model:
@@ -302,6 +322,11 @@ class Scenario(SimulationSource):
             return []
         first = self.controllers[0]
         return [Fault(("blocks", self.blocks.index(first)), f"{first.name}: {message_of(error)}")]
+
+
+def _same(a: Sequence[object], b: Sequence[object]) -> bool:
+    """True if two lists have the same objects."""
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 
 def _reference(kind: Any) -> str:

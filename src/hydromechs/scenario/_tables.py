@@ -20,20 +20,17 @@ from hydromechs.actuation import (
     motions,
     t200_curve,
 )
-from hydromechs.contact import ground, terrain
+from hydromechs.geometry import SHAPES, SHORTHAND, Mesh, Shape, height_field
 from hydromechs.hybrid import ENGINES, SCHEMES, Hybrid, Scheme
 from hydromechs.model.component import Component
 from hydromechs.navigation import Navigation
-from hydromechs.registry import Families, Family
+from hydromechs.registry import Families, Family, Holder, Shorthand, members
 from hydromechs.simulation import Block, Controller, PythonBlock
-
-MATERIALS = ground.MATERIALS
-"""Ready materials by name."""
 
 CURVES: dict[str, Any] = {"t200": t200_curve, "newtons": ideal_curve, "throttle": linear_curve, "table": ForceCurve}
 
 
-def _short_curve(curve: ForceCurve) -> tuple[str, dict[str, Any]] | None:
+def _short_curve(curve: ForceCurve) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
     """Function and arguments that give a curve, if there are such."""
     limits = {"forward": curve.forces[-1], "reverse": -curve.forces[0]}
     dead = {"dead_band": curve.commands[-2]} if len(curve.commands) == 4 else {}
@@ -45,20 +42,14 @@ def _short_curve(curve: ForceCurve) -> tuple[str, dict[str, Any]] | None:
     for word, values in candidates.get(curve.unit, ()):
         try:
             if CURVES[word](**values) == curve:
-                return word, values
+                return word, values, ("commands", "forces", "unit")
         except ValueError:
             continue
     return None
 
 
 DRIVES = {"torque": drives.Torque, "servo": drives.Servo, "motor": drives.Motor, "hydraulic": drives.Hydraulic}
-TERRAIN = {
-    "plane": terrain.Plane,
-    "box": terrain.Box,
-    "cylinder": terrain.Cylinder,
-    "sphere": terrain.Sphere,
-    "height_field": ground.height_field,
-}
+TERRAIN: dict[str, Any] = {word: kind for word, kind in SHAPES.items() if kind is not Mesh} | {"height_field": height_field}
 GRASPS = {"grasp": contact.Grasp, "grip": contact.Grip}
 TETHERS = {"tether": lines.Tether, "hanging_line": lines.HangingLine}
 SENSORS = {
@@ -110,16 +101,14 @@ def no_stops(joint: str) -> JointStops:
     return JointStops(joint=joint)
 
 
-def _no_friction(friction: JointFriction) -> tuple[str, dict[str, Any]] | None:
-    return None if friction.acts else ("none", {})
-
-
-def _no_stops(stops: JointStops) -> tuple[str, dict[str, Any]] | None:
-    return None if stops.acts else ("none", {})
+def _none(part: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
+    """The type of friction and of stops that state that there are none."""
+    kind: Any = type(part)
+    return ("none", {}, tuple(members(kind))) if part == kind(joint=part.joint) else None
 
 
 _JOINT = ("joint",)
-_HELD = ("controller", Controller)
+_TERRAIN = Holder(contact.Terrain, "shape", Shape)
 _PRESETS = {name: (device.kind, device.fields) for name, device in sensors.DEVICES.items()}
 
 FAMILIES = Families(
@@ -145,6 +134,8 @@ FAMILIES = Families(
             },
             open_to_users=True,
             by_name=True,
+            holder=_TERRAIN,
+            shorthand=SHORTHAND,
         ),
         Family(
             name="block",
@@ -152,12 +143,11 @@ FAMILIES = Families(
             table={**SENSORS, "error_state_filter": Navigation, **CONTROLLERS},
             open_to_users=True,
             presets=_PRESETS,
-            holder=PythonBlock,
-            held=_HELD,
+            holder=Holder(PythonBlock, "controller", Controller, functions=True),
             by_name=True,
         ),
         Family(name="sensor", base=sensors.Sensor, table=SENSORS, open_to_users=True, presets=_PRESETS),
-        Family(name="terrain", base=terrain.Terrain, table=TERRAIN, open_to_users=True),
+        Family(name="terrain", base=contact.Terrain, table=TERRAIN, open_to_users=True, holder=_TERRAIN, shorthand=SHORTHAND),
         Family(name="grasp", base=contact.Holding, table=GRASPS, open_to_users=True),
         Family(name="tether", base=lines.Tether | lines.HangingLine, table=TETHERS),
         Family(name="drive", base=drives.Drive, table=DRIVES, open_to_users=True, known=_JOINT),
@@ -167,7 +157,7 @@ FAMILIES = Families(
             table={"friction": JointFriction, "none": no_friction},
             default="friction",
             known=_JOINT,
-            short=_no_friction,
+            shorthand=Shorthand(shorten=_none),
         ),
         Family(
             name="stops",
@@ -175,7 +165,7 @@ FAMILIES = Families(
             table={"stops": JointStops, "none": no_stops},
             default="stops",
             known=_JOINT,
-            short=_no_stops,
+            shorthand=Shorthand(shorten=_none),
         ),
         Family(
             name="motion",
@@ -188,7 +178,7 @@ FAMILIES = Families(
             },
             open_to_users=True,
         ),
-        Family(name="curve", base=ForceCurve, table=CURVES, short=_short_curve),
+        Family(name="curve", base=ForceCurve, table=CURVES, shorthand=Shorthand(shorten=_short_curve)),
         Family(
             name="law",
             base=contact.ContactLaw,

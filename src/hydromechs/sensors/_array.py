@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from hydromechs.compiler import Compiled
-from hydromechs.contact.terrain import Terrain
+from hydromechs.contact import Terrain
 from hydromechs.integrators import slack, whole_steps
 from hydromechs.simulation import Plant
 from hydromechs.values import Array

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import numpy as np
 
-from hydromechs.contact import ray_distance
 from hydromechs.model import Model, World
 from hydromechs.spatial import where
 from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar
@@ -76,6 +75,6 @@ class Dvl(Aid):
         """Distance along a beam, a unit vector in the frame's axes (3,), to the ground [m], infinite where it meets none."""
         nearest: Scalar = math.inf
         for solid in instant.terrain:
-            r = ray_distance(solid, place.p, place.R @ beam, instant.model.world.down)
+            r = solid.ray(place.p, place.R @ beam, instant.model.world.down)
             nearest = where(r < nearest, r, nearest)
         return nearest

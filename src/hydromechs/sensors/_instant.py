@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs import dynamics
-from hydromechs.contact import Pair
-from hydromechs.contact.terrain import Terrain
+from hydromechs.contact import Pair, Terrain
 from hydromechs.model import Model
 from hydromechs.model.component import Component, FrameNow, Now, Values
 from hydromechs.simulation import Evaluation, Plant, evaluate

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.compiler import compile_function
-from hydromechs.contact.terrain import Terrain
+from hydromechs.contact import Terrain
 from hydromechs.equations import identity_of
 from hydromechs.integrators import is_multiple, rounding, whole_steps
 from hydromechs.model import State

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hydromechs.actuation import JointMotion, JointStops, Thruster, drives
-from hydromechs.contact import Pair, terrain
-from hydromechs.geometry import Box, Cylinder, Mesh, Placed, Sphere
+from hydromechs.contact import Pair, Terrain
+from hydromechs.geometry import Box, Cylinder, HeightField, Mesh, Placed, Sphere
 from hydromechs.hydro import PowerLaw, wave_components
 from hydromechs.lines import HangingLine, Tether
 from hydromechs.model import BodyShape, Hydro, Model, drag, joints
@@ -237,9 +237,9 @@ def _half_thickness(model: Model, pair: Pair) -> float:
     return 0.5 * min(max(own, default=math.inf), _thickness(pair.solid))
 
 
-def _thickness(solid: terrain.Terrain | Placed) -> float:
+def _thickness(solid: Placed) -> float:
     """Minimum dimension [m]; infinite for a plane, height field or mesh."""
-    shape = (solid.solid if isinstance(solid, terrain.Terrain) else solid).shape
+    shape = solid.shape
     known = shape.bounded and not isinstance(shape, Mesh)
     return 2.0 * float(shape.half_size.min()) if known else math.inf
 
@@ -284,15 +284,15 @@ def _water(run: _Recorded) -> Iterator[RunWarning]:
 
 def _terrain(run: _Recorded) -> Iterator[RunWarning]:
     """Bodies beyond the grid of a height field that they can touch."""
-    fields: dict[int, terrain.HeightField] = {}
+    fields: dict[int, tuple[str, HeightField]] = {}
     for c in run.plant.components:
-        if isinstance(c, Pair) and isinstance(c.solid, terrain.HeightField):
-            fields[c.body] = c.solid
-    for i, field in fields.items():
+        if isinstance(c, Pair) and isinstance(c.solid, Terrain) and isinstance(c.solid.shape, HeightField):
+            fields[c.body] = c.solid.name, c.solid.shape
+    for i, (name, field) in fields.items():
         p = run.values("position", i)
         beyond = np.max([field.x[0] - p[:, 0], p[:, 0] - field.x[-1], field.y[0] - p[:, 1], p[:, 1] - field.y[-1]], axis=0)
         text = "{item!r} left the grid of terrain {grid!r} at {time} s, by up to {value} m; the ground is level there"
-        yield from run.warning("off_terrain", run.model.body_names[i], beyond, beyond, 0.0, "m", text, grid=field.name)
+        yield from run.warning("off_terrain", run.model.body_names[i], beyond, beyond, 0.0, "m", text, grid=name)
 
 
 def _short_waves(run: _Recorded) -> Iterator[RunWarning]:

@@ -159,6 +159,7 @@ def _flown(scenario: Scenario, changes: Changes) -> Scenario:
     for before in scenario.controllers:
         if isinstance(before.controller, Pilot):
             gains = {**before.controller.arguments, **gains}
+    others = [block for block in scenario.blocks if not isinstance(block, PythonBlock)]
     first, water = scenario.models[0], scenario.environment
     if changes.position is not None:
         x, y, z = changes.position
@@ -174,8 +175,8 @@ def _flown(scenario: Scenario, changes: Changes) -> Scenario:
     if changes.wave_height is not None:
         wave = RegularWave(height=changes.wave_height, period=changes.wave_period or 5.0) if changes.wave_height > 0.0 else None
         water = replace(water, waves=() if wave is None else (wave,))
-    return replace(
-        scenario.controlled_by(PythonBlock(controller=Pilot(**{**gains, "period": _period(scenario)}))),
+    return scenario.with_fields(
+        blocks=(*others, PythonBlock(controller=Pilot(**{**gains, "period": _period(scenario)}))),
         checks=(),
         events=tuple(event for event in scenario.events if not _of_mission(event)),
         models=(first, *scenario.models[1:]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import secrets
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -35,6 +36,7 @@ SEAT = 16
 """Characters of the number of a seat."""
 MOST_SEATS = 1000
 """Seats that are remembered, for pages that come back."""
+LOG = logging.getLogger(__name__)
 
 
 class Backend(Protocol):
@@ -99,7 +101,12 @@ class StationGate(Gate):
         if page is not None:
             port = int(page.server.get_port())
             await self.relay(
-                connection, port, page.tickets, SCENE_TYPES, lambda m: self.backend.on_scene_message(seat, view, m)
+                connection,
+                port,
+                page.tickets,
+                SCENE_TYPES,
+                lambda m: self.backend.on_scene_message(seat, view, m),
+                holder=seat,
             )
 
     @cached_property
@@ -126,6 +133,9 @@ class StationGate(Gate):
                     reply = await self._work(self.backend.take, seat, page_message(raw))
                 except Rejected as reason:
                     self.rejected.take("page", str(reason))
+                    continue
+                except Exception:  # must not end the link: the pilot would lose the controls
+                    LOG.exception("a message of a page could not be handled")
                     continue
                 if reply is not None:
                     await connection.send(json.dumps(reply))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from typing import Any
@@ -65,6 +66,25 @@ def page_message(raw: str | bytes) -> dict[str, Any]:
     if "scenario" in message and not isinstance(message["scenario"], str):
         raise Rejected(f"{kind}: scenario must be a text")
     return message
+
+
+def check_picture(raw: bytes, height: int, width: int) -> None:
+    """Check that a picture from a browser is one PNG image of the requested size, before viser decodes it.
+
+    Viser's decoder tries all formats: for some it starts Ghostscript or FFmpeg, and animated images unpack to gigabytes.
+
+    Raises:
+        Rejected: It is not.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(raw), formats=["PNG"]) as image:
+            if image.size != (width, height) or getattr(image, "is_animated", False):
+                raise Rejected(f"the picture is not one image of {width} by {height} pixels")
+            image.load()
+    except (OSError, SyntaxError, ValueError, EOFError) as error:
+        raise Rejected(f"the picture is not PNG: {type(error).__name__}") from None
 
 
 def _number(text: str) -> float:

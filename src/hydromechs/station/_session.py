@@ -26,7 +26,7 @@ from hydromechs.simulation import LiveRun, PythonBlock, Simulation
 from hydromechs.values import positive
 
 from ._channel import AcousticLink
-from ._configuration import Catalog, Changes, Configured
+from ._configuration import Catalog, Configured
 from ._delayed import Delayed, DueInputs
 from ._operator import InputLog, Inputs, LiveInputs, Operator, RecordedInputs
 from ._pilot import Pilot
@@ -51,11 +51,11 @@ CHECKPOINT = 10.0
 """Time between two checkpoints [s]."""
 
 
-def piloted(configured: Configured, inputs: Inputs) -> Scenario:
-    """The scenario with a pilot that reads given inputs."""
-    (block,) = configured.scenario.controllers
-    assert isinstance(block.controller, Pilot)
-    return configured.scenario.controlled_by(PythonBlock(controller=block.controller.reading(inputs)))
+def piloted(scenario: Scenario, inputs: Inputs) -> Simulation:
+    """Return the simulation of a scenario whose pilot reads given inputs."""
+    simulation = scenario.simulation()
+    pilot_of(simulation).inputs = inputs  # a simulation has its own copy of the pilot
+    return simulation
 
 
 def pilot_of(simulation: Simulation) -> Pilot:
@@ -83,9 +83,10 @@ def fly_again(catalog: Catalog, run: str | os.PathLike[str], folder: str | os.Pa
     if inputs.end is None:
         raise ValueError(f'{old.inputs} has no end: the run was killed; add a line {{"end": T}} with the time to simulate to')
     read = catalog.read(text, file)
-    scenario = piloted(Configured(name=read.name, scenario=read, text=text, file=file, changes=Changes()), inputs)
-    drawing = catalog.drawing(read)
-    return run_scenario(replace(scenario, duration=inputs.end), folder, text=text, file=file, attrs=drawing)
+    (block,) = read.controllers
+    assert isinstance(block.controller, Pilot)
+    scenario = read.controlled_by(PythonBlock(controller=block.controller.reading(inputs))).with_fields(duration=inputs.end)
+    return run_scenario(scenario, folder, text=text, file=file, attrs=catalog.drawing(read))
 
 
 def _slice(simulation: Simulation, period: float) -> float:
@@ -369,7 +370,7 @@ class Session:
         """The vehicle behind a link; the ghost has a simulation of its own, made once."""
         inputs = DueInputs(told)
         if self._ghosts is None or self._ghosts[0] is not self.configured:
-            self._ghosts = self.configured, piloted(self.configured, inputs).simulation()
+            self._ghosts = self.configured, piloted(self.configured.scenario, inputs)
         simulation = self._ghosts[1]
         pilot_of(simulation).inputs = inputs
         self._ghost_display = Display(simulation, pilot_of(simulation), self.configured.scenario.parts(Terrain))
@@ -432,7 +433,7 @@ class Session:
 
     def _build(self, configured: Configured) -> None:
         """Make the simulation of a scenario."""
-        simulation = piloted(configured, self.inputs).simulation()
+        simulation = piloted(configured.scenario, self.inputs)
         simulation.compile()
         pilot = pilot_of(simulation)
         display = Display(simulation, pilot, configured.scenario.parts(Terrain))

@@ -22,6 +22,7 @@ from ._camera import camera_place
 from ._channel import AcousticLink
 from ._configuration import Catalog, Changes, Configured, configured
 from ._gate import StationGate
+from ._messages import check_picture
 from ._operator import AXES
 from ._seats import Seats
 from ._session import FRAME, LOST_AFTER, Session
@@ -127,15 +128,16 @@ class Scenes:
                 client.camera.position = place
                 client.camera.look_at = place + axes[:, 0]
 
-    def picture(self, path: Path) -> None:
-        """Save what the camera on the vehicle sees; a page must be open, whose browser draws it."""
+    def picture(self, path: Path, seat: str) -> None:
+        """Save what the camera on the vehicle sees, drawn by the browser of a seat."""
         import matplotlib.image
 
-        clients = list(self.onboard.server.get_clients().values())
+        holders = self.onboard.tickets.holders
+        clients = [client for k, client in self.onboard.server.get_clients().items() if holders.get(k) == seat]
         if not clients:
-            raise ValueError("no page shows the camera's view; open one")
+            raise ValueError("your page does not show the camera's view; open it")
         height, width = PICTURE
-        image = clients[0].get_render(height, width, transport_format="png", timeout=PICTURE_WAIT)
+        image = clients[-1].get_render(height, width, transport_format="png", timeout=PICTURE_WAIT)
         path.parent.mkdir(exist_ok=True)
         matplotlib.image.imsave(path, image[..., :3])
 
@@ -288,6 +290,10 @@ class Station:
     def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:
         """Handle a message from a scene: the tool follows the handle that the pilot drags. Return True to forward it."""
         kind = message["type"]
+        if kind == "GetRenderResponseMessage":
+            if view != "onboard" or not self.seats.steers(seat):
+                raise Rejected(f"{kind} from a seat that does not steer")
+            check_picture(message["payload"], *PICTURE)
         if not kind.startswith("TransformControls"):
             return True
         if view != "outside" or message["name"] != HANDLE:
@@ -324,7 +330,7 @@ class Station:
         elif kind in ("configure", "save"):
             return self._configure(message, save=kind == "save")
         elif kind == "picture":
-            return self._picture()
+            return self._picture(seat)
         elif kind == "ahead":
             return self._look_ahead()
         elif kind == "delay":
@@ -379,13 +385,12 @@ class Station:
         """Check a changed scenario like a file; fly it, or save it."""
         try:
             made: Configured = configured(self.catalog, message["scenario"], Changes.of(message["changes"]))
-        except ScenarioError as error:
-            return {"type": "checked", "problems": [str(p) for p in error.problems]}
-        except (ValueError, TypeError) as error:
-            return {"type": "checked", "problems": [str(error)]}
-        if save:
-            return {"type": "saved", "file": str(self._write(made)), "text": made.text}
-        self.session.reset(made)
+            if save:
+                return {"type": "saved", "file": str(self._write(made)), "text": made.text}
+            self.session.reset(made)
+        except (ValueError, TypeError, OSError) as error:
+            problems = error.problems if isinstance(error, ScenarioError) else [error]
+            return {"type": "checked", "problems": [str(problem) for problem in problems]}
         return {"type": "checked", "problems": []}
 
     def _write(self, made: Configured) -> Path:
@@ -402,12 +407,12 @@ class Station:
             except FileExistsError:
                 k += 1
 
-    def _picture(self) -> dict[str, Any]:
+    def _picture(self, seat: str) -> dict[str, Any]:
         path = self.session.run_folder.path / "camera" / f"{self.session.snapshot.t:09.3f}.png"
         with self._pictures:
             try:
-                self.scenes.picture(path)
-            except (ValueError, TimeoutError) as error:
+                self.scenes.picture(path, seat)
+            except (ValueError, OSError, RuntimeError) as error:  # a wrong size, a full disk, a closed page
                 return {"type": "picture", "problem": str(error)}
         return {"type": "picture", "file": str(path)}
 

@@ -48,7 +48,7 @@ class Snapshot:
 class Display:
     """Turns the present instant of a simulation into numbers for a page; the altitude is above the terrain."""
 
-    def __init__(self, simulation: Simulation, pilot: Pilot, terrain: Iterable[contact.terrain.Terrain]) -> None:
+    def __init__(self, simulation: Simulation, pilot: Pilot, terrain: Iterable[contact.Terrain]) -> None:
         self.simulation, self.pilot, self.model = simulation, pilot, simulation.model
         parts, actuators = simulation.plant.components, simulation.actuators
         self._vehicle = pilot.vehicle
@@ -131,7 +131,7 @@ class Display:
 
     def _altitude(self, p: np.ndarray) -> float | None:
         """Height above the ground [m]; None where there is none below."""
-        heights = [float(contact.ray_distance(thing, p, self._down, self._down)) for thing in self._terrain]
+        heights = [float(thing.ray(p, self._down, self._down)) for thing in self._terrain]
         lowest = min(heights, default=np.inf)
         return lowest if np.isfinite(lowest) else None
 

@@ -30,6 +30,7 @@ from websockets.typing import Subprotocol
 from ._inner import TICKET, Tickets
 from ._messages import LARGEST_PICTURE, Guard, Rejected, RejectedLog, scene_message
 
+LOG = logging.getLogger(__name__)
 LOCAL = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
 """Addresses to listen on: this machine only, or all its networks."""
@@ -111,15 +112,16 @@ class Gate(ABC):
         tickets: Tickets,
         types: Collection[str],
         admit: Callable[[dict[str, Any]], bool] = lambda _: True,
+        holder: str = "",
     ) -> None:
-        """Connect a browser to the viser server at `port`, with one of its `tickets`.
+        """Connect a browser to the viser server at `port`, with one of its `tickets`, issued to a `holder`.
 
         It forwards all messages of the server. Of the browser's it forwards checked messages of some `types` for which `admit`
         returns True.
         """
         protocols = [Subprotocol(connection.subprotocol)] if connection.subprotocol else None
         options: dict[str, Any] = dict(compression=None, max_size=None, max_queue=4, proxy=None)
-        options |= {"subprotocols": protocols, "additional_headers": {TICKET: tickets.issue()}}
+        options |= {"subprotocols": protocols, "additional_headers": {TICKET: tickets.issue(holder)}}
         async with connect(f"ws://{LOCAL}:{port}", **options) as inner:
 
             async def outwards() -> None:
@@ -131,10 +133,14 @@ class Gate(ABC):
                 async for raw in connection:
                     try:
                         guard.admit()
-                        if admit(scene_message(raw, types)):
-                            await inner.send(raw)
+                        forward = admit(scene_message(raw, types))
                     except Rejected as reason:
                         self.rejected.take("scene", str(reason))
+                    except Exception:  # must not end the connection
+                        LOG.exception("a message of a scene could not be handled")
+                    else:
+                        if forward:
+                            await inner.send(raw)
 
             tasks = [asyncio.create_task(outwards()), asyncio.create_task(inwards())]
             try:

@@ -7,6 +7,7 @@ import io
 import logging
 import secrets
 import threading
+from contextvars import ContextVar
 from typing import Any
 
 from websockets.http11 import Request, Response
@@ -15,26 +16,31 @@ TICKET = "X-HydroMechs-Ticket"
 """Header with the ticket of a connection. A web page cannot set headers of a websocket."""
 
 _STARTING = threading.Lock()
+_HOLDER: ContextVar[str] = ContextVar("holder")
+"""Holder of the ticket of the connection whose messages are handled."""
 
 
 class Tickets:
     """Secrets that each admit one connection to a viser server."""
 
     def __init__(self) -> None:
-        self._valid: set[str] = set()
+        self._valid: dict[str, str] = {}
+        self.holders: dict[int, str] = {}
+        """Holders of the tickets of viser's clients, by client ID."""
 
-    def issue(self) -> str:
-        """Return a new ticket."""
+    def issue(self, holder: str = "") -> str:
+        """Return a new ticket.
+
+        Args:
+            holder: Identifies whose connection it is, for `holders`.
+        """
         ticket = secrets.token_hex(16)
-        self._valid.add(ticket)
+        self._valid[ticket] = holder
         return ticket
 
-    def redeem(self, ticket: str | None) -> bool:
-        """True if the ticket is valid; it is not valid a second time. A connection without a ticket has None."""
-        if ticket is None or ticket not in self._valid:
-            return False
-        self._valid.discard(ticket)
-        return True
+    def redeem(self, ticket: str) -> str | None:
+        """Return the holder of a valid ticket, else None; it is not valid a second time."""
+        return self._valid.pop(ticket, None)
 
 
 def viser_server(tickets: Tickets) -> Any:
@@ -59,13 +65,19 @@ def viser_server(tickets: Tickets) -> Any:
         def admit(connection: Any, request: Request) -> Response | None:
             headers = request.headers
             ticket = headers.get_all(TICKET)
-            if "Origin" in headers or len(ticket) != 1 or not tickets.redeem(ticket[0]):
+            holder = tickets.redeem(ticket[0]) if "Origin" not in headers and len(ticket) == 1 else None
+            if holder is None:
                 connection.transport.abort()
                 return Response(404, "Not Found", type(headers)())
+            connection.holder = holder
             return None
 
+        async def admitted(connection: Any) -> None:
+            _HOLDER.set(connection.holder)
+            await handler(connection)
+
         checked.append(True)
-        return serve(handler, *args, **{**options, "process_request": admit})
+        return serve(admitted, *args, **{**options, "process_request": admit})
 
     with _STARTING, contextlib.redirect_stdout(io.StringIO()):  # viser prints its address, which is of no use without a ticket
         module.serve = guarded  # type: ignore[assignment,misc]
@@ -78,4 +90,14 @@ def viser_server(tickets: Tickets) -> Any:
         raise RuntimeError(
             f"viser {viser.__version__}: connections to its server cannot be checked; install the version that hydromechs needs"
         )
+
+    async def remember(client: Any) -> None:  # a coroutine: viser calls functions in threads, without this variable
+        tickets.holders[client.client_id] = _HOLDER.get()
+
+    server.on_client_connect(remember)
+
+    async def forget(client: Any) -> None:
+        tickets.holders.pop(client.client_id, None)
+
+    server.on_client_disconnect(forget)
     return server

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.contact import ray_distance, terrain
+from hydromechs.contact import Terrain
 from hydromechs.hydro import Environment, WaveComponents, wave_components
 from hydromechs.model import Model
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
@@ -38,7 +38,7 @@ def live_scene(
     position: Array,
     wxyz: Array,
     *,
-    terrain: Sequence[terrain.Terrain] = (),
+    terrain: Sequence[Terrain] = (),
     environment: Environment | None = None,
     tethers: Mapping[str, Array] | None = None,
 ) -> Scene:
@@ -111,7 +111,7 @@ class LivePage(Page):
         actuators: Sequence[str] = (),
         follow: int | None = None,
         camera: Camera | None = None,
-        terrain: Sequence[terrain.Terrain] = (),
+        terrain: Sequence[Terrain] = (),
     ) -> None:
         seen = camera or scene_camera(scene, aspect=1.0)
         super().__init__(scene, camera=seen)
@@ -259,7 +259,7 @@ class LivePage(Page):
         """Return the position of a camera, z up [m], shape (3,), raised if it is below the ground or too close to it."""
         down, p = np.array(self.model.world.down, dtype=float), self.scene.upright.T @ np.asarray(place, dtype=float)
         over = p - SKY_HEIGHT * down
-        height = min((float(ray_distance(thing, over, down, down)) for thing in self._terrain), default=np.inf)
+        height = min((float(thing.ray(over, down, down)) for thing in self._terrain), default=np.inf)
         lift = max(SKY_HEIGHT + CLEARANCE - height, 0.0) if np.isfinite(height) else 0.0
         return np.asarray(self.scene.upright @ (p - lift * down))
 

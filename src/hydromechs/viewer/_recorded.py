@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hydromechs.contact import terrain
+from hydromechs.contact import Terrain
 from hydromechs.geometry import Cylinder, HeightField, Plane, Triangles
 from hydromechs.hydro import Environment, WaveComponents, wave_components
 from hydromechs.model import Model
@@ -65,7 +65,7 @@ def recording_scene(
     model: Model,
     ds: xarray.Dataset,
     *,
-    terrain: Sequence[terrain.Terrain] = (),
+    terrain: Sequence[Terrain] = (),
     environment: Environment | None = None,
     thrusters: Mapping[str, str] | None = None,
     rate: float = 25.0,
@@ -231,13 +231,13 @@ def _around(path: tuple[Array, Array], down: float) -> tuple[Array, float]:
 
 
 def _ground(
-    model: Model, things: Sequence[terrain.Terrain], environment: Environment | None, path: tuple[Array, Array]
+    model: Model, things: Sequence[Terrain], environment: Environment | None, path: tuple[Array, Array]
 ) -> Iterator[SceneSolid]:
     """Terrain, and the bed at the water's depth."""
     down = float(model.world.down[2])
     center, half = _around(path, down)
     for thing in things:
-        color = SAND if isinstance(thing, terrain.Plane | terrain.HeightField) else CONCRETE
+        color = CONCRETE if thing.shape.bounded else SAND
         yield SceneSolid(
             name=f"terrain {thing.name}", triangles=_terrain(thing, center, half, down), color=color, layer="terrain"
         )
@@ -247,21 +247,20 @@ def _ground(
         yield SceneSolid(name="bed", triangles=floor, color=SAND, layer="terrain")
 
 
-def _terrain(thing: terrain.Terrain, center: Array, half: float, down: float) -> Triangles:
+def _terrain(thing: Terrain, center: Array, half: float, down: float) -> Triangles:
     """Return the surface of a piece of terrain in world axes; of what has no end, the part around a point."""
-    solid = thing.solid
-    match shape := solid.shape:
+    match shape := thing.shape:
         case Plane():
-            z = solid.origin.R[:, 2]
+            z = thing.origin.R[:, 2]
             x = np.cross(np.eye(3)[1], z) if abs(z[1]) < 0.9 else np.cross(np.eye(3)[0], z)
             x /= np.linalg.norm(x)
-            foot = center - z * float(z @ (center - np.array(solid.origin.xyz)))
+            foot = center - z * float(z @ (center - np.array(thing.origin.xyz)))
             thick = 0.02 * half
             disc = Cylinder(radius=12.0 * half, length=thick).triangulate()
             return disc.moved(np.stack([x, np.cross(z, x), z], axis=1), foot - 0.5 * thick * z)
         case HeightField():
             return shape.triangulate().scaled((1.0, 1.0, -down))
-    return solid.triangulate()
+    return thing.triangulate()
 
 
 def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -> Array:

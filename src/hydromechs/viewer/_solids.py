@@ -91,7 +91,7 @@ def mesh_file(path: str | Path) -> list[tuple[Triangles, tuple[float, float, flo
 
 
 def _mesh_color(part: Any) -> tuple[float, float, float] | None:
-    """The colour that a mesh file gives to a part, of a texture its mean; None where it says none."""
+    """Return the colour that a mesh file gives to a part, without textures; None if it gives none."""
     import trimesh
 
     look = part.visual

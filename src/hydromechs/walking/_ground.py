@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hydromechs.contact import Pair, ground_height, terrain
+from hydromechs.contact import Pair, Terrain, ground_height
 from hydromechs.simulation import Simulation
 from hydromechs.values import Array
 
@@ -23,7 +23,7 @@ class Ground:
 
     def __init__(self, simulation: Simulation) -> None:
         touched = [c.solid for c in simulation.plant.components if isinstance(c, Pair)]
-        solids = {solid.name: solid for solid in touched if isinstance(solid, terrain.Terrain)}
+        solids = {solid.name: solid for solid in touched if isinstance(solid, Terrain)}
         self.solids = list(solids.values())
         """The terrain."""
         if not self.solids:

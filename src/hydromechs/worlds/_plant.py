@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs import compiler
 from hydromechs.compiler import Compiled
-from hydromechs.contact.terrain import Terrain
+from hydromechs.contact import Terrain
 from hydromechs.hydro import UniformFlow, WaveComponents, wave_components
 from hydromechs.integrators import Integrator, Point, is_multiple, rounding, slack, whole_steps
 from hydromechs.sensors import InstrumentArray, Sensor

@@ -21,7 +21,7 @@ import numpy as np
 
 from hydromechs import equations
 from hydromechs.compiler import NATIVE, TARGETS
-from hydromechs.contact.terrain import Terrain
+from hydromechs.contact import Terrain
 from hydromechs.equations import Dynamics
 from hydromechs.errors import FieldError
 from hydromechs.hydro import Environment

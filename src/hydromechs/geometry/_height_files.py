@@ -11,17 +11,13 @@ import numpy as np
 
 from hydromechs import files
 from hydromechs.errors import FieldError
-from hydromechs.geometry import read_mesh
 from hydromechs.values import positive
 
-__all__ = ["MAX_HEIGHTS", "Ends", "HeightGrid", "grid_on_lines", "read_grid", "read_heights"]
+from ._ground import MAX_HEIGHTS
+from ._mesh_file import read_mesh
 
 Ends: TypeAlias = tuple[float, float]
 """First and last grid line along an axis [m]."""
-
-MAX_HEIGHTS = 250_000
-"""Heights that a field may have: they are constants of the machine code, which takes long to make with more."""
-
 
 SAME = 1e-6
 """How far grid lines that are given may be off those of a file, as part of its extent."""
@@ -35,7 +31,7 @@ class HeightGrid(NamedTuple):
     """Heights over a grid, with the grid where the file has it."""
 
     heights: np.ndarray
-    """A row for each x [m], shape (nx, ny); of an image 0 for black and 1 for white."""
+    """A row for each x [m], shape (nx, ny)."""
     x: np.ndarray | None
     """Grid along x [m], shape (nx,), or None if the file does not say."""
     y: np.ndarray | None
@@ -44,34 +40,13 @@ class HeightGrid(NamedTuple):
 
 def read_heights(
     path: Path,
-    ends: tuple[Ends, Ends] | None,
+    ends: tuple[Ends, Ends] | None = None,
     *,
     low: float | None = None,
     high: float | None = None,
     spacing: float | None = None,
 ) -> HeightGrid:
-    """Heights in metres of a file, as scenario files name them; raises `ValueError`.
-
-    Args:
-        path: The file; its ending says what it is.
-        ends: First and last grid line along x and along y, between which a mesh is looked at [m]; None: all of it.
-        low: Height of black [m]; needed for an image, not for others.
-        high: Height of white [m]; needed for an image, not for others.
-        spacing: Of the grid over a mesh [m]; needed for a mesh, not for others.
-    """
-    image = path.suffix.lower() in IMAGES
-    if image and (low is None or high is None):
-        raise ValueError(f"{path.name!r} is an image: give low and high, the heights of black and white")
-    if not image and not (low is None and high is None):
-        raise ValueError(f"{path.name!r} is no image: leave low and high out")
-    grid = read_grid(path, spacing=spacing, ends=ends)
-    if low is None or high is None:
-        return grid
-    return grid._replace(heights=low + (high - low) * grid.heights)
-
-
-def read_grid(path: Path, *, spacing: float | None = None, ends: tuple[Ends, Ends] | None = None) -> HeightGrid:
-    """Heights of a file; raises `ValueError` with what is wrong with it.
+    """Heights of a file in metres; raises `ValueError` with what is wrong with it.
 
     | ending | what is in it |
     |---|---|
@@ -83,12 +58,18 @@ def read_grid(path: Path, *, spacing: float | None = None, ends: tuple[Ends, End
 
     Args:
         path: The file; its ending says what it is.
+        ends: First and last grid line over a mesh along x and y [m]; defaults to its bounds.
+        low: Height of black [m]; needed for an image, not for others.
+        high: Height of white [m]; needed for an image, not for others.
         spacing: Of the grid over a mesh [m]; needed for a mesh, not for others.
-        ends: First and last grid line over a mesh along x and y [m]; its bounds unless given.
     """
     suffix = path.suffix.lower()
     if suffix not in KINDS:
         raise ValueError(f"{path.name!r} must end in one of {', '.join(KINDS)}, of which heights can be read")
+    if suffix in IMAGES and (low is None or high is None):
+        raise ValueError(f"{path.name!r} is an image: give low and high, the heights of black and white")
+    if suffix not in IMAGES and not (low is None and high is None):
+        raise ValueError(f"{path.name!r} is no image: leave low and high out")
     if (spacing is not None) is not (suffix in MESHES):
         words = "is a mesh: give the spacing of the grid over it" if spacing is None else "has its own grid: leave spacing out"
         raise ValueError(f"{path.name!r} {words}")
@@ -109,14 +90,14 @@ def read_grid(path: Path, *, spacing: float | None = None, ends: tuple[Ends, End
         i, j = bad[0]
         value = grid.heights[i, j]
         raise ValueError(f"{path.name!r} has a height that is not finite: row {i}, column {j} is {value}; fill it in")
-    return grid
+    return grid if low is None or high is None else grid._replace(heights=low + (high - low) * grid.heights)
 
 
 def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Sequence[float] | None) -> HeightGrid:
     """Heights with their grid lines: those of the file, or those given where it has none; raises `FieldError` for "x" or "y".
 
     Args:
-        grid: What `read_grid` read.
+        grid: What `read_heights` read.
         file: Name of the file, for messages.
         x: Grid lines along x, or the first and the last [m]; None: those of the file.
         y: Grid lines along y, or the first and the last [m]; None: those of the file.

@@ -1,0 +1,216 @@
+"""Height fields from rows, arrays, functions, files and generators.
+
+Heights are UP from the mean surface of the water, whatever the axes of the world; x and y are those of the world.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from hydromechs.errors import FieldError
+from hydromechs.values import Array, Finite, Positive, Rising, finite, nearest, positive, whole
+
+from ._ground import MAX_HEIGHTS, HeightField, Heights
+from ._height_files import grid_on_lines, read_heights
+
+
+def height_field(
+    *,
+    x: Rising | None = None,
+    y: Rising | None = None,
+    heights: Heights | None = None,
+    file: str = "",
+    low: Finite | None = None,
+    high: Finite | None = None,
+    spacing: Positive | None = None,
+    generate: Mapping[str, Any] | None = None,
+) -> HeightField:
+    """Height field as files describe it: with its heights, from a file, or from a generator.
+
+    Args:
+        x: Grid along x of the world, evenly spaced [m]; the first and last grid line are enough, and a file of points has its
+            own.
+        y: The same along y [m].
+        heights: Height UP from the mean surface of the water, so below 0 under water: a row for each x [m]. In Python also a
+            function of two arrays x and y, with `spacing`.
+        file: File with the heights: a table (.npy, .csv), points (.xyz, .txt), an image (.png, .tif, .bmp, .pgm) or a mesh
+            (.obj, .stl, .ply, .glb).
+        low: Height of black in an image [m].
+        high: Height of white in an image [m].
+        spacing: Spacing of the grid over a mesh, whose highest points count [m].
+        generate: Generator of the heights: {type: rubble_mound, spacing: 0.1, seed: 1, ...}; type is slope, steps or
+            rubble_mound, the other keys are its arguments.
+    """
+    given = {"heights": heights is not None, "file": bool(file), "generate": generate is not None}
+    sources = [key for key, there in given.items() if there]
+    options = {key: value for key, value in (("low", low), ("high", high), ("spacing", spacing)) if value is not None}
+    if len(sources) != 1:
+        raise ValueError(
+            f"has {' and '.join(sources)}; keep one of them" if sources else "needs heights, file or generate; add one"
+        )
+    if options and not file and not callable(heights):
+        raise ValueError(f"has {' and '.join(options)}, which only go with file; remove them")
+    missing = [key for key, lines in (("x", x), ("y", y)) if lines is None]
+    if missing and not file:
+        raise ValueError(f"needs {' and '.join(missing)}, a grid line at least at each end; add it")
+    if file:
+        ends = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1]))) if x and y else None
+        grid = grid_on_lines(read_heights(Path(file), ends, **options), Path(file).name, x, y)
+        return _field(grid.x, grid.y, grid.heights)
+    assert x is not None and y is not None  # as checked above
+    if generate is not None:
+        return _generated(x, y, generate)
+    if callable(heights):
+        lines = grid_lines(x, spacing or 0.0, "x"), grid_lines(y, spacing or 0.0, "y")
+        return _field(*lines, np.broadcast_to(heights(*np.meshgrid(*lines, indexing="ij")), tuple(map(len, lines))))
+    if np.ndim(heights[0]) != 1:  # type: ignore[index]  # given, as nothing else is
+        raise FieldError("heights", heights, "must be a row for each x")
+    rows = tuple(map(tuple, heights))  # type: ignore[arg-type]
+    return HeightField(x=_lines(x, len(rows)), y=_lines(y, len(rows[0])), heights=rows)
+
+
+def _lines(given: Sequence[float], n: int) -> tuple[float, ...]:
+    """Grid lines, all n of them where the first and the last are given."""
+    return tuple(np.linspace(given[0], given[-1], n).tolist()) if len(given) == 2 < n else tuple(given)
+
+
+def _field(x: Any, y: Any, heights: Any) -> HeightField:
+    rows = tuple(map(tuple, np.asarray(heights, dtype=float).tolist()))
+    return HeightField(x=tuple(np.asarray(x).tolist()), y=tuple(np.asarray(y).tolist()), heights=rows)
+
+
+def grid_lines(ends: Sequence[float], spacing: float, name: str = "x") -> Array:
+    """Grid lines from one end to the other, shape (n,).
+
+    Args:
+        ends: First and last line [m].
+        spacing: About how far apart; it is rounded so that lines are on both ends [m].
+        name: What an error calls it.
+    """
+    if len(ends) < 2 or not all(np.isfinite(ends)) or not ends[0] < ends[-1]:
+        raise FieldError(name, list(ends), "must be the first and the last grid line, rising")
+    n = round((ends[-1] - ends[0]) / positive(spacing, "spacing")) + 1
+    if n < 2:
+        raise FieldError("spacing", spacing, f"must be at most {ends[-1] - ends[0]:g} m, the length of {name}")
+    return np.linspace(ends[0], ends[-1], n)
+
+
+# -- generators: heights over grid lines ----------------------------------------------------------------------------------
+
+
+def slope(x: Array, y: Array, *, level: float = 0.0, rise: float, heading_deg: float = 0.0) -> Array:
+    """Heights of an even slope [m], shape (nx, ny).
+
+    Args:
+        x: Grid lines [m], shape (nx,).
+        y: Grid lines [m], shape (ny,).
+        level: Height at x = y = 0 [m].
+        rise: Rise per way uphill [-].
+        heading_deg: Direction uphill, from x towards y [degrees].
+    """
+    a = np.radians(finite(heading_deg, "heading_deg"))
+    return finite(level, "level") + finite(rise, "rise") * (np.cos(a) * x[:, None] + np.sin(a) * y[None, :])
+
+
+def steps(x: Array, y: Array, *, level: float = 0.0, rise: float, run: float, start: float = 0.0) -> Array:
+    """Heights of steps along x [m], shape (nx, ny).
+
+    A height field is smooth: the edges of the steps are as round as the grid is wide. For sharp ones use boxes.
+
+    Args:
+        x: Grid lines [m], shape (nx,).
+        y: Grid lines [m], shape (ny,).
+        level: Height before the first step [m].
+        rise: Height of a step; below 0 they go down [m].
+        run: Length of a step [m].
+        start: x of the first edge [m].
+    """
+    ahead = x - finite(start, "start")
+    climbed = np.maximum(np.floor(ahead / positive(run, "run")) + 1.0, 0.0) * finite(rise, "rise")
+    return finite(level, "level") + np.repeat(climbed[:, None], len(y), axis=1)
+
+
+def rubble_mound(
+    x: Array, y: Array, *, level: float = 0.0, stone: float = 0.4, relief: float = 0.15, seed: int = 0, start: float = -np.inf
+) -> Array:
+    """Heights of a mound of dumped rubble, as below a sea wall (Iwasaki et al. 1987) [m], shape (nx, ny).
+
+    Stones are caps of ellipsoids at random places; the ground is the highest of them. Their mean height is `level`, and the
+    standard deviation about a sixth of the relief. The same seed gives the same mound, whatever the grid covers of it.
+
+    Args:
+        x: Grid lines [m], shape (nx,).
+        y: Grid lines [m], shape (ny,).
+        level: Mean height [m].
+        stone: Mean diameter of the stones [m].
+        relief: Height from the gaps to the tops of the largest stones [m].
+        seed: Seed of the numbers.
+        start: x from which on there is rubble; before it the ground is level [m].
+    """
+    stone, relief, seed = positive(stone, "stone"), finite(relief, "relief"), whole(seed, "seed")
+    level, start = finite(level, "level"), start if start == -np.inf else finite(start, "start")
+    heights = np.zeros((len(x), len(y)))
+    # a stone in each cell of a lattice, drawn from (seed, cell), so that a larger grid has the same stones
+    cell = 0.55 * stone
+    for i in range(int(np.floor(x[0] / cell)) - 2, int(np.ceil(x[-1] / cell)) + 3):
+        for j in range(int(np.floor(y[0] / cell)) - 2, int(np.ceil(y[-1] / cell)) + 3):
+            rng = np.random.default_rng([seed, i + 2**20, j + 2**20])
+            px, py = (i + rng.random()) * cell, (j + rng.random()) * cell
+            a, b = 0.5 * stone * rng.uniform(0.7, 1.4, 2)
+            top, turn = relief * rng.uniform(0.35, 1.0), rng.uniform(0.0, np.pi)
+            rows = np.flatnonzero(np.abs(x - px) < 1.5 * stone)
+            columns = np.flatnonzero(np.abs(y - py) < 1.5 * stone)
+            if not (len(rows) and len(columns)):
+                continue
+            u, w = np.meshgrid(x[rows] - px, y[columns] - py, indexing="ij")
+            along, across = u * np.cos(turn) + w * np.sin(turn), w * np.cos(turn) - u * np.sin(turn)
+            cap = top * np.sqrt(np.maximum(1.0 - (along / a) ** 2 - (across / b) ** 2, 0.0))
+            heights[np.ix_(rows, columns)] = np.maximum(heights[np.ix_(rows, columns)], cap)
+    share = np.clip((x - start) / stone, 0.0, 1.0)[:, None] if np.isfinite(start) else 1.0
+    return level + share * (heights - 0.6 * relief)
+
+
+GENERATORS: Mapping[str, Callable[..., Array]] = MappingProxyType(
+    {"slope": slope, "steps": steps, "rubble_mound": rubble_mound}
+)
+"""Generators of heights by the names that scenario files have."""
+
+
+def _generated(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) -> HeightField:
+    """A height field between the first and last grid lines; errors name the key inside of `generate`."""
+    try:
+        lines, heights = _heights(x, y, made)
+    except FieldError as e:
+        raise e if e.name in ("x", "y") else FieldError(f"generate.{e.name}", e.value, e.must) from None
+    except ValueError as e:
+        raise FieldError("generate", dict(made), f"but {e}") from None
+    return _field(*lines, heights)
+
+
+def _heights(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) -> tuple[tuple[Array, Array], Array]:
+    given = dict(made)
+    kind, spacing = given.pop("type", None), given.pop("spacing", None)
+    if kind not in GENERATORS:
+        raise ValueError(f"type is {kind!r}, must be one of {', '.join(GENERATORS)}{nearest(str(kind), GENERATORS)}")
+    if spacing is None:
+        raise ValueError("spacing is missing: give the spacing of the grid [m]")
+    takes = [name for name in inspect.signature(GENERATORS[kind]).parameters if name not in ("x", "y")]
+    for name in given:
+        if name not in takes:
+            raise ValueError(f"{kind} has no {name!r}{nearest(name, takes)}")
+    lines = grid_lines(x, spacing, "x"), grid_lines(y, spacing, "y")
+    if len(lines[0]) * len(lines[1]) > MAX_HEIGHTS:
+        raise ValueError(
+            f"a spacing of {spacing:g} m makes {len(lines[0]) * len(lines[1])} heights, must be at most {MAX_HEIGHTS}"
+        )
+    try:
+        heights = GENERATORS[kind](*lines, **given)
+    except TypeError as e:
+        raise ValueError(f"{kind}: {e}") from None
+    return lines, heights

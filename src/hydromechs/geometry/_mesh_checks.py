@@ -1,0 +1,185 @@
+"""Checks of mesh files before trimesh reads them: sizes after expansion, and nothing but triangles and colours.
+
+A small GLB or Collada file can state billions of vertices, since nodes may place the same mesh repeatedly. Textures are
+removed: Pillow, which decodes them, starts Ghostscript for some formats, and drawings use the colour of a material only.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from typing import Any
+from xml.etree.ElementTree import Element, TreeBuilder, tostring
+from xml.parsers import expat
+
+MAX_VERTICES = 10_000_000
+"""Vertices of a file, each counted as often as it is placed."""
+MAX_PARTS = 10_000
+"""Placed parts of a file."""
+MAX_HEADER = 64 * 2**20
+"""Size of the JSON header of a GLB file [bytes]."""
+MAX_COPIED = 64 * 2**20
+"""Interleaved data of a GLB file beyond its own size [bytes]; trimesh copies them."""
+MAX_DEPTH = 100
+"""Nesting of the elements of a Collada file."""
+COMPONENT_BYTES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
+"""Size of a number by the `componentType` of GLB [bytes]."""
+COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+"""Numbers per item by the `type` of GLB."""
+MATERIAL_WORDS = ("newmtl", "kd", "ka", "ks", "ns")
+"""First words of the lines of an MTL file that are read."""
+
+
+class RejectedMesh(ValueError):
+    """A mesh file that is not read; the message quotes nothing of the file."""
+
+
+def mtl_colors(raw: bytes) -> bytes:
+    """Return the names and colours in an MTL file, without its textures.
+
+    Args:
+        raw: Bytes of the file. Those of another kind of file give an empty text, or one that no image starts with.
+    """
+    lines = [line.split() for line in raw.decode("utf-8", "replace").splitlines()]
+    return "\n".join(" ".join(words) for words in lines if words and words[0].lower() in MATERIAL_WORDS).encode()
+
+
+def checked_glb(raw: bytes) -> bytes:
+    """Return a GLB file without textures and extensions of its meshes, after checking its sizes.
+
+    Args:
+        raw: Bytes of the file.
+    """
+    if len(raw) < 20 or raw[:4] != b"glTF" or raw[16:20] != b"JSON":
+        raise RejectedMesh("it is not GLB")
+    length = int.from_bytes(raw[12:16], "little")
+    if length > MAX_HEADER:
+        raise RejectedMesh(f"its header is larger than {MAX_HEADER // 2**20} MiB")
+    header = json.loads(raw[20 : 20 + length])
+    accessors, views = header.get("accessors", []), header.get("bufferViews", [])
+    if any("bufferView" not in accessor for accessor in accessors):
+        raise RejectedMesh("its vertices are compressed or sparse; export it without compression")
+    strided = [a for a in accessors if "byteStride" in views[a["bufferView"]]]  # only these are copied
+    if sum(_count(a) * COMPONENTS[a["type"]] * COMPONENT_BYTES[a["componentType"]] for a in strided) > MAX_COPIED + len(raw):
+        raise RejectedMesh("its accessors repeat its data")
+    meshes = header.get("meshes", [])
+    for mesh in meshes:
+        for primitive in mesh["primitives"]:
+            primitive.pop("extensions", None)
+    sizes = [_glb_size(mesh["primitives"], accessors) for mesh in meshes]
+    nodes = header.get("nodes", [])
+    placed = [child for node in nodes for child in node.get("children", [])]
+    placed += [root for scene in header.get("scenes", []) for root in scene.get("nodes", [])]
+    sizes += [sizes[nodes[k]["mesh"]] for k in placed if "mesh" in nodes[k]]
+    _limit(sum(parts for parts, _ in sizes), sum(vertices for _, vertices in sizes))
+    for name in ("images", "textures", "samplers"):
+        header.pop(name, None)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 4)
+    rest = raw[20 + length :]
+    return b"glTF" + struct.pack("<III", 2, 20 + len(text) + len(rest), len(text)) + b"JSON" + text + rest
+
+
+def _glb_size(primitives: list[dict[str, Any]], accessors: list[dict[str, Any]]) -> tuple[int, int]:
+    """Return the parts and vertices of a GLB mesh, with the corners of its triangles."""
+    used = [k for p in primitives for k in (p["attributes"]["POSITION"], p.get("indices")) if k is not None]
+    return len(primitives), sum(_count(accessors[k]) for k in used)
+
+
+def _count(accessor: dict[str, Any]) -> int:
+    count = accessor["count"]
+    if type(count) is not int or count < 0:
+        raise RejectedMesh("an accessor has no valid count")
+    return count
+
+
+def checked_collada(raw: bytes) -> bytes:
+    """Return a Collada file as UTF-8 with white instead of textures, after checking its sizes.
+
+    Args:
+        raw: Bytes of the file, in the encoding that it states.
+    """
+    root = _xml(raw)
+    geometries = {element.get("id"): _collada_size(element) for element in root.iter("geometry")}
+    placed = _Placed(geometries, {element.get("id"): element for element in root.iter("node")})
+    sizes = [placed.size(scene) for scene in root.iter("visual_scene")]
+    _limit(sum(parts for parts, _ in sizes), sum(vertices for _, vertices in sizes))
+    for texture in root.iter("texture"):
+        texture.clear()
+        texture.tag, texture.text = "color", "1 1 1 1"
+    root.set("xmlns", "http://www.collada.org/2005/11/COLLADASchema")
+    return tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def _xml(raw: bytes) -> Element:
+    """Return the first element of an XML file; names have no namespaces."""
+    builder, parser, depth = TreeBuilder(), expat.ParserCreate(namespace_separator="}"), 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise RejectedMesh(f"its elements are nested more than {MAX_DEPTH} times")
+        builder.start(tag.rpartition("}")[2], {name.rpartition("}")[2]: value for name, value in attributes.items()})
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(tag.rpartition("}")[2])
+
+    def doctype(*_: object) -> None:
+        raise RejectedMesh("it declares a document type")
+
+    parser.buffer_text = True
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = builder.data, doctype
+    parser.Parse(raw, True)
+    return builder.close()
+
+
+def _collada_size(geometry: Element) -> tuple[int, int]:
+    """Return the parts and an upper limit of the vertices of a <geometry>; each corner of a triangle is a vertex."""
+    parts, vertices = 0, 0
+    for primitive in geometry.iter():
+        lists = [p.text or "" for p in primitive if p.tag in ("p", "ph")]
+        if lists:
+            stride = 1 + max([int(given.get("offset", 0)) for given in primitive if given.tag == "input"], default=0)
+            corners = sum(1 + sum(text.count(space) for space in " \t\n") for text in lists) // max(stride, 1)
+            parts, vertices = parts + 1, vertices + corners * (1 if primitive.tag == "triangles" else 3)
+    return parts, vertices
+
+
+class _Placed:
+    """Counts the parts and vertices below Collada nodes, each as often as it is placed."""
+
+    def __init__(self, geometries: dict[str | None, tuple[int, int]], nodes: dict[str | None, Element]) -> None:
+        self._geometries, self._nodes = geometries, nodes
+        self._sizes: dict[Element, tuple[int, int]] = {}
+
+    def size(self, node: Element) -> tuple[int, int]:
+        """Return the parts and vertices of a <node> or <visual_scene>."""
+        if node not in self._sizes:
+            self._sizes[node] = (0, 0)  # a node that refers to itself ends here
+            sizes = [self._child(child) for child in node]
+            self._sizes[node] = sum(parts for parts, _ in sizes), sum(vertices for _, vertices in sizes)
+        return self._sizes[node]
+
+    def _child(self, child: Element) -> tuple[int, int]:
+        url = child.get("url", "").removeprefix("#")
+        if child.tag == "node":
+            return self.size(child)
+        if child.tag == "instance_node" and url in self._nodes:
+            return self.size(self._nodes[url])
+        return self._geometries.get(url, (0, 0)) if child.tag == "instance_geometry" else (0, 0)
+
+
+def _limit(parts: int, vertices: int) -> None:
+    if parts > MAX_PARTS or vertices > MAX_VERTICES:
+        raise RejectedMesh(
+            f"it places {parts} parts with {vertices} vertices, must be at most {MAX_PARTS} and {MAX_VERTICES}; simplify it"
+        )
+
+
+CHECKS: dict[str, Callable[[bytes], bytes]] = {".glb": checked_glb, ".dae": checked_collada}
+"""What is done with the bytes of a file before trimesh reads them, by the ending of its name."""
