@@ -70,12 +70,18 @@ def test_the_estimate_is_near_the_length():
 def test_a_long_compilation_is_reported(monkeypatch, caplog, tmp_path):
     monkeypatch.setattr(_progress, "EVERY", 0.01)
     monkeypatch.setenv("HYDROMECHS_CACHE", str(tmp_path))
-    plain = Compiled(Recipe("doubled", _slow, (Argument("x", (1,)),), (Argument("y", (1,)),), None), 1, 1)
+
+    def slow(x):
+        """Doubles; its tracing takes until a report appears, on a busy machine longer than on an idle one."""
+        end = time.monotonic() + 60.0
+        while not reports() and time.monotonic() < end:
+            time.sleep(0.01)
+        return 2.0 * x
+
+    def reports():
+        return [r for r in caplog.records if "doubled" in r.message and "s so far" in r.message]
+
+    plain = Compiled(Recipe("doubled", slow, (Argument("x", (1,)),), (Argument("y", (1,)),), None), 1, 1)
     with caplog.at_level(logging.WARNING, "hydromechs.compiler"):
         np.testing.assert_array_equal(plain([np.ones(1)])[0], [2.0])
-    assert any("doubled" in r.message and "s so far" in r.message for r in caplog.records)
-
-
-def _slow(x):
-    time.sleep(0.1)
-    return 2.0 * x
+    assert reports()
