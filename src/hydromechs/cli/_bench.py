@@ -76,7 +76,7 @@ def bench_worlds(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     code: CODE = False,
 ) -> None:
-    """Count whole steps per second of many worlds, ours in water and MuJoCo's rollout dry."""
+    """Measure whole steps per second of many worlds: ours in water, MuJoCo's rollout dry."""
     from hydromechs.bench import measure_worlds
     from hydromechs.library import load
 

@@ -21,10 +21,10 @@ WRITTEN = "; ".join(f"{key}: {b.about}" for key, b in BACKENDS.items() if b.expo
 
 
 def crosscheck(
-    trees: Annotated[int, typer.Option(min=1, help="How many random trees.")] = 1000,
+    trees: Annotated[int, typer.Option(min=1, help="Number of random trees.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the trees.")] = 0,
 ) -> None:
-    """Compare our equations with other codes.
+    """Compare the equations with those of other engines.
 
     DART, Pinocchio and MuJoCo, on random trees; they come with pip install 'hydromechs[dev]'.
     """
@@ -42,15 +42,15 @@ def crosscheck(
 @robot_command
 def export(
     model: SOURCE,
-    out: Annotated[str, typer.Option(help="Folder to write into; by default one with the model's name.")] = "",
+    out: Annotated[str, typer.Option(help="Output folder. Defaults to the model's name.")] = "",
     format: Annotated[str, typer.Option(help=WRITTEN)] = "c",
     functions: Annotated[
-        str, typer.Option(help="Names separated by commas; a wrong name lists them all.")
+        str, typer.Option(help="Names separated by commas; an unknown name lists all.")
     ] = "forward_dynamics,inverse_dynamics,mass_matrix,kinematics",
     code: CODE = False,
     **options: Any,
 ) -> None:
-    """Write a model's equations as source code for an embedded target, with a check."""
+    """Write a model's equations as source code for an embedded target, with a test program."""
     from hydromechs.equations import FORMATS, export_source
     from hydromechs.library import load
 
@@ -70,7 +70,7 @@ def export(
 @robot_command
 def count(
     model: Annotated[str | None, typer.Argument(help="A library model or the path of a model file.")] = None,
-    papers: Annotated[bool, typer.Option("--papers", help="Our counts beside those of the papers.")] = False,
+    papers: Annotated[bool, typer.Option("--papers", help="List our counts and those of the papers.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     code: CODE = False,
     **options: Any,
@@ -103,10 +103,10 @@ def count(
 
 def papers(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats, rough times.")] = False,
-    picture: Annotated[str, typer.Option(help="File for the plot of error against time.")] = "",
+    picture: Annotated[str, typer.Option(help="File for the plot of error over time.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Our reproduction of the papers' tables: operation counts, block methods, speedups on lanes."""
+    """Reproduce the papers' tables: operation counts, block methods, speedups on lanes."""
     from hydromechs.bench import measure_papers
 
     from ._print_papers import print_papers_tables
@@ -116,7 +116,7 @@ def papers(
 
 
 def _progress(what: str, console: Console) -> Callable[[list], Iterable]:
-    """Goes through a list with a progress bar."""
+    """Iterate over a list with a progress bar."""
     from rich.progress import track
 
     return lambda items: track(items, description=what, console=console)

@@ -13,9 +13,9 @@ DEMO = "station_keeping"
 
 
 def demo(
-    out: Annotated[str, typer.Option(help=f"Folder for the run; by default runs/{DEMO}, or runs/{DEMO}-2, ...")] = "",
+    out: Annotated[str, typer.Option(help=f"Folder for the run. Defaults to runs/{DEMO}, or runs/{DEMO}-2, ...")] = "",
 ) -> None:
-    """Simulate a 3.8 t vehicle that keeps its place in a current while its arm moves: report, plots, replay in the browser."""
+    """Simulate a 3.8-tonne vehicle that holds station in a current while its arm moves: report, plots and replay."""
     from ._run import run
     from ._show import own_command
 

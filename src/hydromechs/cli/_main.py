@@ -70,22 +70,22 @@ def run(
         str, typer.Argument(help="A library scenario (see `hydromechs scenarios`) or the path of a scenario file.")
     ],
     out: Annotated[
-        str, typer.Option(help="Folder for recording, plots and report; by default runs/NAME, or runs/NAME-2, ...")
+        str, typer.Option(help="Folder for recording, plots and report. Defaults to runs/NAME, or runs/NAME-2, ...")
     ] = "",
     duration: Annotated[
         float | None,
-        typer.Option(help="Duration in place of the scenario's [s]; with --resume, counted from the resumed state."),
+        typer.Option(help="Duration [s], counted from the resumed state with --resume. Defaults to the scenario's."),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(help="Seed of gusts, waves and sensors, instead of the scenario's; a resumed run keeps its own."),
+        typer.Option(help="Seed of gusts, waves and sensors. Defaults to the scenario's; a resumed run keeps its seed."),
     ] = None,
     engine: Annotated[
-        str, typer.Option(help="Engine instead of the scenario's: mujoco, dart, bullet, or hydromechs for our own.")
+        str, typer.Option(help="Engine: hydromechs, mujoco, dart or bullet. Defaults to the scenario's.")
     ] = "",
     resume: Annotated[str, typer.Option(help="Continue from the state of an earlier run: its folder, or a state.json.")] = "",
     real_time: Annotated[
-        bool, typer.Option("--real-time", help="No faster than the clock; missed deadlines are counted.")
+        bool, typer.Option("--real-time", help="Run no faster than real time, and count missed deadlines.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots and write the report.")] = True,
@@ -95,7 +95,7 @@ def run(
     settings: SET = None,
     code: CODE = False,
     traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show all lines of an error in Python code that the scenario names.")
+        bool, typer.Option("--traceback", help="Show the full traceback of an error in Python code that the scenario names.")
     ] = False,
 ) -> None:
     """Simulate a scenario: recording, plots and a report in a folder. Status 1 if it diverges or a check fails."""
@@ -155,7 +155,7 @@ def check(
 ) -> None:
     """Report all errors and likely unit mistakes of model, scenario, sweep and validation files. Status 1 if one has an error.
 
-    Every error is listed with its line. Parts that need Python code of the file are checked with --code only.
+    Every error is listed with its line. Parts that need Python code named in a file are checked only with --code.
     """
     from ._check import check_file
     from ._settings import parsed_settings
@@ -170,7 +170,7 @@ def check(
 def schema(
     kind: Annotated[Literal["model", "scenario", "sweep", "validation"], typer.Argument(help="Kind of file.")],
 ) -> None:
-    """Print the JSON Schema of a kind of file, with which editors complete and check such files."""
+    """Print the JSON Schema of a kind of file. Editors use it to complete and check files."""
     import json
 
     from hydromechs.formats import model_json_schema, scenario_json_schema
@@ -187,7 +187,7 @@ app.command()(export)
 app.command()(count)
 app.command()(papers)
 
-bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure speed, ours and others', on this machine.")
+bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure the speed of HydroMechs and other engines on this machine.")
 app.add_typer(bench, name="bench")
 bench.command("dynamics")(bench_dynamics)
 bench.command("simulation")(bench_simulation)

@@ -29,20 +29,20 @@ def modes(
         typer.Argument(help="A library scenario or the path of one; or a library model, with its actuators in still water."),
     ],
     at: Annotated[
-        float, typer.Option(help="Simulate this long first, with the controller; its commands are held then [s].")
+        float, typer.Option(help="Simulate this long first [s], with the controller, then hold its commands.")
     ] = 0.0,
     trim: Annotated[
-        bool, typer.Option("--trim", help="Find the commands that hold the configuration at rest, and take that state.")
+        bool, typer.Option("--trim", help="Linearise at the equilibrium: find the commands that hold the configuration at rest.")
     ] = False,
     free: Annotated[
-        list[str] | None, typer.Option(help="With --trim: a degree of freedom that may change, as vehicle.q; may be repeated.")
+        list[str] | None, typer.Option(help="With --trim: degree of freedom that may change, such as vehicle.q; may be repeated.")
     ] = None,
-    tolerance: Annotated[float, typer.Option(help="Largest rate that counts as an equilibrium [SI/s].")] = 1e-6,
-    out: Annotated[str, typer.Option(help="Draw the modes that oscillate into this file, as modes.png.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in place of a table.")] = False,
+    tolerance: Annotated[float, typer.Option(help="Maximum rate of change at an equilibrium [SI/s].")] = 1e-6,
+    out: Annotated[str, typer.Option(help="Plot the oscillating modes to this file, such as modes.png.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     code: CODE = False,
 ) -> None:
-    """Modes about an operating point, with drives, contacts and water: frequencies, damping ratios, shapes; commands held."""
+    """Print frequencies, damping ratios and mode shapes at an operating point, with commands held."""
     from hydromechs.simulation import modes as modes_of
     from hydromechs.viewer import plot_modes
 
@@ -67,7 +67,7 @@ def modes(
 
 
 def _simulation(source: str, code: bool) -> Simulation:
-    """The simulation of a scenario, or of a library model with its actuators."""
+    """Return the simulation of a scenario, or of a library model with its actuators."""
     from hydromechs.formats import is_scenario_file
     from hydromechs.library import load_plant, load_scenario, plant_names, scenario_names
     from hydromechs.simulation import Simulation
@@ -87,7 +87,7 @@ def _simulation(source: str, code: bool) -> Simulation:
 
 
 def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
-    """Put a simulation into a state at rest that its commands hold."""
+    """Set a simulation to an equilibrium that its commands hold."""
     from hydromechs.actuation.drives import Drive
     from hydromechs.simulation import trim
 

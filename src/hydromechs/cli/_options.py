@@ -13,7 +13,7 @@ CODE = Annotated[bool, typer.Option("--code", help="Allow the Python code that t
 """Permission to run code that a file names: custom controllers, components and joints."""
 SET = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Replace a number, as vehicle.inertia.mass=12; may be repeated."),
+    typer.Option("--set", metavar="PATH=VALUE", help="Replace a number, such as vehicle.inertia.mass=12; may be repeated."),
 ]
 """Numbers in place of those of the file, by path."""
 

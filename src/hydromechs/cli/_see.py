@@ -10,11 +10,11 @@ from rich.console import Console
 from ._kinds import expect
 from ._options import CODE, SET, robot_command
 
-PORT = Annotated[int, typer.Option(help="Port on this machine; the next free one where it is in use.")]
-BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser where there is a display.")]
-AZIMUTH = Annotated[float, typer.Option(help="Direction that it is seen from, about the vertical from x [deg].")]
-LAYERS = Annotated[str, typer.Option(help="What to draw, as looks,terrain,path; a wrong name lists them all.")]
-RECORDED = Annotated[str, typer.Option("--model", help="The model, for a recording that does not say what was simulated.")]
+PORT = Annotated[int, typer.Option(help="Port on this machine; if it is in use, the next free one.")]
+BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser if there is a display.")]
+AZIMUTH = Annotated[float, typer.Option(help="Viewing direction about the vertical, from the x axis [deg].")]
+LAYERS = Annotated[str, typer.Option(help="Layers to draw, such as looks,terrain,path; an unknown name lists all.")]
+RECORDED = Annotated[str, typer.Option("--model", help="Model of a recording that does not name it.")]
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
 
 
@@ -29,25 +29,25 @@ def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True, code: CODE =
 
 def replay(
     run: Annotated[str, typer.Argument(help="The folder of a run or a recording (.zarr, .nc).")],
-    html: Annotated[str, typer.Option(help="Write one file that replays it without a server, in place of showing it.")] = "",
+    html: Annotated[str, typer.Option(help="Write the replay to one file that needs no server.")] = "",
     video: Annotated[
-        str, typer.Option(help="Write a video in place of showing it: .gif, or .mp4 with hydromechs[video].")
+        str, typer.Option(help="Write a video: .gif, or .mp4 with hydromechs[video].")
     ] = "",
-    speed: Annotated[float, typer.Option(help="Of a video: simulated over shown time.")] = 1.0,
-    fps: Annotated[float, typer.Option(help="Of a video: frames per second.")] = 25.0,
-    size: Annotated[str, typer.Option(help="Of a video: width and height in pixels.")] = "640x360",
+    speed: Annotated[float, typer.Option(help="Video: simulated seconds per second.")] = 1.0,
+    fps: Annotated[float, typer.Option(help="Video: frames per second.")] = 25.0,
+    size: Annotated[str, typer.Option(help="Video: width and height in pixels.")] = "640x360",
     camera: Annotated[
-        str, typer.Option(help="Of a video: still (sees the whole way), or the name of a body that it moves along with.")
+        str, typer.Option(help="Video: still (shows the whole path), or the name of a body to follow.")
     ] = "still",
     azimuth: AZIMUTH = -38.0,
-    begin: Annotated[float | None, typer.Option("--from", help="Of a video: first time to show [s].")] = None,
-    end: Annotated[float | None, typer.Option("--to", help="Of a video: last time to show [s].")] = None,
+    begin: Annotated[float | None, typer.Option("--from", help="Video: start time [s].")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="Video: end time [s].")] = None,
     layers: LAYERS = "",
     model: RECORDED = "",
     port: PORT = 8080,
     browser: BROWSER = True,
 ) -> None:
-    """Replay a run in a browser: time line, speed, forces by cause, path, current, plots; or write one file, or a video."""
+    """Replay a run in a browser with forces by cause, path, current and plots, or write it to one file or a video."""
     from . import _show
 
     console = Console()
@@ -70,19 +70,19 @@ def replay(
 
 def pilot(
     scenario: Annotated[
-        str, typer.Argument(help="A library scenario with a vehicle, the path of a file, or a library vehicle for still water.")
+        str, typer.Argument(help="A library scenario with a vehicle, the path of a scenario file, or a library vehicle, in still water.")
     ] = "pick_and_release",
-    again: Annotated[str, typer.Option(help="Simulate a piloted run once more from its inputs: its folder.")] = "",
-    share: Annotated[bool, typer.Option(help="Let other machines of the network come, who know the address.")] = False,
-    out: Annotated[str, typer.Option(help="Folder for the folders of the runs.")] = "runs",
-    lost_after: Annotated[float, typer.Option(help="Seconds without the pilot after which the vehicle holds its place.")] = 2.0,
+    again: Annotated[str, typer.Option(help="Folder of a piloted run, to simulate again from its recorded inputs.")] = "",
+    share: Annotated[bool, typer.Option(help="Accept connections from other machines that have the URL.")] = False,
+    out: Annotated[str, typer.Option(help="Parent folder of the run folders.")] = "runs",
+    lost_after: Annotated[float, typer.Option(help="Time without the pilot after which the vehicle holds station [s].")] = 2.0,
     delay: Annotated[
         float | None,
-        typer.Option(help="Seconds that commands take to the vehicle, and telemetry back; shows a predicted ghost."),
+        typer.Option(help="One-way delay of commands and of telemetry [s]; shows a predicted ghost."),
     ] = None,
-    distance: Annotated[float | None, typer.Option(help="In place of --delay: way of the sound, at 1500 m/s [m].")] = None,
-    message_time: Annotated[float, typer.Option(help="Seconds that a message takes; none is sent in the meantime.")] = 0.0,
-    loss: Annotated[float, typer.Option(help="Share of the messages that are lost, 0 to 1.")] = 0.0,
+    distance: Annotated[float | None, typer.Option(help="Acoustic path length at 1500 m/s [m], instead of --delay.")] = None,
+    message_time: Annotated[float, typer.Option(help="Transmission time of a message [s]; the channel is busy meanwhile.")] = 0.0,
+    loss: Annotated[float, typer.Option(help="Fraction of messages lost, 0 to 1.")] = 0.0,
     port: PORT = 8080,
     browser: BROWSER = True,
     settings: SET = None,
@@ -116,18 +116,18 @@ def picture(
     out: Annotated[str, typer.Option(help="The PNG file.")] = "picture.png",
     at: Annotated[
         list[float] | None,
-        typer.Option(help="Time of a run [s], by default its end; several put the bodies at all these times into one picture."),
+        typer.Option(help="Time of a run [s]; may be repeated to show several times in one picture. Defaults to its end."),
     ] = None,
     azimuth: AZIMUTH = -38.0,
     layers: LAYERS = "",
     model: RECORDED = "",
     chromium: Annotated[
-        bool, typer.Option("--chromium", help="Draw it as the page shows it, with a Chromium that opens no window.")
+        bool, typer.Option("--chromium", help="Render the browser's page with headless Chromium.")
     ] = False,
     code: CODE = False,
     **options: Any,
 ) -> None:
-    """Draw a model or a run into a PNG file, without a display."""
+    """Draw a model or a run to a PNG file; no display is needed."""
     from ._show import picture as draw
 
     expect(source, "picture", "model", "run")
@@ -137,14 +137,14 @@ def picture(
 
 def plot(
     recording: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
-    variable: Annotated[str, typer.Argument(help="A variable, such as position; by default all plots of the report.")] = "",
-    out: Annotated[str, typer.Option(help="File (one variable) or folder (all); by default VARIABLE.png or plots.")] = "",
+    variable: Annotated[str, typer.Argument(help="A variable, such as position. Defaults to all plots of the report.")] = "",
+    out: Annotated[str, typer.Option(help="File (one variable) or folder (all). Defaults to VARIABLE.png or plots.")] = "",
     select: Annotated[
         list[str] | None, typer.Option(help="Entries to show, such as body=vehicle or xyz=x,z; may be repeated.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace pictures that are there already.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing pictures.")] = False,
 ) -> None:
-    """Draw a recording."""
+    """Plot a recording."""
     from ._plot import plot as draw
 
     expect(recording, "plot", "run")
@@ -153,17 +153,17 @@ def plot(
 
 def compare(
     first: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
-    second: Annotated[str, typer.Argument(help="Another one.")],
-    out: Annotated[str, typer.Option(help="File for a picture of both; none by default.")] = "",
+    second: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run, to compare with.")],
+    out: Annotated[str, typer.Option(help="File for a plot of both; optional.")] = "",
     quantity: Annotated[
         list[str] | None,
-        typer.Option(help="What to draw, such as position.vehicle.x; may be repeated. By default what differs most."),
+        typer.Option(help="Quantity to plot, such as position.vehicle.x; may be repeated. Defaults to the largest differences."),
     ] = None,
     tolerance: Annotated[
-        float | None, typer.Option(help="Status 1 if a variable differs by more than this part of its maximum.")
+        float | None, typer.Option(help="Exit with status 1 if a variable differs by more than this fraction of its maximum.")
     ] = None,
 ) -> None:
-    """Compare two recordings: the largest difference of each variable, and a picture of both."""
+    """Compare two recordings: the maximum difference of each variable, and a plot of both."""
     from ._plot import compare as compare_two
 
     expect(first, "compare", "run")

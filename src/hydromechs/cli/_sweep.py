@@ -30,16 +30,16 @@ REASONS = 5
 def sweep(
     source: Annotated[str, typer.Argument(metavar="SWEEP", help="A library sweep, or the path of a sweep file.")],
     out: Annotated[
-        str, typer.Option(help="Folder for the results; by default sweeps/NAME. That of the same sweep is resumed.")
+        str, typer.Option(help="Folder for the results. Defaults to sweeps/NAME; an unfinished sweep there is resumed.")
     ] = "",
     engine: Annotated[str, typer.Option(help="local (processes), dask (a cluster) or serial (this process).")] = "local",
-    workers: Annotated[int | None, typer.Option(help="Number of workers; by default one for each core.")] = None,
-    address: Annotated[str, typer.Option(help="Of a Dask scheduler; by default a cluster on this machine.")] = "",
-    force: Annotated[bool, typer.Option("--force", help="Replace what is in the folder.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Number of workers. Defaults to one per core.")] = None,
+    address: Annotated[str, typer.Option(help="Address of a Dask scheduler. Defaults to a cluster on this machine.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace earlier results in the folder.")] = False,
     settings: SET = None,
     code: CODE = False,
 ) -> None:
-    """Run a sweep, many runs of a scenario, into one store. Stored runs are not run again. Status 1 if a run failed."""
+    """Run a scenario many times into one store; finished runs are not repeated. Status 1 if a run failed."""
     from hydromechs.sweeps import load_sweep, run_sweep
 
     from ._settings import parsed_settings, with_settings

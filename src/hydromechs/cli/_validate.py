@@ -20,22 +20,22 @@ from ._tables import print_report, table_of
 
 
 def validate(
-    study: Annotated[Path, typer.Argument(help="File of the study, as examples/hinsdale_2023.yaml.")],
-    data: Annotated[str, typer.Option(help="Folder with the logs; that which the study names under data by default.")] = "",
+    study: Annotated[Path, typer.Argument(help="Validation file, such as examples/hinsdale_2023.yaml.")],
+    data: Annotated[str, typer.Option(help="Folder with the logs. Defaults to `data` in the file.")] = "",
     out: Annotated[
         str,
-        typer.Option(help="Folder for the report, and for fits of --variants, which a later run takes up; none by default."),
+        typer.Option(help="Folder for the report and for the fits of --variants, which a later run reuses; optional."),
     ] = "",
-    workers: Annotated[int, typer.Option(min=0, help="Processes that share the fits; one for each processor by default.")] = 0,
-    trials: Annotated[str, typer.Option(help="Pattern of the trials' names; that of the study by default.")] = "",
-    variants: Annotated[bool, typer.Option("--variants", help="Compare the models that the study names as variants.")] = False,
+    workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")] = 0,
+    trials: Annotated[str, typer.Option(help="Pattern of the trials' names. Defaults to the file's.")] = "",
+    variants: Annotated[bool, typer.Option("--variants", help="Compare the variants of the model that the file lists.")] = False,
     folds: Annotated[
-        int, typer.Option(min=0, help="With --variants: parts that motions are dealt into; one each by default.")
+        int, typer.Option(min=0, help="With --variants: number of folds; 0 for one per motion.")
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     code: CODE = False,
 ) -> None:
-    """Fit a model to recorded trials and predict others that it has not seen, each motion left out once."""
+    """Fit a model to recorded trials and predict held-out ones, leaving out each motion once."""
     from hydromechs.identification import validation
 
     console = Console(stderr=True)
@@ -76,7 +76,7 @@ def validate(
 
 @contextmanager
 def _live(console: Console) -> Iterator[Callable[[Any], None]]:
-    """A line at the foot of a terminal with the iteration that each fit is at; what it yields takes them."""
+    """Show the iteration of each running fit on the last line of the terminal; yields the function that updates it."""
     latest: dict[str, str] = {}
     with console.status(Text("reading logs, compiling")) as status:
 
@@ -93,7 +93,7 @@ SHOWN = 2
 
 
 def print_variants(report: dict[str, Any], console: Console) -> None:
-    """Print what other models cost."""
+    """Print the errors of the variants."""
     console.print(
         Text(f"{report['title'] or report['study']}: {report['trials']} trials, {report['folds']} fits of each model", "bold")
     )
@@ -110,7 +110,7 @@ def print_variants(report: dict[str, Any], console: Console) -> None:
 
 
 def print_validation(report: dict[str, Any], console: Console) -> None:
-    """Print what a validation has found."""
+    """Print the result of a validation."""
     from hydromechs.identification.validation import found_cells
 
     console.print(
