@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from signal import SIGINT, Signals
@@ -14,6 +14,7 @@ __all__ = [
     "FieldError",
     "FieldErrors",
     "ModelError",
+    "PlantError",
     "ScenarioError",
     "SimulationDiverged",
     "SimulationInterrupted",
@@ -21,9 +22,15 @@ __all__ = [
     "UnreachableFoothold",
     "UnsupportedFeature",
     "ValidationStudyError",
+    "check_each",
+    "faults_of",
     "message_of",
     "noted",
+    "placed",
 ]
+
+REJECTED = (ValueError, KeyError, TypeError, ArithmeticError)
+"""Errors with which an object rejects what it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,10 @@ class _Faulty(ValueError):
 
 class ModelError(_Faulty):
     """A model description that cannot be simulated: `faults` has the faults, `problems` one line for each."""
+
+
+class PlantError(_Faulty):
+    """Several parts with which a plant cannot be built or started: `faults` has the index of each, ("components", 3)."""
 
 
 class ScenarioError(_Faulty):
@@ -201,6 +212,49 @@ def noted(words: str) -> Iterator[None]:
     except Exception as error:
         error.add_note(words)
         raise
+
+
+@contextmanager
+def placed(*path: str | int) -> Iterator[None]:
+    """Add the path of the part that raises an error to the error, see `faults_of`.
+
+    Args:
+        path: Keys and indices, as "components", 3.
+    """
+    try:
+        yield
+    except Exception as error:
+        error.__dict__["path"] = (*path, *error.__dict__.get("path", ()))
+        raise
+
+
+def check_each(parts: Iterable[Any], check: Callable[[Any], object]) -> None:
+    """Check all components; raise the error of the one that fails with its path, or those of several in one `PlantError`.
+
+    Args:
+        parts: The components.
+        check: Raises an error for one of them.
+    """
+    errors: list[Exception] = []
+    for k, part in enumerate(parts):
+        try:
+            with placed("components", k):
+                check(part)
+        except REJECTED as error:
+            errors.append(error)
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:
+        raise PlantError("components", [fault for error in errors for fault in faults_of(error)])
+
+
+def faults_of(error: Exception) -> list[Fault]:
+    """Return the faults of an error: those that it lists, or one at the path at which it was raised.
+
+    Args:
+        error: The error.
+    """
+    return list(error.faults) if isinstance(error, _Faulty) else [Fault(error.__dict__.get("path", ()), message_of(error))]
 
 
 def message_of(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from hydromechs.formats import load_scenario_file, located
 from hydromechs.hybrid import Hybrid
 from hydromechs.integrators import method_named
 from hydromechs.scenario import trial_faults
-from hydromechs.scenario._blame import place_of
+from hydromechs.scenario._judge import place_of
 from hydromechs.simulation import stiff_parts
 
 MODEL = """

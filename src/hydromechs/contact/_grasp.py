@@ -78,6 +78,11 @@ class Grasp(Component):
         """Its frames must be there, and able to move apart."""
         check_frames(model, f"grasp {self.name!r}", self.holder, self.held)
 
+    def check_start(self, now: Now) -> None:
+        """Its frames must meet if it is closed."""
+        for row in self.act(now, {}, {"closed": 1.0}).constraints if self.closed else ():
+            row.check_closure(float(now.t), self)
+
     def apart(self, model: Model, kin: Any) -> float:
         """How far what holds and what is held are from meeting, in units of its tolerance.
 

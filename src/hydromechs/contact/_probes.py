@@ -65,6 +65,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
                     for name, probe in named
                 ]
     for part in bodies:
+        part.check(model)
         first, second = map(model.body_index, part.bodies)
         pairs += _meetings(model, touching, first, second, part.material)
     counts: dict[str, int] = {}
@@ -78,11 +79,6 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
 def _meetings(model: Model, touching: Sequence[Sequence[BodyShape]], a: int, b: int, material: Material) -> list[Pair]:
     """Pairs between the shapes of two bodies."""
     names = model.body_names
-    if a == b or not (model.moves[a] or model.moves[b]):
-        raise ValueError(f"bodies {names[a]!r} and {names[b]!r} cannot come closer to each other; leave the pair out")
-    for at in (a, b):
-        if not touching[at]:
-            raise ValueError(f"body {names[at]!r} has no shape for contact; give it one, or leave the pair out")
     out = []
     for first, second in itertools.product(touching[a], touching[b]):
         ways = [(a, first, b, second), (b, second, a, first)]

@@ -108,6 +108,17 @@ class BodyContact(Touching):
         """Those of the bodies."""
         return f"{self.bodies[0]} and {self.bodies[1]}"
 
+    def check(self, model: Model) -> None:
+        """Its bodies must be able to meet, with shapes for contact."""
+        a, b = map(model.body_index, self.bodies)
+        if a == b or not (model.moves[a] or model.moves[b]):
+            raise ValueError(
+                f"bodies {self.bodies[0]!r} and {self.bodies[1]!r} cannot come closer to each other; leave the pair out"
+            )
+        for at in (a, b):
+            if not any(shape.contact for shape in model.bodies[at].shapes):
+                raise ValueError(f"body {model.body_names[at]!r} has no shape for contact; give it one, or leave the pair out")
+
     def owns(self, model: Model, component: Component) -> bool:
         """True of contacts between the two."""
         if not isinstance(component, Pair) or component.other is None:

@@ -119,6 +119,21 @@ class Constraint(NamedTuple):
     wrenches: Callable[[Array], Sequence[Wrench]] = lambda force: ()
     """Wrenches on bodies that the forces λ are, shape (c,): what a sensor in an arm that holds something feels."""
 
+    def check_closure(self, t: float, component: Component) -> None:
+        """Raise `ValueError` if it cannot be closed because what it joins does not meet.
+
+        Args:
+            t: Time [s].
+            component: The component that has the constraint.
+        """
+        distance, angle = (float(x) for x in self.apart)
+        if max(distance, angle) > self.tolerance:
+            raise ValueError(
+                f"t = {t:g} s: {component.kind} {component.name!r}: {self.between[0]!r} and {self.between[1]!r} do not meet: "
+                f"they are {distance:.3g} m and {angle:.3g} rad apart, allowed are {self.tolerance:g}; move them together "
+                "first, or widen its tolerance"
+            )
+
 
 class MovedJoint(NamedTuple):
     """A joint whose acceleration is given; the force that this takes comes out."""

@@ -1,8 +1,7 @@
 """A mission as an object: models in water with all that acts on them, how long to simulate, and what must come true."""
 
 from ._assemble import ModelStart, WorldSettings, assemble, start_names
-from ._blame import owner_of
-from ._judge import check_faults, trial_faults
+from ._judge import check_faults, owner_of, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
 from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
 from ._scenario import Scenario

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.actuation import JointMotion, JointStops
-from hydromechs.contact import Holding, Pair
-from hydromechs.errors import ModelError, ScenarioError, message_of
+from hydromechs.contact import Pair
+from hydromechs.errors import REJECTED, faults_of
 from hydromechs.hydro import Environment, wave_components
 from hydromechs.model import Fault
-from hydromechs.model.component import Now, StillWater
-from hydromechs.simulation import CommandRanges, InitialInstant, Plant, Simulation, closure_error, size_faults, stiff_parts
+from hydromechs.model.component import Component, Now, StillWater
+from hydromechs.simulation import CommandRanges, InitialInstant, Plant, Simulation, size_faults, stiff_parts
 from hydromechs.spatial import rotation_between
 
-from ._blame import REFUSED, owner_of, place_of
+from ._assemble import start_names
 
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
-__all__ = ["check_faults", "environment_faults", "plant_faults", "stiff_faults", "time_faults", "trial_faults"]
+__all__ = [
+    "check_faults",
+    "environment_faults",
+    "owner_of",
+    "place_of",
+    "placed_faults",
+    "plant_faults",
+    "stiff_faults",
+    "time_faults",
+    "trial_faults",
+]
 
 MAX_REPORTED = 5
 """Parts that are too stiff for the step, of which each is told."""
@@ -30,6 +41,57 @@ WEIGHTS = 10.0
 """Contact force at the start, in weights of all bodies, above which a start is inside of something."""
 MAX_EJECTION_SPEED = 1.0
 """Speed to which the contacts' energy at the start would bring all bodies, above which a start is inside of something [m/s]."""
+
+
+def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
+    """Number of the model that a body or joint belongs to, and its name there.
+
+    Args:
+        scenario: The scenario.
+        name: Name of the body or joint in the scenario.
+    """
+    if len(scenario.models) > 1:
+        for i, model in enumerate(start_names(scenario.models)):
+            if name.startswith(f"{model}."):
+                return i, name.removeprefix(f"{model}.")
+    return 0, name
+
+
+def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
+    """Path of the part of the scenario, or of the model, that a component of the plant comes from.
+
+    Args:
+        scenario: The scenario.
+        component: One of the components of its plant.
+    """
+    for i, part in enumerate(scenario.components):
+        if part.owns(scenario.model, component):
+            return "components", i
+    joint = getattr(component, "joint", None)
+    return () if joint is None else ("models", owner_of(scenario, joint)[0])
+
+
+def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
+    """Return the faults with which the model, the plant or a controller rejects a scenario, at their paths in the scenario.
+
+    Args:
+        scenario: The scenario.
+        error: The error.
+    """
+
+    def moved(fault: Fault) -> Fault:
+        match fault.path:
+            case ("components", int(k), *_):
+                return replace(fault, path=place_of(scenario, scenario.plant_components[k]))
+            case ("bodies", int(k), *_):
+                return replace(fault, path=("models", owner_of(scenario, scenario.model.bodies[k].name)[0]))
+            case ("controller", *names):
+                named = [block for block in scenario.controllers if block.name in names]
+                block = (*named, *scenario.controllers, *scenario.blocks)[0]
+                return replace(fault, path=("blocks", scenario.blocks.index(block)), text=f"{block.name}: {fault.text}")
+        return fault
+
+    return [moved(fault) for fault in faults_of(error)]
 
 
 def time_faults(scenario: Scenario) -> list[Fault]:
@@ -67,7 +129,12 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """
     out = _command_faults(scenario, plant)
     out += [*_stop_faults(scenario, plant), *_motion_faults(scenario, plant), *_contact_faults(scenario, plant)]
-    return [*out, *_component_faults(scenario, plant), *_holding_faults(scenario, plant)]
+    start = scenario.start
+    try:
+        InitialInstant(plant, start.t, start.q, start.v, {}).check()
+    except REJECTED as e:
+        out += placed_faults(scenario, e)
+    return out
 
 
 def check_faults(scenario: Scenario) -> list[Fault]:
@@ -94,10 +161,8 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
     """
     try:
         return stiff_faults(scenario, scenario.simulation())
-    except (ModelError, ScenarioError) as e:
-        return list(e.faults)
-    except REFUSED as e:
-        return [Fault((), message_of(e))]
+    except REJECTED as e:
+        return faults_of(e)
 
 
 def stiff_faults(scenario: Scenario, sim: Simulation) -> list[Fault]:
@@ -159,35 +224,6 @@ def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     return out
 
 
-def _component_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Components with which a run cannot start, as a line that is too short."""
-    out, start = [], scenario.start
-    now = InitialInstant(plant, start.t, start.q, start.v, {})
-    for i, part in enumerate(scenario.components):
-        try:
-            part.check_start(now)
-        except ValueError as e:
-            out.append(Fault(("components", i), str(e)))
-    return out
-
-
-def _holding_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """What is closed at the start on things that do not meet."""
-    out, now = [], _start(scenario, plant)
-    for i, part in enumerate(scenario.components):
-        if isinstance(part, Holding):
-            z, u = ({s.name: s.value_at(now) for s in slots} for slots in (part.states(plant.model), part.inputs(plant.model)))
-            texts = [closure_error(0.0, part, row) for row in part.act(now, z, u).constraints if row.active]
-            out += [Fault(("components", i), text) for text in texts if text]
-    return out
-
-
-def _start(scenario: Scenario, plant: Plant) -> Now:
-    """The instant at which a scenario starts, at rest in still water."""
-    model, start = plant.model, scenario.start
-    return Now(model, 0.0, start.q, start.v, dynamics.kinematics(model, start.q, np.zeros(model.nv)), StillWater(None))
-
-
 def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     """Contacts that would throw the bodies away: they start inside of the seabed, or of each other.
 
@@ -196,7 +232,9 @@ def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     pairs = [c for c in plant.components if isinstance(c, Pair)]
     if not pairs:
         return []
-    model, now = plant.model, _start(scenario, plant)
+    model, start = plant.model, scenario.start
+    at_rest = dynamics.kinematics(model, start.q, np.zeros(model.nv))
+    now = Now(model, 0.0, start.q, start.v, at_rest, StillWater(None))
     found = []
     for c in pairs:
         action = c.act(now, {s.name: 0.0 for s in c.states(model)}, {})

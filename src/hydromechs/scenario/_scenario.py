@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 
 from hydromechs import contact
-from hydromechs.errors import FieldError, ScenarioError, UnsupportedFeature, message_of
+from hydromechs.errors import REJECTED, FieldError, ScenarioError, UnsupportedFeature, message_of
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
@@ -40,8 +40,7 @@ from hydromechs.simulation import (
 from hydromechs.values import Bound, Positive, instances, nearest, number, positive, whole
 
 from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults
-from ._blame import REFUSED, building_faults
-from ._judge import environment_faults, plant_faults, time_faults
+from ._judge import environment_faults, placed_faults, plant_faults, time_faults
 from ._path_items import scenario_items
 from ._randomisation import Randomisation, randomisation_faults
 from ._sensor_faults import sensor_faults
@@ -236,19 +235,15 @@ class Scenario(SimulationSource):
         kinds = [part if isinstance(part, FunctionType) else type(part) for part in (*self.components, *blocks, *joints)]
         return tuple(dict.fromkeys(_reference(kind) for kind in kinds if not kind.__module__.startswith("hydromechs.")))
 
-    def built(self, model: Model, parts: Sequence[Component]) -> Plant:
-        """Return a plant in its water.
-
-        Args:
-            model: The mechanism.
-            parts: Its components, and those from which others follow.
-        """
-        return Plant(model=model, environment=self.environment, components=components_of(model, parts), seed=self.seed)
+    @cached_property
+    def plant_components(self) -> tuple[Component, ...]:
+        """Components of the plant: those that act, and those that follow from them and from the models."""
+        return components_of(self.model, self.components)
 
     @cached_property
     def plant(self) -> Plant:
         """Plant that is simulated."""
-        return self.built(self.model, self.components)
+        return Plant(model=self.model, environment=self.environment, components=self.plant_components, seed=self.seed)
 
     def control(self) -> Controller | None:
         """Return the controller for a simulation, which takes a copy: all controllers, behind the sensors and the filter."""
@@ -265,24 +260,22 @@ class Scenario(SimulationSource):
         return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.parts(contact.Terrain))
 
     def simulation(self, *, parameters: Mapping[str, Any] | None = None) -> Simulation:
-        """The simulation, at its start; raises `ScenarioError` with the part that is to blame where it is refused.
+        """Return the simulation at its start; raise `ScenarioError` with the part that it rejects.
 
         Args:
             parameters: Values of numbers that stay open, by path, as "vehicle.inertia.mass": other values compile nothing.
         """
         try:
-            sim = Simulation(self, parameters=parameters or {})
-        except ScenarioError:
-            raise
-        except REFUSED as e:
-            faults = self._start_faults(e)
-            if getattr(e, "__notes__", None) or not faults:  # in a user's own code, or in no part of the file
+            sim = Simulation(self, events=(), parameters=parameters or {})
+            faults = _quantity_faults(self, self.plant, lambda dims: True, sim.signals)  # signals are known now
+            if not faults:
+                sim.watch(self.events)
+                return sim
+        except REJECTED as e:
+            if getattr(e, "__notes__", None):  # in custom code, whose lines are shown
                 raise
-            raise ScenarioError(self.name, faults) from e
-        faults = _quantity_faults(self, self.plant, lambda dims: True, sim.signals)  # signals are known now
-        if faults:
-            raise ScenarioError(self.name, faults)
-        return sim
+            raise ScenarioError(self.name, placed_faults(self, e)) from e
+        raise ScenarioError(self.name, faults)
 
     def setup(self, parameters: Iterable[str] = ()) -> Setup:
         """Return the plant and how it is simulated; runs the code that it names.
@@ -303,25 +296,6 @@ class Scenario(SimulationSource):
             state=self.start,
             commands=dict(self.commands),
         )
-
-    def _start_faults(self, error: Exception) -> list[Fault]:
-        """Faults of commands, events or the controller with which a simulation is refused; none where they are not to blame."""
-        try:
-            faults = _command_faults(self, self.plant.model, self.plant.layout.commands)
-            if faults:
-                return faults
-            sim = Simulation(self, events=())
-            return _quantity_faults(self, self.plant, lambda dims: True, sim.signals)
-        except REFUSED:
-            pass
-        if not self.controllers:
-            return []
-        try:
-            Simulation(replace(self.setup(), controller=None, events=()))
-        except REFUSED:
-            return []
-        first = self.controllers[0]
-        return [Fault(("blocks", self.blocks.index(first)), f"{first.name}: {message_of(error)}")]
 
 
 def _same(a: Sequence[object], b: Sequence[object]) -> bool:
@@ -360,8 +334,8 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
         out += plant_faults(scenario, plant)
         if scenario.engine is not None:
             out += [Fault(("engine",), f"engine: {text}") for text in scenario.engine.faults(plant, scenario.start)]
-    except REFUSED as e:
-        return [*out, *(building_faults(scenario) or [Fault((), message_of(e))])]
+    except REJECTED as e:
+        return [*out, *placed_faults(scenario, e)]
     return [*out, *_quantity_faults(scenario, plant, lambda dims: True)]
 
 
@@ -446,7 +420,7 @@ def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], li
             try:
                 part.check(model)
                 part.check_beside(list(scenario.components))
-            except REFUSED as e:
+            except REJECTED as e:
                 faults.append(Fault(("components", i), message_of(e)))
         out += faults
         good += [] if faults else [part]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs.errors import placed
 from hydromechs.integrators import is_multiple, whole_steps
 from hydromechs.model import State
 from hydromechs.simulation import Controller, Simulation, settled_targets
@@ -63,7 +64,8 @@ class Together(Controller):
         signals: dict[str, str] = {}
         for part in self.parts:
             part.controller.measured = self.measured
-            part.controller.start(simulation)
+            with placed(part.name):
+                part.controller.start(simulation)
             twice = next((name for name in part.signals if name in signals), None)
             if twice is not None:
                 raise ValueError(f"two parts have the signal {twice!r}; give one of them a name, as name: arm")

@@ -11,7 +11,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._block": ("Block", "Phase", "PythonBlock"),
         "._build": ("components_of",),
         "._clock": ("size_faults",),
-        "._closing": ("closed", "switched_off", "closure_error"),
+        "._closing": ("closed", "switched_off"),
         "._controller": ("Controller", "FunctionController", "Measured", "TracedController", "as_controller"),
         "._derivable": ("check_derivable",),
         "._evaluate": ("Evaluation", "derivative", "evaluate"),

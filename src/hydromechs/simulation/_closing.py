@@ -28,31 +28,12 @@ def closed(plant: Plant, at: Point, before: np.ndarray, after: np.ndarray) -> tu
     old, new = _constraints(plant, at, before), _constraints(plant, at, after)
     closing = [k for k, ((_, a), (_, b)) in enumerate(zip(old, new, strict=True)) if b.active and not a.active]
     for c, row in (new[k] for k in closing):
-        text = closure_error(at.t, c, row)
-        if text:
-            raise ValueError(text)
+        row.check_closure(at.t, c)
     if not closing:
         return at, 0.0
     touched = {k for group in plant.groups if set(group) & set(closing) for k in group}
     rows = [row if k in touched else row._replace(active=0.0) for k, (_, row) in enumerate(new)]
     return _after_impulse(plant, at, after, rows, new[closing[0]][0].cause)
-
-
-def closure_error(t: float, component: Component, row: Constraint) -> str:
-    """What to say of a constraint that cannot close because what it joins does not meet; empty where it does.
-
-    Args:
-        component: What has the constraint.
-        row: The constraint at that time.
-    """
-    distance, angle = (float(x) for x in row.apart)
-    if max(distance, angle) <= row.tolerance:
-        return ""
-    a, b = row.between
-    return (
-        f"t = {t:g} s: {component.kind} {component.name!r}: {a!r} and {b!r} do not meet: they are {distance:.3g} m and "
-        f"{angle:.3g} rad apart, allowed are {row.tolerance:g}; move them together first, or widen its tolerance"
-    )
 
 
 def active_rows(plant: Plant, at: Point, inputs: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from hydromechs import dynamics, registry
 from hydromechs.equations import OPEN, Form, check_equation_number, identity_of, model_of
-from hydromechs.errors import FieldError, ModelError, message_of
+from hydromechs.errors import FieldError, ModelError, check_each, message_of, placed
 from hydromechs.hydro import (
     Environment,
     Uniform,
@@ -97,30 +97,19 @@ class Plant:
                 f"parameter {shaping[0]!r} cannot stay open with a free surface: the wet geometry depends on it; set "
                 "it in the model, or remove the surface (a volume can stay open if the body has shapes)"
             )
-        for c in self.components:
-            if not isinstance(c.name, str) or not c.name:
-                raise FieldError(f"name of component {type(c).__name__}", c.name, "must be a text that is not empty")
-            if not c.acts:
-                raise ValueError(
-                    f"component {c.name!r} ({type(c).__name__}) does not act itself; give the list to Simulation or Scenario, "
-                    "or take the components of the plant from components_of(model, parts)"
-                )
-            c.check(self.model)
         faults = [] if self.environment.surface is None else dry_faults(self.model)
         if faults:
             raise ModelError(self.model.name, faults)
         seen: set[str] = set()
-        for c in self.components:
-            if c.name in seen:
-                raise ValueError(f"two components are called {c.name!r} ({c.kind}); names must differ")
-            seen.add(c.name)
-            for what, word, taken in (("kind", c.kind, DIMENSIONS), ("cause", c.cause, CAUSES), ("label", c.label, LABELS)):
-                if word in taken:
-                    raise ValueError(
-                        f"component {c.name!r} ({type(c).__name__}): its {what} {word!r} is a name of the recording's own; "
-                        f"give the class another, as {what} = {word + '_of_mine'!r}"
-                    )
-        _ = self.first_actions
+        actions: list[Action] = []
+        now = self._first_instant()
+
+        def check(c: Component) -> None:
+            self._check_part(c, seen)
+            actions.append(self._first_action(c, now))
+
+        check_each(self.components, check)
+        self.__dict__["first_actions"] = tuple(actions)
         _ = self.given_motion
         _ = self.rolled
         if named:
@@ -128,6 +117,26 @@ class Plant:
 
             for text in opened_faults(self).values():
                 raise ValueError(text)
+
+    def _check_part(self, c: Component, seen: set[str]) -> None:
+        """Raise an error if a component does not fit the model or the names `seen` before it."""
+        if not isinstance(c.name, str) or not c.name:
+            raise FieldError(f"name of component {type(c).__name__}", c.name, "must be a text that is not empty")
+        if not c.acts:
+            raise ValueError(
+                f"component {c.name!r} ({type(c).__name__}) does not act itself; give the list to Simulation or Scenario, "
+                "or take the components of the plant from components_of(model, parts)"
+            )
+        c.check(self.model)
+        if c.name in seen:
+            raise ValueError(f"two components are called {c.name!r} ({c.kind}); names must differ")
+        seen.add(c.name)
+        for what, word, taken in (("kind", c.kind, DIMENSIONS), ("cause", c.cause, CAUSES), ("label", c.label, LABELS)):
+            if word in taken:
+                raise ValueError(
+                    f"component {c.name!r} ({type(c).__name__}): its {what} {word!r} is a name of the recording's own; "
+                    f"give the class another, as {what} = {word + '_of_mine'!r}"
+                )
 
     def _shapes_wet_part(self, name: str) -> bool:
         """True if the geometry that a free surface cuts depends on a parameter; with shapes, a volume only scales it."""
@@ -269,18 +278,20 @@ class Plant:
     @cached_property
     def first_actions(self) -> tuple[Action, ...]:
         """What components do at the model's start, in still water with their inputs at rest: shows which forces there are."""
+        now = self._first_instant()
+        return tuple(self._first_action(c, now) for c in self.components)
+
+    def _first_instant(self) -> Now:
         model, state = self.model, self.model.initial()
-        kin = dynamics.kinematics(model, state.q, state.v)
-        now = Now(model, 0.0, state.q, state.v, kin, StillWater(None if self.environment.surface is None else 0.0))
-        out = []
-        for c in self.components:
-            z = {s.name: s.value_at(now) for s in c.states(model)}
-            u = {s.name: s.value_at(now) for s in c.inputs(model)}
-            u |= dict(zip(c.timed, c.timed_values(0.0)[0], strict=True))
-            action = acting(c, now, z, u)
-            check_action(c, model, action, z)
-            out.append(action)
-        return tuple(out)
+        water = StillWater(None if self.environment.surface is None else 0.0)
+        return Now(model, 0.0, state.q, state.v, dynamics.kinematics(model, state.q, state.v), water)
+
+    def _first_action(self, c: Component, now: Now) -> Action:
+        z, u = ({s.name: s.value_at(now) for s in slots} for slots in (c.states(now.model), c.inputs(now.model)))
+        u |= dict(zip(c.timed, c.timed_values(0.0)[0], strict=True))
+        action = acting(c, now, z, u)
+        check_action(c, now.model, action, z)
+        return action
 
     def on_motions(self, state: State) -> State:
         """A state with the joints whose motion is given on it.
@@ -300,13 +311,12 @@ class Plant:
         return self.on_motions(self.model.initial())
 
     def check_start(self, now: Now) -> None:
-        """Raise `ValueError` if a run cannot begin at an instant, as with a tether that is too short.
+        """Raise an error if a run cannot start at an instant, for example with a tether that is too short.
 
         Args:
             now: The instant, see `InitialInstant`.
         """
-        for c in self.components:
-            c.check_start(now)
+        check_each(self.components, lambda c: c.check_start(now))
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -347,26 +357,28 @@ class Plant:
     @cached_property
     def given_motion(self) -> tuple[int, ...]:
         """Bodies whose joint moves as a component says, by index."""
-        owners: dict[int, str] = {}
-        for c, action in zip(self.components, self.first_actions, strict=True):
-            for moved in action.motions:
-                for dof in range(self.model.nv)[moved.dofs]:
-                    if dof in owners:
-                        name = self.model.coordinate_names[1][dof]
+        owners: dict[int, int] = {}
+        for k, action in enumerate(self.first_actions):
+            for dof in (dof for moved in action.motions for dof in range(self.model.nv)[moved.dofs]):
+                if dof in owners:
+                    names = [self.components[i].name for i in (owners[dof], k)]
+                    with placed("components", k):
                         raise ValueError(
-                            f"components {owners[dof]!r} and {c.name!r} both give the motion of {name!r}; keep one"
+                            f"components {names[0]!r} and {names[1]!r} both give the motion of "
+                            f"{self.model.coordinate_names[1][dof]!r}; keep one"
                         )
-                    owners[dof] = c.name
+                owners[dof] = k
         out = []
         for i, at in enumerate(self.model.v_slices):
             dofs = range(self.model.nv)[at]
             if any(dof in owners for dof in dofs):
                 lacking = [self.model.coordinate_names[1][dof] for dof in dofs if dof not in owners]
                 if lacking:
-                    raise ValueError(
-                        f"joint of body {self.model.body_names[i]!r}: the motion of a part of it is given, but not that of "
-                        f"{', '.join(lacking)}; give all of them, or split the joint by a body of no mass"
-                    )
+                    with placed("components", next(owners[dof] for dof in dofs if dof in owners)):
+                        raise ValueError(
+                            f"joint of body {self.model.body_names[i]!r}: the motion of a part of it is given, but not that of "
+                            f"{', '.join(lacking)}; give all of them, or split the joint by a body of no mass"
+                        )
                 out.append(i)
         return tuple(out)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from hydromechs.contact import unrepresented_contacts
 from hydromechs.equations import configuration
-from hydromechs.errors import SimulationDiverged
+from hydromechs.errors import SimulationDiverged, placed
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named, reached, rounding, whole_steps
 from hydromechs.model import Model, State
@@ -100,7 +100,8 @@ class Simulation:
         self.step_size = positive(setup.step if step is None else step, "step")
         controller = setup.controller if controller is None else controller
         self.controller = own_controller(as_controller(controller, period))
-        self.events = instances(setup.events if events is None else events, Event, "events", "events, as Event(...)")
+        self.events: tuple[Event, ...] = ()
+        """Events that it watches for."""
         self.period = None if self.controller is None else self._multiple(self.controller.period, "period")
         self.record = self._multiple(setup.record if record is None else record, "record")
         gusts = self.plant.environment.gusts
@@ -118,8 +119,6 @@ class Simulation:
         valued = self.plant.with_values(self._first_parameters)
         layout = valued.laid_out() if self.plant.opens_components else self.plant.layout
         self._ranges, self._held_ranges = CommandRanges(layout), HeldRanges(self.plant)
-        for event, text in ((e, text) for e in self.events for text in self._ranges.faults(dict(e.command)).values()):
-            raise ValueError(f"event {event.name!r}: {text}")
         if state is None and setup.state is not None:  # open numbers of given motions move the start
             state = valued.on_motions(setup.state) if self.plant.opens_components else setup.state
         self._first = valued.start if state is None else state
@@ -128,7 +127,8 @@ class Simulation:
             raise ValueError(f"commands: {text}")
         self._first_memory = np.zeros(0)
         if self.controller is not None:
-            self.controller.start(self)
+            with placed("controller"):
+                self.controller.start(self)
             self._first_memory = np.array(self.controller.memory, dtype=float)
         self.signals: dict[str, str] = {} if self.controller is None else dict(self.controller.signals)
         """Signals of the controller, name to unit."""
@@ -137,7 +137,19 @@ class Simulation:
         self._command, self._held, self._signal, self._controlled = np.zeros(0), np.zeros(0), np.zeros(0), True
         self._books = np.zeros(0)
         self.reset()
-        check_events(self.events, self.plant, self.signals, self._at.t)
+        self.watch(setup.events if events is None else events)
+
+    def watch(self, events: Iterable[Event]) -> None:
+        """Watch for other events from now on.
+
+        Args:
+            events: The events.
+        """
+        events = instances(events, Event, "events", "events, as Event(...)")
+        for event, text in ((e, text) for e in events for text in self._ranges.faults(dict(e.command)).values()):
+            raise ValueError(f"event {event.name!r}: {text}")
+        check_events(events, self.plant, self.signals, self._at.t)
+        self.events = events
 
     # -- construction -------------------------------------------------------------------------------------------------------
 
