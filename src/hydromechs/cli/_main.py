@@ -80,9 +80,7 @@ def run(
         int | None,
         typer.Option(help="Seed of gusts, waves and sensors. Defaults to the scenario's; a resumed run keeps its seed."),
     ] = None,
-    engine: Annotated[
-        str, typer.Option(help="Engine: hydromechs, mujoco, dart or bullet. Defaults to the scenario's.")
-    ] = "",
+    engine: Annotated[str, typer.Option(help="Engine: hydromechs, mujoco, dart or bullet. Defaults to the scenario's.")] = "",
     resume: Annotated[str, typer.Option(help="Continue from the state of an earlier run: its folder, or a state.json.")] = "",
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Run no faster than real time, and count missed deadlines.")
@@ -187,7 +185,9 @@ app.command()(export)
 app.command()(count)
 app.command()(papers)
 
-bench = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Measure the speed of HydroMechs and other engines on this machine.")
+bench = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="Measure the speed of HydroMechs and other engines on this machine."
+)
 app.add_typer(bench, name="bench")
 bench.command("dynamics")(bench_dynamics)
 bench.command("simulation")(bench_simulation)

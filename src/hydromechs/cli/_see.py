@@ -30,9 +30,7 @@ def view(model: SOURCE, port: PORT = 8080, browser: BROWSER = True, code: CODE =
 def replay(
     run: Annotated[str, typer.Argument(help="The folder of a run or a recording (.zarr, .nc).")],
     html: Annotated[str, typer.Option(help="Write the replay to one file that needs no server.")] = "",
-    video: Annotated[
-        str, typer.Option(help="Write a video: .gif, or .mp4 with hydromechs[video].")
-    ] = "",
+    video: Annotated[str, typer.Option(help="Write a video: .gif, or .mp4 with hydromechs[video].")] = "",
     speed: Annotated[float, typer.Option(help="Video: simulated seconds per second.")] = 1.0,
     fps: Annotated[float, typer.Option(help="Video: frames per second.")] = 25.0,
     size: Annotated[str, typer.Option(help="Video: width and height in pixels.")] = "640x360",
@@ -70,7 +68,10 @@ def replay(
 
 def pilot(
     scenario: Annotated[
-        str, typer.Argument(help="A library scenario with a vehicle, the path of a scenario file, or a library vehicle, in still water.")
+        str,
+        typer.Argument(
+            help="A library scenario with a vehicle, the path of a scenario file, or a library vehicle, in still water."
+        ),
     ] = "pick_and_release",
     again: Annotated[str, typer.Option(help="Folder of a piloted run, to simulate again from its recorded inputs.")] = "",
     share: Annotated[bool, typer.Option(help="Accept connections from other machines that have the URL.")] = False,
@@ -81,7 +82,9 @@ def pilot(
         typer.Option(help="One-way delay of commands and of telemetry [s]; shows a predicted ghost."),
     ] = None,
     distance: Annotated[float | None, typer.Option(help="Acoustic path length at 1500 m/s [m], instead of --delay.")] = None,
-    message_time: Annotated[float, typer.Option(help="Transmission time of a message [s]; the channel is busy meanwhile.")] = 0.0,
+    message_time: Annotated[
+        float, typer.Option(help="Transmission time of a message [s]; the channel is busy meanwhile.")
+    ] = 0.0,
     loss: Annotated[float, typer.Option(help="Fraction of messages lost, 0 to 1.")] = 0.0,
     port: PORT = 8080,
     browser: BROWSER = True,
@@ -121,9 +124,7 @@ def picture(
     azimuth: AZIMUTH = -38.0,
     layers: LAYERS = "",
     model: RECORDED = "",
-    chromium: Annotated[
-        bool, typer.Option("--chromium", help="Render the browser's page with headless Chromium.")
-    ] = False,
+    chromium: Annotated[bool, typer.Option("--chromium", help="Render the browser's page with headless Chromium.")] = False,
     code: CODE = False,
     **options: Any,
 ) -> None:
@@ -157,7 +158,9 @@ def compare(
     out: Annotated[str, typer.Option(help="File for a plot of both; optional.")] = "",
     quantity: Annotated[
         list[str] | None,
-        typer.Option(help="Quantity to plot, such as position.vehicle.x; may be repeated. Defaults to the largest differences."),
+        typer.Option(
+            help="Quantity to plot, such as position.vehicle.x; may be repeated. Defaults to the largest differences."
+        ),
     ] = None,
     tolerance: Annotated[
         float | None, typer.Option(help="Exit with status 1 if a variable differs by more than this fraction of its maximum.")
