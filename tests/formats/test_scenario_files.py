@@ -522,6 +522,16 @@ class Nothing(Component):
 
     def act(self, now, z, u):
         return Action()
+
+class AnyKeys(Component):
+    kind = "nothing"
+    cause = "nothing"
+
+    def __init__(self, **keys):
+        self.name, self.keys = keys.pop("name"), keys
+
+    def act(self, now, z, u):
+        return Action()
 """
 
 
@@ -564,15 +574,25 @@ def test_components_of_the_package_can_be_named_by_their_class():
         ("{type: external_wrench, body: link_3}", "line 5: components.own: .*; write 'external.link_3' in its place"),
         (
             "{type: joint_spring, joints: [link_3], name: x}",
-            "line 5: components.own: unknown key 'name' with the value 'x'; .*'own'",
+            "line 5: components.own: unknown key 'name' with the value 'x'; remove it: .*'own'",
         ),
+        ("{type: joint_stops, joint: link_3, stiffness: 1, upper: 1, name: x}", "unknown key 'name' .*; remove it: .*'own'"),
+        ('{type: "own.py:AnyKeys", name: x}', "unknown key 'name' with the value 'x'; remove it: .*'own'"),
     ],
 )
-def test_a_name_is_not_ignored(keys, words):
+def test_a_name_is_not_ignored(keys, words, tmp_path):
     """Neither the key of a component whose name follows from its fields, nor a second name."""
+    (tmp_path / "own.py").write_text(COMPONENT)
     text = "hydromechs_scenario: 2\nname: x\nrun: {duration: 1}\nmodels: {m: {model: sinking_chain}}\n"
     with pytest.raises(ScenarioError, match=words):
-        read(f"{text}components: {{own: {keys}}}\n")
+        read(f"{text}components: {{own: {keys}}}\n", tmp_path)
+
+
+def test_a_custom_class_that_takes_any_keys_gets_its_name(tmp_path):
+    (tmp_path / "own.py").write_text(COMPONENT)
+    text = "hydromechs_scenario: 2\nname: x\nrun: {duration: 1}\nmodels: {m: {model: sinking_chain}}\n"
+    (part,) = read(f'{text}components: {{own: {{type: "own.py:AnyKeys", gain: 2}}}}\n', tmp_path).components
+    assert part.name == "own" and part.keys == {"gain": 2}
 
 
 def test_components_of_files(tmp_path):

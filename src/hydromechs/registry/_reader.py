@@ -159,7 +159,8 @@ class Reader:
             also: Keys of the same mapping that are read elsewhere, for messages.
             given: Fields that are known already.
         """
-        if "name" in given and "name" not in members(cls):  # it follows from other fields, see `_called`
+        part_name = given.get("name")
+        if "name" in given and "name" not in members(cls) and not takes_any(cls):  # it follows from other fields, see `_called`
             del given["name"]
         own = {name: m for name, m in members(cls).items() if name not in given}
         keys = [*also, *(key for key in file_keys(cls) if key not in given)]
@@ -172,12 +173,12 @@ class Reader:
             given |= {key: data[key] for key in others if key not in taken}
             others = taken
         for key in others:
-            meant = suggestion(key, missing)
+            renames = key == "name" and part_name is not None
+            meant = "" if renames else suggestion(key, missing)
             missing = [name for name in missing if repr(name) not in meant]
-            hint = meant or suggestion(key, keys)
-            remedy = f"keys here are {', '.join(keys)}"
-            if key == "name" and key in given:
-                remedy = f"its name is the key before its mapping, {given[key]!r}: change that one"
+            hint, remedy = meant or suggestion(key, keys), f"keys here are {', '.join(keys)}"
+            if renames:
+                hint, remedy = "", f"remove it: the name of a part is the key before its mapping, {part_name!r}"
             words = f"{self._inside(path)}unknown key {key!r} with the value {show(data[key])}{hint}; {remedy}"
             self.add((*path, key), words, data[key], remedy=remedy)
             if meant:
