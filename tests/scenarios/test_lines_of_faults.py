@@ -85,6 +85,7 @@ CABLE = "{diameter: 0.01, mass: 0.1, axial_stiffness: 1.0e+4}"
 TOP = "{type: riding, position: [0, 0, 0]}"
 WINCH = "{shortest: 6, longest: 20}"
 TETHER = f"tethers: {{umb: {{type: tether, frame: t1, top: {TOP}, cable: {CABLE}, length: 3, segments: 4, winch: {WINCH}}}}}\n"
+MOTOR = "type: motor, voltage_limit: 24, resistance: 1, torque_constant: 0.1, rotor_inertia: 1.0e-4"
 SERVO = "joints: {arm: {drive: {type: servo, stiffness: 20, damping: 2}}}\n"
 
 
@@ -113,6 +114,11 @@ SERVO = "joints: {arm: {drive: {type: servo, stiffness: 20, damping: 2}}}\n"
             "joints:\n  arm: {stops: {lower: -1, upper: 1, stiffness: 1.0e+9}}\n",
             "arm: {stops",
             "too stiff for a step of 0.001 s",
+        ),
+        (
+            f"joints:\n  arm: {{drive: {{{MOTOR}, gear_ratio: 1.0e+300}}}}\n",
+            "arm: {drive",
+            "inertias from 1.1 (hull.p) to inf (arm)",
         ),
         ("duration: 2, step: 0.003", "run:", "record is 0.02 s, must be a whole number of steps of 0.003 s"),
         ("duration: 2, record: 0.1, step: 0.1", "run:", "step of 0.1 s"),

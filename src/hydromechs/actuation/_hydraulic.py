@@ -75,7 +75,7 @@ class Hydraulic(Drive):
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
         """The oil's spring, and the valve's lag."""
-        k = 4.0 * self.bulk_modulus / self.chamber_volume * self.displacement**2
+        k = 4.0 * self.bulk_modulus / self.chamber_volume * self.displacement * self.displacement
         out: tuple[FastMode, ...] = (
             mode_of(f"oil of the hydraulic drive of joint {self.joint!r}", k, 0.0, mobility, internal=True),
         )

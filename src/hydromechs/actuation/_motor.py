@@ -59,7 +59,7 @@ class Motor(Drive):
     @property
     def armature(self) -> float:
         """N² J [kg·m²]."""
-        return self.gear_ratio**2 * self.rotor_inertia
+        return self.gear_ratio * self.gear_ratio * self.rotor_inertia
 
     @property
     def _emf_constant(self) -> float:
@@ -94,5 +94,5 @@ class Motor(Drive):
         """Its winding, or the damping by its back e.m.f."""
         if self.inductance:
             return (FastMode(f"current of the motor of joint {self.joint!r}", 0.0, self.resistance / self.inductance),)
-        c = self.gear_ratio**2 * self.torque_constant * self._emf_constant / self.resistance
+        c = self.gear_ratio * self.gear_ratio * self.torque_constant * self._emf_constant / self.resistance
         return (mode_of(f"motor of joint {self.joint!r}", 0.0, c, mobility),)

@@ -85,6 +85,9 @@ def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
                 return replace(fault, path=place_of(scenario, scenario.plant_components[k]))
             case ("bodies", int(k), *_):
                 return replace(fault, path=("models", owner_of(scenario, scenario.model.bodies[k].name)[0]))
+            case ("rotors", str(joint)):
+                there = [("components", i) for i, part in enumerate(scenario.components) if joint in part.rotors]
+                return replace(fault, path=(*there, ("models", owner_of(scenario, joint)[0]))[0])
             case ("controller", *names):
                 named = [block for block in scenario.controllers if block.name in names]
                 block = (*named, *scenario.controllers, *scenario.blocks)[0]

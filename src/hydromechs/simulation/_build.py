@@ -12,6 +12,7 @@ import numpy as np
 from hydromechs import equations
 from hydromechs.actuation import JointFriction, JointSpring, JointStops
 from hydromechs.contact import Terrain, contact_pairs
+from hydromechs.errors import placed
 from hydromechs.model import JointPart, Model, joints
 from hydromechs.model.component import Component
 from hydromechs.values import Array, instances
@@ -137,8 +138,19 @@ def _felt_inertia(model: Model, rotors: Mapping[str, float]) -> dict[str, float]
         diagonal = np.diag(M)
         ends = [f"{diagonal[k]:.6g} ({model.coordinate_names[1][k]})" for k in (np.argmin(diagonal), np.argmax(diagonal))]
         words = f"the velocities move inertias from {ends[0]} to {ends[1]}, too far apart to compute what each joint feels"
-        raise ValueError(f"{words}; is a mass, a tensor or a length mistyped?")
+        with placed(*_extreme_place(model, rotors, diagonal)):
+            raise ValueError(f"{words}; is a mass, a tensor or a length mistyped?")
     return found
+
+
+def _extreme_place(model: Model, rotors: Mapping[str, float], diagonal: Array) -> tuple[str, int | str]:
+    """Path of the inertia that is farthest from the others: the rotor of a joint, or a body."""
+    size = np.log(np.clip(diagonal, 1e-320, 1e308))
+    k = int(np.argmax(np.abs(size - np.median(size))))
+    for name, rotor in rotors.items():
+        if k in range(model.nv)[model.joint_parts[name].v] and rotor >= 0.5 * diagonal[k]:
+            return "rotors", name
+    return "bodies", next(i for i, dofs in enumerate(model.v_slices) if k in range(model.nv)[dofs])
 
 
 def _stops(model: Model, replaced: set[str], rotors: Mapping[str, float]) -> list[JointStops]:

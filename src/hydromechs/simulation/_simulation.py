@@ -427,10 +427,10 @@ class Simulation:
             real_time: Pace: 1 runs as fast as the clock, 2 twice as fast; as fast as possible unless given.
             attrs: Attributes of the recording.
         """
-        self.compile()
         self._ranges.counts.clear()
         self._programs.checks.begin(self._at.q)  # the mechanism may have another inertia here
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
+        self.compile()
         if not self._books.size:
             self._books = _books.begun(self.plant.layout, self._at.x, self._observed(self._at, tuple(STORED_ENERGIES)))
         own = {"integrator": self.method.name, "step": self.step_size, **dict(attrs or {})}
