@@ -122,6 +122,41 @@ def test_thruster_pushes_along_the_axis_of_its_joint(auv):
     assert auv.model.nv == 6  # the propeller is held
 
 
+def test_thrust_acts_at_the_propeller_though_its_link_has_its_origin_elsewhere():
+    """Both propellers of a boat have their links' origins at the boat's, so that Gazebo cannot turn it with them."""
+    propellers = "".join(
+        f"""<link name='{side}'><inertial><pose>-0.3 {y} -0.1 0 0 0</pose><mass>0.1</mass>{INERTIA}</inertial></link>
+        <joint name='{side}_shaft' type='revolute'><pose>-0.3 {y} -0.1 1.5707963 0 0</pose><parent>a</parent><child>{side}</child>
+        <axis><xyz>1 0 0</xyz></axis></joint>
+        <plugin filename='gz-sim-thruster-system' name='gz::sim::systems::Thruster'><joint_name>{side}_shaft</joint_name></plugin>"""
+        for side, y in (("left", 0.4), ("right", -0.4))
+    )
+    boat = loads_robot(sdf(LINK + propellers), "boat.sdf")
+    thrusters = [c for c in boat.components if isinstance(c, Thruster)]
+    for thruster, y in zip(thrusters, (0.4, -0.4), strict=True):
+        T = hm.frame_pose(boat.model, boat.model.neutral()[0], thruster.frame)
+        np.testing.assert_allclose(T[:3, [0, 3]].T, [[1, 0, 0], [-0.3, y, -0.1]], atol=1e-12)
+    notes = [str(note) for note in boat.notes]
+    assert sum("0.412 m from the origin" in note and "assumed" in note for note in notes) == 2
+    assert sum("no limits of its thrust" in note and "1000 N" in note for note in notes) == 2
+
+
+def test_plugins_of_others_that_are_named_like_those_of_gazebo_do_not_stop_the_import():
+    """Plugins of the same words with other elements, as in the vehicles of several universities."""
+    plugins = """<plugin filename='thruster' name='rov_gz_plugins::thruster'><joint>spin</joint><maximum_rpm>1000</maximum_rpm></plugin>
+      <plugin filename='hydrodynamics' name='rov_gz_plugins::hydrodynamics'><hydrodynamics><link>a</link></hydrodynamics></plugin>
+      <plugin filename='buoyancy' name='rov_gz_plugins::buoyancy'><buoyancy><compensation>1.01</compensation></buoyancy></plugin>"""
+    solid = "<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link>"
+    imported = loads_robot(sdf(LINK.replace("</link>", solid) + plugins), "m.sdf")
+    assert imported.model.bodies[0].hydro is None  # in Gazebo's plugin, the box would float
+    assert imported.components == ()
+    ignored = [
+        note for note in imported.notes if note.element.startswith("plugin 'rov_gz_plugins::") and note.kind == "ignored"
+    ]
+    assert len(ignored) == 3
+    assert any("'thruster', 'hydrodynamics', 'buoyancy'" in text for text in imported.headlines)
+
+
 def test_what_is_not_read_is_noted(auv):
     notes = [str(note) for note in auv.notes]
     assert any("Physics" in n and "ignored" in n for n in notes)

@@ -491,7 +491,11 @@ class _Sdf:
         if held is not None and edge is not None:
             joint = joints.Fixed(placement=joint.parts[0].placement)
             thrust = edge.axes[0] if edge.axes else edge.frame.R[:, 2]
-            frames.append(Frame(held, Origin(_row(shift.p), towards(pose.R.T @ thrust))))
+            frames.append(Frame(held, Origin(_row((pose.inverse @ edge.frame).p), towards(pose.R.T @ thrust))))
+            if np.abs(shift.p).max() > 0.0:
+                what = f"its axis is {np.linalg.norm(shift.p):.3g} m from the origin of the propeller's link"
+                done = "the thrust acts on the axis; Gazebo applies it at the origin of the link"
+                f.note("assumed", edge.element, f"joint {edge.name!r}", what, done)
             f.left_out(edge.element, f"joint {edge.name!r}", "rotation of the propeller", HELD)
         for frame, at in self._frames_on(scope, name):
             there = pose.inverse @ at

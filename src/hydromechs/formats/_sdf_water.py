@@ -3,13 +3,16 @@
 Signs. `<fluid_added_mass>` is positive, about the link's origin in its axes, linear first, as ours is. The coefficients of the
 hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u| |u| u. Ours are positive,
 so they change sign. Until Gazebo Garden the plugin took the added mass with a positive sign: a positive one is taken as such,
-noted. A thruster pushes along the axis of its joint at the origin of the rotating link; its command is the thrust in newtons.
+noted. A thruster pushes along the axis of its joint, at the joint; its command is the thrust in newtons. (Gazebo applies the
+thrust at the origin of the rotating link, which some files put far from the propeller: then thrusters at the sides of a boat
+would not turn it, and would run dry at the surface.)
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,14 @@ from ._xml import Element
 FORCES, SPEEDS = "xyzkmn", "UVWPQR"
 AXES = "xyzpqr"
 """Rows of `<fluid_added_mass>`."""
+PLUGINS = {
+    "buoyancy": (r"buoyancy(?!.*engine)", ("uniform_fluid_density", "graded_buoyancy", "enable")),
+    "hydrodynamics": (r"hydrodynamics", ("link_name",)),
+    "thruster": (r"\bthruster\b|thruster-system", ("joint_name",)),
+}
+"""Plugins that are read: pattern of file and name, and elements that identify a third-party plugin of the same form."""
+GAZEBO = re.compile(r"\b(lib)?(gz|ignition)[-:]")
+"""File or name of a plugin of Gazebo itself."""
 THRUST = 1000.0
 """Highest thrust of Gazebo's thruster where none is given [N]."""
 HELD = "held fixed; its thruster pushes along its axis"
@@ -58,23 +69,28 @@ class Water:
 
     def read(self, top: Scope, scopes: list[Scope]) -> None:
         """Enter the plugins of a world and its models."""
-        f = self.findings
+        kinds, ignored = (
+            {"buoyancy": self._buoyancy, "hydrodynamics": self._hydrodynamics, "thruster": self._thruster},
+            Counter[str](),
+        )
         for scope in scopes:
             for plugin in scope.element.all("plugin"):
-                says = f"{plugin.attributes.get('filename', '')} {plugin.attributes.get('name', '')}".lower()
-                owner = f"plugin {plugin.attributes.get('name') or plugin.attributes.get('filename', '')!r}"
-                if "buoyancy" in says and "engine" not in says:
-                    self._buoyancy(plugin, owner)
-                elif "hydrodynamics" in says:
-                    self._hydrodynamics(scope, plugin, owner)
-                elif re.search(r"\bthruster\b|thruster-system", says):
-                    self._thruster(scope, plugin, owner)
-                else:
-                    f.left_out(
-                        plugin, owner, f"file {plugin.attributes.get('filename', '')!r}", "not a plugin that is known here"
-                    )
+                filename, name = (plugin.attributes.get(key, "") for key in ("filename", "name"))
+                label, owner = f"{filename} {name}".lower(), f"plugin {name or filename!r}"
+                kind = next((kind for kind, (pattern, _) in PLUGINS.items() if re.search(pattern, label)), "")
+                if kind and (GAZEBO.search(label) or any(plugin.first(key) is not None for key in PLUGINS[kind][1])):
+                    kinds[kind](scope, plugin, owner)
+                    continue
+                self.findings.left_out(plugin, owner, f"file {filename!r}", "not a plugin that is known here")
+                if re.search("buoyancy|hydrodynamic|thruster|propeller|underwater", label):
+                    ignored[filename or name] += 1
+        if ignored:
+            listed = ", ".join(f"{name!r}" + (f" ({count} times)" if count > 1 else "") for name, count in ignored.items())
+            self.findings.headlines.append(
+                f"unknown plugins for water or thrusters are ignored: {listed}; set their numbers yourself"
+            )
 
-    def _buoyancy(self, plugin: Element, owner: str) -> None:
+    def _buoyancy(self, scope: Scope, plugin: Element, owner: str) -> None:
         f = self.findings
         f.unknown(plugin, ("uniform_fluid_density", "graded_buoyancy", "enable"), owner)
         self.floats = plugin
@@ -136,6 +152,9 @@ class Water:
             high, low = (
                 self._value(plugin, key, owner, d) for key, d in (("max_thrust_cmd", THRUST), ("min_thrust_cmd", -THRUST))
             )
+            if plugin.first("max_thrust_cmd") is None and plugin.first("min_thrust_cmd") is None:
+                done = f"from {-THRUST:g} to {THRUST:g} N, as in Gazebo; change the thruster's curve"
+                f.note("assumed", plugin, owner, "no limits of its thrust", done)
             if not low <= 0.0 <= high or low == high:
                 what = f"thrust from {plain(low)} to {plain(high)} N"
                 f.note("repaired", plugin, owner, what, f"from {-THRUST:g} to {THRUST:g} N, as Gazebo has without limits")
