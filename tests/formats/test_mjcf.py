@@ -103,6 +103,24 @@ def test_actuators_become_drives():
     assert "<tendon> in <mujoco>" in left
 
 
+def test_damping_ratio_of_a_servo_is_the_damping_of_mujoco(tmp_path):
+    """Arms of MuJoCo's collection have kp and dampratio; without damping they swing for ever."""
+    mujoco = pytest.importorskip("mujoco")
+    text = """<mujoco><compiler angle="radian"/><default><joint axis="0 1 0" armature="0.1"/></default><worldbody>
+      <body name="f" pos="0 0 1"><freejoint/><geom size="0.1"/><body name="g"><joint type="ball"/><geom size="0.07" pos="0 0.1 0"/>
+      <body name="a"><joint name="p"/><geom type="capsule" size="0.05" fromto="0 0 0 0.4 0 0"/>
+        <body name="b" pos="0.4 0 0"><joint name="q" armature="0.02"/><geom type="capsule" size="0.04" fromto="0 0 0 0 0 0.3"/>
+          <body name="c" pos="0 0 0.3"><joint name="r" type="slide" armature="0"/><geom size="0.03"/></body></body></body></body></body>
+      </worldbody><actuator><position joint="p" kp="50" dampratio="0.95" gear="3"/><position joint="q" kp="20" dampratio="1"/>
+      <position joint="r" kp="200" dampratio="0.5"/></actuator></mujoco>"""
+    reference = mujoco.MjModel.from_xml_string(text)
+    imported = loads_robot(text)
+    servos = [c for c in imported.components if isinstance(c, hm.drives.Servo)]
+    want = [-(g**2) * prm[2] for g, prm in zip(reference.actuator_gear[:, 0], reference.actuator_biasprm, strict=True)]
+    np.testing.assert_allclose([servo.damping for servo in servos], want, rtol=1e-9)
+    assert not any("dampratio" in str(note) for note in imported.notes)
+
+
 def test_forces_on_sites_become_thrusters():
     """The thrust along the gear, in the axes of the site, on the body that carries it: MuJoCo's generalised force."""
     mujoco = pytest.importorskip("mujoco")

@@ -3,7 +3,8 @@
 MuJoCo's actuator of a joint has a length l = g q and a force f(ctrl, l, l̇), and pushes with τ = g f, the gear g:
 
     motor     f = ctrl                              drives.Torque, the command is τ
-    position  f = kp (ctrl − l) − kv l̇              drives.Servo with g² kp and g² kv, the command is q = ctrl/g
+    position  f = kp (ctrl − l) − kv l̇              drives.Servo with g² kp and g² kv, the command is q = ctrl/g;
+                                                    a damping ratio ζ gives the damping 2 ζ √(g² kp M₀)
     velocity  f = kv (ctrl − l̇)                     drives.Servo with g² kv alone, the command is the rate of its target
     general   one of these, by gaintype and biastype
 
@@ -14,12 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from hydromechs.actuation import Thruster, drives, ideal_curve
-from hydromechs.model import joints
+from hydromechs.actuation import JointRotor, Thruster, drives, ideal_curve
+from hydromechs.equations import mass_matrix
+from hydromechs.model import Model, joints
 
 from ._mjcf_document import ACTUATORS, Document, Item
 from ._mjcf_pose import Settings
@@ -37,26 +40,56 @@ class Frames(Protocol):
 
 def read_actuators(
     document: Document, settings: Settings, names: Mapping[str, str], kinds: Mapping[str, joints.Joint], frames: Frames
-) -> list[Component]:
-    """Return the drives of the joints that actuators act in; the others are noted.
+) -> tuple[list[Component], dict[str, float]]:
+    """Return the drives of the joints that actuators act in, and damping ratios of servos by joint; the others are noted.
 
     `names` has the name of each joint of the file here, `kinds` the joints by that name; `frames` makes frames at sites.
     """
     out: dict[str, Component] = {}
+    ratios: dict[str, float] = {}
     for section in document.section("actuator"):
         for element in section.all(*ACTUATORS):
             item = document.item(element)
             if item.text("site") and not item.text("joint"):
                 why = _thruster(item, settings, frames, out)
             else:
-                why = _read(item, settings, names, kinds, out)
+                why = _read(item, settings, names, kinds, out, ratios)
             if why:
                 document.findings.left_out(element, item.label, why, "nothing acts there; add a drive or a thruster")
-    return list(out.values())
+    return list(out.values()), ratios
+
+
+def set_damping_ratios(model: Model, components: list[Component], ratios: Mapping[str, float]) -> list[Component]:
+    """Return components in which servos with a damping ratio ζ have the damping 2 ζ √(k M₀).
+
+    M₀ = 1/(M⁻¹)ᵢᵢ is the inertia that the joint feels while all others move freely, at the initial configuration, with armature
+    and without water, as in MuJoCo.
+    """
+    if not ratios:
+        return components
+    dry = replace(model, bodies=tuple(replace(body, hydro=None) for body in model.bodies))
+    M = mass_matrix(dry, model.initial().q)
+    for c in components:
+        if isinstance(c, JointRotor):
+            dofs = model.joint_part(c.joint).v
+            M[dofs, dofs] += c.inertia * np.eye(dofs.stop - dofs.start)
+    mobility = np.diag(np.linalg.inv(M))
+    damping = {j: 2.0 * ratio / math.sqrt(mobility[model.joint_part(j).v.start]) for j, ratio in ratios.items()}
+    return [
+        replace(c, damping=damping[c.joint] * math.sqrt(c.stiffness))
+        if isinstance(c, drives.Servo) and c.joint in ratios
+        else c
+        for c in components
+    ]
 
 
 def _read(
-    item: Item, settings: Settings, names: Mapping[str, str], kinds: Mapping[str, joints.Joint], out: dict[str, Component]
+    item: Item,
+    settings: Settings,
+    names: Mapping[str, str],
+    kinds: Mapping[str, joints.Joint],
+    out: dict[str, Component],
+    ratios: dict[str, float],
 ) -> str:
     """Add the drive of an actuator; why it is left out, where it is."""
     written = item.text("joint") or item.text("jointinparent")
@@ -98,6 +131,8 @@ def _read(
             )
     else:
         drive = drives.Servo(joint=joint, stiffness=gear * gear * stiffness, damping=gear * gear * damping, limit=limit)
+        if item.tag == "position" and (ratio := item.number("dampratio", 0.0)) > 0.0:
+            ratios[joint] = ratio
         if gear != 1.0:
             _note(item, f"gear {gear:g}", "its command is the position of the joint, ctrl over the gear")
         if stiffness == 0.0:
@@ -154,10 +189,6 @@ def _gains(item: Item) -> tuple[float, float, float] | str:
         return 1.0, 0.0, 0.0
     if item.tag == "position":
         kp, kv = item.number("kp", 1.0), item.number("kv", 0.0)
-        if item.number("dampratio", 0.0):
-            item.document.findings.left_out(
-                item.place("dampratio"), item.label, f"dampratio={item.text('dampratio')!r}", "no damping; give kv"
-            )
         return ("its gains are below 0") if kp < 0.0 or kv < 0.0 else (kp, kp, kv)
     if item.tag == "velocity":
         kv = item.number("kv", 1.0)

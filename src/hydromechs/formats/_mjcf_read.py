@@ -10,7 +10,7 @@ from hydromechs.errors import Fault, ModelError
 from hydromechs.model import Body, Frame, Model, World, joints
 
 from ._imported import Findings, Imported
-from ._mjcf_actuators import read_actuators
+from ._mjcf_actuators import read_actuators, set_damping_ratios
 from ._mjcf_document import Document, Item
 from ._mjcf_geoms import NOTHING, Geom, Mass, geom_hydro, geom_shapes, read_geom, summed
 from ._mjcf_joints import BodyJoint, read_joints
@@ -38,7 +38,8 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     kinds = {name: part for read in reader.bodies for name, part in _parts(read)}
     components = [c for read in reader.bodies for c in read.joint.components]
     names = {own: name for read in reader.bodies for own, name in read.joint.names.items()}
-    components += read_actuators(document, settings, names, kinds, reader)
+    actuators, ratios = read_actuators(document, settings, names, kinds, reader)
+    components += actuators
     if settings.density and not any(read.body.hydro for read in reader.bodies):
         done = "it is the water's density; the drag of bodies' boxes of inertia is not taken over: hydromechs.add_water"
         findings.note("assumed", document.section("option")[-1], "<option>", f"density={settings.density:g}", done)
@@ -58,7 +59,9 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     except ModelError as error:
         raise ModelError(findings.source, [_located(fault, reader.bodies, root) for fault in error.faults]) from None
     units_note(findings, model, root)
-    return findings.finish(model, components=tuple(components), format="MJCF", joint_bodies=names)
+    return findings.finish(
+        model, components=tuple(set_damping_ratios(model, components, ratios)), format="MJCF", joint_bodies=names
+    )
 
 
 def _located(fault: Fault, bodies: list[_Read], root: Element) -> Fault:
