@@ -129,34 +129,29 @@ class MachineCode(abc.ABC):
             return loaded
         with self._lock:
             if lanes not in self._code:
-                r = self.recipe
-                identity = r.identity if r.identity is not None else self.program_on(lanes).hash
-                identity += " alone" if lanes == 1 and r.single_world is not None else ""
-                versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
-                kind = type(self).__name__
-                key = fingerprint(
-                    source_hash(),
-                    kind,
-                    r.name,
-                    r.inputs,
-                    r.outputs,
-                    identity,
-                    lanes,
-                    r.rarely_called,
-                    *NATIVE.versions(),
-                    *versions,
-                )
-                code = cached(key, lambda: self._made(lanes))
-                self._code[lanes] = NATIVE.load(code, self._arguments, self.form(lanes))
+                with Progress(self.recipe.name) as progress:  # a recipe without identity is traced for its hash
+                    self._code[lanes] = self._new_code(lanes, progress)
             return self._code[lanes]
 
-    def _made(self, lanes: int) -> bytes:
-        """Return new object code for a number of lanes."""
-        with Progress(self.recipe.name) as progress:
-            form = self.form(lanes)
+    def _new_code(self, lanes: int, progress: Progress) -> Executable:
+        """Return loaded machine code for a number of lanes, from the cache or newly compiled."""
+        r = self.recipe
+        identity = r.identity if r.identity is not None else self.program_on(lanes).hash
+        identity += " alone" if lanes == 1 and r.single_world is not None else ""
+        versions = [_version(package) for package in ("numpy", "scipy", "casadi")]
+        kind = type(self).__name__
+        backend = NATIVE.versions()
+        key = fingerprint(
+            source_hash(), kind, r.name, r.inputs, r.outputs, identity, lanes, r.rarely_called, *backend, *versions
+        )
+        form = self.form(lanes)
+
+        def build() -> bytes:
             text = NATIVE.source(self.program_on(lanes) if form.state is None else self.program, form)
             progress.phase = f"machine code of {text.count(chr(10)):,} lines"
             return NATIVE.build(text, form)
+
+        return NATIVE.load(cached(key, build), self._arguments, form)
 
     @property
     @abc.abstractmethod
