@@ -1,5 +1,7 @@
 """Thrust allocation against scipy's bounded least squares, optimality conditions, and virtual power."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
@@ -68,10 +70,20 @@ def test_columns_have_the_power_of_their_thrust():
     np.testing.assert_allclose(B.T @ V, B_pod.T @ V_pod, atol=60 * EPS * np.linalg.norm(V))
 
 
+def test_a_body_is_a_place_for_a_thruster():
+    """Robot files have a link for each thruster, and often no frames."""
+    model = vehicle()
+    with_frame = replace(model, bodies=tuple(replace(b, frames=(*b.frames, hm.Frame(f"{b.name}_own"))) for b in model.bodies))
+    B = allocation_matrix(model, thrusters("pod", "mount"), "hull")
+    np.testing.assert_array_equal(B, allocation_matrix(with_frame, thrusters("pod_own", "mount_own"), "hull"))
+    sim = hm.Simulation(model, components=thrusters("pod"), commands={"t_pod": 1.0})
+    np.testing.assert_allclose(sim.observe()["force_thrust"][model.body_index("pod")], [1, 0, 0, 0, 0, 0], atol=1e-12)
+
+
 def test_frames_that_do_not_fit():
     with pytest.raises(ValueError, match="'t_tool'.*on body 'arm', which moves relative to 'hull'"):
         allocation_matrix(vehicle(), thrusters("bow", "tool"), "hull")
-    with pytest.raises(ValueError, match="no frame 'stern' in sub; frames are bow, side, lift, tool"):
+    with pytest.raises(ValueError, match="no frame or body 'stern' in sub; there are bow, side, lift, tool, hull"):
         allocation_matrix(vehicle(), thrusters("stern"), "hull")
     with pytest.raises(KeyError, match="no body 'ship'"):
         allocation_matrix(vehicle(), thrusters("bow"), "ship")

@@ -38,18 +38,15 @@ def allocation_matrix(model: Model, thrusters: Sequence[Thruster], body: str) ->
     root, R_RB, p_RB = _on_rigid_body(model, model.body_index(body))
     columns = []
     for thruster in thrusters:
-        if thruster.frame not in model.frames:
-            names = ", ".join(model.frames) or "none"
-            raise ValueError(f"thruster {thruster.name!r}: no frame {thruster.frame!r} in {model.name}; frames are {names}")
-        carrier, frame = model.frames[thruster.frame]
+        carrier, p_B, R_B = thruster.place(model)
         its_root, R, p = _on_rigid_body(model, carrier)
         if its_root != root:
             raise ValueError(
                 f"thruster {thruster.name!r}: its frame {thruster.frame!r} is on body {model.bodies[carrier].name!r}, which "
                 f"moves relative to {body!r}; allocate over thrusters on one rigid body"
             )
-        e = R_RB.T @ R @ frame.origin.R[:, 0]
-        p = R_RB.T @ (p + R @ np.array(frame.origin.xyz) - p_RB)
+        e = R_RB.T @ R @ R_B[:, 0]
+        p = R_RB.T @ (p + R @ p_B - p_RB)
         columns.append(np.concatenate([e, np.cross(p, e)]))
     return np.array(columns).reshape(-1, 6).T
 

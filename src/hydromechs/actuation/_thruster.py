@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from hydromechs.model import Model
+from hydromechs.model import Model, Place
 from hydromechs.model.component import Action, Component, FastMode, FrameNow, Mobility, Now, Order, Slot, Values
 from hydromechs.spatial import clamp
 from hydromechs.values import NotNegative, Positive, Scalar, check_fields, is_zero
@@ -32,12 +32,12 @@ class Thruster(Component):
     cause = "thrusters"
     label = "thrust"
     outputs = ACTUATOR_OUTPUTS
-    refers = MappingProxyType({"frame": "frame"})
+    refers = MappingProxyType({"frame": "frame or body"})
 
     name: str
     """Name, unique among the actuators."""
     frame: str
-    """Named frame of the model; positive thrust is along its x axis, on the body that carries it."""
+    """Frame or body of the model; positive thrust is along its x axis, at its origin."""
     curve: ForceCurve
     """Steady force at rest by command, with saturation and dead band."""
     time_constant: NotNegative = 0.0
@@ -66,9 +66,14 @@ class Thruster(Component):
 
     def check(self, model: Model) -> None:
         """Its frame must be there."""
-        if self.frame not in model.frames:
-            frames = ", ".join(model.frames) or "none"
-            raise ValueError(f"thruster {self.name!r}: no frame {self.frame!r} in {model.name}; frames are {frames}")
+        self.place(model)
+
+    def place(self, model: Model) -> Place:
+        """Return its place on a body of a model; positive thrust is along x of its axes."""
+        try:
+            return model.locate(self.frame)
+        except KeyError as error:
+            raise ValueError(f"thruster {self.name!r}: {error.args[0]}") from None
 
     def states(self, model: Model) -> list[Slot]:
         """The lagged thrust at rest [N], or none without a lag."""
