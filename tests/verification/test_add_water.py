@@ -344,6 +344,25 @@ def test_an_open_mesh_counts_as_its_hull_with_a_note(tmp_path):
     assert error >= 0.3 * value
 
 
+def test_the_hull_of_an_open_frame_is_far_off_and_says_so(tmp_path):
+    """Three beams of 1 m with one triangle inside out fill 0.7 % of the hull around them."""
+    sides = 0.98 * np.eye(3) + 0.02
+    beams = [geometry.Box(size=tuple(side)).triangulate() for side in sides]
+    lines, count = [], 1
+    for k, beam in enumerate(beams):
+        faces = beam.faces.copy()
+        faces[0] = faces[0][:: -1 if k == 0 else 1]
+        lines += [f"v {x} {y} {z}" for x, y, z in beam.vertices.tolist()]
+        lines += ["f " + " ".join(str(i + count) for i in face) for face in faces.tolist()]
+        count += len(beam.vertices)
+    (tmp_path / "frame.obj").write_text("\n".join(lines) + "\n")
+    _, report = hm.add_water(hm.Model(bodies=[body(geometry.Mesh(file="frame.obj"))]), folder=tmp_path)
+    value, error = next((g.value[0], g.uncertainty[0]) for g in report.guesses if g.quantity == "volume")
+    assert value > 0.1  # an octahedron
+    assert value - error < 3 * 1.0 * 0.02**2  # the estimate covers the beams
+    assert any("enclose about 1%" in note for note in report.notes)
+
+
 def test_drag_without_buoyancy_gets_its_volume_and_keeps_the_rest():
     """Gazebo's split: drag and added mass in the model, buoyancy in the world."""
     split = hm.Hydro(drag=[hm.drag.Damping(linear=(1, 2, 3, 4, 5, 6))], added_mass=[hm.added_mass.Matrix(np.eye(6).tolist())])
@@ -357,6 +376,19 @@ def test_drag_without_buoyancy_gets_its_volume_and_keeps_the_rest():
     assert (hydro.drag, hydro.added_mass) == (split.drag, split.added_mass)
     assert {g.quantity for g in report.guesses} == {"volume", "centre of buoyancy"} and not report.kept
     assert not any("no buoyancy" in text for text in hm.hydrostatics(wet).warnings)
+    assert report.notes == ("body 'hull': it had no volume; its added mass and drag are kept",)
+
+
+def test_a_hull_that_keeps_its_drag_is_noted_if_it_has_no_added_mass():
+    """A boat of Gazebo: damping in a plugin, two pontoons that overlap with its deck, no added mass."""
+    pontoons = [geometry.Box(size=(1.0, 0.2, 0.2)).at((0, y, 0)) for y in (-0.3, 0.3)]
+    boat = replace(body(*pontoons, geometry.Box(size=(0.5, 0.8, 0.1))), hydro=hm.Hydro(drag=[hm.drag.Damping(linear=(1,) * 6)]))
+    wet, report = hm.add_water(hm.Model(bodies=[boat]))
+    assert not wet.bodies[0].hydro.added_mass
+    kept, shared = report.notes
+    assert "no added mass" in kept and "bodies=['hull']" in kept
+    assert "share" in shared and "added mass" not in shared
+    assert hm.add_water(hm.Model(bodies=[boat]), bodies=["hull"]).model.bodies[0].hydro.added_mass
 
 
 def test_a_float_fixed_to_the_hull_is_its_buoyancy():

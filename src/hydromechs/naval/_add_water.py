@@ -109,12 +109,12 @@ def add_water(
     new = {}
     for name, geometry in geometries.items():
         body = model.bodies[model.body_index(name)]
-        new[name], found, words = _watered(body, geometry, way, density)
+        new[name], found, words = _watered(body, geometry, way, density, volume_only=name in sinking)
         if name in sinking:
             assert isinstance(body.hydro, Hydro)  # as `without_buoyancy` chose it
             new[name] = replace(body.hydro, volume=new[name].volume, buoyancy_center=new[name].buoyancy_center)
             found = [guess for guess in found if guess.quantity in ("volume", "centre of buoyancy")]
-            words = [f"body {name!r}: it had drag or added mass, which are kept, but no volume", *words]
+            words = [_kept_note(name, body.hydro), *words]
         guesses += found
         notes += words
     notes += [f"body {name!r}: it has no volume, and no shapes to estimate one from" for name in sinking if name not in new]
@@ -163,12 +163,26 @@ def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> 
         parts = tuple(part for part in (part_of(thing, folder) for thing in things) if part is not None)
         if parts:
             meshed = all(isinstance(part.shape, SolidMesh) for part in parts)
-            hulls = any(part.note for part in parts)
-            return _Geometry(parts, f"its {source}", HULL if hulls else MESH if meshed else SIMPLE)
+            error = MESH if meshed else SIMPLE
+            if any(part.note for part in parts):
+                volumes = np.array([part.shape.volume for part in parts])
+                error = max(HULL, 1.0 - float(volumes @ [part.filled for part in parts]) / float(volumes.sum()))
+            return _Geometry(parts, f"its {source}", error)
     return _Geometry((), "", 0.0)
 
 
-def _watered(body: Body, geometry: _Geometry, way: AddedMassMethod, density: float) -> tuple[Hydro, list[Guess], list[str]]:
+def _kept_note(name: str, hydro: Hydro) -> str:
+    """Return the note on a body that gets a volume, and keeps the hydrodynamics that it has."""
+    if not hydro.added_mass:
+        done = f"its drag is kept, and it has no added mass; bodies=[{name!r}] estimates both"
+    else:
+        done = "its added mass and drag are kept" if hydro.drag else "its added mass is kept, and it has no drag"
+    return f"body {name!r}: it had no volume; {done}"
+
+
+def _watered(
+    body: Body, geometry: _Geometry, way: AddedMassMethod, density: float, *, volume_only: bool
+) -> tuple[Hydro, list[Guess], list[str]]:
     """Hydrodynamics of one body, with the guesses and the notes about it."""
     parts = geometry.parts
     whole, shared, error = union(parts)
@@ -201,16 +215,15 @@ def _watered(body: Body, geometry: _Geometry, way: AddedMassMethod, density: flo
         guess("drag area", drag.areas, drag.uncertainty * drag.areas, "m²", drag.how),
     ]
     hulls = [f"body {body.name!r}: {part.note}" for part in parts if part.note]
-    return hydro, guesses, [*hulls, *_notes(body, whole.volume, shared)]
+    return hydro, guesses, [*hulls, *_notes(body, whole.volume, shared, volume_only)]
 
 
-def _notes(body: Body, volume: float, shared: float) -> list[str]:
+def _notes(body: Body, volume: float, shared: float, volume_only: bool) -> list[str]:
     """What deserves a look in the geometry of one body."""
     out = []
     if shared > SHARED:
-        out.append(
-            f"body {body.name!r}: its parts share {shared:.0%} of its volume, which counts once; its added mass counts twice"
-        )
+        twice = "" if volume_only else "; its added mass counts twice"
+        out.append(f"body {body.name!r}: its parts share {shared:.0%} of its volume, which counts once{twice}")
     mean = body.inertia.mass / volume
     if body.inertia.mass > 0.0 and not DENSITIES[0] < mean < DENSITIES[1]:
         slip = "are its shapes in millimetres?" if mean < DENSITIES[0] else "are its shapes too small?"

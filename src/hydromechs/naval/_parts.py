@@ -35,6 +35,8 @@ class SolidPart(Placed):
     """Name in the report."""
     note: str = ""
     """Reason why a mesh is not the one of the file; empty if it is."""
+    filled: float = 1.0
+    """Fraction of its volume that the mesh of the file encloses, estimated if that is open [-]."""
 
     def surface(self) -> Triangles:
         """Return its surface as triangles in body axes; a round one is grown to have the volume of the part."""
@@ -69,9 +71,11 @@ def part_of(piece: Placed, folder: Path) -> SolidPart | None:
     problems = solid.problems()
     if not problems:
         return SolidPart(shape=SolidMesh(surface=solid), origin=piece.origin, name=f"mesh {shape.file}")
-    note = f"{problems[0].partition(';')[0]}; its convex hull is used, which is larger"
     hull = SolidMesh(surface=solid.convex_hull())
-    return SolidPart(shape=hull, origin=piece.origin, name=f"convex hull of mesh {shape.file}", note=note)
+    with np.errstate(invalid="ignore", divide="ignore"):  # the centroid of a surface that encloses nothing
+        filled = min(1.0, abs(solid.integrals().volume) / hull.volume)
+    note = f"{problems[0].partition(';')[0]}; its convex hull is used, of which its triangles enclose about {filled:.0%}"
+    return SolidPart(shape=hull, origin=piece.origin, name=f"convex hull of mesh {shape.file}", note=note, filled=filled)
 
 
 def read_mesh_of(path: Path) -> Triangles:
