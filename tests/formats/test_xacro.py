@@ -124,6 +124,29 @@ def test_macros_without_end_are_stopped(robot):
         import_file(robot)
 
 
+ROOT = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+BOMBS = {
+    "elements": "<xacro:macro name='m'>" + "<a/>" * 500 + "</xacro:macro>" + "<g><xacro:m/></g>" * 500,
+    "comments": "<xacro:macro name='m'><!--" + "x" * 100_000 + "--></xacro:macro>" + "<xacro:m/>" * 500,
+    "copies that are never evaluated": "<xacro:macro name='m'><xacro:m/>" + "<a/>" * 2000 + "</xacro:macro><xacro:m/>",
+    "texts": "<xacro:property name='x' value='" + "y" * 100_000 + "'/>" + "<a b='${x}'/>" * 500,
+    "properties": "".join(f"<xacro:property name='p{i + 1}' value='${{p{i}}}${{p{i}}}' lazy_eval='true'/>" for i in range(40)) + "<a b='${p40}'/>",
+    "blocks": "<xacro:macro name='m' params='*b'><xacro:insert_block name='b'/><xacro:m><g><xacro:insert_block name='b'/><xacro:insert_block name='b'/></g></xacro:m></xacro:macro><xacro:m><g/></xacro:m>",
+    "merged": "<a b=\"${load_yaml('merged.yaml')}\"/>",
+}  # fmt: skip
+"""Small files that stand for millions of elements or characters."""
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_expansions_without_end_are_stopped(robot, name):
+    """Nothing that a few kilobytes stand for fills the memory."""
+    rows = ["a0: &a0 {k: 1}", *(f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}" for i in range(1, 7))]
+    robot.with_name("merged.yaml").write_text("\n".join(rows))
+    robot.write_text(f"{ROOT}<xacro:property name='p0' value='x'/>{BOMBS[name]}</robot>")
+    with pytest.raises(hm.ModelError, match="more than"):
+        import_file(robot)
+
+
 @pytest.mark.parametrize("kind", ["elements", "included", "yaml"])
 def test_large_files_are_not_expanded(robot, kind):
     """Documents of xacro take much memory, and its YAML parser much time."""

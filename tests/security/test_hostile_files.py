@@ -4,11 +4,14 @@ import contextlib
 import gzip
 import json
 import os
+import struct
 import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
+import trimesh
 from typer.testing import CliRunner
 
 import hydromechs as hm
@@ -324,6 +327,28 @@ def test_images_are_of_the_formats_that_are_named(tmp_path):
     (tmp_path / "h.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n(%pipe%id) (w) file\n")
     with pytest.raises(ValueError, match="cannot be read"):
         read_heights(tmp_path / "h.png", None, low=0, high=1)
+
+
+def test_images_and_grids_that_grow_are_not_made(tmp_path):
+    """A few bytes stand for 10¹⁰ pixels; a spacing of a nanometre for 10¹⁸ heights."""
+    size = b"IHDR" + struct.pack(">IIBBBBB", 100_000, 100_000, 8, 0, 0, 0, 0)
+    start = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + size + struct.pack(">I", zlib.crc32(size))
+    (tmp_path / "h.png").write_bytes(start + b"\0" * 4 + b"IDAT" + b"\0" * 4)
+    with pytest.raises(ValueError, match="at most 250000"):
+        read_heights(tmp_path / "h.png", None, low=0, high=1)
+    trimesh.creation.box().export(tmp_path / "h.stl")
+    for spacing in (1e-9, 1e-300):
+        with pytest.raises(ValueError, match="at most 250000"):
+            read_heights(tmp_path / "h.stl", None, spacing=spacing)
+
+
+@pytest.mark.parametrize("text", ["\n" * 1_000_000, " " * 1_000_000, "<!--" * 25_000, "<?" * 50_000, "\n<" * 50_000])
+def test_files_of_one_character_are_recognised_at_once(tmp_path, text):
+    """Patterns that look at every rest of the text would take hours."""
+    (tmp_path / "m.yaml").write_text(text + "x")
+    assert not is_scenario_file(tmp_path / "m.yaml")
+    with pytest.raises(hm.ModelError):
+        hm.load(tmp_path / "m.yaml")
 
 
 STATE = {"hydromechs_state": 2, "layout": "", "run": {}, "t": 0.0, "q": [0, 0, 0, 1, 0, 0, 0], "v": [0] * 6}

@@ -34,10 +34,11 @@ MAX_TEXT = 1_000_000
 """Maximum length of the text of an attribute."""
 MAX_BITS = 10_000
 """Maximum size of an integer, in bits."""
-MAX_EVALUATIONS = 50_000
-"""Maximum number of texts and attributes that one expansion evaluates: blocks that insert each other twice would never end."""
-MAX_CALLS = 100_000
-"""Calls of macros in one expansion: macros that call each other twice would never end."""
+MAX_EXPANSION = 5_000_000
+"""Maximum size of all elements, copies of macros and blocks, and evaluated texts, in characters: without it, macros, blocks and
+properties that use each other twice would never end."""
+COST = 100
+"""Size of an element, of a copied node and of an evaluation besides its text, in characters."""
 MAX_BYTES = 8 * 2**20
 """Size of all files of one expansion [bytes]: documents of xacro take 60 times as much memory."""
 MAX_YAML = 2**20
@@ -96,7 +97,7 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
 
     job = _Expansion(xacro, files)
     with _LOCK, ExitStack() as patched:
-        for name in ("parse", "safe_eval", "eval_extension", "eval_text", "handle_macro_call"):
+        for name in ("parse", "safe_eval", "eval_extension", "eval_text", "eval_all"):
             patched.enter_context(patch.object(xacro, name, getattr(job, name)))
         patched.enter_context(patch.object(xacro, "_global_symbols", job.symbols()))
         try:
@@ -118,8 +119,8 @@ class _Expansion:
 
     def __init__(self, xacro: Any, files: RobotFiles) -> None:
         self.xacro, self.files = xacro, files
-        self.calls, self.evaluations, self.bytes, self.known = 0, 0, 0, [*FUNCTIONS]
-        self._eval_text, self._handle_macro_call = xacro.eval_text, xacro.handle_macro_call
+        self.size, self.bytes, self.known = 0, 0, [*FUNCTIONS]
+        self._eval_text, self._eval_all = xacro.eval_text, xacro.eval_all
 
     def symbols(self) -> dict[str, Any]:
         """Names that expressions may use."""
@@ -185,20 +186,24 @@ class _Expansion:
 
     def eval_text(self, text: str, symbols: Any) -> Any:
         """Return the value of a text with expressions, of limited length; replaces `xacro.eval_text`."""
-        self.evaluations += 1
-        if self.evaluations > MAX_EVALUATIONS:
-            raise Missing(f"it evaluates more than {MAX_EVALUATIONS} texts and attributes")
         out = self._eval_text(text, symbols)
-        if isinstance(out, str) and len(out) > MAX_TEXT:
-            raise Missing(f"a text has {len(out)} characters, more than {MAX_TEXT}")
+        self._expand(len(out) if isinstance(out, str) else 0)
         return out
 
-    def handle_macro_call(self, *arguments: Any) -> Any:
-        """Expand one macro call, up to a number of calls; replaces `xacro.handle_macro_call`."""
-        self.calls += 1
-        if self.calls > MAX_CALLS:
-            raise Missing(f"its macros are called more than {MAX_CALLS} times")
-        return self._handle_macro_call(*arguments)
+    def eval_all(self, node: Any, macros: Any, symbols: Any) -> None:
+        """Expand an element; replaces `xacro.eval_all`."""
+        self._expand(0)
+        copied = [node] if node.parentNode is None else []  # xacro has just copied a macro or a block
+        while copied:
+            part = copied.pop()
+            self._expand(len(getattr(part, "data", "")))
+            copied += part.childNodes
+        self._eval_all(node, macros, symbols)
+
+    def _expand(self, characters: int) -> None:
+        self.size += COST + characters
+        if self.size > MAX_EXPANSION:
+            raise Missing(f"its elements, macros, blocks and texts expand to more than {MAX_EXPANSION} characters")
 
     # -- expressions ----------------------------------------------------------------------------------------------------------
 
@@ -295,6 +300,12 @@ class _Expansion:
 
 class _Units(yaml.SafeLoader):
     """YAML with the units of xacro: !degrees and !radians."""
+
+    def flatten_mapping(self, node: Any) -> None:
+        """Put the keys of merged mappings (`<<`) into a mapping, up to a number."""
+        super().flatten_mapping(node)
+        if len(node.value) > MAX_LENGTH:
+            raise Missing(f"a mapping of a YAML file has more than {MAX_LENGTH} keys after merging")
 
 
 def _number(loader: Any, node: Any) -> float:

@@ -301,13 +301,13 @@ def foreign_format(text: str) -> str:
         if text.startswith("solid "):
             return "a mesh (STL)"
         return "a JSON file of a glTF scene" if text.lstrip().startswith("{") and '"asset"' in text[:2000] else ""
-    found = re.search(r"<([A-Za-z][\w.-]*)", re.sub(r"<!--.*?-->|<\?.*?\?>", "", text[:100_000], flags=re.DOTALL))
+    found = re.search(r"<([A-Za-z][\w.-]*)", re.sub(r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)", "", text[:100_000], flags=re.DOTALL))
     return OTHER_FILES.get(found[1], "an XML file") if found else "an XML file"
 
 
 def _is_ours(raw: bytes) -> bool:
     """True if a file identifies itself as a HydroMechs file; messages do not quote other files, which may contain secrets."""
-    return re.search(rb"^\W*hydromechs", raw.replace(b"\0", b""), re.MULTILINE) is not None
+    return re.search(rb"^[^\w\n]*hydromechs", raw.replace(b"\0", b""), re.MULTILINE) is not None
 
 
 def is_scenario_file(path: str | Path) -> bool:
@@ -316,7 +316,7 @@ def is_scenario_file(path: str | Path) -> bool:
         raw = files.read_bytes(path)
     except OSError:
         return False
-    return re.search(rb"^\W*hydromechs_scenario\b", raw.replace(b"\0", b""), re.MULTILINE) is not None
+    return re.search(rb"^[^\w\n]*hydromechs_scenario\b", raw.replace(b"\0", b""), re.MULTILINE) is not None
 
 
 def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception]) -> str:

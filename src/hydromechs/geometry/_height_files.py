@@ -123,10 +123,13 @@ def _image(path: Path) -> np.ndarray:
     except ModuleNotFoundError:
         raise ValueError(f"{path.name!r}: images need Pillow: pip install pillow") from None
 
-    with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # other formats start programs (EPS)
-        _small(path, image.width * image.height)
-        grey = np.asarray(image if image.mode in ("I;16", "I", "F") else image.convert("L"), dtype=float)
-        top = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}.get(image.mode, 255.0)
+    try:
+        with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # other formats start programs (EPS)
+            _small(path, image.width * image.height)
+            grey = np.asarray(image if image.mode in ("I;16", "I", "F") else image.convert("L"), dtype=float)
+            top = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}.get(image.mode, 255.0)
+    except Image.DecompressionBombError:
+        raise ValueError(f"{path.name!r} has too many pixels; an image may have at most {MAX_HEIGHTS}") from None
     return grey[::-1].T / top
 
 
@@ -167,8 +170,9 @@ def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightG
         raise ValueError(f"{path.name!r}: meshes need trimesh: pip install trimesh") from None
     mesh: Any = trimesh.util.concatenate(read_mesh(path))
     bounds = ends or tuple(zip(*mesh.bounds[:, :2], strict=True))
-    x, y = (np.linspace(a, b, max(2, round((b - a) / spacing) + 1)) for a, b in bounds)
-    _small(path, len(x) * len(y))
+    nx, ny = (max(2, round(min((b - a) / spacing, 1e15)) + 1) for a, b in bounds)
+    _small(path, nx * ny)
+    x, y = (np.linspace(a, b, n) for (a, b), n in zip(bounds, (nx, ny), strict=True))
     heights = np.full((len(x), len(y)), -np.inf)
     for corners in np.asarray(mesh.triangles):
         _raise_to(heights, x, y, corners)
