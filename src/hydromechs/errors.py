@@ -27,6 +27,7 @@ __all__ = [
     "message_of",
     "noted",
     "placed",
+    "rejections",
 ]
 
 REJECTED = (ValueError, KeyError, TypeError, ArithmeticError)
@@ -246,6 +247,22 @@ def check_each(parts: Iterable[Any], check: Callable[[Any], object]) -> None:
         raise errors[0]
     if errors:
         raise PlantError("components", [fault for error in errors for fault in faults_of(error)])
+
+
+def rejections(path: tuple, check: Callable[..., object], *values: Any, prefix: str = "") -> list[Fault]:
+    """Return the fault with which a check rejects values, at a path; an empty list if it accepts them.
+
+    Args:
+        path: Keys and indices.
+        check: Raises an error for values that it rejects.
+        values: Its arguments.
+        prefix: Beginning of the text.
+    """
+    try:
+        check(*values)
+    except REJECTED as error:
+        return [Fault(path, f"{prefix}{message_of(error)}")]
+    return []
 
 
 def faults_of(error: Exception) -> list[Fault]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from hydromechs.errors import Fault
-from hydromechs.registry import show
+from hydromechs.registry import Families, json_schema, show
 
 
 class FileKind(NamedTuple):
@@ -28,6 +28,16 @@ class FileKind(NamedTuple):
     def first(self) -> str:
         """First line of such a file."""
         return f"{self.key}: {self.version}"
+
+    def json_schema(self, cls: Any, families: Families) -> dict[str, Any]:
+        """Return the JSON Schema (2020-12) of such a file, for editors and other programs.
+
+        Args:
+            cls: Class of the object that the file holds.
+            families: The families that the annotations refer to.
+        """
+        title = f"HydroMechs {self.name.removeprefix('a ')}, version {self.version}"
+        return json_schema(cls, families, key=self.key, version=self.version, title=title)
 
 
 FILE_KINDS = {

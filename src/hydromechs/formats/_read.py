@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hydromechs.errors import CodeNotAllowed, Fault, ModelError
+from hydromechs.errors import Fault, ModelError
 from hydromechs.geometry import Mesh
 from hydromechs.model import FAMILIES, Body, BodyShape, Model, World, body_faults, joints, tree_faults, world_faults
-from hydromechs.registry import BROKEN, Family, Reader, dotted, json_schema, show
+from hydromechs.registry import BROKEN, Family, Reader, dotted, show
 
 from ._file_kinds import FILE_KINDS, misplaced_file
 from ._robots import import_file, is_robot_file, reject_options, warned
@@ -20,8 +20,6 @@ __all__ = ["MODEL_KEY", "MODEL_VERSION", "load_file", "loads", "model_json_schem
 
 MODEL_KEY, MODEL_VERSION = FILE_KINDS["model"].key, FILE_KINDS["model"].version
 """First key of a model file, and the version that is read and written."""
-FIRST = FILE_KINDS["model"].first
-"""First line of a model file."""
 
 
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
@@ -56,14 +54,13 @@ def loads(text: str, source: str = "<text>", folder: str | Path | None = None, *
         The model. All errors of the text are listed in one `ModelError`.
     """
     with collector_paused():
-        document = parsed(text, source, "model", FIRST, ModelError)
+        document = parsed(text, source, "model", ModelError)
         return _ModelReader(document, source, None if folder is None else Path(folder), code).model()
 
 
 def model_json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the model file, for editors and other programs."""
-    title = f"HydroMechs model file, version {MODEL_VERSION}"
-    return json_schema(Model, FAMILIES, key=MODEL_KEY, version=MODEL_VERSION, title=title)
+    return FILE_KINDS["model"].json_schema(Model, FAMILIES)
 
 
 def read_document(path: str | Path, kind: str, error: Callable[[str, list], Exception]) -> Document:
@@ -74,19 +71,19 @@ def read_document(path: str | Path, kind: str, error: Callable[[str, list], Exce
         kind: Kind of file, as "sweep".
         error: Class of the error if it is not such a file.
     """
-    return parsed(read_text(Path(path), kind, error), str(path), kind, FILE_KINDS[kind].first, error)
+    return parsed(read_text(Path(path), kind, error), str(path), kind, error)
 
 
-def parsed(text: str, source: str, kind: str, first: str, error: Callable[[str, list], Exception]) -> Document:
+def parsed(text: str, source: str, kind: str, error: Callable[[str, list], Exception]) -> Document:
     """The document of a text that holds a mapping.
 
     Args:
         text: YAML.
         source: Name of the text in messages.
         kind: Kind of file, as "model".
-        first: First line of such a file.
         error: Class of the error if it is not such a file.
     """
+    first = FILE_KINDS[kind].first
     try:
         document = parse(text)
     except UnreadableText as e:
@@ -114,9 +111,8 @@ class _ModelReader(Reader):
     """
 
     def __init__(self, document: Document, source: str, folder: Path | None, code: bool) -> None:
-        super().__init__(FAMILIES, document.line, source=source, folder=folder, code=code)
         self.data: dict[str, Any] = document.data
-        self.add_known(document.problems)
+        super().__init__(FAMILIES, document.line, document.problems, source=source, folder=folder, code=code)
 
     def label(self, path: tuple) -> str:
         """Return what messages call a place: "body 'arm': inertia.mass".
@@ -135,12 +131,7 @@ class _ModelReader(Reader):
         if isinstance(bodies, dict):
             for fault in tree_faults(*_links(bodies)):
                 self._model_fault(fault)
-        model = self.file(Model, self.data, MODEL_KEY, MODEL_VERSION)
-        if self.problems:
-            raise ModelError(self.source, self.problems)
-        if self.locked:
-            raise CodeNotAllowed(dict.fromkeys(self.locked))
-        return model
+        return self.checked(self.file(Model, self.data, MODEL_KEY, MODEL_VERSION), ModelError)
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
         """Make an object; a body and the world are checked as soon as they are made.

@@ -17,21 +17,18 @@ from hydromechs.geometry import height_field
 from hydromechs.model import Model
 from hydromechs.model.component import Component
 from hydromechs.recording import ATTITUDE
-from hydromechs.registry import BROKEN, Family, Reader, is_ours, json_schema, members, show, suggestion
+from hydromechs.registry import BROKEN, Family, Reader, is_ours, members, show, suggestion
 from hydromechs.scenario import FAMILIES, ModelStart, Scenario, check_faults
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 from hydromechs.values import is_path
 
-from ._read import MODEL_KEY, load_file, parsed
+from ._file_kinds import FILE_KINDS
+from ._read import load_file, parsed
 from ._robot_plant import convertible, robot_plant
 from ._robots import import_file, is_robot_file, warned
 from ._scenario_sections import JOINT_KEYS, SCENARIO_KEY, SCENARIO_VERSION, ModelKeys, RunKeys, ScenarioFile, in_order
 from ._yaml import Document, collector_paused, read_text
 
-FIRST = f"{SCENARIO_KEY}: {SCENARIO_VERSION}"
-"""First line of a scenario file."""
-OLD = f"this program reads version {SCENARIO_VERSION}; rewrite it: see 'Changes from version 1' in docs/scenario_file.md"
-"""Advice for a file of an older version."""
 LINES = "_lines"
 """Attribute of a scenario that was read from a file: place and line of its parts by their paths."""
 ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth", *ATTITUDE}
@@ -96,21 +93,13 @@ def loads_scenario(
         The scenario. All errors of the text are listed in one `ScenarioError`.
     """
     with collector_paused():
-        document = parsed(text, source, "scenario", FIRST, ScenarioError)
-        if MODEL_KEY in document.data and SCENARIO_KEY not in document.data:
-            words = f"this is a model file; a scenario file begins with '{FIRST}'"
-            raise ScenarioError(source, [Fault((MODEL_KEY,), words, line=document.line((MODEL_KEY,)))])
-        if document.data.get(SCENARIO_KEY) == 1 and SCENARIO_VERSION != 1:
-            at = (SCENARIO_KEY,)
-            words = f"this is a scenario file of version 1, but {OLD}"
-            raise ScenarioError(source, [Fault(at, words, 1, remedy=OLD, line=document.line(at))])
+        document = parsed(text, source, "scenario", ScenarioError)
         return _ScenarioReader(document, source, Path(folder), library, plants, code).scenario()
 
 
 def scenario_json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the scenario file, for editors and other programs."""
-    title = f"HydroMechs scenario file, version {SCENARIO_VERSION}"
-    return json_schema(ScenarioFile, FAMILIES, key=SCENARIO_KEY, version=SCENARIO_VERSION, title=title)
+    return FILE_KINDS["scenario"].json_schema(ScenarioFile, FAMILIES)
 
 
 def located(faults: Iterable[Fault], scenario: Scenario) -> list[Fault]:
@@ -152,8 +141,6 @@ class _ScenarioReader(Reader):
         plants: Callable[[str], Scenario] | None,
         code: bool,
     ) -> None:
-        super().__init__(FAMILIES, document.line, source=source, folder=folder, code=code)
-        self.data: dict[str, Any] = document.data
         self.library, self.plants = library, plants
         self.broken: set[str] = set()
         """Sections with problems, so that what refers to them is not checked."""
@@ -162,25 +149,16 @@ class _ScenarioReader(Reader):
         self.where: dict[int, tuple[Any, tuple]] = {}
         """Each object that was made with its place in the file, by its id."""
         self.loaded: dict[str, Model | None] = {}
-        for fault in document.problems:
-            where = self.label(fault.path)
-            text = fault.text.replace("model files", "scenario files")
-            self.add_fault(replace(fault, text=f"{where}: {text}" if where else text))
-        self.reported = {fault.path for fault in document.problems}
+        self.data: dict[str, Any] = document.data
+        super().__init__(FAMILIES, document.line, document.problems, source=source, folder=folder, code=code)
 
     def scenario(self) -> Scenario:
         """Return the scenario, or raise `ScenarioError` with all problems, or `CodeNotAllowed` if there are no others."""
         scenario = self.file(ScenarioFile, self.data, SCENARIO_KEY, SCENARIO_VERSION)
-        if self.problems:
-            raise ScenarioError(self.source, [*self.problems, *self._unchecked()])
-        if self.locked:
-            raise CodeNotAllowed(dict.fromkeys(self.locked))
-        return scenario
-
-    def _unchecked(self) -> list[Fault]:
-        """Notes of the parts that were not checked, because their code may not run."""
         text = "not checked, because its Python code may run with --code (in Python: code=True) only"
-        return [Fault(("code",), f"{item}: {text}", item) for item in dict.fromkeys(self.locked)]
+        return self.checked(
+            scenario, ScenarioError, [Fault(("code",), f"{item}: {text}", item) for item in dict.fromkeys(self.locked)]
+        )
 
     # -- hooks of the walker -----------------------------------------------------------------------------------------------
 
@@ -515,49 +493,45 @@ class _ScenarioReader(Reader):
 
     def _vehicle(self, path: tuple, source: str, named: bool) -> Scenario | None:
         """The vehicle with its actuators that a file or the library has under a name; None if it has problems."""
-        try:
-            if named and self.plants is None:
-                raise ScenarioError(source, ["there is no library here; give the path of a .yaml file"])
-            if not named and is_robot_file(source):
-                imported = warned(import_file(source), plant=True)
-                return robot_plant(imported.model, imported.components, source)
-            read = self.plants if named else lambda path: load_scenario_file(path, self.library, self.plants, code=self.code)
-            vehicle = read(source)  # type: ignore[misc]  # as the line above
-            if len(vehicle.models) == 1:
-                return vehicle
-            words = [f"it has {len(vehicle.models)} models, must have one"]
-        except CodeNotAllowed as e:
-            self.locked += e.items
-            self.broken.add("models")
+
+        def read(file: str) -> Scenario:
+            if is_robot_file(file):
+                imported = warned(import_file(file), plant=True)
+                return robot_plant(imported.model, imported.components, file)
+            return load_scenario_file(file, self.library, self.plants, code=self.code)
+
+        vehicle = self._loaded(path, source, self.plants if named else read, named)
+        if vehicle is not None and len(vehicle.models) != 1:
+            self._add_of(path, source, named, f"it has {len(vehicle.models)} models, must have one")
             return None
-        except (ScenarioError, ModelError) as e:
-            words = list(e.problems)
-        except OSError as e:
-            words = [str(e)]
-        for text in map(convertible, words):
-            self.add(path, f"{self.label(path)}: {text}" if named else f"{self.label(path)}: {source}: {text}", source)
-        return None
+        return vehicle
 
     def _model(self, path: tuple, source: str, named: bool) -> Model | None:
-        if source in self.loaded:
-            return self.loaded[source]
-        self.loaded[source] = None
+        if source not in self.loaded:
+            read = self.library if named else lambda file: load_file(file, code=self.code)
+            self.loaded[source] = self._loaded(path, source, read, named)
+        return self.loaded[source]
+
+    def _loaded(self, path: tuple, source: str, read: Callable[[str], Any] | None, named: bool) -> Any:
+        """What is read from a file or the library; None if it has problems, which are added."""
         try:
-            if not named:
-                self.loaded[source] = load_file(source, code=self.code)
-            elif self.library is not None:
-                self.loaded[source] = self.library(source)
-            else:
-                remedy = "give the path of a .yaml file"
-                text = f"{self.label(path)} is {source!r}, but there is no library here; {remedy}"
-                self.add(path, text, source, remedy=remedy)
+            if read is not None:
+                return read(source)
+            remedy = "give the path of a .yaml file"
+            self.add(path, f"{self.label(path)} is {source!r}, but there is no library here; {remedy}", source, remedy=remedy)
         except CodeNotAllowed as e:
             self.locked += e.items
             self.broken.add("models")
         except FileNotFoundError:
             remedy = "paths are relative to the scenario file"
             self.add(path, f"{self.label(path)}: there is no file {source!r}; {remedy}", source, remedy=remedy)
-        except ModelError as e:
-            for words in map(convertible, e.problems):
-                self.add(path, f"{self.label(path)}: {words}" if named else f"{self.label(path)}: {source}: {words}", source)
-        return self.loaded[source]
+        except (ScenarioError, ModelError) as e:
+            for text in e.problems:
+                self._add_of(path, source, named, convertible(text))
+        except OSError as e:
+            self._add_of(path, source, named, str(e))
+        return None
+
+    def _add_of(self, path: tuple, source: str, named: bool, text: str) -> None:
+        """Add a problem of what the file names."""
+        self.add(path, f"{self.label(path)}: {text}" if named else f"{self.label(path)}: {source}: {text}", source)

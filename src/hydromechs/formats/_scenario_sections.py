@@ -24,8 +24,9 @@ from hydromechs.simulation import Block, Event
 from hydromechs.values import Bound, Finite, Positive, Vector3, Vector4, Vector6, check_fields
 
 from ._emit import Block as Lines
+from ._file_kinds import FILE_KINDS
 
-SCENARIO_KEY, SCENARIO_VERSION = "hydromechs_scenario", 2
+SCENARIO_KEY, SCENARIO_VERSION = FILE_KINDS["scenario"].key, FILE_KINDS["scenario"].version
 """First key of a scenario file, and the version that is read and written."""
 SECTIONS = ("terrain", "points", "bodies", "thrusters", "joints", "external", "grasps", "tethers", "components")
 """Sections of components, in the order in which they expand. The order decides the layout of a compiled program."""

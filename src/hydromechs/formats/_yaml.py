@@ -223,7 +223,7 @@ class _Builder:
 
     def _expect(self, node: Node, path: tuple, kind: str) -> None:
         if node.tag != TAG + kind:
-            self._add(node, path, f"has the tag {_tag(node)}, which model files do not know; delete the tag")
+            self._add(node, path, f"has the tag {_tag(node)}, which is unknown here; delete the tag")
 
     def _mapping(self, node: MappingNode, path: tuple) -> dict:
         self._expect(node, path, "map")
@@ -253,7 +253,7 @@ class _Builder:
                 return ascii(text)
             return text
         if kind not in _PATTERNS or not node.tag.startswith(TAG):
-            self._add(node, path, f"{show(text)} has the tag {_tag(node)}, which model files do not know; delete the tag")
+            self._add(node, path, f"{show(text)} has the tag {_tag(node)}, which is unknown here; delete the tag")
             return text
         if not (_PATTERNS[kind].fullmatch(text) or (kind == "float" and _PATTERNS["int"].fullmatch(text))):
             self._add(node, path, f"{show(text)} has the tag {_tag(node)} but is not one; delete the tag or correct the value")

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 import numpy as np
 
-from hydromechs.errors import Fault, FieldError, FieldErrors, message_of
+from hydromechs.errors import CodeNotAllowed, Fault, FieldError, FieldErrors, message_of
 from hydromechs.values import LONG_ROW, Bound
 
 from ._code import imported, installed_parts, is_ours
@@ -46,6 +46,7 @@ class Reader:
     Args:
         families: The families that the annotations refer to.
         line: Line of a place in the file.
+        known: Problems that the parser has found; nothing else is reported at their places.
         source: Name of the file in messages.
         folder: Folder of the file, from which paths start.
         code: True if Python code that the file names may run.
@@ -55,6 +56,7 @@ class Reader:
         self,
         families: Families,
         line: Callable[[Place], int | None] = lambda path: None,
+        known: Iterable[Fault] = (),
         *,
         source: str = "<text>",
         folder: Path | None = None,
@@ -65,6 +67,9 @@ class Reader:
         self.reported: set[Place] = set()
         self.locked: list[str] = []
         self._problems: list[Fault] = []
+        for fault in (known := tuple(known)):
+            self.add_fault(replace(fault, text=f"{self._inside(fault.path)}{fault.text}"))
+        self.reported |= {fault.path for fault in known}
 
     # -- problems --------------------------------------------------------------------------------------------------------
 
@@ -73,6 +78,20 @@ class Reader:
         """Everything that is wrong, ordered by line; a problem that occurs repeatedly is listed once."""
         ordered = sorted(self._problems, key=lambda fault: fault.line or 0)
         return list({(fault.line, fault.text): fault for fault in reversed(ordered)}.values())[::-1]
+
+    def checked(self, thing: Any, error: Callable[[str, list], Exception], notes: Iterable[Fault] = ()) -> Any:
+        """Return what was read; raise an error with all problems, or `CodeNotAllowed` if there are no others.
+
+        Args:
+            thing: What was read.
+            error: Class of the error.
+            notes: Faults that follow the problems.
+        """
+        if self.problems:
+            raise error(self.source, [*self.problems, *notes])
+        if self.locked:
+            raise CodeNotAllowed(dict.fromkeys(self.locked))
+        return thing
 
     def label(self, path: Place) -> str:
         """Return what messages call a place. Override it where a file has better names than its paths.
@@ -103,18 +122,6 @@ class Reader:
         """
         if fault.path not in self.reported:
             self._problems.append(fault if fault.line else replace(fault, line=self.line(fault.path)))
-
-    def add_known(self, problems: Iterable[Fault]) -> None:
-        """Add the problems that the parser has found; nothing else is reported at their places.
-
-        Args:
-            problems: The problems.
-        """
-        problems = list(problems)
-        for fault in problems:
-            where = self.label(fault.path)
-            self.add_fault(replace(fault, text=f"{where}: {fault.text}" if where else fault.text))
-        self.reported |= {fault.path for fault in problems}
 
     def wrong(self, path: Place, value: object, must: str) -> Any:
         """Add a value that is not what it must be and return `BROKEN`.

@@ -11,11 +11,14 @@ import numpy as np
 from hydromechs import dynamics
 from hydromechs.actuation import JointMotion, JointStops
 from hydromechs.contact import Pair
-from hydromechs.errors import REJECTED, faults_of
+from hydromechs.errors import REJECTED, faults_of, rejections
 from hydromechs.hydro import Environment, wave_components
-from hydromechs.model import Fault
+from hydromechs.integrators import method_named, whole_steps
+from hydromechs.model import Fault, Model
 from hydromechs.model.component import Component, Now, StillWater
-from hydromechs.simulation import CommandRanges, InitialInstant, Plant, Simulation, size_faults, stiff_parts
+from hydromechs.navigation import Navigation, vehicle_of
+from hydromechs.sensors import Sensor, common_period, whole_periods
+from hydromechs.simulation import CommandRanges, InitialInstant, Plant, PythonBlock, Simulation, size_faults, stiff_parts
 from hydromechs.spatial import rotation_between
 
 from ._assemble import start_names
@@ -30,6 +33,7 @@ __all__ = [
     "place_of",
     "placed_faults",
     "plant_faults",
+    "sensor_faults",
     "stiff_faults",
     "time_faults",
     "trial_faults",
@@ -114,12 +118,42 @@ def environment_faults(scenario: Scenario) -> list[Fault]:
     """
     out, environment = [], scenario.environment
     for i, wave in enumerate(environment.waves):
-        try:
-            alone = Environment(waves=(wave,), water_depth=environment.water_depth)
-            wave_components(alone, scenario.model.world.gravity, scenario.seed)
-        except (ValueError, ArithmeticError) as e:
-            out.append(Fault(("environment", "waves", i), f"environment.waves.{i}: {e}"))
+        alone = Environment(waves=(wave,), water_depth=environment.water_depth)
+        given = wave_components, alone, scenario.model.world.gravity, scenario.seed
+        out += rejections(("environment", "waves", i), *given, prefix=f"environment.waves.{i}: ")
     return out
+
+
+def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
+    """Names that nothing has, rates that do not fit together, sensors that a filter cannot use.
+
+    Args:
+        scenario: The scenario.
+        model: Its model.
+    """
+    out: list[Fault] = []
+    sensors = scenario.sensors
+    for i, block in enumerate(scenario.blocks):
+        kind = "sensor" if isinstance(block, Sensor) else "block"
+        if isinstance(block, Navigation) and not sensors:
+            text = f"{block.name} needs sensors; add them, an imu first, or leave {block.name} out"
+            out.append(Fault(("blocks", i), text))
+        if isinstance(block, Sensor):
+            out += rejections(("blocks", i), block.check, model)
+            out += rejections(("blocks", i), block.check_beside, scenario.components)
+        if block.name in [other.name for other in scenario.blocks[:i]]:
+            out.append(Fault(("blocks", i), f"{kind} {block.name!r}: another {kind} has this name, too; names must differ"))
+    if not out and sensors:
+        out = rejections(("blocks",), common_period, sensors)
+    if out or not sensors:
+        return out
+    period = common_period(sensors)
+    if not method_named(scenario.integrator).adaptive:
+        out += rejections(("blocks",), whole_steps, period, scenario.step, "sensors: 1/rate of the fastest")
+    for i, block in enumerate(scenario.blocks):
+        if isinstance(block, PythonBlock):
+            out += rejections(("blocks", i, "period"), whole_periods, block.make().period, period, f"{block.name}.period")
+    return out if scenario.navigation is None else out + rejections(("blocks",), vehicle_of, model, sensors)
 
 
 @np.errstate(all="ignore")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from hydromechs import registry
-from hydromechs.errors import FieldError, message_of
+from hydromechs.errors import FieldError, rejections
 from hydromechs.model import Fault, Model
 from hydromechs.values import NotNegative, Pair, check_fields, nearest
 
@@ -94,8 +94,5 @@ def randomisation_faults(scenario: Scenario, model: Model) -> list[Fault]:
             text = f"randomisation: no body {name!r} in {model.name}{nearest(name, model.body_names)}"
             out.append(Fault(("randomisation", "bodies", i), text))
     for name, _ in () if given is None else given.parameters:
-        try:
-            registry.value(scenario, name)
-        except KeyError as e:
-            out.append(Fault(("randomisation", "parameters", name), f"randomisation: {message_of(e)}"))
+        out += rejections(("randomisation", "parameters", name), registry.value, scenario, name, prefix="randomisation: ")
     return out

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 import numpy as np
 
 from hydromechs import contact
-from hydromechs.errors import REJECTED, FieldError, ScenarioError, UnsupportedFeature, message_of
+from hydromechs.errors import REJECTED, FieldError, ScenarioError, UnsupportedFeature, rejections
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
@@ -40,10 +40,9 @@ from hydromechs.simulation import (
 from hydromechs.values import Bound, Positive, instances, nearest, number, positive, whole
 
 from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults
-from ._judge import environment_faults, placed_faults, plant_faults, time_faults
+from ._judge import environment_faults, placed_faults, plant_faults, sensor_faults, time_faults
 from ._path_items import scenario_items
 from ._randomisation import Randomisation, randomisation_faults
-from ._sensor_faults import sensor_faults
 from ._together import Part, Together
 
 __all__ = ["Scenario"]
@@ -351,12 +350,9 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
     if scenario.record > scenario.duration:
         text = f"record is {scenario.record:g} s, must not be longer than the duration of {scenario.duration:g} s"
         out.append(Fault(("record",), text))
-    for path, (what, value) in times.items():
-        if scenario.engine is not None or not method_named(scenario.integrator).adaptive:
-            try:
-                whole_steps(value, scenario.step, what)
-            except ValueError as e:
-                out.append(Fault(path, str(e)))
+    if scenario.engine is not None or not method_named(scenario.integrator).adaptive:
+        for path, (what, value) in times.items():
+            out += rejections(path, whole_steps, value, scenario.step, what)
     return out + time_faults(scenario)
 
 
@@ -416,12 +412,8 @@ def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], li
         if names.setdefault((part.name, part.acts), i) != i:
             text = f"{type(part).__name__} {part.name!r}: another component has this name, too; names must differ"
             faults.append(Fault(("components", i, "name"), text))
-        if not faults:
-            try:
-                part.check(model)
-                part.check_beside(list(scenario.components))
-            except REJECTED as e:
-                faults.append(Fault(("components", i), message_of(e)))
+        faults = faults or rejections(("components", i), part.check, model)
+        faults = faults or rejections(("components", i), part.check_beside, list(scenario.components))
         out += faults
         good += [] if faults else [part]
     return out, good
@@ -461,8 +453,6 @@ def _quantity_faults(
             later = head == "signal" and scenario.blocks and signals is None
             if later or not judged(variables.get(head)):
                 continue
-            try:
-                find(item.quantity, variables, labels)
-            except KeyError as e:
-                out.append(Fault((key, i, "quantity"), f"{kind} {item.name!r}: quantity: {message_of(e)}"))
+            prefix = f"{kind} {item.name!r}: quantity: "
+            out += rejections((key, i, "quantity"), find, item.quantity, variables, labels, prefix=prefix)
     return out

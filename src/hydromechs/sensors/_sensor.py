@@ -12,6 +12,7 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.model import Model, World
+from hydromechs.model.component import Component
 from hydromechs.simulation import Block
 from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 
@@ -118,6 +119,9 @@ class Sensor(Block):
 
     def check(self, model: Model) -> None:
         """Raise `ValueError` or `KeyError` if it does not fit a model; by default `channels` and `read` must do."""
+
+    def check_beside(self, components: Sequence[Component]) -> None:
+        """Raise `ValueError` if it does not fit the components of a scenario; by default it fits all."""
 
     def errors(self, model: Model) -> Errors:
         """Errors of its channels."""

@@ -10,6 +10,7 @@ import numpy as np
 from hydromechs.actuation import Thruster
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
+from hydromechs.model.component import Component
 from hydromechs.spatial import where
 from hydromechs.values import Array, Positive, nearest
 
@@ -28,6 +29,12 @@ class Tachometer(Sensor):
     """n_max, speed at the highest forward thrust F [rad/s]."""
     noise: Noise = PERFECT
     """Errors of the speed [rad/s]."""
+
+    def check_beside(self, components: Sequence[Component]) -> None:
+        """Its thruster must be there."""
+        thrusters = [part.name for part in components if isinstance(part, Thruster)]
+        if self.thruster not in thrusters:
+            raise ValueError(f"sensor {self.name!r}: no thruster {self.thruster!r}{nearest(self.thruster, thrusters)}")
 
     def channels(self, model: Model) -> Sequence[Channel]:
         """The speed."""

@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hydromechs import registry
 from hydromechs.errors import CodeNotAllowed, Fault, SweepError, message_of
 from hydromechs.formats import FILE_KINDS, read_document
 from hydromechs.library import load, load_scenario, sweep_file
-from hydromechs.registry import BROKEN, Families, Family, Reader, json_schema
+from hydromechs.registry import BROKEN, Families, Family, Reader
 from hydromechs.scenario import ModelStart, Scenario
 from hydromechs.values import is_path
 
@@ -53,8 +54,7 @@ class SweepFile(SweepSettings):
 
 def sweep_json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the sweep file, for editors and other programs."""
-    title = f"HydroMechs sweep file, version {KIND.version}"
-    return json_schema(SweepFile, FAMILIES, key=KIND.key, version=KIND.version, title=title)
+    return KIND.json_schema(SweepFile, FAMILIES)
 
 
 def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> ParameterSweep:
@@ -66,10 +66,8 @@ def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> Paramet
     """
     path = sweep_file(source)
     document = read_document(path, "sweep", SweepError)
-    reader = _SweepReader(
-        FAMILIES, document.line, source=str(source), folder=Path(path).parent, code=code or not is_path(source)
-    )
-    reader.add_known(document.problems)
+    given: dict[str, Any] = {"source": str(source), "folder": Path(path).parent, "code": code or not is_path(source)}
+    reader = _SweepReader(FAMILIES, document.line, document.problems, **given)
     file = reader.file(SweepFile, document.data, KIND.key, KIND.version)
     scenario = None if file is BROKEN else reader.scenario(file)
     sweep = None
@@ -89,6 +87,8 @@ def load_sweep(source: str | os.PathLike[str], *, code: bool = False) -> Paramet
 class _SweepReader(Reader):
     """Reads a sweep file. If a part cannot be read, the sweep is checked without it."""
 
+    made: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
+    """Parameters and results that could be read, by section."""
     incomplete: tuple[tuple[str], ...] = ()
     """Sections of which nothing could be read; problems of the whole sections would follow from that."""
     unchanged: tuple[str, ...] = ()
@@ -113,7 +113,7 @@ class _SweepReader(Reader):
         """
         out = super().make(cls, values, path)
         if out is not BROKEN and path:
-            self.made.setdefault(str(path[0]), []).append(out)
+            self.made = {**self.made, str(path[0]): (*self.made.get(str(path[0]), ()), out)}
         return out
 
     def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
@@ -128,15 +128,10 @@ class _SweepReader(Reader):
         if cls is not SweepFile or {values.get(key) for key in ("name", "scenario", "model")} & {BROKEN}:
             return BROKEN
         broken = [name for name, value in values.items() if value is BROKEN]
-        kept: dict[str, Any] = {name: tuple(self.made.get(name, ())) for name in broken if name in ("parameters", "results")}
+        kept: dict[str, Any] = {name: self.made.get(name, ()) for name in broken if name in ("parameters", "results")}
         self.incomplete = tuple((name,) for name in broken if not kept.get(name))
         kept |= {"sampling": MonteCarlo(1)} if "sampling" in broken else {}  # unlike a grid, it suits all parameters
         return SweepFile(**{name: value for name, value in values.items() if value is not BROKEN} | kept)
-
-    @property
-    def made(self) -> dict[str, list[Any]]:
-        """Parameters and results that could be read, by section."""
-        return self.__dict__.setdefault("_made", {})
 
     def scenario(self, file: SweepFile) -> Scenario | None:
         """Return the scenario with the changes that apply to all runs; None if it cannot be loaded, with the problem added.

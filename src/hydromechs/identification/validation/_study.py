@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from hydromechs.errors import ValidationStudyError
 from hydromechs.formats import FILE_KINDS, read_document
 from hydromechs.lines import LiftedLine
-from hydromechs.registry import BROKEN, Degrees, Families, Family, Hidden, Reader, Ref, json_schema, suggestion
+from hydromechs.registry import BROKEN, Degrees, Families, Family, Hidden, Reader, Ref, suggestion
 from hydromechs.values import Bound, Finite, Limit, NotNegative, check_fields, is_path, nearest
 
 from .. import (
@@ -296,8 +296,7 @@ def _identity(unknown: Unknown) -> tuple[Any, ...]:
 
 def validation_json_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of the validation file, for editors and other programs."""
-    title = f"HydroMechs validation file, version {KIND.version}"
-    return json_schema(ValidationStudy, FAMILIES, key=KIND.key, version=KIND.version, title=title)
+    return KIND.json_schema(ValidationStudy, FAMILIES)
 
 
 def load_validation_study(path: str | Path, *, code: bool = False) -> ValidationStudy:
@@ -308,8 +307,7 @@ def load_validation_study(path: str | Path, *, code: bool = False) -> Validation
         code: True to allow the Python code that its model names (custom joints) when the model is loaded.
     """
     document = read_document(path, "validation", ValidationStudyError)
-    reader = Reader(FAMILIES, document.line, source=str(path), folder=Path(path).parent)
-    reader.add_known(document.problems)
+    reader = Reader(FAMILIES, document.line, document.problems, source=str(path), folder=Path(path).parent)
     study = reader.file(ValidationStudy, document.data, KIND.key, KIND.version)
     channels = []
     for name, quantity in _channels(document.data):
@@ -327,8 +325,7 @@ def load_validation_study(path: str | Path, *, code: bool = False) -> Validation
             study.varied(name)
         except ValueError as error:
             reader.add(("variants", name), str(error), name)
-    if reader.problems:
-        raise ValidationStudyError(str(path), reader.problems)
+    reader.checked(study, ValidationStudyError)
     model = str(Path(path).absolute().parent / study.model) if is_path(study.model) else study.model
     return replace(study, model=model, code=code)
 
