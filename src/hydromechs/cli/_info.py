@@ -16,7 +16,7 @@ from hydromechs import hydro, registry
 from hydromechs.hybrid import added_masses
 from hydromechs.model import Hydro, HydroModel, Model, element_word, joints
 from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
-from hydromechs.scenario import Scenario, start_names
+from hydromechs.scenario import Scenario
 from hydromechs.simulation import InitialInstant, Plant
 
 from ._convert import print_notes
@@ -109,7 +109,7 @@ def print_water(report: WaterReport, console: Console) -> None:
 
 def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool = False) -> None:
     """Print the models of a scenario as one tree, then the totals of each where it starts, and the sources if asked for."""
-    model, names = scenario.model, start_names(scenario.models)
+    model, names = scenario.model, [start.name for start in scenario.models]
     q = scenario.start.q
     summary = _summary(model)
     warnings: list[str] = []

@@ -212,9 +212,8 @@ class _ModelReader(Reader):
     def _check_mesh(self, file: str, folder: Path, path: tuple) -> None:
         """Add a missing file of a shape; a missing visual is drawn as a box instead."""
         if file.strip() and not _is_file(folder / file):
-            remedy = "paths are relative to the model file"
-            words = f"{self.label(path)} is {show(file)}, but there is no such file in {str(folder)!r}; {remedy}"
-            self.add(path, words, file, remedy=remedy)
+            words = f"{self.label(path)} is {show(file)}, but there is no such file in {str(folder)!r}"
+            self.add(path, words, file, remedy="paths are relative to the model file")
 
 
 def _links(bodies: dict[str, Any]) -> tuple[list[tuple], list[list[str]]]:

@@ -260,8 +260,7 @@ class _ScenarioReader(Reader):
         known = {**MATERIALS, **self.materials}
         if isinstance(name, str) and name in known:
             return known[name]
-        must = f"must be one of {', '.join(known)}, or a mapping with law and friction"
-        return self.add(path, f"{self.label(path)} is {show(name)}{suggestion(name, known)}, {must}", name, must)
+        return self.wrong(path, name, f"must be one of {', '.join(known)}, or a mapping with law and friction", known)
 
     def _solid(self, name: Any, path: tuple) -> Any:
         """Terrain by its name, from either section that may have it."""
@@ -452,7 +451,7 @@ class _ScenarioReader(Reader):
         if bool(keys.model) == bool(keys.plant):
             has = "both model and plant" if keys.model else "neither model nor plant"
             remedy = "give one of them: a model, or as plant a vehicle with its actuators"
-            self.add(path, f"{self.label(path)} has {has}; {remedy}", remedy=remedy)
+            self.add(path, f"{self.label(path)} has {has}", remedy=remedy)
             return None, None
         key = "model" if keys.model else "plant"
         reference, named = getattr(keys, key), not is_path(getattr(keys, key))
@@ -517,14 +516,14 @@ class _ScenarioReader(Reader):
         try:
             if read is not None:
                 return read(source)
-            remedy = "give the path of a .yaml file"
-            self.add(path, f"{self.label(path)} is {source!r}, but there is no library here; {remedy}", source, remedy=remedy)
+            text = f"{self.label(path)} is {source!r}, but there is no library here"
+            self.add(path, text, source, remedy="give the path of a .yaml file")
         except CodeNotAllowed as e:
             self.locked += e.items
             self.broken.add("models")
         except FileNotFoundError:
-            remedy = "paths are relative to the scenario file"
-            self.add(path, f"{self.label(path)}: there is no file {source!r}; {remedy}", source, remedy=remedy)
+            text = f"{self.label(path)}: there is no file {source!r}"
+            self.add(path, text, source, remedy="paths are relative to the scenario file")
         except (ScenarioError, ModelError) as e:
             for text in e.problems:
                 self._add_of(path, source, named, convertible(text))

@@ -106,12 +106,12 @@ class Reader:
 
         Args:
             path: The place.
-            text: The sentence: item, value, limit, fix.
+            text: The sentence: item, value, limit.
             value: Value in the file.
             must: Limit that it breaks.
-            remedy: Fix.
+            remedy: Fix, which ends the sentence.
         """
-        self.add_fault(Fault(path, text, value, must, remedy))
+        self.add_fault(Fault(path, f"{text}; {remedy}" if remedy else text, value, must, remedy))
         return BROKEN
 
     def add_fault(self, fault: Fault) -> None:
@@ -123,15 +123,21 @@ class Reader:
         if fault.path not in self.reported:
             self._problems.append(fault if fault.line else replace(fault, line=self.line(fault.path)))
 
-    def wrong(self, path: Place, value: object, must: str) -> Any:
+    def wrong(self, path: Place, value: object, must: str, known: Iterable[str] = ()) -> Any:
         """Add a value that is not what it must be and return `BROKEN`.
 
         Args:
             path: The place.
             value: Value in the file.
             must: As "must be a number".
+            known: Words of which the nearest is suggested.
         """
-        return self.add(path, f"{self.label(path)} is {show(value)}, {must}", value, must)
+        return self.add(path, f"{self.label(path)} is {show(value)}{suggestion(value, known)}, {must}", value, must)
+
+    def _twice(self, first: str, second: str, data: dict[str, Any], path: Place) -> Any:
+        """Add two keys of a mapping that exclude each other and return `BROKEN`."""
+        words = f"{self._inside(path)}both {first!r} and {second!r} are given"
+        return self.add((*path, second), words, data[second], remedy="keep one of them")
 
     def _inside(self, path: Place) -> str:
         return f"{self.label(path)}: " if path else ""
@@ -186,15 +192,14 @@ class Reader:
             hint, remedy = meant or suggestion(key, keys), f"keys here are {', '.join(keys)}"
             if renames:
                 hint, remedy = "", f"remove it: the name of a part is the key before its mapping, {part_name!r}"
-            words = f"{self._inside(path)}unknown key {key!r} with the value {show(data[key])}{hint}; {remedy}"
+            words = f"{self._inside(path)}unknown key {key!r} with the value {show(data[key])}{hint}"
             self.add((*path, key), words, data[key], remedy=remedy)
             if meant:
                 given[re.findall(r"'(.*)'", meant)[0]] = BROKEN
         values = dict(given)
         for name in missing:
             remedy = f"add it: {own[name].text}" if own[name].text else "add it"
-            words = f"{self._inside(path)}the key {name!r} is missing; {remedy}"
-            values[name] = self.add((*path, name), words, remedy=remedy)
+            values[name] = self.add((*path, name), f"{self._inside(path)}the key {name!r} is missing", remedy=remedy)
         for name, member in own.items():
             if name not in values and (there := [key for key in member.keys if key in data]):
                 values[name] = self._member(member, {key: data[key] for key in there}, path)
@@ -209,9 +214,7 @@ class Reader:
             return self.build(member.hint, data, path)
         if len(data) > 1:
             first, second = data
-            remedy = "keep one of them"
-            words = f"{self._inside(path)}both {first!r} and {second!r} are given; {remedy}"
-            return self.add((*path, second), words, data[second], remedy=remedy)
+            return self._twice(first, second, data, path)
         ((key, value),) = data.items()
         out = self.read(value, member.hint, (*path, key), member.marks)
         if key == member.name or out is BROKEN:
@@ -296,8 +299,7 @@ class Reader:
             return self.member(family.table[word], data, family, path, family.shorthand.keys.get(word, ()), **given)
         known = [*family.table, *(installed_parts() if family.open_to_users else ())]
         if not family.open_to_users or not isinstance(word, str) or not (re.search(r".:[A-Za-z_]", word) or word in known):
-            words = f"{self.label((*path, 'type'))} is {show(word)}{suggestion(word, known)}, {family.must}"
-            return self.add((*path, "type"), words, word, family.must)
+            return self.wrong((*path, "type"), word, family.must, known)
         return self.custom(word, data, family, path, **given)
 
     def _expanded(self, word: str, data: dict[str, Any], family: Family, path: Place) -> dict[str, Any]:
@@ -317,9 +319,7 @@ class Reader:
         except ValueError as e:
             return data | {BROKEN: self.add((*path, first), f"{self._inside(path)}{message_of(e)}")}
         for key in longer.keys() & data.keys():
-            remedy = "keep one of them"
-            words = f"{self._inside(path)}both {first!r} and {key!r} are given; {remedy}"
-            return data | {BROKEN: self.add((*path, key), words, data[key], remedy=remedy)}
+            return data | {BROKEN: self._twice(first, key, data, path)}
         return data | longer
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
@@ -383,8 +383,7 @@ class Reader:
         """Read a ready member with what the file changes of it."""
         word, at = data["device"], (*path, "device")
         if not isinstance(word, str) or word not in family.presets:
-            must = f"must be one of {', '.join(family.presets)}"
-            return self.add(at, f"{self.label(at)} is {show(word)}{suggestion(word, family.presets)}, {must}", word, must)
+            return self.wrong(at, word, f"must be one of {', '.join(family.presets)}", family.presets)
         cls, values = family.presets[word]
         given |= {name: value for name, value in values.items() if not any(key in data for key in members(cls)[name].keys)}
         return self.build(cls, data, path, ("device",), **given)
@@ -502,9 +501,8 @@ class Reader:
         """An object, if it has the name under which the file has it; some classes derive theirs from other fields."""
         if thing is BROKEN or thing.name == name:
             return thing
-        remedy = f"write {thing.name!r} in its place"
-        words = f"{self.label((*path, name))}: the name of a {type(thing).__name__} follows from its other keys; {remedy}"
-        return self.add((*path, name), words, name, remedy=remedy)
+        words = f"{self.label((*path, name))}: the name of a {type(thing).__name__} follows from its other keys"
+        return self.add((*path, name), words, name, remedy=f"write {thing.name!r} in its place")
 
     def _numbers(self, data: Any, bound: Bound, path: Place) -> Any:
         """Read a number, a row or a table of numbers. The object that gets them checks the bound."""

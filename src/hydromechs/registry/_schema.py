@@ -122,8 +122,6 @@ class _Schema:
         if bounds:
             forms = [_numbers(bound) for bound in bounds]
             return forms[0] if len(forms) == 1 else {"oneOf": forms}
-        if hint is Any:
-            return {}
         if hint in (str, bool, int):
             patterns = [f"^(?:{m.regex})$" for m in (*marks, *more) if isinstance(m, Pattern)]
             plain = {"type": {str: "string", bool: "boolean", int: "integer"}[hint]}

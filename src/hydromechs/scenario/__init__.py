@@ -1,6 +1,6 @@
 """A mission as an object: models in water with all that acts on them, how long to simulate, and what must come true."""
 
-from ._assemble import ModelStart, WorldSettings, assemble, start_names
+from ._assemble import ModelStart, WorldSettings, assemble
 from ._judge import check_faults, owner_of, trial_faults
 from ._randomisation import ObservationNoise, Randomisation
 from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_scenario
@@ -32,7 +32,6 @@ __all__ = [
     "owner_of",
     "recording_attrs",
     "run_scenario",
-    "start_names",
     "trial_faults",
     "unit_mistakes",
 ]

@@ -27,7 +27,7 @@ from hydromechs.registry import View
 from hydromechs.spatial import Path, matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import NotNegative, check_fields, floats, nearest, number
 
-__all__ = ["ModelStart", "WorldSettings", "assemble", "axes_faults", "pairs", "start_faults", "start_names"]
+__all__ = ["ModelStart", "WorldSettings", "assemble", "axes_faults", "pairs", "start_faults"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,26 +143,17 @@ def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
     return out
 
 
-def start_names(starts: Sequence[ModelStart]) -> list[str]:
-    """Name of each model in a scenario.
-
-    Args:
-        starts: The models.
-    """
-    return [start.name for start in starts]
-
-
 def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
     """What is wrong with the models of a scenario and their starts.
 
     Args:
         starts: The models.
     """
-    names, out = start_names(starts), []
+    names, out = [start.name for start in starts], []
     for i, (start, name) in enumerate(zip(starts, names, strict=True)):
         if name in names[:i]:
             text = f"models.{i}: another model is called {name!r}, too; give this one another name"
-            out.append(Fault(("models", i, "name" if start.name is not None else "model"), text))
+            out.append(Fault(("models", i, "name"), text))
         out += [Fault(("models", i, *fault.path), f"models.{i}: {fault.text}") for fault in _faults(start)]
         out += _world_faults(i, name, start, names[0], starts[0].model)
         if start.mount is not None:
@@ -222,10 +213,10 @@ def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Faul
     return [
         Fault(
             ("world", "axes"),
-            f"world.axes is {world.axes}, but {name!r} has {start.model.world.axes} axes, and models are not rotated; "
+            f"world.axes is {world.axes}, but {start.name!r} has {start.model.world.axes} axes, and models are not rotated; "
             f"{_same_world(start, 'axes', str(world.axes))}",
         )
-        for start, name in zip(starts, start_names(starts), strict=True)
+        for start in starts
         if world.axes not in (None, start.model.world.axes)
     ]
 
@@ -321,7 +312,7 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
     starts = tuple(starts)
     if not starts:
         raise ScenarioError("models", ["models is empty; give at least one"])
-    names = start_names(starts)
+    names = [start.name for start in starts]
     faults = start_faults(starts)
     if faults:
         raise ScenarioError(" and ".join(names), [f.text for f in faults], [f.path for f in faults])

@@ -21,8 +21,6 @@ from hydromechs.sensors import Sensor, common_period, whole_periods
 from hydromechs.simulation import CommandRanges, InitialInstant, Plant, PythonBlock, Simulation, size_faults, stiff_parts
 from hydromechs.spatial import rotation_between
 
-from ._assemble import start_names
-
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
@@ -55,9 +53,9 @@ def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
         name: Name of the body or joint in the scenario.
     """
     if len(scenario.models) > 1:
-        for i, model in enumerate(start_names(scenario.models)):
-            if name.startswith(f"{model}."):
-                return i, name.removeprefix(f"{model}.")
+        for i, start in enumerate(scenario.models):
+            if name.startswith(f"{start.name}."):
+                return i, name.removeprefix(f"{start.name}.")
     return 0, name
 
 

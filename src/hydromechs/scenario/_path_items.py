@@ -9,8 +9,6 @@ from hydromechs.contact import Terrain
 from hydromechs.registry import Described, Item
 from hydromechs.simulation import PythonBlock
 
-from ._assemble import start_names
-
 if TYPE_CHECKING:
     from ._scenario import Scenario
 
@@ -20,18 +18,17 @@ def scenario_items(scenario: Scenario) -> list[Item]:
 
     Bodies have the names of the assembled model: with several models, the name of the model and a dot before their own.
     """
-    names = start_names(scenario.models)
     out = []
-    for i, (start, name) in enumerate(zip(scenario.models, names, strict=True)):
-        before = f"{name}." if len(names) > 1 else ""
+    for i, start in enumerate(scenario.models):
+        before = f"{start.name}." if len(scenario.models) > 1 else ""
         out += [
             Item("models", before + b, (("models", i, "model", "bodies", j),)) for j, b in enumerate(start.model.body_names)
         ]
     for key in ("gravity", "water_density"):
         given = scenario.world is not None and getattr(scenario.world, key) is not None
-        each = tuple(("models", i, "model", "world", key) for i in range(len(names)))
+        each = tuple(("models", i, "model", "world", key) for i in range(len(scenario.models)))
         out.append(Item("models", f"world.{key}", (("world", key),) if given else each))
-    out += [Item("models", name, (("models", i),)) for i, name in enumerate(names)]
+    out += [Item("models", start.name, (("models", i),)) for i, start in enumerate(scenario.models)]
     for k, part in enumerate(scenario.components):
         own = getattr(part, "name", None)
         if isinstance(own, str):
