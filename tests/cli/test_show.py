@@ -89,7 +89,7 @@ def test_a_recording_that_does_not_say_its_model(run, folder, tmp_path):
     ds.attrs = {name: value for name, value in ds.attrs.items() if not name.startswith(("scenario", "drawn"))}
     hm.save_recording(ds, tmp_path / "bare.nc")
     code, _, error = run("replay", tmp_path / "bare.nc", "--html", tmp_path / "a.html")
-    assert code == 1 and "does not say what was simulated; give the model with --model" in error
+    assert code == 1 and "does not name its model; pass it with --model" in error
     code, *_ = run("replay", tmp_path / "bare.nc", "--model", tmp_path / "buoy.yaml", "--html", tmp_path / "a.html")
     assert code == 0 and (tmp_path / "a.html").exists()
 

@@ -215,7 +215,7 @@ def spoiled(small, folder, log, change):
         (
             "imu",
             lambda x: x * [1000, 1, 1, 1],
-            r"100 s between two samples is no record of a motion; are times in ms\? give units",
+            r"100 s between two samples is too long for a motion; are times in ms\? give units",
         ),
         (
             "imu",
@@ -268,5 +268,5 @@ def test_what_is_suspect_in_logs_is_in_the_notes(small, tmp_path):
     assert "1 samples of arm are far off those around them, most at 2.00 s" in notes and "give joint arm outliers" in notes
     joints = {"arm": replace(study.joints["arm"], outliers=0.5)}
     first = validation.read_campaign(replace(study, joints=joints), data).trials[0]
-    assert "t1-0_joints.csv: 1 of 41 samples are outliers; left out" in first.notes
+    assert "t1-0_joints.csv: 1 of 41 samples are outliers; ignored" in first.notes
     assert abs(first.trial.motions["arm"].now(2.0).position) < 1.0

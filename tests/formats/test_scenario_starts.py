@@ -142,7 +142,7 @@ def test_points_bring_their_own_grid(folder):
         assert f"line {line}: terrain.hill.{words}" in said
     np.save(folder / "seabed.npy", HEIGHTS)
     said = faults(folder, ("x: [0, 2], ", ""), text=FIELD)
-    assert "'seabed.npy' does not say where it is: give x, the first and the last grid line" in said
+    assert "'seabed.npy' has no position; give x, the first and the last grid line" in said
     said = faults(folder, ("x: [0, 2], ", ""), ("file: seabed.npy", "generate: {type: slope, rise: 0, spacing: 1}"), text=FIELD)
     assert f"line {line}: terrain.hill: needs x, a grid line at least at each end; add it" in said
 
@@ -172,7 +172,7 @@ def test_two_kinds_in_one_place_are_one_fault(folder):
     np.save(folder / "seabed.npy", HEIGHTS)
     line = FIELD.count("\n")
     (said,) = faults(folder, ("type: height_field", "type: height_field, type: plane"), text=FIELD).splitlines()
-    assert said == f"line {line}: terrain.hill.type: the key 'type' is here twice, first in line {line}; keep one"
+    assert said == f"line {line}: terrain.hill.type: the key 'type' appears twice, first in line {line}; keep one"
     waves = FIELD + "environment: {waves: [{type: regular, height: 1, period: 6, type: jonswap}]}\n"
     (said,) = faults(folder, text=waves).splitlines()
     assert said.startswith(f"line {line + 1}: environment.waves.0.type: the key 'type' is here twice")
@@ -222,7 +222,7 @@ def test_a_file_that_cannot_be_heights_is_named_with_the_remedy(folder):
     assert "heights, file or generate" in said(HEIGHTS, (", file: seabed.npy", ""))
     assert "must end in one of .npy, .csv, .png" in said(HEIGHTS, ("seabed.npy", "seabed.doc"))
     assert "is an image: give low and high" in said(HEIGHTS, ("seabed.npy", "seabed.tif"))
-    assert "is no image: leave low and high out" in said(HEIGHTS, ("seabed.npy", "seabed.npy, low: -3"))
+    assert "is not an image; remove low and high" in said(HEIGHTS, ("seabed.npy", "seabed.npy, low: -3"))
     assert "is a mesh: give the spacing" in said(HEIGHTS, ("seabed.npy", "seabed.stl"))
     assert "has its own grid: leave spacing out" in said(HEIGHTS, ("seabed.npy", "seabed.npy, spacing: 0.1"))
     assert "has low and spacing, which only go with file" in said(

@@ -140,7 +140,7 @@ SOLID = MESH.replace("visual", "collision")
     ("text", "line", "words"),
     [
         (robot(link("a"), link("b")), 3, r"2 roots: 'a' \(line 2\), 'b' \(line 3\); connect"),
-        (robot(link("a"), link("a")), 3, "link 'a' is here twice, first in line 2; rename"),
+        (robot(link("a"), link("a")), 3, "link 'a' appears twice, first in line 2; rename"),
         (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "a", "b")), 5, "carried by two joints, 'j' .* take one"),
         (robot(link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), 5, "form a loop"),
         (robot(link("a"), joint("j", "a", "x")), 3, "no link 'x' to be its child; links are a"),

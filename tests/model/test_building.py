@@ -204,7 +204,7 @@ def test_massless_link_between_is_allowed_where_it_can_move():
 
 def test_added_mass_that_is_not_semidefinite_is_a_warning():
     indefinite = hm.Hydro(added_mass=hm.added_mass.Diagonal((-1, 5, 5, 1, 1, 1)))
-    with pytest.warns(UserWarning, match="'b': its added mass is not positive semi-definite by itself .eigenvalue -1"):
+    with pytest.warns(UserWarning, match="'b': its added mass alone is not positive semi-definite .eigenvalue -1"):
         hm.Model(name="m", bodies=[one(hydro=indefinite)])
 
 

@@ -23,7 +23,7 @@ from hydromechs.viewer._messages import BURST, LARGEST, Guard, Rejected, scene_m
         ({"arm": True}, "must be a whole number"),
         ({"target": (0, 0, float("inf"))}, "3 finite numbers"),
         ({"swing": 1}, "must be true or false"),
-        ({"modus": "hold"}, "is no field of it"),
+        ({"modus": "hold"}, "is not one of its fields"),
     ],
 )
 def test_wrong_inputs_are_refused_and_nothing_changes(wrong, said):

@@ -175,7 +175,7 @@ def test_a_lost_pilot_leaves_the_vehicle_holding(little, tmp_path, until):
         session.start()
         assert until(lambda: session.lost)
         assert session.inputs.now == Operator()
-        assert "nobody steers" in session.messages[-1]
+        assert "the pilot is disconnected" in session.messages[-1]
         t = session.snapshot.t
         assert until(lambda: session.snapshot.t > t + 0.2), "the run goes on"
         session.note_pilot()

@@ -312,12 +312,12 @@ def test_warnings_of_a_naval_architect():
     assert "heavy: it sinks with 172 N, 15% of its weight; it needs 17.1 L more volume" in words(120.0, (0, 0, 0.05))
     assert "light: it rises with" in words(90.0, (0, 0, 0.05))
     assert words(200.0, (0, 0, -0.05)).startswith(
-        "heavy: it sinks with 956 N, 49% of its weight, as what stands on the bed does"
+        "heavy: it sinks with 956 N, 49% of its weight, like a machine that stands on the bed"
     )
     assert "unstable: the centre of buoyancy is 50 mm below" in words(102.5, (0, 0, -0.05))
-    assert "hardly stable" in words(102.5, (0, 0, 1e-4))
+    assert "barely stable" in words(102.5, (0, 0, 1e-4))
     # centre of mass ahead of the centre of buoyancy: bow down, which is a negative pitch
-    assert "out of trim by 11.3°: it comes to rest with a roll of 0.0° and a pitch of -11.3°" in words(102.5, (0.01, 0, 0.05))
+    assert "out of trim by 11.3°: it settles with a roll of 0.0° and a pitch of -11.3°" in words(102.5, (0.01, 0, 0.05))
     assert "a roll of 11.3° and a pitch of 0.0°" in words(102.5, (0, 0.01, 0.05))
 
 

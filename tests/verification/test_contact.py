@@ -536,7 +536,7 @@ def test_bad_input_is_named():
             "'leg' and 'leg' cannot",
             lambda: contact_pairs(model, [BodyContact(bodies=("leg", "leg"), material=SOFT)]),
         ),
-        (ValueError, "two pieces of terrain are called 'floor'", lambda: contact_pairs(model, [floor, floor])),
+        (ValueError, "two pieces of terrain are named 'floor'", lambda: contact_pairs(model, [floor, floor])),
         (
             ValueError,
             r"plane.normal is \[0, 0, 0\], must not be zero",

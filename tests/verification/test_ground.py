@@ -109,7 +109,7 @@ def test_ready_materials_say_where_they_come_from():
             lambda f: geometry.height_field(heights=np.ones((3, 2)), x=(0, 1, 2, 3), y=(0, 1)),
             "must have 4 rows",
         ),
-        (lambda f: geometry.height_field(file=f / "h.npy"), "does not say where it is: give x"),
+        (lambda f: geometry.height_field(file=f / "h.npy"), "has no position; give x"),
         (lambda f: geometry.height_field(file=f / "h.obj"), "is a mesh: give the spacing"),
         (lambda f: geometry.height_field(file=f / "none.xyz"), "there is no file"),
         (

@@ -182,7 +182,7 @@ def test_truth_is_within_the_error_bars(small):
 
 
 def test_what_the_data_cannot_tell_is_named(plant):
-    """The drag of a sway that hardly happens is not told by the data, and said so; that of pitch is."""
+    """The drag of a sway that hardly happens is not determined by the data, and said so; that of pitch is."""
     unknowns = (
         identification.Positive(name="hull.hydro.drag.0.linear", index=(4,), deviation=0.5),
         identification.Positive(name="hull.inertia.mass", deviation=0.1),

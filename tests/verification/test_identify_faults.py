@@ -46,7 +46,7 @@ def test_unknowns_that_trade_are_named_with_their_direction(plant, trial):
     (trade,) = found.directions
     assert {name for name, _ in trade.parts} == {"plate.inertia.mass", "plate.inertia.tensor[1]", DRAG.labels()[0]}
     np.testing.assert_allclose([part for _, part in trade.parts], 3**-0.5, rtol=0.05)  # all three by the same per cent
-    assert f"not told by the data: {trade.text}" in found.summary()
+    assert f"not determined by the data: {trade.text}" in found.summary()
     held = hm.identify(plant, [trial], [IMU], [TENSOR, DRAG], step=0.05)
     assert not held.directions and all(row.deviation < 0.02 * row.value for row in held.found)
 
@@ -76,7 +76,10 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
             lambda t, x: {"imu.pitch": ChannelSamples(t, np.where(t > 2.01, np.nan, x))},
             "imu.pitch: 20 of 61 samples are not finite",
         ),
-        (lambda t, x: {"imu.pich": ChannelSamples(t, x)}, "imu.pich is no channel of an instrument.*did you mean 'imu.pitch'"),
+        (
+            lambda t, x: {"imu.pich": ChannelSamples(t, x)},
+            "imu.pich is not a channel of an instrument.*did you mean 'imu.pitch'",
+        ),
         (
             lambda t, x: {"imu.pitch": ChannelSamples(t, x), "imu.pich": ChannelSamples(t, x)},
             "imu.pich is no channel.*mean 'imu.pitch'",

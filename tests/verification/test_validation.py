@@ -66,7 +66,7 @@ def test_a_log_is_cleaned_and_says_so(tmp_path):
     log = validation.read_log(write(tmp_path / "a.csv.gz", rows), "t")
     assert len(log.time) == 43 and (np.diff(log.time) > 0.0).all()
     said = "\n".join(log.notes)
-    assert "a.csv.gz: 1 of 45 rows have no number somewhere; left out" in said
+    assert "a.csv.gz: 1 of 45 rows have missing numbers; ignored" in said
     assert "1 samples are not later than those before them (a clock that jumps?)" in said
     assert "nothing from 2.90 to 4.50 s" in said
     assert float(log.dataset().x.sel(time=0.2, method="nearest")) == 2.0
@@ -76,7 +76,7 @@ def test_outliers_are_left_out(tmp_path):
     rows = [[0.1 * k, 0.01 * k] for k in range(60)]
     rows[17][1] = 5.0
     log = without_outliers(validation.read_log(write(tmp_path / "a.csv", rows), "t"), {"x": 0.1}, 1.0)
-    assert len(log.time) == 59 and log.notes == ("a.csv: 1 of 60 samples are outliers; left out",)
+    assert len(log.time) == 59 and log.notes == ("a.csv: 1 of 60 samples are outliers; ignored",)
 
 
 def test_repeated_values_are_no_samples(tmp_path):

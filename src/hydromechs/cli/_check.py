@@ -33,7 +33,7 @@ def check_file(
             good = checked_file(file, settings, code, options if is_robot_file(file) else {})
         except CodeNotAllowed as error:
             listed = "".join(f"\n  - {item}" for item in error.items)
-            good = f"{file}: no errors found; Python code and what depends on it are checked with --code only:{listed}"
+            good = f"{file}: no errors found; Python code and the parts that depend on it are checked only with --code:{listed}"
         except (ModelError, ScenarioError, SweepError, ValidationStudyError, SettingError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False

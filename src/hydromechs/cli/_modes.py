@@ -80,7 +80,7 @@ def _simulation(source: str, code: bool) -> Simulation:
     known = [*scenario_names(), *plant_names()]
     if source not in known and not Path(source).exists():
         raise ValueError(
-            f"no scenario, and no library model with actuators, is called {source!r}{nearest(source, known)}, or give the path "
+            f"no scenario, and no library model with actuators, is named {source!r}{nearest(source, known)}, or give the path "
             "of a scenario"
         )
     return load_scenario(source, code=code).simulation()

@@ -48,7 +48,7 @@ def compare(
     if tolerance is not None and not tolerance >= 0.0:
         raise ValueError(f"--tolerance {tolerance:g}: must not be below 0")
     if quantities and not out:
-        raise ValueError(f"--quantity {quantities[0]} is what to draw; say where to with --out FILE.png, or leave it out")
+        raise ValueError(f"--quantity {quantities[0]} needs a file to plot to; add --out FILE.png, or omit it")
     datasets = load_recording(first), load_recording(second)
     try:
         comparison = compare_recordings(*datasets)
@@ -74,7 +74,7 @@ def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], c
     rest = []
     for name, (first, last) in zip(names, comparison.spans, strict=True):
         rest += [f"{name} begins at {first:g} s"] if first < begin else []
-        rest += [f"{name} goes on to {last:g} s"] if last > end else []
+        rest += [f"{name} continues to {last:g} s"] if last > end else []
     when = f"from {begin:g} to {end:g} s" if begin < end else f"at {begin:g} s"
     parts = f" ({'; '.join(rest)})" if rest else ""
     console.print(Text(f"{when}, {n} sample{'' if n == 1 else 's'}{how}{parts}"), soft_wrap=True)

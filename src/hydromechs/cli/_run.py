@@ -80,7 +80,7 @@ def run(
         as_before = (
             f", with seed {seed} as before (the scenario has {planned})" if saved.run.get("seed") == seed != planned else ""
         )
-        console.print(Text(f"goes on from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
+        console.print(Text(f"continues from t = {saved.state.t:.12g} s for {simulated:g} s{as_before}"))
     for path, value in settings.items():
         console.print(Text(f"{path} = {value}"))
     mistakes = unit_mistakes(scenario)

@@ -247,7 +247,7 @@ def _named_scenario(ds: xarray.Dataset, run: str | os.PathLike[str]) -> Scenario
 
     text = str(ds.attrs.get("scenario") or "")
     if not text.strip():
-        raise ValueError(f"{run} does not say what was simulated; give the model with --model")
+        raise ValueError(f"{run} does not name its model; pass it with --model")
     file = Path(str(ds.attrs.get("scenario_file") or "scenario.yaml"))
     return loads_scenario(text, str(file), file.parent, load, load_vehicle, code=False)
 

@@ -52,7 +52,9 @@ def sweep(
     console.print(Text(plan.title or plan.name, "bold"))
     if plan.compiling:
         names = ", ".join(plan.compiling)
-        console.print(f"{names}: part of the compiled programs; each new value compiles anew", style="yellow", highlight=False)
+        console.print(
+            f"{names}: part of the compiled programs; each new value needs a compilation", style="yellow", highlight=False
+        )
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -72,7 +74,7 @@ def sweep(
             result = run_sweep(plan, folder, engine=chosen, replace=force, progress=show)
         except KeyboardInterrupt:
             bars.stop()
-            console.print(f"interrupted; what has run is in {folder}, and the same command goes on", highlight=False)
+            console.print(f"interrupted; finished runs are in {folder}, and the same command resumes", highlight=False)
             raise
     _print(result, console)
     if result.failed:

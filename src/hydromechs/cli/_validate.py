@@ -116,7 +116,7 @@ def print_validation(report: dict[str, Any], console: Console) -> None:
     console.print(
         Text(f"{report['title'] or report['study']}: {len(report['trials'])} trials, {report['seconds']:.0f} s", "bold")
     )
-    console.print(Text("Errors of predictions, root mean square from the begin of the motion to the end of the trial:"))
+    console.print(Text("Errors of predictions, root mean square from the start of the motion to the end of the trial:"))
     columns = {
         "mean": ">mean",
         "median": ">median",
@@ -131,10 +131,10 @@ def print_validation(report: dict[str, Any], console: Console) -> None:
         for c in report["channels"]
     ]
     console.print(table_of("channel", *columns.values(), rows=rows))
-    console.print(Text("\nWhat was found, from all trials:"))
+    console.print(Text("\nEstimates from all trials:"))
     numbers = ("number", ">value", ">deviation", ">between\ntrials", ">before", ">deviation\nbefore")
     console.print(table_of(*numbers, rows=map(found_cells, report["found"])))
     for information, text in report["directions"]:
-        console.print(Text(f"not told by the data (information {information:.2f}): {text}"))
+        console.print(Text(f"not determined by the data (information {information:.2f}): {text}"))
     for name in report["not_converged"]:
-        console.print(Text(f"the fit without {name} did not converge; the best so far was taken", "red"))
+        console.print(Text(f"the fit without {name} did not converge; the best result so far was used", "red"))

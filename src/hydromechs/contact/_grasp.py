@@ -64,7 +64,7 @@ class Grasp(Component):
             raise ValueError(f"grasp {self.name!r} holds nothing: all six directions are free")
         if sum(k in self.rows for k in (3, 4, 5)) == 1:
             raise ValueError(
-                f"grasp {self.name!r} holds one rotation alone, which does not say in which order the two free ones turn; "
+                f"grasp {self.name!r} holds only one rotation, which leaves the order of the two free ones undefined; "
                 f"free one of rx, ry, rz, or all of them"
             )
         check_fields(self, f"grasp {self.name!r}: Grasp")
@@ -149,7 +149,7 @@ def check_frames(model: Model, who: str, holder: str, held: str) -> None:
     except KeyError as e:
         raise KeyError(f"{who}: {message_of(e)}") from None
     if bodies[0] == bodies[1] or not any(model.moves[i] for i in bodies):
-        raise ValueError(f"{who} holds together what cannot move apart; leave it out")
+        raise ValueError(f"{who} connects bodies that cannot move relative to each other; remove it")
 
 
 class GraspRows(NamedTuple):

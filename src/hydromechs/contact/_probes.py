@@ -155,4 +155,4 @@ def _checked(body: str, piece: BodyShape) -> BodyShape:
 def _check_unique(names: list[str]) -> None:
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"two pieces of terrain are called {name!r}; names must differ")
+            raise ValueError(f"two pieces of terrain are named {name!r}; names must differ")

@@ -98,7 +98,7 @@ class BodyContact(Touching):
             or len(self.bodies) != 2
             or not all(isinstance(x, str) for x in self.bodies)
         ):
-            raise FieldError("BodyContact.bodies", self.bodies, "must be two names of bodies, as ('hand', 'pipe')")
+            raise FieldError("BodyContact.bodies", self.bodies, "must be two names of bodies, such as ('hand', 'pipe')")
         object.__setattr__(self, "bodies", tuple(self.bodies))
         if not isinstance(self.material, Material):
             raise FieldError("BodyContact.material", self.material, "must be a contact.Material(...)")

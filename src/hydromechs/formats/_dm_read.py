@@ -147,7 +147,7 @@ class _Dm:
     def _enter(self, body: Body, element: Element) -> None:
         if body.name in self.at:
             first = self.at[body.name].line
-            words = f"the name {body.name!r} is here twice, first in line {first}"
+            words = f"the name {body.name!r} appears twice, first in line {first}"
             self.findings.fault(element, words, body.name, "rename one of them")
             body = replace(body, name=f"{body.name}, line {element.line}")
         self.at[body.name] = element
@@ -166,7 +166,7 @@ class _Dm:
         if not np.allclose(I, I.T, rtol=1e-9, atol=0.0):
             f.fault(at, f"{owner}: Ibar is {plain(row['Ibar'])}, must be symmetric: 3 rows of 3 [kg·m²]", row["Ibar"])
         if mass and "Ibar" not in row:
-            f.note("repaired", at, owner, "no Ibar", "taken as a point mass")
+            f.note("repaired", at, owner, "no Ibar", "treated as a point mass")
             I = mass * (c @ c * np.eye(3) - np.outer(c, c))
         about_com = I - mass * (c @ c * np.eye(3) - np.outer(c, c))
         inertia = inertia_of(f, at, owner, mass, tuple(map(float, c)), tensor_of(about_com), ZERO)  # type: ignore[arg-type]
@@ -259,7 +259,7 @@ class _Dm:
             elif child.children:
                 f.fault(child, f"{owner}: {child.tag} is a block, must be {known[word]} numbers")
             elif word in lines:
-                f.fault(child, f"{owner}: {child.tag} is here twice, first in line {lines[word]}", remedy="delete one")
+                f.fault(child, f"{owner}: {child.tag} appears twice, first in line {lines[word]}", remedy="delete one")
             else:
                 lines[word] = child.line
                 n = known[word]

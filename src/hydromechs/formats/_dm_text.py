@@ -83,7 +83,7 @@ class _Parser:
             if count > MOST_TOKENS:
                 self._refuse(f"the file has more than {MOST_TOKENS} words; split it")
             if self.root is None and not words_match(token, FIRST):  # quote nothing from files of other kinds
-                self._refuse(f"the file is not a DynaMechs description; such files begin with {FIRST} {{")
+                self._refuse(f"the file is not a DynaMechs description; such files start with {FIRST} {{")
             if kind == "bad":
                 self._refuse(f"{token!r} is not a word, a number or a text in double quotes; correct it")
             elif kind == "brace":
@@ -116,17 +116,17 @@ class _Parser:
         elif self.root is None:
             self.root = element
         else:
-            self._refuse(f"{token!r} stands after the end of {self.root.tag}; a file has one block that holds all")
+            self._refuse(f"{token!r} appears after the end of {self.root.tag}; a file has one outer block")
         self.entry = element
 
     def _value(self, token: str) -> None:
         if self.entry is None:
-            self._refuse(f"the value {token[:80]} stands without a word before it; say what it is")
+            self._refuse(f"the value {token[:80]} has no keyword before it; add one")
         self.values.append(token)
 
     def _opened(self) -> None:
         if self.entry is None:
-            self._refuse("a { stands without the name of its block; write it before, as in MobileBase {")
+            self._refuse("a { has no block name before it; add one, as in MobileBase {")
         if self.values:
             self._refuse(f"{self.entry.tag} has the values {' '.join(self.values[:6])} before its {{; put them into the block")
         if len(self.open) >= DEEPEST:

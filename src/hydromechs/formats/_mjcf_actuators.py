@@ -194,7 +194,7 @@ def _gains(item: Item) -> tuple[float, float, float] | str:
         kv = item.number("kv", 1.0)
         return ("its gain is below 0") if kv < 0.0 else (kv, 0.0, kv)
     if item.tag != "general":
-        return f"there is no drive like a {item.tag}"
+        return f"there is no drive equivalent to a {item.tag}"
     gaintype, biastype = item.text("gaintype", "fixed"), item.text("biastype", "none")
     gain = (*(item.row("gainprm", 1, 10) or (1.0,)), 0.0, 0.0)
     bias = (*(item.row("biasprm", 1, 10) or (0.0,)), 0.0, 0.0)

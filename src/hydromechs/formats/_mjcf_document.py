@@ -22,7 +22,7 @@ MOST_INCLUDED = 200
 """Files that a file may include, with those that these include."""
 WHY = {
     "asset": "looks only",
-    "camera": "there are no cameras in a model; put a sensor on a frame",
+    "camera": "models have no cameras; put a sensor on a frame",
     "composite": "not expanded; write its bodies out",
     "contact": "which bodies touch is said in a scenario",
     "custom": "numbers without a meaning here",
@@ -38,7 +38,7 @@ WHY = {
     "size": "memory of another program",
     "skin": "looks only",
     "statistic": "looks only",
-    "tendon": "there are no tendons; what they pull is free",
+    "tendon": "models have no tendons; their joints move freely",
     "texture": "looks only",
     "visual": "looks only",
 }  # fmt: skip
@@ -213,7 +213,7 @@ class Document:
             self.findings.fault(element, "<default>: a class within another has no name", remedy="add class='...'")
             return
         if parent is None and name != "main":
-            words = f"<default>: the outermost class is called {name!r}, must be 'main'"
+            words = f"<default>: the outermost class is named {name!r}, must be 'main'"
             self.findings.fault(element, words, name, "leave its class out, or put it into another <default>")
             return
         table = self.classes.setdefault(name, {k: dict(v) for k, v in self.classes.get(parent or "", {}).items()})

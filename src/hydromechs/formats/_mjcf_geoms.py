@@ -91,7 +91,7 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
     if kind in ("plane", "hfield", "sdf"):
         item.pass_over()
         document.findings.left_out(
-            item.element, item.label, f"type={kind!r}", "nothing stands there; add terrain to a scenario (docs/terrain.md)"
+            item.element, item.label, f"type={kind!r}", "ignored; add terrain to a scenario (docs/terrain.md)"
         )
         return None
     geom = Geom(item=item, kind=kind, pose=pose, size=size)

@@ -74,7 +74,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
         found = document.files.find(path).path
     except Missing as missing:
         if findings.options.placeholders:
-            done = f"{missing}; a box of {PLACEHOLDER} m stands for it, also where it gives the mass"
+            done = f"{missing}; a box of {PLACEHOLDER} m replaces it, also for its mass"
             findings.left_out(item.element, label, f"file {file!r}", done)
             item.pass_over()
             return stand_in()
@@ -89,9 +89,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     for name in ("smoothnormal", "maxhullvert", "content_type", "texcoord", "octree_maxdepth", "needsdf"):
         item.text(name)  # no part of the physics
     if p.any() or quat[1:].any():
-        findings.left_out(
-            item.element, label, "refpos or refquat", "the mass is where they say; what is seen and touched is not"
-        )
+        findings.left_out(item.element, label, "refpos or refquat", "the mass follows them; appearance and contact do not")
     if 0.0 in scale or not quat.any():
         findings.fault(item.element, f"{label}: scale is {scale}, must not be 0", scale)
         return None

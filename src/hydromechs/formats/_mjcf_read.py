@@ -41,7 +41,7 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
     actuators, ratios = read_actuators(document, settings, names, kinds, reader)
     components += actuators
     if settings.density and not any(read.body.hydro for read in reader.bodies):
-        done = "it is the water's density; the drag of bodies' boxes of inertia is not taken over: hydromechs.add_water"
+        done = "used as the water density; the drag of inertia boxes is ignored: use hydromechs.add_water"
         findings.note("assumed", document.section("option")[-1], "<option>", f"density={settings.density:g}", done)
     document.list_the_rest()
     if not reader.bodies:
@@ -228,7 +228,7 @@ class _Reader:
     def _body_name(self, element: Element) -> str:
         name = element.attributes.get("name", "")
         if name and name in self.seen:
-            self.document.findings.fault(element, f"two bodies are called {name!r}", name, "give one another name")
+            self.document.findings.fault(element, f"two bodies are named {name!r}", name, "give one another name")
         if name and name != "world":
             self.seen.add(name)
             return name
@@ -239,7 +239,7 @@ class _Reader:
         """A fault for a joint that has the name of another: what acts on it could not tell them apart."""
         name = element.attributes.get("name", "")
         if name and name in self.joint_lines:
-            words = f"two joints are called {name!r}, the first in line {self.joint_lines[name]}"
+            words = f"two joints are named {name!r}, the first in line {self.joint_lines[name]}"
             self.document.findings.fault(element, words, name, "give one another name")
         self.joint_lines.setdefault(name, element.line)
 

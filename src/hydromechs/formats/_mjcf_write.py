@@ -103,7 +103,7 @@ class MjcfWriter(RobotWriter):
         if inertia.mass > 0.0:
             tag.add("inertial", pos=numbers(inertia.com), mass=repr(inertia.mass), **self._moments(body))
         elif body.joint.nv:
-            self.lost.append(f"body {body.name!r}: it has no mass, which MuJoCo refuses in a body that moves")
+            self.lost.append(f"body {body.name!r}: it has no mass, which MuJoCo rejects for a moving body")
         for shape in body.shapes:
             self._geom(tag, body, shape)
         for frame in body.frames:
@@ -126,7 +126,7 @@ class MjcfWriter(RobotWriter):
         given = np.maximum(w, LEAST)
         given[2] = min(given[2], given[0] + given[1])
         if np.abs(given - w).max() > CLOSE * w[2]:
-            moments = f"its principal moments ({numbers(w)}) kg m^2, which MuJoCo refuses: they are ({numbers(given)})"
+            moments = f"its principal moments ({numbers(w)}) kg m^2, which MuJoCo rejects: replaced by ({numbers(given)})"
             self.lost.append(f"body {body.name!r}: {moments}")
         axes[:, 2] = np.cross(axes[:, 0], axes[:, 1])
         return {"quat": numbers(quaternion_from_matrix(axes)), "diaginertia": numbers(given)}
@@ -164,7 +164,7 @@ class MjcfWriter(RobotWriter):
                 fields |= {"stiffness": repr(part.stiffness[0])} if any(part.stiffness) else {}
                 if len(set(part.stiffness)) > 1:
                     self.lost.append(
-                        f"body {body.name!r}: stiffness {part.stiffness} of its ball joint, of which the first is taken"
+                        f"body {body.name!r}: stiffness {part.stiffness} of its ball joint; only the first is used"
                     )
             else:
                 fields |= {"type": JOINTS[type(part)], "axis": numbers(rest.R.T @ part.unit_axis)}

@@ -113,7 +113,7 @@ class RobotFiles:
                 if found.is_relative_to(root):
                     return Lookup(found, written)
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
-        where = f"say where the package is, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
+        where = f"set the folder of the package, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
         remedy = f"{where}; one outside the folder of the description needs a package.xml"
         raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
 

@@ -87,9 +87,9 @@ def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Ro
         mended = second.sum() - second
         what = f"principal moments of inertia {plain(tuple(map(float, moments)))} kg·m², which no body of mass has"
         if mended.max() <= 1e-15 * mass:  # a radius of gyration of 30 nm: the rounding of a point mass
-            findings.note("repaired", at, owner, what, "taken as 0: a point mass")
+            findings.note("repaired", at, owner, what, "set to 0: a point mass")
             return Inertia(mass=mass, com=com, tensor=(0.0,) * 6)
-        done = f"the nearest that one can have are taken, {plain(tuple(map(float, mended)))}"
+        done = f"replaced by the nearest possible moments, {plain(tuple(map(float, mended)))}"
         findings.note("repaired", at, owner, what, done)
         I = axes @ np.diag(mended) @ axes.T
     return Inertia(mass=mass, com=com, tensor=tensor_of(I))
@@ -250,7 +250,7 @@ def units_note(findings: Findings, model: Model, at: Element) -> None:
     heavy = density > DENSEST
     meant = "in grams, or lengths in another unit than metres" if heavy else "or are lengths in millimetres"
     what = f"{plain(mass)} kg within {size:.3g} m, {'denser than any metal' if heavy else 'lighter than air'}"
-    findings.note("assumed", at, f"robot {model.name!r}", what, f"taken as kg and m; are masses {meant}?")
+    findings.note("assumed", at, f"robot {model.name!r}", what, f"read as kg and m; are masses {meant}?")
 
 
 def world_note(findings: Findings, at: Element, world: World, *, gravity: bool, water: bool) -> None:

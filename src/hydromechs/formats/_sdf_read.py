@@ -244,7 +244,9 @@ class _Sdf:
         if gravity is not None:
             x, y, z = self.findings.numbers(gravity.text, 3, gravity, "world: gravity [m/s²]", (0.0, 0.0, -9.8))
             if x or y or z > 0.0:
-                self.findings.left_out(gravity, "world", f"gravity {plain((x, y, z))} m/s²", "taken along −z, as long as it is")
+                self.findings.left_out(
+                    gravity, "world", f"gravity {plain((x, y, z))} m/s²", "assumed along −z, with the same magnitude"
+                )
             g = math.hypot(x, y, z)
         out = World(axes="ENU", gravity=g, water_density=water.density)
         world_note(self.findings, world, out, gravity=gravity is not None, water=water.told)
@@ -439,7 +441,7 @@ class _Sdf:
             for key in ("damping", "friction"):
                 value = self._number(dynamics, key, owner)
                 if value < 0.0:
-                    f.note("repaired", dynamics, owner, f"{key} {plain(value)}", "taken as 0: it must not feed the motion")
+                    f.note("repaired", dynamics, owner, f"{key} {plain(value)}", "set to 0, because it would add energy")
                 out[key] = max(value, 0.0)
             stiffness = self._number(dynamics, "spring_stiffness", owner)
             if stiffness > 0.0:

@@ -95,7 +95,7 @@ def _geometry(element: Element, findings: Findings, owner: str) -> tuple[str, El
         row = findings.numbers(None if scale is None else scale.text, 3, shape, f"{owner}: mesh scale", (1.0, 1.0, 1.0))
         return "mesh", shape, {"file": "" if uri is None else uri.text, "scale": row}
     if shape.tag not in SIZES:
-        findings.left_out(shape, owner, f"<{shape.tag}> in a <{element.tag}>", "not a shape that is known here")
+        findings.left_out(shape, owner, f"<{shape.tag}> in a <{element.tag}>", "not a supported shape")
         return None
     sizes: dict[str, Any] = {}
     for key, n in SIZES[shape.tag]:

@@ -81,7 +81,7 @@ class Water:
                 if kind and (GAZEBO.search(label) or any(plugin.first(key) is not None for key in PLUGINS[kind][1])):
                     kinds[kind](scope, plugin, owner)
                     continue
-                self.findings.left_out(plugin, owner, f"file {filename!r}", "not a plugin that is known here")
+                self.findings.left_out(plugin, owner, f"file {filename!r}", "not a supported plugin")
                 if re.search("buoyancy|hydrodynamic|thruster|propeller|underwater", label):
                     ignored[filename or name] += 1
         if ignored:
@@ -183,7 +183,7 @@ class Water:
             damping += [damped] if damped is not None else []
         if damping and shift.p.any():
             self.findings.note(
-                "repaired", link, owner, "damping about its origin", "taken about the origin of the body, on its axis"
+                "repaired", link, owner, "damping about its origin", "used about the origin of the body, on its axis"
             )
         if not (volume or A.any() or damping):
             return None
@@ -250,7 +250,11 @@ class Water:
                 i, j = places[force, of_rate]
                 if i == j and c > 0.0:
                     f.note(
-                        "assumed", child, owner, f"{tag} {plain(c)}, above 0", "taken as an added mass, as Gazebo did to Garden"
+                        "assumed",
+                        child,
+                        owner,
+                        f"{tag} {plain(c)}, above 0",
+                        "read as a positive added mass, as in Gazebo until Garden",
                     )
                     A[i, j] += c
                 else:
@@ -289,7 +293,7 @@ class Water:
         if self._true(plugin, "disable_coriolis"):
             f.left_out(plugin, owner, "disable_coriolis", "the forces of added mass are complete here")
         if not np.allclose(A, A.T, rtol=1e-9, atol=0.0):
-            f.note("repaired", plugin, owner, "an added mass that is not symmetric", "its symmetric part is taken")
+            f.note("repaired", plugin, owner, "an added mass that is not symmetric", "its symmetric part is used")
         damped = bool(D.any() or Q.any() or coupled)
         damping = drag.Damping(linear=_rows(D), quadratic=_rows(Q), coupled=tuple(coupled.items())) if damped else None
         return 0.5 * (A + A.T), damping

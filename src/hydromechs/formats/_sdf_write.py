@@ -87,7 +87,7 @@ class SdfWriter(RobotWriter):
         link.add("pose", numbers((*at.xyz, *at.rpy)), **relative)
         if not body.inertia.mass:
             free = "; that it is free, unless it is read with base='free'" if isinstance(first, joints.Free) else ""
-            self.lost.append(f"body {body.name!r} has no mass, which Gazebo refuses{free}")
+            self.lost.append(f"body {body.name!r} has no mass, which Gazebo rejects{free}")
         inertial = link.add("inertial")
         inertial.add("pose", numbers((*body.inertia.com, 0.0, 0.0, 0.0)))
         inertial.add("mass", numbers([body.inertia.mass]))
@@ -105,7 +105,7 @@ class SdfWriter(RobotWriter):
             tag.add("pose", numbers((*shape.origin.xyz, *shape.origin.rpy)))
             tag.add("geometry").children.append(_geometry(shape))
         if any(shape.wetting and not shape.contact for shape in body.shapes):
-            self.lost.append(f"body {body.name!r}: a shape that takes no part in contact")
+            self.lost.append(f"body {body.name!r}: a shape without the role contact")
 
     def _water(self, body: Body, inertial: Tag) -> None:
         h = body.hydro

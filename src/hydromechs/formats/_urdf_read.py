@@ -125,7 +125,7 @@ class _Urdf:
                 self.findings.fault(element, f"a <{tag}> has no name", remedy="give it one")
             elif name in out:
                 first = out[name].line
-                self.findings.fault(element, f"{tag} {name!r} is here twice, first in line {first}", name, "rename one of them")
+                self.findings.fault(element, f"{tag} {name!r} appears twice, first in line {first}", name, "rename one of them")
             else:
                 out[name] = element
         return out
@@ -253,7 +253,7 @@ class _Urdf:
         else:
             m = f.number(mass.attributes.get("value", ""), mass, f"{owner}: mass", 0.0)
         if tensor is None:
-            f.note("repaired", inertial, owner, "no <inertia>", "taken as 0: a point mass")
+            f.note("repaired", inertial, owner, "no <inertia>", "set to 0: a point mass")
         else:
             keys = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
             row = tuple(f.number(tensor.attributes.get(k, "0"), tensor, f"{owner}: inertia {k}", 0.0) for k in keys)
@@ -294,7 +294,7 @@ class _Urdf:
             scale = f.numbers(_three(shape.attributes.get("scale")), 3, shape, f"{owner}: mesh scale", (1.0,) * 3)
             return shape, {"file": shape.attributes.get("filename", ""), "scale": scale}
         else:
-            f.left_out(shape, owner, f"<{shape.tag}> in a <{parent.tag}>", "not a shape that is known here")
+            f.left_out(shape, owner, f"<{shape.tag}> in a <{parent.tag}>", "not a supported shape")
             return None
         numbers = [x for value in sizes.values() for x in (value if isinstance(value, tuple) else (value,))]
         if min(numbers) <= 0.0:
@@ -408,7 +408,7 @@ class _Urdf:
         for key in ("damping", "friction"):
             value = f.number(dynamics.attributes.get(key), dynamics, f"{owner}: {key}", 0.0)
             if value < 0.0:
-                f.note("repaired", dynamics, owner, f"{key} {plain(value)}", "taken as 0: it must not feed the motion")
+                f.note("repaired", dynamics, owner, f"{key} {plain(value)}", "set to 0, because it would add energy")
             out.append(max(value, 0.0))
         return out[0], out[1]
 

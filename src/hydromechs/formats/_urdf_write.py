@@ -66,7 +66,7 @@ class UrdfWriter(RobotWriter):
             self.lost.append("frames are links without mass")
         self.lost += lost_details(model, shape_colors=False)
         gravity = f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3"
-        first = f"{gravity}, effort and velocity limits of joints ({NONE:g} stands for none)"
+        first = f"{gravity}, effort and velocity limits of joints ({NONE:g} if there is none)"
         return file_text(model, self.robot, "a URDF", [first, *self.lost], notes)
 
     def _free_name(self, name: str) -> str:
@@ -145,7 +145,7 @@ class UrdfWriter(RobotWriter):
             if shape.contact:
                 self._collision(link, body, shape)
             elif shape.wetting:
-                self.lost.append(f"body {body.name!r}: a {shape.shape.word} that takes no part in contact")
+                self.lost.append(f"body {body.name!r}: a {shape.shape.word} without the role contact")
         if isinstance(body.hydro, Hydro):
             h = body.hydro
             elements = map(element_word, (*h.added_mass, *h.drag))

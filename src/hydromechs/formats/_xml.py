@@ -110,11 +110,11 @@ class _Parser:
         raise ModelError(self.source, [Fault((), text, line=line)])
 
     def _doctype(self, name: str, *_: object) -> None:
-        remedy = "delete the <!DOCTYPE ...> and write out what it stands for"
+        remedy = "delete the <!DOCTYPE ...> and write its contents in full"
         self._refuse(self.expat.CurrentLineNumber, f"the file declares a document type, {name!r}, which is not read; {remedy}")
 
     def _entity(self, name: str, *_: object) -> None:
-        self._refuse(self.expat.CurrentLineNumber, f"the file declares the entity {name!r}; write out what it stands for")
+        self._refuse(self.expat.CurrentLineNumber, f"the file declares the entity {name!r}; write its contents in full")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         line = self.expat.CurrentLineNumber

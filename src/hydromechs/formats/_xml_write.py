@@ -76,7 +76,7 @@ def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: It
     comment = [
         f"{model.name}, written by HydroMechs",
         *([model.description.strip()] if model.description.strip() else []),
-        f"What {form} does not carry:",
+        f"What {form} cannot store:",
         *(f"  {line}" for line in lost),
         *notes,
     ]
@@ -103,7 +103,7 @@ def _write(tag: Tag, level: int, lines: list[str]) -> None:
 
 def lost_details(model: Model, *, shape_colors: bool) -> list[str]:
     """List what none of the XML formats carries of a model: where its numbers come from, and details of its visuals."""
-    out = ["where its numbers come from (sources)"] if model.sources else []
+    out = ["the sources of its numbers"] if model.sources else []
     for body in model.bodies:
         styles = sorted({shape.style for shape in body.shapes if shape.style != "hull"})
         what = [f"styles of its shapes ({', '.join(styles)}), and the colours that follow from them"] if styles else []

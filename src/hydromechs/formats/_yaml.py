@@ -200,7 +200,7 @@ class _Builder:
         if key in self._built:
             return self._built[key]
         if key in self._open:
-            raise UnreadableText(node.start_mark.line + 1, "an alias stands inside what it stands for; write the value out")
+            raise UnreadableText(node.start_mark.line + 1, "an alias refers to a value that contains it; write the value out")
         self._open.add(key)
         self.size[key] = 1
         data: Any
@@ -231,14 +231,14 @@ class _Builder:
         lines: dict[str, int] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
-                self._add(key_node, path, "a list or mapping stands as a key; keys are texts")
+                self._add(key_node, path, "a list or mapping is used as a key; keys must be text")
                 continue
             key = self._scalar(key_node, path)
             if not isinstance(key, str):
                 self._add(key_node, path, f"the key {show(key)} is not a text; put it in quotes")
                 continue
             if key in data:
-                self._add(key_node, (*path, key), f"the key {key!r} is here twice, first in line {lines[key]}; keep one")
+                self._add(key_node, (*path, key), f"the key {key!r} appears twice, first in line {lines[key]}; keep one")
                 continue
             data[key] = self.build(value_node, (*path, key))
             lines[key] = key_node.start_mark.line + 1

@@ -69,7 +69,7 @@ def read_heights(
     if suffix in IMAGES and (low is None or high is None):
         raise ValueError(f"{path.name!r} is an image: give low and high, the heights of black and white")
     if suffix not in IMAGES and not (low is None and high is None):
-        raise ValueError(f"{path.name!r} is no image: leave low and high out")
+        raise ValueError(f"{path.name!r} is not an image; remove low and high")
     if (spacing is not None) is not (suffix in MESHES):
         words = "is a mesh: give the spacing of the grid over it" if spacing is None else "has its own grid: leave spacing out"
         raise ValueError(f"{path.name!r} {words}")
@@ -106,7 +106,7 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
     for axis, own, given, n in zip("xy", (grid.x, grid.y), (x, y), grid.heights.shape, strict=True):
         ends = None if given is None else [float(a) for a in given]
         if own is None and ends is None:
-            raise ValueError(f"{file!r} does not say where it is: give {axis}, the first and the last grid line")
+            raise ValueError(f"{file!r} has no position; give {axis}, the first and the last grid line")
         if ends is not None and len(ends) not in (2, n):
             has = f"must have {n} numbers, one for each height in {file!r}, or its two ends; has {len(ends)}"
             raise FieldError(axis, ends, has)

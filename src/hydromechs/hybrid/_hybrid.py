@@ -51,7 +51,7 @@ class Hybrid:
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
-            own = "for our own leave it out, or say --engine hydromechs"
+            own = "for our own engine omit it, or use --engine hydromechs"
             raise ValueError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}; {own}")
         if not isinstance(self.scheme, Scheme):
             raise ValueError(f"scheme is {self.scheme!r}, must be an Exact(), Iterated(), Causal() or Filtered()")

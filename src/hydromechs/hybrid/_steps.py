@@ -145,4 +145,4 @@ class EngineSteps(FixedSteps):
 
     def march(self, stretch: Stretch) -> Paths:
         """See `Propagator.march`; an engine holds one world."""
-        raise TypeError(f"engine {self.world.engine.name!r} holds one world; roll out many with an integrator of ours")
+        raise TypeError(f"engine {self.world.engine.name!r} holds one world; for many worlds use one of our integrators")

@@ -73,7 +73,7 @@ def _shape_numbers(element: drag.ShapeDrag, density: Scalar, points: int) -> Any
             return Round(-0.5 * density * element.coefficient * np.pi * shape.radius**2, center)
         case Ellipsoid():
             return Oval(R, center, shape.projected_area() * np.array(element.coefficients), -0.5 * density)
-    raise UnsupportedFeature(f"the drag of a {shape.word} is not known; use a cylinder, box, sphere or ellipsoid")
+    raise UnsupportedFeature(f"the drag of a {shape.word} is unknown; use a cylinder, box, sphere or ellipsoid")
 
 
 class Strips(NamedTuple):

@@ -97,7 +97,7 @@ class Current:
             given = [list(row) for row in self.velocities]
             raise FieldError("current.velocities", given, f"must have a row for each of {times} current.times, has {rows}")
         if times and any(self.velocity):
-            must = "must be left out where current.times are given; give one of the two"
+            must = "must be omitted if current.times are given; give one of the two"
             raise FieldError("current.velocity", list(self.velocity), must)
         if not isinstance(self.profile, Uniform | PowerLaw | DepthTable):
             raise FieldError("current.profile", self.profile, "must be Uniform(), PowerLaw(...) or DepthTable(...)")

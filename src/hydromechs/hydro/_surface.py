@@ -88,7 +88,7 @@ def hull_cells(body: Body) -> tuple[HullCell, ...]:
     if not total > 0.0:
         if not displaces:
             raise ValueError(
-                f"body {body.name!r} has neither shapes nor a volume, so it is not known when it is under water; "
+                f"body {body.name!r} has neither shapes nor a volume, so its wet part is unknown; "
                 "give it a box, sphere, cylinder or capsule"
             )
         radius = (0.75 * volume / math.pi) ** (1.0 / 3.0)

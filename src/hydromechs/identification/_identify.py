@@ -67,7 +67,7 @@ class Direction(NamedTuple):
 
 
 class Whiteness(NamedTuple):
-    """What is left in the residuals of one channel."""
+    """Residuals of one channel."""
 
     channel: str
     """Its name."""
@@ -193,7 +193,7 @@ class Identification:
 
     @cached_property
     def whiteness(self) -> tuple[Whiteness, ...]:
-        """What is left in the residuals of each channel, over all trials."""
+        """Residuals of each channel, over all trials."""
         out = []
         for c, name in enumerate(self.problem.outputs.names):
             kept = [(e.error[e.channel == c], e.times[e.channel == c]) for e in self.solution.evaluated]
@@ -244,7 +244,7 @@ class Identification:
         for row in self.found:
             how = f"held at its {row.bound} bound" if row.bound else f"± {row.deviation:.2g}"
             lines.append(f"{row.name:<{width}}  {row.value:12.6g} {how}  (before {row.before:.6g})")
-        lines += [f"not told by the data: {d.text}" for d in self.directions]
+        lines += [f"not determined by the data: {d.text}" for d in self.directions]
         return "\n".join([*lines, *self.notes])
 
     def values(self) -> dict[str, Any]:

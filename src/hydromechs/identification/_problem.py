@@ -99,7 +99,7 @@ class Problem:
     def take(self, trials: Sequence[Trial]) -> None:
         """Have other trials."""
         if not trials:
-            raise ValueError("there are no trials; give at least one recording, as identification.Trial(...)")
+            raise ValueError("there are no trials; give at least one recording, such as identification.Trial(...)")
         self.trials = list(trials)
         for trial in self.trials:
             check_trial(trial, self.outputs.names)

@@ -64,7 +64,7 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
     for name, (times, values) in trial.samples.items():
         what = f"trial {trial.name!r}: {name}"
         if name not in channels:
-            raise ValueError(f"{what} is no channel of an instrument{nearest(name, channels)}")
+            raise ValueError(f"{what} is not a channel of an instrument{nearest(name, channels)}")
         t, x = np.asarray(times), np.asarray(values)
         if t.shape != x.shape or t.ndim != 1:
             raise ValueError(f"{what}: times have the shape {t.shape} and values {x.shape}, must be the same and (m,)")
@@ -73,7 +73,7 @@ def check_trial(trial: Trial, channels: Sequence[str]) -> None:
             raise ValueError(f"{what}: {bad} of {len(t)} samples are not finite; leave them out")
         if (np.diff(t) <= 0.0).any():
             k = int(np.argmax(np.diff(t) <= 0.0)) + 1
-            raise ValueError(f"{what}: times do not rise: {t[k]:g} s comes after {t[k - 1]:g} s; leave out what is not later")
+            raise ValueError(f"{what}: times do not rise: {t[k]:g} s follows {t[k - 1]:g} s; remove samples that are not later")
         out = outside(trial, name)
         if len(t) and out.all():
             raise ValueError(

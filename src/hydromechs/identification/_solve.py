@@ -100,8 +100,8 @@ def solve(
     if not np.isfinite(now.cost):
         names = [t.name for t, e in zip(problem.trials, now.found, strict=False) if not np.isfinite(e.residual).all()]
         raise ValueError(
-            f"trials cannot be simulated to their ends with what is taken for known before: {', '.join(names) or 'all'}; take "
-            "a smaller step, other values to begin with, or pieces (shooting_interval)"
+            f"trials cannot be simulated to their ends with the prior values: {', '.join(names) or 'all'}; use "
+            "a smaller step, other prior values, or pieces (shooting_interval)"
         )
     damping, reason = 1e-3, ""
     converged, i, slow = False, 0, 0

@@ -36,7 +36,7 @@ def motion_names(plant: Plant, trial: Trial) -> dict[str, str]:
         if joint not in timed:
             raise KeyError(
                 f"trial {trial.name!r} gives the motion of {joint!r}, but the plant has no recorded motion of that joint to "
-                f"put it in place of{nearest(joint, timed)}; give the plant one: motions.Recorded"
+                f"replace{nearest(joint, timed)}; give the plant one: motions.Recorded"
             )
     return {f"{joint}.motion": joint for joint in trial.motions}
 

@@ -212,7 +212,7 @@ class Positive(Number):
         """ln of what it is taken for."""
         value = self._before(plant)
         if not value > 0.0:
-            raise ValueError(f"{self.labels()[0]} is taken for {value:g}, must be above 0 to be found as a positive number")
+            raise ValueError(f"{self.labels()[0]} is {value:g}, must be above 0 to be found as a positive number")
         return np.log([value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
@@ -307,7 +307,7 @@ class CurrentOf(Unknown):
     def places(self, plant: Plant) -> list[int]:
         """x and y among the numbers of the flow, and of what carries the waves where there are some."""
         if not plant.current_places:
-            raise KeyError("the plant's environment has no current; give it one of speed 0 to begin with")
+            raise KeyError("the plant's environment has no current; give it one with speed 0")
         return [at.start + k for at in plant.current_places for k in (0, 1)]
 
     def start(self, plant: Plant) -> np.ndarray:

@@ -131,7 +131,7 @@ class WorldsVectorEnv(VectorEnv):
         if seed is not None:
             seeds = [seed + k for k in range(self.num_envs)] if isinstance(seed, int | np.integer) else list(seed)
             if len(seeds) != self.num_envs:
-                raise ValueError(f"seed must be one whole number or one for each of {self.num_envs} worlds, got {len(seeds)}")
+                raise ValueError(f"seed must be an integer or one for each of {self.num_envs} worlds, got {len(seeds)}")
             for k in which:
                 if seeds[k] is not None:
                     self.arena.random[k] = generators([seeds[k]])[0]

@@ -30,7 +30,7 @@ def _both(plant: Plant, task: Task) -> tuple[str, ...]:
     if missing:
         raise ValueError(
             f"{plant.model.name} has no {' and no '.join(missing)}, which {type(task).__name__} acts with; choose a vehicle "
-            "with thrusters and an arm, as 'bluerov2_heavy_alpha5'"
+            "with thrusters and an arm, such as 'bluerov2_heavy_alpha5'"
         )
     return (*pushed, *moved)
 

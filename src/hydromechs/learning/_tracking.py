@@ -43,7 +43,7 @@ class StationKeeping(GoalTask):
         if not names:
             raise ValueError(
                 f"{plant.model.name} has no thrusters, which {type(self).__name__} acts with; choose a vehicle with thrusters, "
-                "as 'bluerov2_heavy_alpha5', or add them to the scenario"
+                "such as 'bluerov2_heavy_alpha5', or add them to the scenario"
             )
         return names
 

@@ -41,7 +41,7 @@ class WalkAhead(Task):
         """See `Task.commands`: the driven joints."""
         names = driven_joints(plant)
         if not names:
-            raise ValueError(f"{plant.model.name} has no driven joints to walk with; choose a walker, as 'k2t_walk'")
+            raise ValueError(f"{plant.model.name} has no driven joints to walk with; choose a walker, such as 'k2t_walk'")
         return names
 
     def join(self, arena: Arena) -> None:

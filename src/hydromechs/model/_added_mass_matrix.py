@@ -57,7 +57,7 @@ def _(element: added_mass.ShapeAddedMass, density: Scalar) -> Array:
             return added_mass_strips(solid, density)[0]
         case Box():
             return density * _moved(np.diag(box_coefficients(shape.size)), solid.origin.R, solid.origin.xyz)
-    raise UnsupportedFeature(f"the added mass of a {shape.word} is not known; use a sphere, ellipsoid, cylinder or box")
+    raise UnsupportedFeature(f"the added mass of a {shape.word} is unknown; use a sphere, ellipsoid, cylinder or box")
 
 
 def added_mass_strips(solid: Placed, density: Scalar, count: int = 1, *, points: int = 1) -> list[Array]:

@@ -55,7 +55,7 @@ def world_faults(world: object) -> list[Fault]:
     """Faults of the world."""
     if not all(hasattr(world, name) for name in ("axes", "gravity", "water_density")):
         return [Fault(("world",), f"world is {world!r}, must be a World", world, "must be a World")]
-    remedies = {"gravity": "the axes say where down is"}
+    remedies = {"gravity": "the axes define the vertical"}
     return [_value_fault(("world",), name, world, f"world: {name}", must, remedies) for name, _, must in field_faults(world)]
 
 

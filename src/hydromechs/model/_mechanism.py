@@ -97,7 +97,7 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
             out.append(
                 Fault(
                     ("bodies", i, "hydro", "added_mass"),
-                    f"body {body.name!r}: added mass and rigid inertia together (with what is fixed to it) have the "
+                    f"body {body.name!r}: added mass and rigid inertia together (with the bodies fixed to it) have the "
                     f"eigenvalue {lowest:.4g}, must be positive definite; {ADDED_MASS_SIGN}",
                 )
             )
@@ -146,7 +146,7 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
         if S.shape[1]:
             body, carried = model.bodies[i], S.T @ C @ S
             if not is_small(carried):
-                return [Fault(("bodies", i, "joint"), f"body {body.name!r}: what its joint moves is {TOO_LARGE}")]
+                return [Fault(("bodies", i, "joint"), f"body {body.name!r}: the inertia that its joint moves is {TOO_LARGE}")]
             D = S.T @ A @ S
             if _relative_lowest(D, np.diag(carried)) <= 1e-13:
                 remedy = "give the body or what it carries a mass and a tensor, or make the joint fixed"
@@ -181,7 +181,7 @@ def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
             if lowest < -1e-9 * np.abs(total).max(initial=0.0):
                 negative = bool((np.diag(total) < 0.0).any())
                 out.append(
-                    f"body {body.name!r}: its added mass is not positive semi-definite by itself (eigenvalue {lowest:.4g}); "
+                    f"body {body.name!r}: its added mass alone is not positive semi-definite (eigenvalue {lowest:.4g}); "
                     + (ADDED_MASS_SIGN if negative else "identified values often are not, and the total inertia is")
                 )
         out += [f"body {body.name!r}: {text}" for text in unit_mistakes(body, density)]

@@ -62,7 +62,7 @@ class FromShapes(AddedMassMethod):
         hows = list(dict.fromkeys(how for _, _, how in found))
         if len(parts) > 1:
             worst = max(worst, TOGETHER)
-            hows.append(f"{len(parts)} parts added up, what they do to each other left out")
+            hows.append(f"{len(parts)} parts summed, interaction neglected")
         return AddedMassGuess(
             tuple(element for element, _, _ in found), matrix, _spread(matrix, worst, TABLED), "; ".join(hows)
         )

@@ -144,7 +144,7 @@ def ballast(
     if stability is not None:
         check_finite("ballast", stability=stability)
         if stability <= 0.0:
-            raise ValueError(f"ballast: stability is {stability:g} m, must be above 0, or nothing turns it to its attitude")
+            raise ValueError(f"ballast: stability is {stability:g} m, must be above 0 to right the vehicle")
     root, index = _carrier(model, body)
     water = model.world.water_density
     if not float_density < water < weight_density:
@@ -162,8 +162,8 @@ def ballast(
     most = max(sums.mass, sums.water) * model.world.gravity
     if abs(buoyancy) > most:
         raise ValueError(
-            f"ballast: buoyancy is {buoyancy:g} N, more than the vehicle weighs or displaces, {most:.4g} N; give less, "
-            "as 20 N to a small vehicle"
+            f"ballast: buoyancy is {buoyancy:g} N, more than the vehicle weighs or displaces, {most:.4g} N; reduce "
+            "it, for example to 20 N for a small vehicle"
         )
     corners = np.array(list(product(*zip(low, high, strict=True))))
     places = (corners @ kin.R_WB[index].T + kin.p_WB[index] - kin.p_WB[root]) @ kin.R_WB[root]
@@ -291,8 +291,8 @@ def _carrier(model: Model, name: str | None) -> tuple[int, int]:
     free, names = model.body_names[root], ", ".join(model.body_names[i] for i in group)
     if not wet:
         raise ValueError(
-            f"ballast: no hydrodynamics that it can change on {names}; hm.add_water gives some to bodies with shapes, and with "
-            f"meshes={{{model.body_names[group[-1]]!r}: FILE}} to one without"
+            f"ballast: there are no hydrodynamics to change on {names}; estimate them with hm.add_water, "
+            f"from shapes or with meshes={{{model.body_names[group[-1]]!r}: FILE}}"
         )
     if name is None:
         return root, root if root in wet else wet[0]

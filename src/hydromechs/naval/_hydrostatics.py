@@ -126,7 +126,7 @@ def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrost
     litres = f"{abs(h.mass - h.displaced_mass) / model.world.water_density * 1e3:.3g} L"
     force = f"{_three(abs(h.net_weight))} N, {abs(ratio):.0%} of its weight"
     if ratio > STANDS:
-        words = f"heavy: it sinks with {force}, as what stands on the bed does; to float it needs {litres} more volume"
+        words = f"heavy: it sinks with {force}, like a machine that stands on the bed; to float it needs {litres} more volume"
         return replace(h, warnings=(words, *dry))
     if ratio > OUT_OF_BALANCE:
         out.append(f"heavy: it sinks with {force}; it needs {litres} more volume")
@@ -136,16 +136,16 @@ def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrost
     arm = float(np.linalg.norm(h.com - h.cob))
     if arm < TENDER * size:
         out.append(
-            f"hardly stable: centre of buoyancy and centre of mass are {1e3 * arm:.2g} mm apart, so little rights it; move "
+            f"barely stable: centre of buoyancy and centre of mass are only {1e3 * arm:.2g} mm apart; move "
             "floats up or weights down"
         )
     elif h.stability < 0.0:
-        out.append(f"unstable: the centre of buoyancy is {-1e3 * h.stability:.3g} mm below the centre of mass; it turns over")
+        out.append(f"unstable: the centre of buoyancy is {-1e3 * h.stability:.3g} mm below the centre of mass; it capsizes")
     elif h.tilt > OUT_OF_TRIM:
         roll, pitch = (math.degrees(a) + 0.0 for a in h.rest)
         out.append(
-            f"out of trim by {math.degrees(h.tilt):.1f}°: it comes to rest with a roll of {roll:.1f}° and a pitch of "
-            f"{pitch:.1f}°; hm.ballast finds what levels it"
+            f"out of trim by {math.degrees(h.tilt):.1f}°: it settles with a roll of {roll:.1f}° and a pitch of "
+            f"{pitch:.1f}°; level it with hm.ballast"
         )
     return replace(h, warnings=(*out, *dry))
 

@@ -121,7 +121,7 @@ class Check:
             start, end = floats(self.mean_of, 2, f"{label}: mean_of")
             object.__setattr__(self, "mean_of", (start, end))
             if not start < end:
-                raise ValueError(f"{label}: mean_of is from {start:g} s to {end:g} s, must end after it begins; swap them?")
+                raise ValueError(f"{label}: mean_of is from {start:g} s to {end:g} s, must end after its start; swap them?")
         if self.before is not None and not self.after < self.before:
             raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before, {self.before:g} s")
 
@@ -149,7 +149,7 @@ class Check:
         """Why there is no value, in words."""
         if x.size:
             missing = int(np.count_nonzero(np.isnan(x)))
-            return f"; {missing} of {x.size} samples are no numbers: was what it speaks of off?" if missing else ""
+            return f"; {missing} of {x.size} samples are not numbers; was the component off?" if missing else ""
         if time.size and self.over(float(time[0])):
             return "; the run began after that"
         ended = not time.size or time[-1] < self.after

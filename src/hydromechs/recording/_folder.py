@@ -77,7 +77,7 @@ class RunFolder:
         try:
             if self.has_run() and not replace:
                 raise FolderInUse(
-                    f"{self.path} holds an earlier run; choose another folder, or replace it (--force, or replace=True)"
+                    f"{self.path} contains an earlier run; choose another folder, or replace it (--force, or replace=True)"
                 )
             yield self
         finally:

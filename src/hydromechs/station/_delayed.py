@@ -108,7 +108,7 @@ class Delayed:
             self.ghost.predict(self._tick + self.down.latency)
             self.problem = ""
         except (SimulationDiverged, ValueError) as error:  # telemetry brings it back
-            self.problem = f"the ghost stands still: {error}".splitlines()[0]
+            self.problem = f"the ghost has stopped: {error}".splitlines()[0]
 
     @property
     def asked(self) -> Operator:

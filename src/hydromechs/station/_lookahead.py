@@ -80,9 +80,9 @@ class LookAhead:
     def __init__(self, simulation: Simulation, *, deliver: Deliver = as_commands, told: Told = warn) -> None:
         self.simulation, self.deliver, self.told = simulation, deliver, told
         if simulation.method.adaptive:
-            raise ValueError(f"a look-ahead takes steps of one length; {simulation.method.name} does not: use rk4")
+            raise ValueError(f"a look-ahead needs a fixed step; {simulation.method.name} does not: use rk4")
         if not simulation.method.many_worlds:
-            words = f"a look-ahead rolls out several worlds; {simulation.method.name} holds one world"
+            words = f"a look-ahead needs several worlds; {simulation.method.name} holds one world"
             raise ValueError(f"{words}: give it a Simulation of the plant without an engine of others")
         self._laws: dict[int, _KeptLaw] = {}
         self._poses = _poses(simulation.model)

@@ -76,7 +76,7 @@ class Operator:
         given = asdict(last or cls())
         for name in values:
             if name not in given:
-                raise FieldError("Operator", name, f"is no field of it{nearest(str(name), given)}")
+                raise FieldError("Operator", name, f"is not one of its fields{nearest(str(name), given)}")
         return cls(**{**given, **values})
 
 

@@ -394,7 +394,7 @@ class Session:
         now = self.inputs.now
         if any(getattr(now, name) != value for name, value in still.items()):
             self.inputs.set(**still)
-            self.messages.append(f"t = {self._live.t:g} s: nobody steers; the vehicle holds its place")
+            self.messages.append(f"t = {self._live.t:g} s: the pilot is disconnected; the vehicle holds station")
 
     def _start(self) -> None:
         if not self.problem:

@@ -148,7 +148,7 @@ class _Cluster(Workers):
                 yield task, None
             except CancelledError as error:
                 raise ConnectionError(
-                    f"the Dask scheduler is gone ({error}); what has run is stored, and the same command goes on"
+                    f"the Dask scheduler is gone ({error}); finished runs are stored, and the same command resumes"
                 ) from None
             finally:
                 future.release()

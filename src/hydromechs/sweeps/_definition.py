@@ -280,7 +280,7 @@ class ParameterSweep(SweepSettings):
                 where = ("parameters", parameter.name, "path")
                 text = self._path_fault(path)
                 if not text and path in seen:
-                    text = f"parameter {seen[path]!r} sets {path!r}, too; keep one of them"
+                    text = f"parameter {seen[path]!r} sets {path!r}; keep one of them"
                 seen[path] = parameter.name
                 if text:
                     out.append(Fault(where, f"parameters.{parameter.name}: {text}", path))
@@ -388,4 +388,4 @@ def _number_error(scenario: Scenario, path: str) -> KeyError:
         shape = registry.value(scenario, path).shape
     except KeyError as error:
         return error
-    return KeyError(f"{path!r} is no number but has the shape {shape}; continue with an index or an axis, as {path}.0")
+    return KeyError(f"{path!r} is not a number but has the shape {shape}; continue with an index or an axis, as {path}.0")

@@ -408,7 +408,7 @@ def _contact(ds: xarray.Dataset, out: Path) -> bool:
     with figure(out, height=0.6 + 2.1 * (1 + ("contact_gap" in ds)), math=False) as fig:
         titles = [(f"Normal force of {what}{rest}", "[N]")]
         if "contact_gap" in ds:
-            titles.append(("Gap, negative where pressed in", "[m]"))
+            titles.append(("Gap, negative in contact", "[m]"))
         panels = time_panels(fig, titles, time)
         curves(panels[0], time, {n: forces[n] for n in keep})
         if len(panels) > 1:

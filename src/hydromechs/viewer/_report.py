@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     import xarray
 
 CAPTIONS = {
-    "moments": ("Moments", "What it looked like, from the start to the end."),
-    "path": ("Path", "Where the vehicle went, and how deep it was. The circle is the start, the square the end."),
+    "moments": ("Moments", "Pictures from the start to the end of the run."),
+    "path": ("Path", "Path and depth of the vehicle. Circle: start; square: end."),
     "attitude": ("Attitude", "Roll, pitch and heading. A level vehicle that keeps its heading gives flat lines."),
     "velocity": ("Velocities", "How fast the vehicle moved and turned, along and about its own axes."),
     "joints": ("Joints", "Positions and rates of the joints, and the torques that drives, friction and stops put on them."),
-    "actuators": ("Thrusters and drives", "What each actuator delivered. Shaded red: the command was beyond its limit."),
-    "commands": ("Commands", "What the controller asked of each actuator. Shaded red: the actuator was at its limit."),
-    "forces": ("Forces by cause", "What acted on the vehicle. Drag and added mass are the water's part."),
-    "energy": ("Energy", "Where energy was stored, what did the work, and what the audit cannot account for."),
+    "actuators": ("Thrusters and drives", "Force or torque of each actuator. Shaded red: the command was beyond its limit."),
+    "commands": ("Commands", "Command to each actuator. Shaded red: the actuator was at its limit."),
+    "forces": ("Forces by cause", "Forces on the vehicle by cause. Drag and added mass are hydrodynamic."),
+    "energy": ("Energy", "Stored energy, work by cause, and the residual of the audit."),
     "contact": ("Contact", "How hard the bodies touched the ground or each other, and how far apart they were."),
-    "water": ("Water", "How fast the water itself moved where the vehicle was: current, gusts and waves."),
+    "water": ("Water", "Water velocity at the vehicle: current, gusts and waves."),
 }
 """Heading and caption of a plot by the name of its file."""
 MIME = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
@@ -194,7 +194,7 @@ def _cards(summary: Summary) -> str:
 def _messages(ds: xarray.Dataset, summary: Summary) -> str:
     messages = list(summary.messages)
     if ds.attrs.get("finished") == 0:
-        messages.insert(0, "The run did not come to its end; the report shows what was recorded.")
+        messages.insert(0, "The run did not finish; the report shows what was recorded.")
     if not messages:
         return ""
     items = "".join(f"<li>{escape(m).replace(' %', '&nbsp;%')}</li>" for m in messages)

@@ -540,7 +540,7 @@ def _seeds(seed: int | Sequence[int], worlds: int) -> np.ndarray:
         return np.array(drawn, dtype=object)
     out = np.array([whole(x, "seed") for x in np.ravel(np.asarray(seed, dtype=object))], dtype=object)
     if out.shape != (worlds,):
-        raise ValueError(f"seed must be one whole number or one for each of {worlds} worlds, got {out.shape[0]}")
+        raise ValueError(f"seed must be an integer or one for each of {worlds} worlds, got {out.shape[0]}")
     return out
 
 

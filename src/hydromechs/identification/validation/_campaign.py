@@ -268,7 +268,7 @@ def _span(study: ValidationStudy, name: str, logs: dict[str, LogFile], begins: f
         if usual > SLOW:
             unit = "ms" if usual < 1e3 else "us" if usual < 1e6 else "ns"
             raise ValueError(
-                f"{log.name}: {usual:g} s between two samples is no record of a motion; are times in {unit}? give "
+                f"{log.name}: {usual:g} s between two samples is too long for a motion; are times in {unit}? give "
                 f"units: {{time: {unit}}} for this log"
             )
     start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))

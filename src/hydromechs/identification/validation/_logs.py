@@ -153,19 +153,19 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
     t, notes = rows[:, names.index(time)], []
     whole = np.isfinite(rows).all(axis=1)
     if not whole.all():
-        notes.append(f"{file}: {int((~whole).sum())} of {len(rows)} rows have no number somewhere; left out")
+        notes.append(f"{file}: {int((~whole).sum())} of {len(rows)} rows have missing numbers; ignored")
         rows, t = rows[whole], t[whole]
     ahead = np.zeros(len(t), dtype=bool)
     ahead[1:-1] = (t[1:-1] > t[2:]) & (t[2:] > t[:-2])
     if ahead.any():
-        notes.append(f"{file}: {int(ahead.sum())} samples are later than the next (a clock that jumps?); left out")
+        notes.append(f"{file}: {int(ahead.sum())} samples are later than the next (a clock that jumps?); ignored")
         rows, t = rows[~ahead], t[~ahead]
     latest = np.maximum.accumulate(t) if len(t) else t
     late = np.concatenate([[True], t[1:] > latest[:-1]]) if len(t) else np.zeros(0, dtype=bool)
     _refuse_jumps(file, t, latest)
     if not late.all():
         notes.append(
-            f"{file}: {int((~late).sum())} samples are not later than those before them (a clock that jumps?); left out"
+            f"{file}: {int((~late).sum())} samples are not later than those before them (a clock that jumps?); ignored"
         )
         rows, t = rows[late], t[late]
     if len(t) < FEW:
@@ -222,7 +222,7 @@ def without_outliers(log: LogFile, limits: dict[str, float], span: float) -> Log
         x = log.column(name)
         good &= np.abs(x - median_filter(x, n, mode="nearest")) <= limit
     bad = int((~good).sum())
-    return log.keeping(good, f"{log.name}: {bad} of {len(good)} samples are outliers; left out" if bad else "")
+    return log.keeping(good, f"{log.name}: {bad} of {len(good)} samples are outliers; ignored" if bad else "")
 
 
 def changed(log: LogFile, name: str, longest: float) -> np.ndarray:

@@ -130,7 +130,7 @@ def _overlay(v: Validation, path: Path, channels: Sequence[str], *, from_start: 
         if k == 0:
             ax.legend(fontsize=7)
     figure.supxlabel(
-        "time [s]; left of the grey line the start is fitted, right of it nothing is known but the joint angles", fontsize=10
+        "time [s]; left of the grey line the start is fitted, right of it only the joint angles are known", fontsize=10
     )
     figure.supylabel(f"[{unit_of(channels[0])[1]}], measured (line) and predicted (dashed)", fontsize=10)
     figure.savefig(path, dpi=110)
@@ -182,7 +182,7 @@ def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> st
     parts = [f"<h1>{html.escape(v.study.title or v.study.name)}</h1>"]
     parts.append(
         f"<p>{len(v.predicted)} trials in {html.escape(v.data)}; each predicted by a model fitted to trials of other motions "
-        "only, from its joint angles and what was measured before the motion begins. Root mean square errors from there to the "
+        "only, from its joint angles and the measurements before the motion. Root mean square errors from its start to the "
         "end.</p>"
     )
     rows = []
@@ -212,28 +212,26 @@ def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> st
         parts.append("<h2>Free decay after the joints have stopped</h2>")
         head = ["frequency [rad/s], measured", "predicted", "damping ratio, measured", "predicted", "amplitude [°]"]
         parts.append(_table(["trial, channel", *head], swings))
-    parts.append("<h2>What was found, from all trials</h2>")
+    parts.append("<h2>Estimates from all trials</h2>")
     found = [found_cells(f) for f in report["found"]]
     parts.append(_table(["number", "value", "deviation", "from scatter between trials", "before", "deviation before"], found))
     weak = report["directions"]
-    parts.append("<h2>What the data cannot tell</h2>")
-    said = "".join(f"<li>{html.escape(text)} (information {x:.2f} of what was known before)</li>" for x, text in weak)
-    parts.append(f"<ul>{said}</ul>" if said else "<p>Nothing: all directions are told better than they were known before.</p>")
+    parts.append("<h2>Not determined by the data</h2>")
+    said = "".join(f"<li>{html.escape(text)} (information {x:.2f} of the prior information)</li>" for x, text in weak)
+    parts.append(f"<ul>{said}</ul>" if said else "<p>Nothing: the data improve on the prior in all directions.</p>")
     pairs = "".join(f"<li>{html.escape(a)} and {html.escape(b)}: {c:+.3f}</li>" for a, b, c in report["correlated"])
     parts.append(f"<p>Correlations above 0.9:</p><ul>{pairs}</ul>" if pairs else "<p>No correlation is above 0.9.</p>")
-    parts.append("<h2>What is left in the residuals</h2>")
+    parts.append("<h2>Residuals</h2>")
     white = [
         [w[0], f"{unit_of(w[0])[0] * w[1]:.3g} {unit_of(w[0])[1]}", f"{w[2]:.2f}", f"{w[3]:.2f}"] for w in report["whiteness"]
     ]
     parts.append(_table(["channel", "rms", "correlation with the next", "hangs together for [s]"], white))
     if report["not_converged"]:
         parts.append(
-            f"<p><b>Not converged:</b> {html.escape(', '.join(report['not_converged']))}; the best so far was taken.</p>"
+            f"<p><b>Not converged:</b> {html.escape(', '.join(report['not_converged']))}; the best result so far was used.</p>"
         )
     if v.notes:
-        parts.append(
-            "<h2>What was done to the logs</h2><ul>" + "".join(f"<li>{html.escape(n)}</li>" for n in v.notes) + "</ul>"
-        )
+        parts.append("<h2>Processing of the logs</h2><ul>" + "".join(f"<li>{html.escape(n)}</li>" for n in v.notes) + "</ul>")
     title = html.escape(v.study.name)
     opening = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
     return f"{opening}{''.join(parts)}</html>"

@@ -184,7 +184,7 @@ def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndar
     best = int(np.nanargmax(np.abs(alike)))
     shift = float(shifts[best])
     if best in (0, 2 * k):
-        raise ValueError(f"the clocks of {log.name} and {other.name} differ by {most:g} s or more; let align look further")
+        raise ValueError(f"the clocks of {log.name} and {other.name} differ by {most:g} s or more; increase the range of align")
     a, b, c = alike[best - 1 : best + 2]
     bend = a - 2.0 * b + c
     shift += 0.5 * h * float((a - c) / bend) if bend else 0.0

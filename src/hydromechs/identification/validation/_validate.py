@@ -96,7 +96,7 @@ class Validation:
     static_all: dict[str, float]
     """Mean error of the quasi-static balance fitted to all trials, over whole trials, without offsets."""
     notes: tuple[str, ...]
-    """What was done to the logs."""
+    """Processing of the logs."""
     seconds: float
     """How long it took [s]."""
 

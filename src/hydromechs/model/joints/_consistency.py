@@ -53,7 +53,7 @@ class _Checked:
         self._shape("retract(q, u)", q, (joint.nq,))
         R, _ = self._pose(q)
         if not np.allclose(R @ R.T, np.eye(3), atol=1e-9) or np.linalg.det(R) < 0.0:
-            raise _Disagreement(f"R of pose(q) {self.where} is no rotation: R Rᵀ must be 1, and det R = 1")
+            raise _Disagreement(f"R of pose(q) {self.where} is not a rotation: R Rᵀ must be 1, and det R = 1")
         S = self._subspace(q)
         self._centre(u, v)
         for k, unit in enumerate(np.eye(n)):

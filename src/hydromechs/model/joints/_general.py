@@ -39,7 +39,7 @@ class _OfJoint(MovingStep):
         except (TypeError, AttributeError) as e:
             if all(np.asarray(x).dtype != object for x in given):
                 raise
-            remedy = "use NumPy functions, as np.cos(q[0]), and hydromechs.spatial.where for branches"
+            remedy = "use NumPy functions, such as np.cos(q[0]), and hydromechs.spatial.where for branches"
             if isinstance(self, OpenStep):
                 remedy += ", also on its fields, which are inputs of the rolled form; or compile with form='specialised'"
             raise UnsupportedFeature(

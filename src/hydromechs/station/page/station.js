@@ -223,7 +223,7 @@ function show() {
   const warnings = [];
   const saturated = [...hud.thrusters.filter((x) => x[2]), ...hud.joints.filter((x) => x[3])].map((x) => x[0].split(".").pop());
   if (saturated.length) warnings.push(`at its limit: ${saturated.join(", ")}`);
-  if (status.lost) warnings.push("nobody steers: position hold");
+  if (status.lost) warnings.push("pilot disconnected: position hold");
   if (status.link && status.link.problem) warnings.push(status.link.problem);
   if (hud.altitude !== null && hud.altitude < 0.8) warnings.push("low altitude");
   if (status.running && status.scale !== "max" && status.factor < 0.9 * status.scale && status.factor > 0) warnings.push("slower than the clock");
@@ -243,7 +243,7 @@ function show() {
     ${warnings.map((x) => `<div class="warn">${escape(x)}</div>`).join("")}`;
   $("title").textContent = status.title;
   $("who").textContent = frame.steers ? `you steer${frame.asking.length ? `; ${frame.asking[0]} asks` : ""}`
-    : frame.pilot ? `${frame.pilot} steers; you watch` : "nobody steers";
+    : frame.pilot ? `${frame.pilot} steers; you watch` : "controls free";
   $("who").textContent += ` (${frame.seats} here, you are ${frame.you})`;
   $("ask").disabled = frame.steers;
   $("give").disabled = !frame.steers;
