@@ -211,7 +211,7 @@ def variants_errors() -> str:
     said = (
         ""
         if all(not r["not_converged"] for r in data["variants"])
-        else " \\* A fit did not converge, and the best result so far was used, or it could not predict trials, which are left out."
+        else " \\* A fit did not converge and its best result was used, or it could not predict some trials, which are ignored."
     )
     dealt = (
         "each motion left out once"

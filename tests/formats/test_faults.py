@@ -267,13 +267,13 @@ BODY_FAULTS = {
     ),
     "duplicate key": (
         (FREE, "inertia:", "  mass: 5", "  tensor: [1, 1, 1, 0, 0, 0]", "  mass: 6 # <-"),
-        ["'mass' is here twice", "first in line 7", "keep one"],
+        ["'mass' appears twice", "first in line 7", "keep one"],
     ),
     "unknown tag": ((FREE, "inertia: {mass: !kg 5} # <-"), ["inertia.mass", "'5'", "!kg", "delete the tag"]),
     "tag that does not fit": ((FREE, "inertia: {mass: !!int heavy} # <-"), ["'heavy'", "!!int", "delete the tag"]),
     "tag of a mapping": ((FREE, "inertia: !thing {mass: 5} # <-"), ["!thing", "delete the tag"]),
     "number as a key": ((FREE, MASS, "frames: {5: {}} # <-"), ["frames", "the key 5 is not a text", "quotes"]),
-    "list as a key": ((FREE, MASS, "frames: {[5]: {}} # <-"), ["list or mapping stands as a key"]),
+    "list as a key": ((FREE, MASS, "frames: {[5]: {}} # <-"), ["list or mapping is used as a key"]),
     "half a surrogate pair": ((FREE, MASS, 'frames: {"\\ud800": {}} # <-'), ["surrogate"]),
 }
 
@@ -361,7 +361,7 @@ FILE_FAULTS = {
         6,
         ["body 'b'", "ring (b → a → b)", "attached to the world"],
     ),
-    "duplicate names": (HEAD + GOOD + GOOD, 5, ["body 'base'", "is here twice", "line 4"]),
+    "duplicate names": (HEAD + GOOD + GOOD, 5, ["body 'base'", "appears twice", "line 4"]),
     "duplicate frames": (
         HEAD + "  a: {joint: fixed, frames: {t: {}}}\n  b: {joint: fixed, frames: {t: {}}}\n",
         5,
@@ -370,7 +370,7 @@ FILE_FAULTS = {
     "duplicate key at the top": (
         "hydromechs_model: 2\nname: m\nbodies:\n" + GOOD + "name: n\n",
         5,
-        ["'name' is here twice", "line 2"],
+        ["'name' appears twice", "line 2"],
     ),
     "syntax": ("hydromechs_model: 2\nname: [m\nbodies: 5\n", 3, ["not YAML", "check indents"]),
     "tab": ("hydromechs_model: 2\nbodies:\n\t- a\n", 3, ["not YAML", "'\\t'"]),
@@ -381,7 +381,7 @@ FILE_FAULTS = {
     "recursive alias": (
         "hydromechs_model: 2\nname: m\nbodies: &b\n  a: *b\n",
         3,
-        ["alias stands inside", "write the value out"],
+        ["alias refers to", "write the value out"],
     ),
     "nesting": ("hydromechs_model: 2\nname: " + "[" * 2000 + "]" * 2000, 2, ["more than 64 levels"]),
     "aliases that explode": (

@@ -358,7 +358,7 @@ def test_missing_meshes_become_boxes_on_request_and_wrong_units_are_noted():
     assert body.shapes[0].shape.size == (0.1, 0.1, 0.1)
     assert body.inertia.mass == pytest.approx(3000.0)
     said = "\n".join(map(str, imported.notes))
-    assert "a box of 0.1 m stands for it" in said
+    assert "a box of 0.1 m replaces it" in said
     assert "denser than any metal" in said
 
 

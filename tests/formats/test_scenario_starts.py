@@ -175,7 +175,7 @@ def test_two_kinds_in_one_place_are_one_fault(folder):
     assert said == f"line {line}: terrain.hill.type: the key 'type' appears twice, first in line {line}; keep one"
     waves = FIELD + "environment: {waves: [{type: regular, height: 1, period: 6, type: jonswap}]}\n"
     (said,) = faults(folder, text=waves).splitlines()
-    assert said.startswith(f"line {line + 1}: environment.waves.0.type: the key 'type' is here twice")
+    assert said.startswith(f"line {line + 1}: environment.waves.0.type: the key 'type' appears twice")
 
 
 def test_heights_come_from_an_image_and_from_a_mesh(folder):

@@ -164,7 +164,7 @@ def test_added_mass_from_shapes_counts_in_the_balance():
         )
     )
     assert "must be positive definite" in str(faults(one(hydro=light)))
-    with pytest.warns(UserWarning, match="not positive semi-definite by itself"):
+    with pytest.warns(UserWarning, match="not positive semi-definite"):
         hm.Model(bodies=[one(hydro=hm.Hydro(added_mass=hm.added_mass.Diagonal((-1.5, 0, 0, 0, 0, 0))))])
     heavy = hm.Hydro(
         added_mass=(

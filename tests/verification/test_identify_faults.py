@@ -82,7 +82,7 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
         ),
         (
             lambda t, x: {"imu.pitch": ChannelSamples(t, x), "imu.pich": ChannelSamples(t, x)},
-            "imu.pich is no channel.*mean 'imu.pitch'",
+            "imu.pich is not a channel.*mean 'imu.pitch'",
         ),
         (lambda t, x: {"imu.pitch": ChannelSamples(t, np.degrees(x))}, "is it in degrees"),
         (
@@ -93,7 +93,7 @@ def test_a_search_that_does_not_end_says_so(plant, trial):
             lambda t, x: {"imu.pitch": ChannelSamples(1e3 * t, x)},
             "imu.pitch: 60 of 61 samples, which go from 0 to 3000 s, are outside the trial, from 0 to 3 s; are times in ms",
         ),
-        (lambda t, x: {"imu.pitch": ChannelSamples(t[::-1], x)}, "times do not rise: 2.95 s comes after 3 s"),
+        (lambda t, x: {"imu.pitch": ChannelSamples(t[::-1], x)}, "times do not rise: 2.95 s follows 3 s"),
         (lambda t, x: {"imu.pitch": ChannelSamples(t, x[1:])}, r"times have the shape \(61,\) and values \(60,\)"),
         (lambda t, x: {}, "has no samples of imu.pitch"),
     ],
@@ -124,7 +124,7 @@ def test_other_things_that_make_no_sense_are_refused(plant, trial):
         hm.identify(plant, [replace(trial, end=-1.0)], [IMU], [DRAG], step=0.05)
     with pytest.raises(ValueError, match="one number is unknown twice, as 'plate.inertia.mass' and 'plate.inertia.mass'"):
         hm.identify(plant, [trial], [IMU], [MASS, MASS], step=0.05)
-    with pytest.raises(ValueError, match="cannot be simulated to their ends .*: decay; take a smaller step"):
+    with pytest.raises(ValueError, match="cannot be simulated to their ends .*: decay; use a smaller step"):
         hm.identify(plant, [trial], [IMU], [replace(DRAG, value=1e6)], step=0.05)
 
 
