@@ -124,11 +124,9 @@ class Drive(Component):
 
     @property
     def rotors(self) -> dict[str, float]:
-        """Its armature."""
         return {self.joint: self.armature}
 
     def order(self, model: Model) -> tuple[int, int]:
-        """In the order of the joints."""
         return Order.DRIVE.of_joint(model, self.joint)
 
     def check(self, model: Model) -> None:
@@ -136,11 +134,9 @@ class Drive(Component):
         checked_part(model, self.joint, "drives need")
 
     def states(self, model: Model) -> list[Slot]:
-        """Those of each axis."""
         return [Slot(named(axis, x)) for axis in axes(model.joint_part(self.joint)) for x in self.state_names]
 
     def entries(self, model: Model) -> list[str]:
-        """One for each axis."""
         return [f"{self.name}.{axis}" if axis else self.name for axis in axes(model.joint_part(self.joint))]
 
     def inputs(self, model: Model) -> list[Slot]:
@@ -196,7 +192,6 @@ class Drive(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Its fast modes in its joint."""
         return self.joint_modes(mobility.joint(model.joint_part(self.joint).v))
 
 
@@ -278,5 +273,4 @@ class Servo(Drive):
         return outside(self.force(command, q, qd, x), -self.limit, self.limit)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
-        """Its spring and damper."""
         return (mode_of(f"servo of joint {self.joint!r}", self.stiffness, self.damping, mobility),)

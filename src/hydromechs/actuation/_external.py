@@ -30,15 +30,12 @@ class ExternalWrench(Component):
 
     @property
     def external_body(self) -> str:
-        """The body."""
         return self.body
 
     def order(self, model: Model) -> tuple[int, int]:
-        """After the contacts."""
         return Order.EXTERNAL, 0
 
     def check(self, model: Model) -> None:
-        """The body must be there."""
         model.body_index(self.body)
 
     def inputs(self, model: Model) -> list[Slot]:
@@ -46,5 +43,4 @@ class ExternalWrench(Component):
         return [Slot(x, unit="N" if x in "XYZ" else "N m", setting=True) for x in SIX]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """The wrench."""
         return Action(forces=[Wrench(now.model.body_index(self.body), np.array([u[x] for x in SIX]))])

@@ -92,12 +92,10 @@ class JointFriction(Component):
 
     @property
     def acts(self) -> bool:
-        """False if nothing resists."""
         return bool(self.viscous or self.coulomb or self.armature)
 
     @property
     def rotors(self) -> dict[str, float]:
-        """Its own."""
         return {self.joint: self.armature}
 
     @property
@@ -111,15 +109,12 @@ class JointFriction(Component):
         )
 
     def order(self, model: Model) -> tuple[int, int]:
-        """In the order of the joints."""
         return Order.FRICTION.of_joint(model, self.joint)
 
     def check(self, model: Model) -> None:
-        """The joint must be there."""
         checked_part(model, self.joint, "friction needs")
 
     def states(self, model: Model) -> list[Slot]:
-        """The deflection of the stick phase."""
         return [Slot(named(axis, x), unit="rad") for axis in axes(model.joint_part(self.joint)) for x in self.state_names]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:

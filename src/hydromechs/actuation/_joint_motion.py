@@ -56,16 +56,13 @@ class JointMotion(Component):
         return f"{self.joint}.friction", f"{self.joint}.stops"
 
     def order(self, model: Model) -> tuple[int, int]:
-        """In the order of the joints."""
         return Order.MOTION.of_joint(model, self.joint)
 
     def check_beside(self, parts: Sequence[Component]) -> None:
-        """The joint must not have a drive."""
         if any(isinstance(c, Drive) and c.joint == self.joint for c in parts):
             raise ValueError(f"joint {self.joint!r} has a drive and a given motion; leave one of them out")
 
     def entries(self, model: Model) -> list[str]:
-        """The joint."""
         return [self.joint]
 
     def check(self, model: Model) -> None:
@@ -84,15 +81,12 @@ class JointMotion(Component):
 
     @property
     def timed(self) -> Sequence[str]:
-        """Those of the motion."""
         return self.motion.timed
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
-        """Those of the motion."""
         return self.motion.timed_values(t)
 
     def initial(self, model: Model, t: float) -> Sequence[tuple[JointPart, Array, Array]]:
-        """On its motion."""
         now = self.motion.now(t)
         return [(model.joint_part(self.joint), np.array([now.position]), np.array([now.velocity]))]
 
@@ -112,7 +106,6 @@ class JointMotion(Component):
             )
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """The acceleration."""
         joint = now.joint(self.joint)
         r = self.motion.at(now.t, [u[name] for name in self.timed])
         alpha = self.correction

@@ -53,7 +53,6 @@ class JointSpring(InJoints):
         check_fields(self)
 
     def order(self, model: Model) -> tuple[int, int]:
-        """After friction."""
         return Order.SPRING, 0
 
     def check(self, model: Model) -> None:
@@ -66,7 +65,6 @@ class JointSpring(InJoints):
                 raise ValueError(f"spring of joint {name!r}: it is no ball joint, which has a stiffness in the model; give one")
 
     def joint_names(self, model: Model) -> Sequence[str]:
-        """As given."""
         return self.joints
 
     def numbers(self, model: Model) -> Array:
@@ -81,7 +79,6 @@ class JointSpring(InJoints):
         return np.array(rows, dtype=float)
 
     def law(self, q: Array, v: Array, numbers: Array) -> Law:
-        """See the class."""
         if self.stiffness is not None:
             stretch = q[0] - numbers[1]
             return Law(np.array([-numbers[0] * stretch]), 0.5 * numbers[0] * stretch * stretch, 0.0)
@@ -132,11 +129,9 @@ class JointRotor(Component):
 
     @property
     def rotors(self) -> dict[str, float]:
-        """Its own."""
         return {self.joint: self.inertia}
 
     def check(self, model: Model) -> None:
-        """The joint must be there."""
         model.joint_part(self.joint)
 
     def act(self, now: Now, z: Values, u: Values) -> Action:

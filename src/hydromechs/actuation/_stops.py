@@ -94,11 +94,9 @@ class JointStops(Component):
 
     @property
     def acts(self) -> bool:
-        """False without limits."""
         return limits(self.lower) or limits(self.upper)
 
     def order(self, model: Model) -> tuple[int, int]:
-        """In the order of the joints."""
         return Order.STOPS.of_joint(model, self.joint)
 
     def check(self, model: Model) -> None:
@@ -128,7 +126,6 @@ class JointStops(Component):
         return Action(joint_forces=[joint.force(stops.force(q, qd) * out)], energy=stops.energy(q), power=-stops.loss(q, qd))
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Their spring and damper."""
         moves = mobility.joint(model.joint_part(self.joint).v)
         found = mode_of(f"stops of joint {self.joint!r}", self.stiffness, self.damping, moves, meets=True)
         advice = "give the joint softer stops than these, which the model's limits have by default, or `stops: none`"

@@ -72,7 +72,6 @@ class HoldPose(hm.TracedController):
         self.share = reach / np.abs(reach).max()
 
     def law(self, plant: hm.Plant, t: Any, q: Any, v: Any, command: Any, memory: Any) -> tuple[Any, Any]:
-        """See `TracedController.law`."""
         away = quaternion_matrix(q[3:7]).T @ (q[:3] - self.place)
         turned = 2.0 * q[3] * q[4:7]
         wanted = self.share @ np.concatenate([-away - 0.5 * v[:3], -turned - 0.5 * v[3:6]])

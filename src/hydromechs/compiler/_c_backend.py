@@ -34,7 +34,6 @@ class C(Backend):
         return dict(zip((f"{file.name}.h", f"{file.name}.c", f"{file.name}_test.c"), texts, strict=True))
 
     def check_command(self, paths: Sequence[Path]) -> str:
-        """See `Backend.check_command`."""
         _, source, test = paths
         program = test.with_suffix("").absolute()
         compiled = shlex.join(map(str, (source, test, "-lm", "-o", program)))

@@ -200,7 +200,6 @@ class Compiled(MachineCode):
         return len(self._sizes)
 
     def form(self, lanes: int) -> Form:
-        """A call."""
         return Form(lanes, rarely=self.recipe.rarely_called)
 
     def single(self) -> Callable[..., bool]:

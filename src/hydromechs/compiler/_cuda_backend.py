@@ -37,7 +37,6 @@ class Cuda(Backend):
         return cuda_march_text(self._straight(program), form.state, precision, block=BLOCK)
 
     def unavailable(self) -> str:
-        """See `Backend.unavailable`."""
         from ._cuda import import_cupy
 
         try:
@@ -47,18 +46,15 @@ class Cuda(Backend):
         return ""
 
     def arrays(self, precision: str) -> CudaArrays:
-        """See `Backend.arrays`."""
         return CudaArrays(precision)
 
     def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
-        """See `Backend.caller`."""
         from ._cuda import CudaKernel
 
         kernel = CudaKernel(code.traced, precision)
         return lambda arrays: list(kernel(*arrays))
 
     def marcher(self, march: March, precision: str) -> Marcher:
-        """See `Backend.marcher`."""
         from ._cuda_march import CudaMarch
 
         return CudaMarch(march.traced, march.n_state, precision, block=BLOCK)
@@ -80,7 +76,6 @@ class CudaArrays(Arrays):
         self._cupy = import_cupy()
 
     def check_memory(self, numbers: int, worlds: int) -> None:
-        """See `Arrays.check_memory`."""
         needed = numbers * np.dtype(self.precision).itemsize * worlds
         free = int(self._cupy.cuda.runtime.memGetInfo()[0])
         if needed > free:
@@ -90,33 +85,26 @@ class CudaArrays(Arrays):
             )
 
     def zeros(self, worlds: int, *shape: int) -> Any:
-        """See `Arrays.zeros`."""
         return self._cupy.moveaxis(self._cupy.zeros((*shape, worlds), self.precision), -1, 0)
 
     def mask(self, worlds: int) -> Any:
-        """See `Arrays.mask`."""
         return self._cupy.zeros(worlds, bool)
 
     def full(self, value: float) -> Any:
-        """See `Arrays.full`."""
         return self._cupy.full(1, value, self.precision)
 
     def repeated(self, array: Any, steps: int) -> Any:
-        """See `Arrays.repeated`."""
         out = self._cupy.moveaxis(self._cupy.empty((steps, *array.shape[1:], len(array)), self.precision), -1, 0)
         out[...] = array[:, None]
         return out
 
     def put(self, array: Any, which: np.ndarray, values: np.ndarray) -> None:
-        """See `Arrays.put`."""
         array[self._cupy.asarray(which)] = self._cupy.asarray(values, dtype=self.precision)
 
     def take(self, array: Any, moves: Any, new: Any) -> None:
-        """See `Arrays.take`."""
         array[...] = self._cupy.where(moves[:, None], new, array)
 
     def get(self, array: Any) -> np.ndarray:
-        """See `Arrays.get`."""
         return self._cupy.asnumpy(array).astype(float)
 
     def seen(self, mask: Any) -> np.ndarray:
@@ -124,19 +112,15 @@ class CudaArrays(Arrays):
         return self._cupy.asnumpy(mask)
 
     def array(self, values: Any) -> Any:
-        """See `Arrays.array`."""
         if not isinstance(values, self._cupy.ndarray) and hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray):
             values = self._cupy.from_dlpack(values)
         return self._cupy.asarray(values, dtype=self.precision)
 
     def index(self, which: np.ndarray) -> Any:
-        """See `Arrays.index`."""
         return self._cupy.asarray(which)
 
     def rows(self, array: Any, which: Any) -> Any:
-        """See `Arrays.rows`."""
         return self._cupy.asfortranarray(array[which])
 
     def stack(self, parts: Sequence[Any], axis: int) -> Any:
-        """See `Arrays.stack`."""
         return parts[0] if len(parts) == 1 else self._cupy.concatenate(parts, axis=axis)

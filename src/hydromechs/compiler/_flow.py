@@ -43,11 +43,9 @@ class When(Callee):
         return f"when {self.program.hash}"
 
     def count(self) -> OperationCount:
-        """Operations if the condition holds."""
         return self.program.count()
 
     def __call__(self, condition: ArrayLike, *arrays: ArrayLike) -> tuple[Array, ...]:
-        """Return the results."""
         n = len(self.program.inputs)
         if np.ravel(condition)[0] != 0.0:
             return self.program(*arrays[:n])
@@ -60,7 +58,6 @@ class When(Callee):
         return when_text(name, self, module.name(self.program), module.lanes)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """A branch."""
         n, count = len(self.program.inputs), len(self.outputs)
         given = [f"a{1 + k}" for k in range(n)] + [f"r{k}" for k in range(count)]
         copies = [f"    {_copied(f'a{1 + n + k}', f'r{k}', a.size)}" for k, a in enumerate(self.outputs)]
@@ -100,7 +97,6 @@ class Iterate(Callee):
         return f"iterate {self.times} {self.program.hash}"
 
     def count(self) -> OperationCount:
-        """Operations of the maximum number of passes."""
         return self.program.count().times(self.times)
 
     def __call__(self, *arrays: ArrayLike) -> tuple[Array, ...]:
@@ -114,7 +110,6 @@ class Iterate(Callee):
         return *(np.array(x, dtype=float) for x in state), np.array(float(passes))
 
     def llvm(self, name: str, module: Module) -> str:
-        """A loop until all lanes are done."""
         from ._llvm_flow import iterate_text
 
         return iterate_text(name, self, module.name(self.program), module.lanes)

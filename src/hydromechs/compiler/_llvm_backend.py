@@ -52,19 +52,16 @@ class Llvm(Backend):
         return (*target(), "optimised" if optimised() else "quickly compiled")
 
     def build(self, source: str, form: Form) -> bytes:
-        """See `Backend.build`."""
         from ._llvm import object_code
 
         return object_code(source, (form.rarely and form.lanes == 1) or not optimised())
 
     def load(self, code: bytes, arguments: int, form: Form) -> LoadedCode:
-        """See `Backend.load`."""
         from ._llvm import LoadedCode
 
         return LoadedCode(code, arguments, form)
 
     def arrays(self, precision: str) -> Arrays:
-        """See `Backend.arrays`."""
         return Arrays()
 
     def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
@@ -72,8 +69,6 @@ class Llvm(Backend):
         return code
 
     def marcher(self, march: March, precision: str) -> Marcher:
-        """See `Backend.marcher`."""
-
         def go(state: Sequence[Any], inputs: Sequence[Any], frozen: Any, steps: int, stride: int) -> tuple[list[Any], Any]:
             if frozen.any():  # a step of NaN is not finite, and so not taken
                 inputs = [np.where(frozen, np.nan, inputs[0]), *inputs[1:]]

@@ -48,7 +48,6 @@ class March(MachineCode):
         return 0
 
     def form(self, lanes: int) -> Form:
-        """A march."""
         return Form(lanes, self.n_state, self.recipe.rarely_called)
 
     def __call__(

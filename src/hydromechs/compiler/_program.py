@@ -70,17 +70,14 @@ class Packed(Callee):
         return tuple(Argument(a.name, (self.points, *a.shape)) for a in self.program.outputs)
 
     def count(self) -> OperationCount:
-        """Operations of all points."""
         return self.program.count().times(self.points)
 
     def __call__(self, *arrays: Any) -> tuple[Array, ...]:
-        """Results, point by point."""
         each = [[x] * self.points if same else x for x, same in zip(arrays, self.shared, strict=True)]
         points = [self.program(*point) for point in zip(*each, strict=True)]
         return tuple(np.stack(rows) for rows in zip(*points, strict=True))
 
     def label(self) -> str:
-        """Points and program."""
         return f"{self.points} x {self.program.name} {self.shared} {self.program.hash}"
 
     def llvm(self, name: str, module: Module) -> str:
@@ -92,7 +89,6 @@ class Packed(Callee):
         return emitter.call_packed(self, arguments)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """One call per point."""
         function, lines = functions.name(self.program), []
         both = list(zip(self.program.inputs, self.shared, strict=True))
         for p in range(self.points):
@@ -144,7 +140,6 @@ class Program(Callee):
         return "\n".join(lines)
 
     def label(self) -> str:
-        """Name and hash."""
         return f"{self.name} {self.hash}"
 
     @cached_property
@@ -153,7 +148,6 @@ class Program(Callee):
         return hashlib.sha256(str(self).encode()).hexdigest()
 
     def count(self) -> OperationCount:
-        """Number of operations by kind."""
         counts = Counter(KINDS[op.kind].count for op in self.operations if op.kind in KINDS)
         own = OperationCount(**{f.name: counts[f.name] for f in fields(OperationCount)})
         return sum((call.callee.count() for call in self.calls), own)
@@ -179,15 +173,12 @@ class Program(Callee):
 
     @property
     def inline(self) -> bool:
-        """True if it is short."""
         return len(self.operations) <= SMALL
 
     def llvm(self, name: str, module: Module) -> str:
-        """Its operations on all lanes."""
         return module.packed(name, self)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Its operations."""
         from ._c_text import c_body
         from ._fuse import fused_sums
         from ._schedule import short_lives

@@ -94,7 +94,6 @@ class Draw(Callee):
         return (Argument("numbers", (self.n,)),)
 
     def __call__(self, seed: Any, world: Any, stream: Any, tick: Any) -> tuple[Array]:
-        """Return the numbers."""
         seed, world, stream, tick = (int(np.ravel(x)[0]) for x in (seed, world, stream, tick))
         blocks = [(tick % 2**32, i, stream, world) for i in range(-(-self.n // 2))]
         words = philox(np.array(blocks, dtype=np.uint64).reshape(-1, 4), np.array([seed % 2**32, seed >> 32], dtype=np.uint64))
@@ -102,13 +101,11 @@ class Draw(Callee):
         return ((_normal if self.normal else _uniform)(bits),)
 
     def llvm(self, name: str, module: Module) -> str:
-        """Integers and polynomials on all lanes."""
         from ._llvm_random import draw_text
 
         return draw_text(name, self, module)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Calls of one function per two numbers."""
         from ._c_random import draw_body
 
         return draw_body(functions, self)

@@ -136,13 +136,11 @@ class Rolled(Callee):
         return tuple(memory[a.name].reshape(a.shape) for a in self.outputs)
 
     def llvm(self, name: str, module: Module) -> str:
-        """Loops over rows."""
         from ._llvm_rolled import rolled_text
 
         return rolled_text(name, self, module)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Loops over rows."""
         from ._c_rolled import rolled_body
 
         return rolled_body(functions, self)

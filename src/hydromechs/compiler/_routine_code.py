@@ -41,7 +41,6 @@ class PackedCode(MachineCode):
         return 0
 
     def form(self, lanes: int) -> Form:
-        """A function that a routine calls."""
         return Form(lanes, rarely=self.recipe.rarely_called, packed=True)
 
     def address(self, lanes: int) -> int:
@@ -161,11 +160,9 @@ class _Runner(MachineCode):
         return 0
 
     def form(self, lanes: int) -> Form:
-        """A loop."""
         return Form(lanes)
 
     def code(self, lanes: int) -> Any:
-        """The sequencer."""
         return _sequencer(lanes)
 
 

@@ -43,7 +43,6 @@ class Solve(Callee):
             return (np.full(self.n, np.nan),)
 
     def llvm(self, name: str, module: Module) -> str:
-        """A loop over rows and columns."""
         from ._llvm_solve import solve_text
 
         return solve_text(name, self.n, module.lanes)
@@ -101,7 +100,6 @@ class SolveSemidefinite(Callee):
         return x, np.array(rank), np.array(pivot)
 
     def llvm(self, name: str, module: Module) -> str:
-        """A loop over rows and columns."""
         from ._llvm_semidefinite import semidefinite_text
 
         return semidefinite_text(name, self.n, module.lanes, self.tolerance, self.least)

@@ -31,7 +31,6 @@ class Table(Callee):
     """What comes out."""
 
     def __call__(self, index: ArrayLike) -> tuple[Array]:
-        """The entry."""
         x = float(np.ravel(index)[0])
         return (np.array([x if math.isnan(x) else self.values[int(min(max(x, 0.0), len(self.values) - 1.0))]]),)
 
@@ -42,24 +41,20 @@ class Table(Callee):
 
     @property
     def inline(self) -> bool:
-        """Always."""
         return True
 
     def llvm(self, name: str, module: Module) -> str:
-        """The constants."""
         from ._llvm_sincos import constants_text
 
         return constants_text(name, self.values)
 
     def llvm_call(self, emitter: Emitter, arguments: Sequence[Sequence[str]], given: Sequence[str]) -> Results:
-        """Load the entry."""
         from ._llvm_text import Results
 
         value = emitter.entry(emitter.module.name(self), len(self.values), arguments[0][0])
         return Results([lambda entry: value], [], self)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Constants, and an index held within them."""
         real, f = functions.real, functions.suffix
         name = functions.constants("table", real, self.values)
         last, zero = functions.literal(len(self.values) - 1.0), functions.literal(0.0)

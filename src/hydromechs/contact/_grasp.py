@@ -130,7 +130,6 @@ class Grasp(Component):
         return Action(constraints=[rows], record={"grasp_error": np.array(apart) * u["closed"]})
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """The decay of drift."""
         rate = self.stabilisation
         return [FastMode(f"stabilisation of grasp {self.name!r}", rate, 2.0 * rate)] if rate else []
 

@@ -83,7 +83,6 @@ class LinearContact(ContactLaw):
         return NormalForce(where(depth > 0.0, force, 0.0), elastic, 0.5 * elastic * d)
 
     def stiffness_at(self, depth: float) -> tuple[float, float]:
-        """k and c."""
         return self.stiffness, self.damping
 
 
@@ -109,7 +108,6 @@ class NonlinearContact(ContactLaw):
         return NormalForce(force, elastic, elastic * d / (self.exponent + 1.0))
 
     def stiffness_at(self, depth: float) -> tuple[float, float]:
-        """Slope of the spring."""
         return self.stiffness * self.exponent * depth ** (self.exponent - 1.0), 0.0
 
 

@@ -44,7 +44,6 @@ class Pair(Component):
     """How they meet."""
 
     def order(self, model: Model) -> tuple[int, int]:
-        """After the stops of joints."""
         return Order.CONTACT, 0
 
     def states(self, model: Model) -> list[Slot]:

@@ -27,11 +27,9 @@ class Touching(Component):
 
     @property
     def acts(self) -> bool:
-        """Contacts act in its place."""
         return False
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Nothing."""
         return Action()
 
 
@@ -57,7 +55,6 @@ class Terrain(Placed, Touching):
             raise FieldError(f"terrain {self.name!r}.origin", self.origin, must)
 
     def owns(self, model: Model, component: Component) -> bool:
-        """True of contacts with it."""
         return component is self or getattr(component, "solid", None) is self
 
 
@@ -76,7 +73,6 @@ class PointContact(Touching):
         return f"{self.frame}.contact"
 
     def check_beside(self, parts: Sequence[Component]) -> None:
-        """There must be terrain."""
         if not any(isinstance(part, Terrain) for part in parts):
             raise ValueError(f"contact of the point {self.frame!r}: there is no terrain to touch; add terrain")
 
@@ -120,7 +116,6 @@ class BodyContact(Touching):
                 raise ValueError(f"body {model.body_names[at]!r} has no shape for contact; give it one, or leave the pair out")
 
     def owns(self, model: Model, component: Component) -> bool:
-        """True of contacts between the two."""
         if not isinstance(component, Pair) or component.other is None:
             return component is self
         return {model.body_names[component.body], model.body_names[component.other]} == set(self.bodies)

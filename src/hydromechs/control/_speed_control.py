@@ -298,7 +298,6 @@ class LqrSpeed(Controller):
         return self._loop.design
 
     def start(self, simulation: Simulation) -> None:
-        """Design the gains and compile the law."""
         self._loop = SpeedLoop(simulation, self.body, self.controlled, self.bandwidth, self.integral, self.period)
         for k, name in enumerate(AXES):
             if k in self._asked and k not in self._loop.axes and np.any(self.path.points[:, k]):

@@ -103,7 +103,6 @@ class ToolTask(KinematicTask):
         self.rows = [DIRECTIONS.index(name) for name in directions]
 
     def start(self, body: Body) -> None:
-        """Compile the tool's kinematics."""
         self._body, self._tool = body, Tool(body.simulation.model, self.frame)
 
     def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -141,7 +140,6 @@ class VehicleTask(KinematicTask):
         self.rows = [names.index(name) for name in parts]
 
     def start(self, body: Body) -> None:
-        """Remember where the vehicle is."""
         self._body = body
 
     def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -170,7 +168,6 @@ class PostureTask(KinematicTask):
         self.positions, self.stiffness = dict(positions), positive(stiffness, "stiffness")
 
     def start(self, body: Body) -> None:
-        """Look up the joints."""
         for name in self.positions:
             if name not in body.joints:
                 raise ValueError(f"posture: joint {name!r} is not moved{nearest(name, body.joints)}")
@@ -199,7 +196,6 @@ class ManipulabilityTask(KinematicTask):
         self.frame, self.least, self.stiffness = frame, positive(least, "least"), positive(stiffness, "stiffness")
 
     def start(self, body: Body) -> None:
-        """Compile the tool's kinematics."""
         self._body, self._tool = body, Tool(body.simulation.model, self.frame)
 
     def measure(self, q: np.ndarray) -> float:

@@ -46,7 +46,6 @@ class MjcfWriter(RobotWriter):
         self.meshes: dict[tuple[str, tuple[float, ...]], str] = {}
 
     def text(self, notes: Iterable[str]) -> RobotText:
-        """The text of the file."""
         model, world = self.model, self.model.world
         self.root.add("compiler", angle="radian", inertiafromgeom="false", autolimits="true")
         self.root.add("option", gravity=numbers(world.gravity_vector))

@@ -46,7 +46,6 @@ class SdfWriter(RobotWriter):
         self.tag = Tag("model", {"name": _plain_name(model.name)})
 
     def text(self, notes: Iterable[str]) -> RobotText:
-        """The text of the file."""
         model = self.model
         for body in model.bodies:
             self._link(body)

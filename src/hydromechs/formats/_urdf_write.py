@@ -36,7 +36,6 @@ class UrdfWriter(RobotWriter):
         self.names = {*model.body_names, *model.frames, "world"}
 
     def text(self, notes: Iterable[str]) -> RobotText:
-        """The text of the file."""
         model = self.model
         roots = [body for body in model.bodies if body.parent is None]
         plain = (

@@ -82,7 +82,6 @@ class Box(Shape):
         return np.square(np.maximum(over + self.rounding, 0.0)).sum(axis=1) <= self.rounding**2
 
     def support(self, direction: Array) -> Array:
-        """Return the farthest point: a corner, rounded."""
         d = np.asarray(direction) / np.linalg.norm(direction)
         return np.where(d < 0.0, -1.0, 1.0) * (self.half_size - self.rounding) + self.rounding * d
 
@@ -113,7 +112,6 @@ class Box(Shape):
         return first_entry(*parts)
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles."""
         half, r = self.half_size, self.rounding
         # each face is a grid whose lines crowd at its edges; a point moves to the rounding's distance from the box within
         steps = np.sin(np.linspace(0.0, np.pi / 2, 4)) if r else np.array([1.0])
@@ -155,7 +153,6 @@ class Box(Shape):
         return np.array([y * z, x * z, x * y]) - (4.0 - math.pi) * self.rounding**2
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return itself."""
         x, y, z = (0.5 * s for s in self.size)
         return (Cell(self, (0.0, 0.0, 0.0), 8.0 * math.prod((x, y, z))),)
 

@@ -74,7 +74,6 @@ class Cylinder(Shape):
         return _between(cls, first, last, fields)
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments."""
         r, b, l = self.radius, self.bore, self.length
         volume = math.pi * (r**2 - b**2) * l
         across = (r**2 + b**2) / 4.0
@@ -91,7 +90,6 @@ class Cylinder(Shape):
         return (rho <= self.radius) & (rho >= self.bore) & (np.abs(points[:, 2]) <= 0.5 * self.length)
 
     def support(self, direction: Array) -> Array:
-        """Return the farthest point: on the rim."""
         across = float(np.hypot(direction[0], direction[1]))
         out = self.radius * np.asarray(direction[:2]) / across if across else np.array([self.radius, 0.0])
         return np.array([*out, math.copysign(0.5 * self.length, direction[2])])
@@ -116,14 +114,12 @@ class Cylinder(Shape):
         return first_entry(before, behind)
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles."""
         r, b, h = self.radius, self.bore, 0.5 * self.length
         if b:
             return revolved([(b, -h), (r, -h), (r, h), (b, h), (b, -h)], sides, sharp=True)
         return revolved([(0.0, -h), (r, -h), (r, h), (0.0, h)], sides, sharp=True)
 
     def strips(self, points: int) -> tuple[Strip, ...]:
-        """Return pieces along z by Gauss quadrature."""
         half = 0.5 * self.length
         return tuple(Strip(half * x, half * w, 2.0 * self.radius) for x, w in zip(*gauss(points), strict=True))
 
@@ -221,7 +217,6 @@ class Capsule(Shape):
         return _between(cls, start, end, fields)
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments."""
         r, l = self.radius, self.length
         tube, round_ = math.pi * r**2 * l, 4.0 / 3.0 * math.pi * r**3
         across = tube * r**2 / 4.0 + round_ * r**2 / 5.0
@@ -240,7 +235,6 @@ class Capsule(Shape):
         return np.square(points[:, :2]).sum(axis=1) + beyond**2 <= self.radius**2
 
     def support(self, direction: Array) -> Array:
-        """Return the farthest point: on a cap."""
         d = np.asarray(direction) / np.linalg.norm(direction)
         return self.radius * d + np.array([0.0, 0.0, math.copysign(0.5 * self.length, d[2])])
 
@@ -257,7 +251,6 @@ class Capsule(Shape):
         return first_entry(tube, *caps)
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles."""
         angle = np.linspace(-np.pi / 2, 0.0, sides // 4 + 1)
         low = np.stack([self.radius * np.cos(angle), self.radius * np.sin(angle) - 0.5 * self.length], axis=1)
         return revolved(np.concatenate([low, low[::-1] * [1.0, -1.0]]), sides)

@@ -73,7 +73,6 @@ class Ellipsoid(Shape):
         return first_entry((begin / size, end / size))
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles."""
         angle = np.linspace(-np.pi / 2, np.pi / 2, sides // 2 + 1)
         return revolved(np.stack([np.cos(angle), np.sin(angle)], axis=1), sides).scaled(self.axes)
 
@@ -83,7 +82,6 @@ class Ellipsoid(Shape):
         return np.pi * np.array([b * c, a * c, a * b])
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return itself."""
         return (Cell(self, (0.0, 0.0, 0.0), 4.0 / 3.0 * math.pi * math.prod(self.axes)),)
 
     def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
@@ -112,7 +110,6 @@ class Sphere(Shape):
         return Ellipsoid.unchecked(axes=(self.radius,) * 3)
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments."""
         return self._ellipsoid.integrals()
 
     @property
@@ -125,19 +122,15 @@ class Sphere(Shape):
         return self._ellipsoid.inside(points)
 
     def support(self, direction: Array) -> Array:
-        """Return the farthest point."""
         return np.asarray(self.radius * np.asarray(direction) / np.linalg.norm(direction))
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal."""
         return sphere_distance(x, self.radius)
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray."""
         return first_entry(ball(x, direction, self.radius))
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles."""
         return self._ellipsoid.triangulate(sides)
 
     def projected_area(self) -> Array:
@@ -145,7 +138,6 @@ class Sphere(Shape):
         return np.array([np.pi * self.radius**2] * 3)
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return the ellipsoid that it is."""
         return (Cell(self._ellipsoid, (0.0, 0.0, 0.0), 4.0 / 3.0 * math.pi * self.radius**3),)
 
 

@@ -63,7 +63,6 @@ class Plane(Shape):
         return np.asarray(points[:, 2] <= 0.0)
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal."""
         return x[2], np.array([0.0, 0.0, 1.0])
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:

@@ -27,12 +27,10 @@ class Polyhedron(Shape):
     surface: Triangles
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments."""
         return self.surface.integrals()
 
     @property
     def center(self) -> Array:
-        """Centre of the box around it [m], shape (3,)."""
         return 0.5 * (self.surface.vertices.min(axis=0) + self.surface.vertices.max(axis=0))
 
     @property
@@ -45,11 +43,9 @@ class Polyhedron(Shape):
         return self.surface.inside(points)
 
     def support(self, direction: Array) -> Array:
-        """Return the farthest corner."""
         return np.asarray(self.surface.vertices[np.argmax(self.surface.vertices @ np.asarray(direction))])
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles."""
         return self.surface
 
     def cells(self) -> tuple[Cell, ...]:

@@ -266,7 +266,6 @@ class BulletEngine(Engine):
         return R_0 @ quaternion_matrix(here[3:]), p_0 + R_0 @ here[:3]
 
     def state(self) -> tuple[Array, Array]:
-        """The state."""
         p, model = self._p, self._model
         q, v = np.zeros(model.nq), np.zeros(model.nv)
         for tree in self._trees:
@@ -329,7 +328,6 @@ class BulletEngine(Engine):
         return out
 
     def touches(self) -> list[Touch]:
-        """Contacts with a force."""
         out = []
         trees = {tree.uid: tree for tree in self._trees}
         for c in self._p.getContactPoints(**self._at):
@@ -356,7 +354,6 @@ class BulletEngine(Engine):
         return self._q.copy(), self._v.copy(), kept
 
     def restore(self, saved: Any) -> None:
-        """The state."""
         q, v, kept = saved
         if kept is not None:
             self._p.restoreState(stateId=kept, **self._at)

@@ -28,7 +28,6 @@ class EngineMemory(Component):
     """What a run should mention."""
 
     def states(self, model: Model) -> list[Slot]:
-        """An acceleration for each degree of freedom."""
         return [Slot(f"acceleration.{name}", unit="m/s², rad/s²") for name in model.coordinate_names[1]]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
@@ -37,7 +36,6 @@ class EngineMemory(Component):
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a run should mention."""
         return self.said
 
 
@@ -71,7 +69,6 @@ class EngineContact(Component):
         object.__setattr__(self, "probes", places)
 
     def entries(self, model: Model) -> list[str]:
-        """The names of the pairs."""
         return [pair.name for pair in self.pairs]
 
     def states(self, model: Model) -> list[Slot]:

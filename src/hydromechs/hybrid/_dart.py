@@ -34,7 +34,6 @@ class DartEngine(Engine):
         return scene.others(TERRAIN, "dartpy")
 
     def carries(self, model: Model, added: Array) -> Array:
-        """All of it."""
         return added
 
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
@@ -103,11 +102,9 @@ class DartEngine(Engine):
             self._maps.append((part.rates(), rate, turning))
 
     def state(self) -> tuple[Array, Array]:
-        """The state."""
         return self._tree.state()
 
     def apply(self, force: Array, inertia: Array | None = None) -> None:
-        """Set the force."""
         self._tree.set_forces(force)
 
     def step(self, h: float) -> None:
@@ -141,12 +138,10 @@ class DartEngine(Engine):
         return out
 
     def save(self) -> Any:
-        """Positions and velocities."""
         skeleton = self._tree.skeleton
         return np.array(skeleton.getPositions()), np.array(skeleton.getVelocities())
 
     def restore(self, saved: Any) -> None:
-        """Positions and velocities."""
         self._tree.skeleton.setPositions(saved[0])
         self._tree.skeleton.setVelocities(saved[1])
 

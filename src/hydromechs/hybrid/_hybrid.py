@@ -139,7 +139,6 @@ class EngineMethod(Integrator):
 
     @property
     def name(self) -> str:
-        """Engine and scheme."""
         return f"{self.hybrid.engine} with {self.hybrid.scheme.words}"
 
     @property
@@ -166,7 +165,6 @@ class EngineMethod(Integrator):
         return f"take a step below {step:g} s" if verdict.stable else verdict.words
 
     def propagator(self, stepper: Stepper) -> EngineSteps:
-        """The engine, loaded with the plant."""
         plant, scheme, engine = self._plant, self.hybrid.scheme, ENGINES[self.hybrid.engine]()
         added = added_masses(plant.model)
         carried = scheme.carried(engine, plant.model, added)

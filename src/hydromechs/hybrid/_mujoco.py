@@ -54,7 +54,6 @@ class MuJoCoEngine(Engine):
     takes_stiffness = True
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        """It takes all joints."""
         return scene.others(TERRAIN, "MuJoCo")
 
     def carries(self, model: Model, added: Array) -> Array:
@@ -135,14 +134,12 @@ class MuJoCoEngine(Engine):
         return dict(type=self._mj.mjtGeom.mjGEOM_HFIELD, hfieldname=f"//{name}", **place)
 
     def put(self, q: Array, v: Array) -> None:
-        """Set the state."""
         tree, d = self._tree, self._data
         self._B, self._bias = tree.rates(q), tree.rates_bias(q, v)
         d.qpos[tree.q_of] = q
         d.qvel[tree.v_of] = self._B @ v
 
     def state(self) -> tuple[Array, Array]:
-        """The state."""
         q = self._data.qpos[self._tree.q_of]
         return q, self._tree.rates(q).T @ self._data.qvel[self._tree.v_of]
 
@@ -198,7 +195,6 @@ class MuJoCoEngine(Engine):
         return self._B.T @ (rate - self._bias)
 
     def touches(self) -> list[Touch]:
-        """Contacts with a force."""
         m, d, out = self._model, self._data, []
         for i in range(d.ncon):
             contact = d.contact[i]
@@ -219,7 +215,6 @@ class MuJoCoEngine(Engine):
         return self._data.qpos.copy(), self._data.qvel.copy()
 
     def restore(self, saved: Any) -> None:
-        """Positions and rates."""
         self._data.qpos[:], self._data.qvel[:] = saved
 
 

@@ -122,7 +122,6 @@ class Filtered(Scheme):
 
     @property
     def words(self) -> str:
-        """With its weight."""
         return f"filtered added mass of weight {self.weight:g}"
 
 
@@ -134,7 +133,6 @@ class Iterated(Scheme):
     limit = np.inf
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
-        """See `agree`."""
         return agree(engine, now, now.added, a, h)
 
 

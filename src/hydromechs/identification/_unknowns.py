@@ -161,7 +161,6 @@ class Number(Unknown):
         return (self.name,)
 
     def places(self, plant: Plant) -> list[int]:
-        """One."""
         first, shape = _slots(plant, self.name)
         if len(self.index) != len(shape):
             raise ValueError(f"{self.name!r} has the shape {shape}; name one number of it by index, which is {self.index}")
@@ -172,7 +171,6 @@ class Number(Unknown):
         return [first + (int(np.ravel_multi_index(self.index, shape)) if shape else 0)]
 
     def start(self, plant: Plant) -> np.ndarray:
-        """What it is taken for."""
         return np.array([self._before(plant)])
 
     def _before(self, plant: Plant) -> float:
@@ -183,19 +181,15 @@ class Number(Unknown):
         return theta
 
     def sizes(self, theta: np.ndarray) -> np.ndarray:
-        """As large as it is."""
         return np.where(theta == 0.0, 1.0, np.abs(theta))
 
     def labels(self) -> list[str]:
-        """The name, and which."""
         return [self.name + "".join(f"[{k}]" for k in self.index)]
 
     def deviations(self) -> np.ndarray:
-        """As given."""
         return np.array([self.deviation])
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """As given."""
         return np.array([self.lower]), np.array([self.upper])
 
 
@@ -209,7 +203,6 @@ class Positive(Number):
             raise ValueError(f"{self.labels()[0]}: its upper bound is {self.upper:g}, must be above 0 as the number is")
 
     def start(self, plant: Plant) -> np.ndarray:
-        """ln of what it is taken for."""
         value = self._before(plant)
         if not value > 0.0:
             raise ValueError(f"{self.labels()[0]} is {value:g}, must be above 0 to be found as a positive number")
@@ -224,7 +217,6 @@ class Positive(Number):
         return np.ones(1)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of the logarithm."""
         low = math.log(self.lower) if self.lower > 0.0 else -math.inf
         return np.array([low]), np.array([math.log(self.upper)])
 
@@ -246,21 +238,17 @@ class Factor(Unknown):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The numbers."""
         return self.names
 
     def on(self, plant: Plant) -> Factor:
-        """With the numbers of its model."""
         if self.numbers:
             return self
         return replace(self, numbers=tuple(float(x) for path in self.names for x in np.ravel(_now(plant, path))))
 
     def places(self, plant: Plant) -> list[int]:
-        """All of the numbers."""
         return _all_places(plant, self.names)
 
     def start(self, plant: Plant) -> np.ndarray:
-        """ln of what it is taken for."""
         return np.log([self.value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
@@ -268,15 +256,12 @@ class Factor(Unknown):
         return np.exp(theta[0]) * np.array(self.numbers)
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
-        """The factor."""
         return np.exp(theta)
 
     def labels(self) -> list[str]:
-        """The name."""
         return [self.name]
 
     def deviations(self) -> np.ndarray:
-        """As given."""
         return np.array([self.deviation])
 
 
@@ -300,7 +285,6 @@ class CurrentOf(Unknown):
         return True
 
     def on(self, plant: Plant) -> CurrentOf:
-        """With the current of the plant."""
         x, y = self.start(plant)
         return replace(self, own=(float(x), float(y)))
 
@@ -311,7 +295,6 @@ class CurrentOf(Unknown):
         return [at.start + k for at in plant.current_places for k in (0, 1)]
 
     def start(self, plant: Plant) -> np.ndarray:
-        """That of the plant."""
         current = plant.environment.current
         return np.zeros(2) if current is None else np.array(current.velocity[:2], dtype=float)
 
@@ -324,11 +307,9 @@ class CurrentOf(Unknown):
         return theta
 
     def labels(self) -> list[str]:
-        """In world axes."""
         return ["current[x]", "current[y]"]
 
     def deviations(self) -> np.ndarray:
-        """As given."""
         return np.full(2, self.deviation)
 
 
@@ -370,7 +351,6 @@ class SurfaceHeight(Unknown):
         return [place]
 
     def start(self, plant: Plant) -> np.ndarray:
-        """Return the prior height."""
         return np.array([self.value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
@@ -378,15 +358,12 @@ class SurfaceHeight(Unknown):
         return theta
 
     def labels(self) -> list[str]:
-        """Return the name."""
         return [self.name]
 
     def deviations(self) -> np.ndarray:
-        """Return the prior standard deviation."""
         return np.array([self.deviation])
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return minimum and maximum."""
         return np.array([self.lower]), np.array([self.upper])
 
 
@@ -409,7 +386,6 @@ class JointOffset(Unknown):
 
     @property
     def adds(self) -> bool:
-        """It does."""
         return True
 
     def places(self, plant: Plant) -> list[int]:
@@ -428,11 +404,9 @@ class JointOffset(Unknown):
         return theta
 
     def labels(self) -> list[str]:
-        """The name."""
         return [self.name]
 
     def deviations(self) -> np.ndarray:
-        """As given."""
         return np.array([self.deviation])
 
 
@@ -457,7 +431,6 @@ class InertiaOf(Unknown):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Mass, centre and tensor."""
         return tuple(f"{self.body}.inertia.{x}" for x in ("mass", "com", "tensor"))
 
     def places(self, plant: Plant) -> list[int]:
@@ -465,7 +438,6 @@ class InertiaOf(Unknown):
         return _all_places(plant, self.parameters)
 
     def start(self, plant: Plant) -> np.ndarray:
-        """Of the model's body."""
         mass, com, tensor = (registry.value(plant, path) for path in self.parameters)
         xx, yy, zz, xy, xz, yz = tensor
         about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -491,12 +463,10 @@ class InertiaOf(Unknown):
         return np.array([mass, *com, about[0, 0], about[1, 1], about[2, 2], about[0, 1], about[0, 2], about[1, 2]])
 
     def reported(self) -> list[tuple[int, str]]:
-        """Mass, centre and tensor."""
         names = ["mass", *(f"com[{k}]" for k in range(3)), *(f"tensor[{k}]" for k in range(6))]
         return [(k, f"{self.name}.{name}") for k, name in enumerate(names)]
 
     def labels(self) -> list[str]:
-        """Of the factors."""
         kinds = ["ln x", "ln y", "ln z", "ln 1", "xy", "xz", "x", "yz", "y", "z"]
         return [f"{self.name}[{kind}]" for kind in kinds]
 
@@ -532,7 +502,6 @@ class AddedMass(Unknown):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The matrix."""
         return (self.name,)
 
     def places(self, plant: Plant) -> list[int]:
@@ -556,7 +525,6 @@ class AddedMass(Unknown):
         return [(i, j) for i in range(6) for j in range(i)] if self.coupled else []
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """The matrix, row by row."""
         L = np.diag(np.exp(np.repeat(theta, 3) if self.averaged else theta[:6])).astype(theta.dtype)
         for (i, j), x in zip(self._below(), theta[6:], strict=True):
             L[i, j] = x * L[i, i]
@@ -569,7 +537,6 @@ class AddedMass(Unknown):
         return [(6 * i + j, f"{self.name}[{i}][{j}]") for i, j in [*((k, k) for k in range(6)), *self._below()]]
 
     def labels(self) -> list[str]:
-        """Of the factors."""
         if self.averaged:
             return [f"{self.name}[½ ln translation]", f"{self.name}[½ ln rotation]"]
         axes = "uvwpqr"
@@ -577,7 +544,6 @@ class AddedMass(Unknown):
         return [*(f"{self.name}[½ ln {a}]" for a in axes), *below]
 
     def deviations(self) -> np.ndarray:
-        """As given."""
         return np.broadcast_to(np.array(self.deviation, dtype=float), len(self.labels())).copy()
 
 

@@ -26,7 +26,6 @@ class AdaptiveSteps(Propagator):
         self.stepper, self.method = stepper, stepper.method
 
     def compile(self) -> None:
-        """Make the machine code for one world now."""
         self.stepper.embedded.code(1)
 
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:

@@ -104,7 +104,6 @@ class SlidingBlock(Integrator):
 
     @property
     def name(self) -> str:
-        """b{p}pc{k}."""
         return f"b{self.points}pc{self.order}"
 
     @property

@@ -159,7 +159,6 @@ class BlockSteps(Propagator):
         return compiler.trace(lambda **given: self._point(what, *given.values()), shapes, name=f"{s.name}_{what}")
 
     def compile(self) -> None:
-        """Make the machine code for one world now."""
         self.start.code(1)
         self.blocks.code(1)
 

@@ -54,11 +54,9 @@ class FixedSteps(Propagator):
         return "the next step is not finite"
 
     def compile(self) -> None:
-        """Make the machine code for one world now."""
         _ = self._bound
 
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
-        """See `Propagator.advance`."""
         while not reached(at.t, t_end, h):
             at = self._some(at, inputs, t_end, h, samples)
         return at
@@ -107,7 +105,6 @@ class FixedSteps(Propagator):
         return end
 
     def march(self, stretch: Stretch) -> Paths:
-        """See `Propagator.march`."""
         t, n, q, x, inputs, h, steps, record = stretch
         result = self.stepper.march([numbers(n, len(q)), q, x], [np.array([h]), np.array([t]), *inputs], steps, stride=record)
         return Paths(result.records[1], result.records[2], result.good)

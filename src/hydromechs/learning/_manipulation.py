@@ -58,7 +58,6 @@ class Reach(GoalTask):
         return _both(plant, self)
 
     def join(self, arena: Arena) -> None:
-        """See `Task.join`."""
         self.arena = arena
         model = arena.plant.model
         tools = [name for name in model.frames if name.rpartition(".")[2] == "tool"]
@@ -70,11 +69,9 @@ class Reach(GoalTask):
         self.goal = self.home.copy()
 
     def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
-        """See `Task.draw`."""
         self.goal[which] = self.home[which] + drawn(random, -self.radius, self.radius, 3)
 
     def goals(self) -> Array:
-        """See `Task.goals`."""
         return self.goal
 
     def observe(self) -> list[tuple[str, Array]]:
@@ -84,7 +81,6 @@ class Reach(GoalTask):
         return [("position", way), ("position", arena.direction(self.goal - arena.position))]
 
     def judge(self) -> Judgement:
-        """See `Task.judge`."""
         distance = np.linalg.norm(self.goal - self.arena.place(self.tool), axis=1)
         reward = closeness(distance, self.scale) - EFFORT * (self.arena.last**2).mean(axis=1)
         return Judgement(reward, distance > self.far, {"distance": distance, "is_success": distance < self.success})
@@ -129,7 +125,6 @@ class PickAndPlace(GoalTask):
         return _both(plant, self)
 
     def join(self, arena: Arena) -> None:
-        """See `Task.join`."""
         self.arena = arena
         names = [slot.full_name(c.name) for c in arena.plant.components for slot in c.states(arena.plant.model)]
         self.strength = names.index(f"{self.jaws.name}.strength")
@@ -138,17 +133,14 @@ class PickAndPlace(GoalTask):
         self.up = -np.array(arena.plant.model.world.down, dtype=float)
 
     def draw(self, which: Array, random: Sequence[np.random.Generator]) -> None:
-        """See `Task.draw`."""
         aside = drawn(random, -self.spread, self.spread, 2)
         self.goal[which] = self.home[which] + self.lift * self.up
         self.goal[which, :2] += aside
 
     def goals(self) -> Array:
-        """See `Task.goals`."""
         return self.goal
 
     def act(self, actions: Array) -> None:
-        """Close or open the jaws."""
         self.arena.worlds.inputs[f"{self.jaws.name}.closed"][:] = actions[:, 0] > 0.0
 
     @property
@@ -163,7 +155,6 @@ class PickAndPlace(GoalTask):
         return [*ways, ("grip", self._holds[:, None])]
 
     def judge(self) -> Judgement:
-        """See `Task.judge`."""
         arena = self.arena
         jaws, thing = arena.place(self.jaws.holder), arena.place(self.jaws.held)
         near, far = (np.linalg.norm(x, axis=1) for x in (thing - jaws, self.goal - thing))

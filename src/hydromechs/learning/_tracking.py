@@ -48,7 +48,6 @@ class StationKeeping(GoalTask):
         return names
 
     def join(self, arena: Arena) -> None:
-        """See `Task.join`."""
         self.arena = arena
         at = arena.base[0].start
         self.home = np.tile(arena.home_q[at : at + 7], (arena.n, 1))
@@ -61,7 +60,6 @@ class StationKeeping(GoalTask):
         start_q[which, at + 3 : at + 7] = turned_by(self.home[which, 3:], self.turn * offsets[:, 3])
 
     def goals(self) -> Array:
-        """See `Task.goals`."""
         return self.home[:, :3]
 
     def observe(self) -> list[tuple[str, Array]]:
@@ -71,7 +69,6 @@ class StationKeeping(GoalTask):
         return [("position", way), ("attitude", turning(arena.wxyz, self.home[:, 3:]))]
 
     def judge(self) -> Judgement:
-        """See `Task.judge`."""
         arena = self.arena
         distance = np.linalg.norm(self.goals() - arena.position, axis=1)
         angle = np.linalg.norm(turning(arena.wxyz, self.home[:, 3:]), axis=1)
@@ -98,7 +95,6 @@ class TrajectoryTracking(StationKeeping):
     spread: NotNegative = 0.3
 
     def join(self, arena: Arena) -> None:
-        """See `Task.join`."""
         super().join(arena)
         self.amplitude, self.omega, self.phase = (np.ones((arena.n, 3)) for _ in range(3))
 

@@ -45,7 +45,6 @@ class WalkAhead(Task):
         return names
 
     def join(self, arena: Arena) -> None:
-        """See `Task.join`."""
         self.arena = arena
         at = arena.base[0].start
         self.home = np.tile(arena.home_q[at : at + 7], (arena.n, 1))
@@ -59,7 +58,6 @@ class WalkAhead(Task):
         self.arena.worlds.start_q[which, at + 3 : at + 7] = self.course[which]
 
     def begin(self, which: Array) -> None:
-        """See `Task.begin`."""
         self.before[which] = self.arena.position[which]
 
     def goals(self) -> Array:
@@ -74,7 +72,6 @@ class WalkAhead(Task):
         return [("attitude", turning(arena.wxyz, self.course)), ("position", height)]
 
     def judge(self) -> Judgement:
-        """See `Task.judge`."""
         arena = self.arena
         moved = (arena.position - self.before) / arena.period
         self.before = arena.position.copy()

@@ -74,12 +74,10 @@ class FramePoint(TopPoint):
     """Frame or body."""
 
     def now(self, now: Now) -> TopNow:
-        """Where the frame is."""
         frame = now.frame(self.name)
         return TopNow(frame.p, frame.v, frame)
 
     def check(self, model: Model) -> None:
-        """The frame must be there."""
         model.locate(self.name)
 
     def mobility(self, model: Model, mobility: Mobility) -> float:
@@ -114,7 +112,6 @@ class SwayingPoint(TopPoint):
         check_fields(self)
 
     def now(self, now: Now) -> TopNow:
-        """Sine along each axis."""
         grown, rate = _grown(now.t, self.ramp)
         omega = 2.0 * math.pi / self.period
         angles = [omega * now.t + phi for phi in self.phase]

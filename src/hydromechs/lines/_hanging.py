@@ -89,7 +89,6 @@ class HangingLine(Component):
         return self.length / 2.0 if self.shortest is None else self.shortest, 1e3 * self.length
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """The catenary's pull at both ends."""
         bottom, top, world = now.frame(self.frame), self.top.now(now), now.model.world
         heavy = self.cable.weight(world.water_density, world.gravity)  # below 0 it floats, and hangs upwards
         up = where(heavy < 0.0, 1.0, -1.0) * world.down

@@ -45,17 +45,14 @@ class LiftedLine(Component):
         check_fields(self)
 
     def check(self, model: Model) -> None:
-        """The body must be there."""
         model.body_index(self.body)
 
     def inputs(self, model: Model) -> Sequence[Slot]:
-        """Its numbers."""
         values = (self.weight, *self.place, self.height)
         units = ("N/m", "m", "m", "m", "m")
         return [Slot(name, value, unit, setting=True) for name, value, unit in zip(NUMBERS, values, units, strict=True)]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """The weight, at its place."""
         k = now.model.body_index(self.body)
         down = np.asarray(now.model.world.down)
         r = np.array([u["x"], u["y"], u["z"]])

@@ -122,12 +122,10 @@ class Tether(Component):
     # -- what it is in a plant ----------------------------------------------------------------------------------------------
 
     def check(self, model: Model) -> None:
-        """Its frames must be there."""
         model.locate(self.frame)
         self.top.check(model)
 
     def check_beside(self, parts: Sequence[Component]) -> None:
-        """Its ground must be among the terrain."""
         for solid in self.ground:
             if solid not in parts:
                 raise ValueError(f"tether {self.name!r}: ground {solid.name!r} is not among the terrain; add it there")

@@ -55,7 +55,6 @@ class FromShapes(AddedMassMethod):
     """
 
     def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
-        """Added mass of parts that are one body, in water of `density` [kg/m³]."""
         found = [_of_part(part, density) for part in parts]
         matrix = sum((added_mass_matrix(element, density) for element, _, _ in found), np.zeros((6, 6)))
         worst = max(error for _, error, _ in found)
@@ -80,7 +79,6 @@ class FromPanels(AddedMassMethod):
             raise ValueError(f"FromPanels.count is {self.count!r}, must be a whole number from 400 to 20000")
 
     def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
-        """Added mass of parts that are one body, in water of `density` [kg/m³]."""
         found = panel_added_mass(_joined(parts), self.count)
         matrix = density * found.matrix
         how = f"boundary elements, {found.number} panels"

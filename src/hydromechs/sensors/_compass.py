@@ -25,7 +25,6 @@ class Compass(Aid):
     """Errors of the heading [rad]."""
 
     def channels(self, model: Model) -> Sequence[Channel]:
-        """The heading."""
         return [Channel("heading", "rad", self.noise)]
 
     def expected(self, place: FrameMotion, world: World) -> Array:

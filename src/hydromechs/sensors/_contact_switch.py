@@ -24,7 +24,6 @@ class ContactSwitch(Mounted):
     """Force above which it closes [N]."""
 
     def channels(self, model: Model) -> Sequence[Channel]:
-        """Whether it is closed."""
         return [Channel("closed", "1", PERFECT)]
 
     def read(self, instant: Instant) -> Array:

@@ -22,7 +22,6 @@ class DepthGauge(Aid):
     """Errors of the depth [m]."""
 
     def channels(self, model: Model) -> Sequence[Channel]:
-        """The depth."""
         return [Channel("depth", "m", self.noise)]
 
     def expected(self, place: FrameMotion, world: World) -> Array:

@@ -52,6 +52,5 @@ class JointEncoders(Sensor):
         return out + [Channel(f"{name}.v", f"{unit}/s", self.velocity) for name, unit in zip(self.joints, units, strict=True)]
 
     def read(self, instant: Instant) -> Array:
-        """q and v of the joints."""
         parts = [instant.now.joint(name) for name in self.joints]
         return np.array([*(j.q[0] for j in parts), *(j.v[0] for j in parts)])

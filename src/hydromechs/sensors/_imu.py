@@ -40,7 +40,6 @@ class Imu(Mounted):
         return force + [Channel(f"w{x}", "rad/s", self.gyroscope) for x in "xyz"]
 
     def keep(self, instant: Instant) -> Array:
-        """Velocity and axes of its frame."""
         place = instant.mount(self.name, self.frame)
         return np.concatenate([place.v, place.R.ravel()])
 

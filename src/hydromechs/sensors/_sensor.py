@@ -172,7 +172,6 @@ class Mounted(Sensor):
     """Standard deviation of the error of its mounting about each axis, which is drawn once [rad]."""
 
     def check(self, model: Model) -> None:
-        """Its frame must be there."""
         try:
             model.locate(self.frame)
         except KeyError as e:
@@ -198,7 +197,6 @@ class Aid(Mounted):
         """
 
     def read(self, instant: Instant) -> Array:
-        """As expected at the true motion."""
         return self.expected(instant.mount(self.name, self.frame), instant.model.world)
 
     def covariance(self, measured: Array, errors: Errors) -> Array:

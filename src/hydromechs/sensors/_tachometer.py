@@ -37,7 +37,6 @@ class Tachometer(Sensor):
             raise ValueError(f"sensor {self.name!r}: no thruster {self.thruster!r}{nearest(self.thruster, thrusters)}")
 
     def channels(self, model: Model) -> Sequence[Channel]:
-        """The speed."""
         return [Channel("speed", "rad/s", self.noise)]
 
     def read(self, instant: Instant) -> Array:

@@ -97,7 +97,6 @@ class FunctionController(Controller):
         self.function, self.period = function, positive(period, "period")
 
     def __call__(self, state: State) -> Commands:
-        """What the function gives."""
         return self.function(state)
 
     def __repr__(self) -> str:
@@ -124,7 +123,6 @@ class TracedController(Controller):
         """
 
     def start(self, simulation: Simulation) -> None:
-        """Compile the law."""
         self.memory = np.array(self.first_memory, dtype=float)
         self._law = self.compiled(simulation.plant, lanes=1, threads=1)
         self._law.code(1)
@@ -152,7 +150,6 @@ class TracedController(Controller):
         return {name: x for name, x in self.__dict__.items() if name != "_law"}
 
     def __call__(self, state: State) -> np.ndarray:
-        """Commands at a state."""
         given = (np.asarray(float(state.t)), state.q, state.v, state.command, np.asarray(self.memory, dtype=float))
         command, self.memory = self._law.single_results(*given)
         return command

@@ -120,7 +120,6 @@ class _KnownMobility(_Mobility):
 
     @property
     def mass_matrix(self) -> Array:
-        """M without rotors, shape (nv, nv)."""
         return self._M
 
 

@@ -76,7 +76,6 @@ class StationGate(Gate):
         super().__init__(port=port, share=share)
 
     def respond(self, parts: list[str]) -> Response | None:
-        """See `Gate`."""
         text = "/".join(parts)
         if text in STATIC:
             name, kind = STATIC[text]

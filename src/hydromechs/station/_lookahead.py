@@ -172,11 +172,9 @@ class _KeptLaw(TracedController):
         self._code: dict[Any, Compiled] = {}
 
     def law(self, plant: Plant, t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
-        """What the law gives."""
         return self.inner.law(plant, t, q, v, command, memory)
 
     def compiled(self, plant: Plant, *, lanes: int, threads: int) -> Compiled:
-        """The law in machine code, made once."""
         key = lanes, threads
         if key not in self._code:
             self._code[key] = self.inner.compiled(plant, lanes=lanes, threads=threads)

@@ -185,6 +185,5 @@ class RecordedInputs(Inputs):
         return line
 
     def at(self, tick: int) -> Operator:
-        """What was asked for at a tick."""
         k = bisect_right(self._ticks, tick)
         return self._values[k - 1] if k else Operator()

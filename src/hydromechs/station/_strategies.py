@@ -50,7 +50,6 @@ class _Held(Inputs):
         self.asked = Operator()
 
     def at(self, tick: int) -> Operator:
-        """What is asked for, at any tick."""
         return self.asked
 
 

@@ -38,7 +38,6 @@ class Dask(SweepEngine):
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:
-        """See `Engine`."""
         try:
             import distributed
         except ModuleNotFoundError:
@@ -131,7 +130,6 @@ class _Cluster(Workers):
         return len(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
-        """See `Workers`."""
         from distributed import KilledWorker, as_completed
 
         futures = {

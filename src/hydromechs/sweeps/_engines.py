@@ -61,7 +61,6 @@ class _Alone(Workers):
         self.work = work
 
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
-        """See `Workers`."""
         for task in tasks:
             yield task, self.work(task)
 
@@ -72,7 +71,6 @@ class Serial(SweepEngine):
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:
-        """See `SweepEngine`."""
         yield _Alone(work)
 
 
@@ -128,7 +126,6 @@ class _Processes(Workers):
         self.all = [_Process(work) for _ in range(count)]
 
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
-        """See `Workers`."""
         left, deaths = deque(tasks), dict[Task, int]()
         for worker in self.all:
             if left:
@@ -173,7 +170,6 @@ class Local(SweepEngine):
 
     @contextlib.contextmanager
     def started(self, work: Work) -> Iterator[Workers]:
-        """See `SweepEngine`."""
         workers = _Processes(work, self.workers or os.cpu_count() or 1)
         try:
             yield workers

@@ -67,15 +67,12 @@ class Range(Parameter):
             raise FieldError("Range.high", self.high, f"must be above low, {self.low:g}; swap them?")
 
     def at(self, u: float) -> float:
-        """See `Parameter`."""
         return self.low + u * (self.high - self.low)
 
     def grid(self) -> list[float]:
-        """See `Parameter`."""
         return np.linspace(self.low, self.high, self._steps()).tolist()
 
     def ends(self) -> list[float]:
-        """See `Parameter`."""
         return [self.low, self.high]
 
     def _steps(self) -> int:
@@ -92,11 +89,9 @@ class LogRange(Range):
     """Lower end."""
 
     def at(self, u: float) -> float:
-        """See `Parameter`."""
         return self.low * math.exp(u * math.log(self.high / self.low))
 
     def grid(self) -> list[float]:
-        """See `Parameter`."""
         return np.geomspace(self.low, self.high, self._steps()).tolist()
 
 
@@ -110,18 +105,15 @@ class Normal(Parameter):
     """Standard deviation."""
 
     def at(self, u: float) -> float:
-        """See `Parameter`."""
         from scipy.special import ndtri
 
         least = 2.0**-54  # a probability of exactly 0 has no value
         return float(self.mean + self.sigma * ndtri(min(max(u, least), 1.0 - 2.0**-53)))
 
     def grid(self) -> list[float]:
-        """See `Parameter`."""
         raise ValueError("a grid has no normal distributions; use a range with steps, or choices")
 
     def ends(self) -> list[float]:
-        """See `Parameter`."""
         return [self.mean]
 
 
@@ -144,13 +136,10 @@ class Choices(Parameter):
             raise FieldError("Choices.values", list(self.values), "must have every value once")
 
     def at(self, u: float) -> Any:
-        """See `Parameter`."""
         return self.values[min(int(u * len(self.values)), len(self.values) - 1)]
 
     def grid(self) -> list[Any]:
-        """See `Parameter`."""
         return list(self.values)
 
     def ends(self) -> list[Any]:
-        """See `Parameter`."""
         return list(self.values)

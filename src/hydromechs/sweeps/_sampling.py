@@ -34,7 +34,6 @@ class Grid(Sampling):
     """All combinations of the values; the last parameter changes fastest."""
 
     def table(self, parameters: Sequence[Parameter], seed: int) -> list[tuple[Any, ...]]:
-        """See `Sampling`."""
         return list(itertools.product(*(parameter.grid() for parameter in parameters)))
 
 
@@ -53,7 +52,6 @@ class _Sampled(Sampling):
         """Points in the unit cube, shape (runs, dimensions)."""
 
     def table(self, parameters: Sequence[Parameter], seed: int) -> list[tuple[Any, ...]]:
-        """See `Sampling`."""
         points = self.points(len(parameters), seed) if parameters else np.zeros((self.runs, 0))
         return [tuple(p.at(float(u)) for p, u in zip(parameters, row, strict=True)) for row in points]
 
@@ -63,7 +61,6 @@ class MonteCarlo(_Sampled):
     """Independent random points. The first n of more runs are those of n runs."""
 
     def points(self, dimensions: int, seed: int) -> np.ndarray:
-        """See `_Sampled`."""
         return np.random.default_rng(seed).random((self.runs, dimensions))
 
 
@@ -72,7 +69,6 @@ class LatinHypercube(_Sampled):
     """Random points: each parameter has as many slices as there are runs, with one point in each."""
 
     def points(self, dimensions: int, seed: int) -> np.ndarray:
-        """See `_Sampled`."""
         from scipy.stats import qmc
 
         return qmc.LatinHypercube(dimensions, seed=np.random.default_rng(seed)).random(self.runs)
@@ -83,7 +79,6 @@ class Sobol(_Sampled):
     """A scrambled Sobol sequence, which fills the ranges evenly; best with a power of 2 runs."""
 
     def points(self, dimensions: int, seed: int) -> np.ndarray:
-        """See `_Sampled`."""
         from scipy.stats import qmc
 
         sequence = qmc.Sobol(dimensions, scramble=True, seed=np.random.default_rng(seed))

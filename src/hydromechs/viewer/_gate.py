@@ -251,7 +251,6 @@ class PageGate(Gate):
         super().__init__(port=port)
 
     def respond(self, parts: list[str]) -> Response | None:
-        """See `Gate`."""
         return answer(self._page, "text/html; charset=utf-8") if parts == [""] else None
 
     @cached_property

@@ -93,7 +93,6 @@ class ArticulatedDrive(Controller):
         self.start_time = not_negative(start, "start")
 
     def start(self, simulation: Simulation) -> None:
-        """Look up modules, wheels, drives and ground."""
         model = simulation.model
         self._modules = _modules(model, self.modules)
         middle, *others = self._modules

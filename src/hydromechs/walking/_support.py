@@ -106,7 +106,6 @@ class AlternatingSupport(Controller):
         self.start_time = not_negative(start, "start")
 
     def start(self, simulation: Simulation) -> None:
-        """Look up halves, legs, drives and ground."""
         model = simulation.model
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         first = next(iter(self.halves))

@@ -105,7 +105,6 @@ class Walk(Controller):
         self.start_time, self.body = not_negative(start, "start"), body
 
     def start(self, simulation: Simulation) -> None:
-        """Look up body, legs, drives and ground."""
         model = simulation.model
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else "")

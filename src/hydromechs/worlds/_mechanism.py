@@ -40,7 +40,6 @@ class Mechanism(Source):
         self.opened = {a.name: Place(k, (), a.shape) for k, a in enumerate(self.stepper.inputs) if a.name in self.parameters}
 
     def named(self, inputs: Any) -> dict[str, Any]:
-        """See `Source.named`."""
         given = {} if inputs is None else dict(inputs) if isinstance(inputs, Mapping) else {"tau": inputs}
         for name in given:
             if name not in self.places:

@@ -79,7 +79,6 @@ class PlantSource(Source):
         self.parameters = {name: np.asarray(x, dtype=float) for name, x in own.items()}
 
     def named(self, inputs: Any) -> dict[str, Any]:
-        """See `Source.named`."""
         if inputs is None:
             return {}
         if not isinstance(inputs, Mapping):
@@ -93,13 +92,11 @@ class PlantSource(Source):
         return dict(inputs)
 
     def check_value(self, name: str, values: np.ndarray) -> None:
-        """See `Source.check_value`."""
         rows = values if values.ndim > 1 else values[[np.argmin(values), np.argmax(values)]] if len(values) else values
         for value in rows[:SOME]:
             self.plant.check_values({name: value})
 
     def run(self, target: Target, step: float, offset: float) -> PlantRun:
-        """See `Source.run`."""
         return PlantRun(self, target, step, offset)
 
 
@@ -299,11 +296,9 @@ class PlantRun(Run):
 
     @property
     def split_worlds(self) -> np.ndarray:
-        """See `Run.split_worlds`."""
         return self._bent
 
     def split_step(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
-        """See `Run.split_step`."""
         now = self.offset + self.step * self._clock[which]
         groups: dict[tuple[int, float], list[int]] = {}
         for k, world in enumerate(which):
@@ -337,7 +332,6 @@ class PlantRun(Run):
         return rows
 
     def advanced(self, steps: int) -> None:
-        """See `Run.advanced`."""
         self._ahead += steps
 
     @property
@@ -438,7 +432,6 @@ class PlantRun(Run):
         target.put(target.x, which, x)
 
     def why(self, world: int) -> str:
-        """See `Run.why`."""
         target, layout = self.target, self.plant.layout
         q, x = (np.array(target.get(a)[world], dtype=float) for a in (target.q, target.x))
         given = np.array(target.get(target.inputs[0])[world], dtype=float)

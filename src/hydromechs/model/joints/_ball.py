@@ -58,12 +58,10 @@ class Ball(SteppedJoint):
 
     @property
     def coordinates(self) -> tuple[Coordinates, ...]:
-        """Quaternion."""
         return (Coordinates(("qw", "qx", "qy", "qz"), "quaternion w, x, y, z"),)
 
     @property
     def rates(self) -> tuple[Coordinates, ...]:
-        """Angular velocity."""
         return (Coordinates(("p", "q", "r"), "angular velocity p, q, r in axes of the body", "rad/s"),)
 
     def steps(self, iq: int, iv: int) -> tuple:
@@ -92,15 +90,12 @@ class BallStep(_Place, MovingStep):
     nq, nv, rows, quaternion, turning = 4, 3, (3, 4, 5), 0, (0, 1, 2, 3)
 
     def transformation(self, q: Array) -> Turn:
-        """A turn."""
         return Turn(quaternion_matrix(q))
 
     def subspace(self, q: Array) -> Array:
-        """All turns."""
         return UNIT[:, 3:]
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """Turns with v."""
         return np.concatenate([np.zeros(3), v])
 
     def brackets(self, q: Array) -> Array:
@@ -112,7 +107,6 @@ class BallStep(_Place, MovingStep):
         return quaternion_product(q, quaternion_exp(u))
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
-        """Exponential coordinates."""
         return turning_rate(u, v)
 
     def difference(self, q: Array, q_other: Array) -> Array:
@@ -120,5 +114,4 @@ class BallStep(_Place, MovingStep):
         return turn_between(q, q_other)[0]
 
     def turn(self, q: Array) -> Array:
-        """Its quaternion."""
         return q

@@ -20,12 +20,10 @@ class Fixed(SteppedJoint):
 
     @property
     def coordinates(self) -> tuple[Coordinates, ...]:
-        """None."""
         return ()
 
     @property
     def rates(self) -> tuple[Coordinates, ...]:
-        """None."""
         return ()
 
     def steps(self, iq: int, iv: int) -> tuple:

@@ -60,13 +60,11 @@ class Free(SteppedJoint):
 
     @property
     def coordinates(self) -> tuple[Coordinates, ...]:
-        """Position and quaternion."""
         turn = Coordinates(("qw", "qx", "qy", "qz"), "quaternion w, x, y, z")
         return Coordinates(("x", "y", "z"), "position x, y, z", "m"), turn
 
     @property
     def rates(self) -> tuple[Coordinates, ...]:
-        """Velocity and angular velocity."""
         return (
             Coordinates(("u", "v", "w"), "velocity u, v, w in axes of the body", "m/s"),
             Coordinates(("p", "q", "r"), "angular velocity p, q, r in axes of the body", "rad/s"),
@@ -99,15 +97,12 @@ class FreeStep(_Place, MovingStep):
     nq, nv, rows, quaternion, turning = 7, 6, (0, 1, 2, 3, 4, 5), 3, (3, 4, 5, 6)
 
     def transformation(self, q: Array) -> Turn:
-        """A turn after a translation."""
         return Turn(quaternion_matrix(q[3:]), q[:3])
 
     def subspace(self, q: Array) -> Array:
-        """All motions."""
         return UNIT
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """Moves with v."""
         return v
 
     def brackets(self, q: Array) -> Array:
@@ -152,5 +147,4 @@ class FreeStep(_Place, MovingStep):
         return np.concatenate([q_other[:3] - q[:3], turn_between(q[3:], q_other[3:])[0]])
 
     def turn(self, q: Array) -> Array:
-        """Its quaternion."""
         return q[3:]

@@ -63,7 +63,6 @@ class _OfJoint(MovingStep):
 
     @property
     def turning(self) -> tuple[int, ...]:  # type: ignore[override]
-        """All coordinates, unless they just add."""
         return () if self.joint.adds else tuple(range(self.nq))
 
     @property
@@ -72,16 +71,13 @@ class _OfJoint(MovingStep):
         return type(self), id(self.joint)
 
     def transformation(self, q: Array) -> Turn:
-        """The pose of the body."""
         R, p = self._asked("pose", q)
         return Turn(_plain(R), _plain(p))
 
     def subspace(self, q: Array) -> Array:
-        """As the joint says."""
         return _plain(self._asked("subspace", q))
 
     def subspace_rate(self, q: Array, v: Array) -> Array:
-        """As the joint says."""
         return _plain(self._asked("subspace_rate", q, v))
 
     def subspace_changes(self, q: Array) -> Array:
@@ -103,15 +99,12 @@ class _OfJoint(MovingStep):
         return out if S.dtype == object else out.astype(float)
 
     def retract(self, q: Array, u: Array) -> Array:
-        """As the joint says."""
         return _plain(self._asked("retract", q, u))
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
-        """As the joint says."""
         return _plain(self._asked("chart_rate", q, u, v))
 
     def difference(self, q: Array, q_other: Array) -> Array:
-        """As the joint says."""
         return _plain(self._asked("difference", q, q_other))
 
 

@@ -54,7 +54,6 @@ class HelicalStep(_Helical, MovingStep):
     nq = nv = 1
 
     def transformation(self, q: Array) -> Screw:
-        """A screw."""
         turned = self.sign * q[0]
         angle = turned + self.angle
         return Screw(self.axis, self.advance * turned + self.distance, np.cos(angle), np.sin(angle))
@@ -70,5 +69,4 @@ class HelicalStep(_Helical, MovingStep):
         return np.concatenate([self.advance * about, about])
 
     def turn(self, q: Array) -> Array:
-        """A turn about the axis."""
         return axis_turn(self.axis, self.sign * q[0] + self.angle)

@@ -258,12 +258,10 @@ class CustomJoint(Joint):
 
     @property
     def initial_q(self) -> tuple[float, ...]:
-        """Initial configuration, shape (nq,)."""
         return self.position or self.neutral_q
 
     @property
     def initial_v(self) -> tuple[float, ...]:
-        """Initial velocity, shape (nv,)."""
         return self.velocity or (0.0,) * self.nv
 
     def problems(self, where: str) -> Iterator[Problem]:
@@ -309,7 +307,6 @@ class SteppedJoint(Joint):
         return motion_subspace(steps, [transformation(s, q) for s in steps], q)
 
     def subspace_rate(self, q: Array, v: Array) -> Array:
-        """Zero: the subspace is constant."""
         return np.zeros((6, self.nv))
 
     def retract(self, q: Array, u: Array) -> Array:

@@ -52,12 +52,10 @@ class OneAxis(SteppedJoint):
 
     @property
     def coordinates(self) -> tuple[Coordinates, ...]:
-        """Angle or displacement."""
         return (Coordinates(("",), "displacement" if self.unit == "m" else "angle", self.unit),)
 
     @property
     def rates(self) -> tuple[Coordinates, ...]:
-        """Rate of the angle, or speed."""
         return (Coordinates(("",), "speed" if self.unit == "m" else "rate", f"{self.unit}/s"),)
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:

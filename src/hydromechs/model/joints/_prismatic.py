@@ -55,19 +55,15 @@ class PrismaticStep(_Prismatic, MovingStep):
         return (self.axis,)
 
     def transformation(self, q: Array) -> Screw:
-        """A screw."""
         return Screw(self.axis, self.sign * q[0] + self.distance, self.cos, self.sin)
 
     def subspace(self, q: Array) -> Array:
-        """Moves along the axis."""
         return np.array([[self.sign * x] for x in UNIT[self.axis].tolist()])
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """Moves along the axis."""
         return np.array([self.sign * v[0] if k == self.axis else 0.0 for k in range(6)])
 
     def turn(self, q: Array) -> Array:
-        """A constant turn about the axis."""
         return axis_turn(self.axis, np.full(q.shape[1], np.arctan2(self.sin, self.cos)))
 
     def without_axis(self) -> tuple[tuple, MovingStep, tuple]:
@@ -89,17 +85,13 @@ class SlideStep(_Slide, MovingStep):
     nq = nv = 1
 
     def transformation(self, q: Array) -> Shift:
-        """A shift."""
         return Shift(np.array([d * q[0] for d in self.direction]))
 
     def subspace(self, q: Array) -> Array:
-        """Moves along the direction."""
         return np.array([[x] for x in (*self.direction, 0.0, 0.0, 0.0)])
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """Moves along the direction."""
         return np.array([*(d * v[0] for d in self.direction), 0.0, 0.0, 0.0])
 
     def turn(self, q: Array) -> Array:
-        """No turn."""
         return np.array([[1.0], [0.0], [0.0], [0.0]]) * np.ones(q.shape[1])

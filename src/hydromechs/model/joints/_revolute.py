@@ -50,20 +50,16 @@ class RevoluteStep(_Revolute, MovingStep):
         return (3 + self.axis,)
 
     def transformation(self, q: Array) -> Screw:
-        """A screw."""
         angle = self.sign * q[0] + self.angle
         return Screw(self.axis, self.distance, np.cos(angle), np.sin(angle))
 
     def subspace(self, q: Array) -> Array:
-        """Turns about the axis."""
         return np.array([[self.sign * x] for x in UNIT[3 + self.axis].tolist()])
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """Turns about the axis."""
         return np.array([self.sign * v[0] if k == 3 + self.axis else 0.0 for k in range(6)])
 
     def turn(self, q: Array) -> Array:
-        """A turn about the axis."""
         return axis_turn(self.axis, self.sign * q[0] + self.angle)
 
     def without_axis(self) -> tuple[tuple, MovingStep, tuple]:
@@ -73,5 +69,4 @@ class RevoluteStep(_Revolute, MovingStep):
         return (Turn(P, np.zeros(3)),), self._replace(axis=2), (Turn(P.T, np.zeros(3)),)
 
     def without_offset(self) -> tuple[MovingStep, float]:
-        """The constant angle goes into the coordinate."""
         return self._replace(angle=0.0), self.sign * self.angle
