@@ -86,12 +86,7 @@ class CFunctions:
         return c_literal(value, self.real)
 
     def once(self, name: str, text: Callable[[], str]) -> str:
-        """Write something that several callees use, if it is not there yet; return its name.
-
-        Args:
-            name: Its name.
-            text: Writes it.
-        """
+        """Write something that several callees use, if it is not there yet; return its name."""
         if name not in self._names:
             self._names[name] = name
             self.text.append(text())

@@ -11,12 +11,7 @@ if TYPE_CHECKING:
 
 
 def draw_body(functions: CFunctions, draw: Draw) -> list[str]:
-    """Return the statements of a draw, always in double precision.
-
-    Args:
-        functions: Functions of the file.
-        draw: What it computes.
-    """
+    """Return the statements of a draw, always in double precision."""
     functions.once("hm_philox", lambda: PHILOX.format(device=functions.device, rounds=ROUNDS, m=MULTIPLIERS, w=KEY_STEPS))
     if draw.normal:
         functions.once("hm_normal", lambda: _normal(functions))

@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 
 def rolled_body(functions: CFunctions, rolled: Rolled) -> list[str]:
-    """Return the statements of a loop; arguments are a0, a1, ..., results r0, r1, ...
-
-    Args:
-        functions: CFunctions of the programs of a row.
-        rolled: The loop.
-    """
+    """Return the statements of a loop; arguments are a0, a1, ..., results r0, r1, ..."""
     real = functions.real
     arrays = {a.name: f"a{k}" for k, a in enumerate(rolled.inputs)} | {a.name: f"r{k}" for k, a in enumerate(rolled.outputs)}
     arrays |= {name: f"w{k}" for k, name in enumerate(rolled.work)}

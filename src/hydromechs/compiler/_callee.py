@@ -83,12 +83,7 @@ class Callee(abc.ABC):
 
     @abc.abstractmethod
     def llvm(self, name: str, module: Module) -> str:
-        """Return its definition as LLVM IR, a function of packed arrays.
-
-        Args:
-            name: Name of the definition.
-            module: Where the functions go that it calls.
-        """
+        """Return its definition as LLVM IR, a function of packed arrays."""
 
     @abc.abstractmethod
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:

@@ -69,14 +69,7 @@ class _Lanes(Loops):
 
 
 def when_text(name: str, when: When, function: str, lanes: int) -> str:
-    """`name(condition, inputs..., kept..., results...)` of packed arrays.
-
-    Args:
-        name: Name of the function.
-        when: What it does.
-        function: Name of the program's function.
-        lanes: Worlds per vector operation.
-    """
+    """`name(condition, inputs..., kept..., results...)` of packed arrays."""
     t = _Lanes(lanes)
     n, outputs = len(when.program.inputs), when.outputs
     given = [f"%p{1 + k}" for k in range(n)]
@@ -98,14 +91,7 @@ def when_text(name: str, when: When, function: str, lanes: int) -> str:
 
 
 def iterate_text(name: str, iterate: Iterate, function: str, lanes: int) -> str:
-    """`name(state..., fixed..., final state..., passes)` of packed arrays.
-
-    Args:
-        name: Name of the function.
-        iterate: What it does.
-        function: Name of the function of one pass.
-        lanes: Worlds per vector operation.
-    """
+    """`name(state..., fixed..., final state..., passes)` of packed arrays."""
     t = _Lanes(lanes)
     program, states = iterate.program, iterate.states
     n, sizes = len(program.inputs), [a.size for a in program.outputs[:-1]]

@@ -14,12 +14,7 @@ FEW = 8192
 
 
 def loop_text(e: Emitter, n: int) -> str:
-    """`loop`: blocks of worlds, each lane at its own address; on one lane it calls `eval`.
-
-    Args:
-        e: Emitter of the program, nothing written yet.
-        n: Number of arguments, inputs and outputs.
-    """
+    """`loop`: blocks of worlds, each lane at its own address; on one lane it calls `eval`."""
     lanes = e.lanes
     attributes = VECTORS if lanes > 1 else "nounwind"
     head = [f"define void @loop(ptr noalias %table, i64 %begin, i64 %end) {attributes} {{", "entry:"]

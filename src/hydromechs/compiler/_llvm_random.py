@@ -97,13 +97,7 @@ class _Lines:
 
 
 def draw_text(name: str, draw: Draw, module: Module) -> str:
-    """`name(seed, world, stream, tick, numbers)` of packed arrays.
-
-    Args:
-        name: Name of the function.
-        draw: What it computes.
-        module: Module of the function.
-    """
+    """`name(seed, world, stream, tick, numbers)` of packed arrays."""
     if draw.normal:
         module.once("@normal_quantiles", lambda: constants_text("@normal_quantiles", quantile_table().ravel()))
     t = _Lines(module.lanes)

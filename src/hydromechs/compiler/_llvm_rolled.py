@@ -25,12 +25,7 @@ AHEAD = 6
 
 
 def rolled_text(name: str, rolled: Rolled, module: Module) -> str:
-    """`name(in..., out...)` of packed arrays.
-
-    Args:
-        name: Name of the function.
-        module: Where its programs go.
-    """
+    """`name(in..., out...)` of packed arrays."""
     table = np.ascontiguousarray(rolled.table, dtype=np.int32)
     constants = np.ascontiguousarray(rolled.numbers, dtype=np.float64)
     names = {"table": f"{name}.table", NUMBERS: f"{name}.numbers"}

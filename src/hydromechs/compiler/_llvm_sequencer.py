@@ -344,11 +344,7 @@ class _Sequencer(Loops):
 
 
 def sequencer_text(lanes: int) -> str:
-    """The IR of the sequencer.
-
-    Args:
-        lanes: Worlds per vector operation.
-    """
+    """The IR of the sequencer."""
     t = _Sequencer(lanes)
     width = 8 * lanes
     entries, passes = t.word("%table", RunTable.ENTRIES), t.word("%table", RunTable.PASSES)

@@ -83,12 +83,7 @@ class Module:
         return self.names[key]
 
     def once(self, name: str, text: Callable[[], str]) -> None:
-        """Write something that several callees use, if it is not there yet.
-
-        Args:
-            name: Its name.
-            text: Writes it.
-        """
+        """Write something that several callees use, if it is not there yet."""
         if name not in self.common:
             self.common[name] = text()
 

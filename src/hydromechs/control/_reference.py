@@ -30,11 +30,7 @@ class Sample(NamedTuple):
 
 
 def listed_waypoints(waypoints: Any, name: str = "waypoints") -> Sequence[Any]:
-    """Waypoints as a caller gave them: a list of one or more.
-
-    Args:
-        name: What the error calls it.
-    """
+    """Waypoints as a caller gave them: a list of one or more."""
     if not isinstance(waypoints, Sequence) or isinstance(waypoints, str):
         raise FieldError(name, waypoints, "must be a list of waypoints, each as {t: 0, ...}")
     if not waypoints:

@@ -44,9 +44,6 @@ def linear_vehicle(model: Model, body: int, q: np.ndarray) -> tuple[np.ndarray, 
 
     The rows and columns of the vehicle of `Dynamics.linearize`, without the compilation of all others: where v̇ = 0, the
     derivatives of the accelerations are −M⁻¹ those of the forces that inverse dynamics finds, h(q ⊕ δ, ν).
-
-    Args:
-        body: Index of the vehicle's body.
     """
     at = model.v_slices[body]
 

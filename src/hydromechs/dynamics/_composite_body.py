@@ -53,11 +53,7 @@ def mass_matrix(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) 
 
 
 def body_inertias(model: Model, inertia: Sequence[Array | None]) -> list[BodyInertia]:
-    """Inertias as `PseudoInertia` where they are the rigid body's own, as (6, 6) where water adds to them, else None.
-
-    Args:
-        inertia: As in `mass_matrix`.
-    """
+    """Inertias as `PseudoInertia` where they are the rigid body's own, as (6, 6) where water adds to them, else None."""
     pairs = zip(inertia, model.rigid, strict=True)
     return [pseudo_inertia(rigid) if rigid is not None and I is rigid.matrix else I for I, rigid in pairs]
 

@@ -258,13 +258,7 @@ def _motion(x: dict[str, Array], acting: ActingOn, world: World, flow: Flow) -> 
 
 
 def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Program:
-    """numbers, V, a_f − g, axes and origin, the water's velocity and acceleration, a wrench → inertia and force of a body.
-
-    Args:
-        alike: What acts on bodies of one kind.
-        flow: How the water's motion is given.
-        wrench: Whether a wrench is added.
-    """
+    """numbers, V, a_f − g, axes and origin, the water's velocity and acceleration, a wrench → inertia and force of a body."""
 
     def force(**x: Array) -> Array:
         acting: ActingOn = alike.opened(x["numbers"])

@@ -167,12 +167,7 @@ def _floats(step: Any) -> Any:
 
 
 def acting_on(model: Model, i: int, sampling: hydro.WetSampling | None = None) -> ActingOn:
-    """Return the forces on body i.
-
-    Args:
-        i: Number of the body.
-        sampling: Points at which it feels non-uniform water.
-    """
+    """Return the forces on body i."""
     body, density = model.bodies[i], model.world.water_density
     water: Any = body.hydro
     if isinstance(water, Hydro):

@@ -218,12 +218,7 @@ class CompiledEquations:
         return self._compiled(name, extra=extra, variant="specialised" if self.form == "rolled" else "").traced
 
     def casadi(self, name: str, inputs: Sequence[str] = ()) -> Any:
-        """A CasADi function of flat arguments, for optimal control.
-
-        Args:
-            name: Name of the equation, as in `program`.
-            inputs: Optional inputs, as in `program`.
-        """
+        """A CasADi function of flat arguments, for optimal control."""
         return self.program(name, inputs).casadi_function
 
     def differentiate(

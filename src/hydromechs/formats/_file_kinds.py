@@ -70,13 +70,7 @@ FILE_KINDS = {
 
 
 def misplaced_file(data: dict[str, Any], wanted: str, source: str) -> Fault | None:
-    """Return the problem of a file of another kind or of an older version; None if its contents must show what it is.
-
-    Args:
-        data: The file.
-        wanted: Kind that is read here.
-        source: Name of the file in messages.
-    """
+    """Return the problem of a file of another kind or of an older version; None if its contents must show what it is."""
     kind = FILE_KINDS[wanted]
     version = data.get(kind.key, data.get(kind.old_key))
     if (kind.key not in data and kind.old_key in data) or (type(version) is int and 0 < version < kind.version):

@@ -57,12 +57,7 @@ def check_suffix(path: str | Path, kind: str, others: Sequence[str] = ()) -> Non
 
 
 def replace_file(text: str, path: str | Path) -> None:
-    """Write a text file; one that is there is replaced at once or, if anything fails, not at all.
-
-    Args:
-        text: What to write.
-        path: The file.
-    """
+    """Write a text file; one that is there is replaced at once or, if anything fails, not at all."""
     path = Path(os.path.realpath(path))
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(path.parent)!r} for {path.name!r}; make it first")
@@ -91,12 +86,7 @@ def dumps(model: Model, folder: str | Path | None = None) -> str:
 
 
 def model_text(model: Model, writer: Writer) -> str:
-    """Return the text of a model file.
-
-    Args:
-        model: The model.
-        writer: Writes its objects.
-    """
+    """Return the text of a model file."""
     data = writer.fields(model)
     bodies = Block((name, Block(body)) for name, body in data.pop("bodies").items())
     for key in data.keys() & {"sources"}:
@@ -108,20 +98,10 @@ class ModelWriter(Writer):
     """Writes models."""
 
     def label(self, path: tuple) -> str:
-        """Return what errors call a place: "body 'arm': joint".
-
-        Args:
-            path: The place.
-        """
+        """Return what errors call a place: "body 'arm': joint"."""
         return f"body {path[1]!r}: {dotted(path[2:])}" if path[:1] == ("bodies",) and len(path) > 2 else dotted(path)
 
     def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return the mapping of an object; without a volume that follows from shapes.
-
-        Args:
-            thing: The object.
-            path: Where it is.
-            skip: Fields that are written elsewhere.
-        """
+        """Return the mapping of an object; without a volume that follows from shapes."""
         derived = ("volume", "buoyancy_center") if isinstance(thing, Hydro) and thing.derived else ()
         return super().fields(thing, path, (*skip, *derived))

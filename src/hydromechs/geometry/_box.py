@@ -25,11 +25,7 @@ Size = Annotated[float, Bound(least=0.0)]
 
 @cache
 def gauss(points: int) -> tuple[list[float], list[float]]:
-    """Return nodes and weights of Gauss quadrature on [−1, 1].
-
-    Args:
-        points: Number of points.
-    """
+    """Return nodes and weights of Gauss quadrature on [−1, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(points)
     return nodes.tolist(), weights.tolist()
 

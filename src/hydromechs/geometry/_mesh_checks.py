@@ -46,11 +46,7 @@ def mtl_colors(raw: bytes) -> bytes:
 
 
 def checked_glb(raw: bytes) -> bytes:
-    """Return a GLB file without textures and extensions of its meshes, after checking its sizes.
-
-    Args:
-        raw: Bytes of the file.
-    """
+    """Return a GLB file without textures and extensions of its meshes, after checking its sizes."""
     if len(raw) < 20 or raw[:4] != b"glTF" or raw[16:20] != b"JSON":
         raise RejectedMesh("it is not GLB")
     length = int.from_bytes(raw[12:16], "little")

@@ -399,28 +399,14 @@ Interval = tuple[Scalar, Scalar]
 
 
 def slab(x: Scalar, d: Scalar, half: Scalar) -> Interval:
-    """Return where along a ray |x + r d| ≤ half.
-
-    Args:
-        x: Coordinate of its start [m].
-        d: Coordinate of its direction.
-        half: Half the thickness [m].
-    """
+    """Return where along a ray |x + r d| ≤ half."""
     d = where(abs(d) < PARALLEL, PARALLEL, d)
     first, second = (-half - x) / d, (half - x) / d
     return minimum(first, second), maximum(first, second)
 
 
 def pipe(x: Scalar, y: Scalar, dx: Scalar, dy: Scalar, radius: Scalar) -> Interval:
-    """Return where along a ray |(x, y) + r (dx, dy)| ≤ radius: a r² + 2 k r + ρ² − R² ≤ 0.
-
-    Args:
-        x: First coordinate of its start [m].
-        y: Second coordinate of its start [m].
-        dx: First coordinate of its direction.
-        dy: Second coordinate of its direction.
-        radius: Radius R [m].
-    """
+    """Return where along a ray |(x, y) + r (dx, dy)| ≤ radius: a r² + 2 k r + ρ² − R² ≤ 0."""
     a = maximum(dx * dx + dy * dy, PARALLEL**2)
     k = x * dx + y * dy
     inside = k * k - a * (x * x + y * y - radius**2)
@@ -444,11 +430,7 @@ def ball(x: Array, d: Array, radius: Scalar) -> Interval:
 
 
 def overlap(*parts: Interval) -> Interval:
-    """Return where a ray is inside all parts.
-
-    Args:
-        parts: The interval of each.
-    """
+    """Return where a ray is inside all parts."""
     begin, end = parts[0]
     for a, b in parts[1:]:
         begin, end = maximum(begin, a), minimum(end, b)
@@ -456,11 +438,7 @@ def overlap(*parts: Interval) -> Interval:
 
 
 def first_entry(*parts: Interval) -> Scalar:
-    """Return where a ray enters the first of several parts [m]; infinite if it starts inside one, or meets none.
-
-    Args:
-        parts: The interval of each.
-    """
+    """Return where a ray enters the first of several parts [m]; infinite if it starts inside one, or meets none."""
     met = [where((begin <= end) * (begin >= 0.0), begin, math.inf) for begin, end in parts]
     out = met[0]
     for r in met[1:]:

@@ -215,13 +215,7 @@ def gradient_power(around: SurroundingWater, item: AddedMassAt) -> Scalar:
 
 
 def drag_of(around: SurroundingWater, item: DragAt, density: Scalar) -> tuple[Array, Array]:
-    """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,).
-
-    Args:
-        around: The water around the body.
-        item: The element.
-        density: Density of the water [kg/m³].
-    """
+    """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,)."""
     V_r = relative_velocity(around, item.shares)
     if isinstance(item.element, Strips):
         mean = around.V[:3] - V_r[:3]

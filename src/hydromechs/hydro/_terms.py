@@ -313,12 +313,7 @@ def _momenta(body: Body, motion: WetMotion) -> list[tuple[Array, Array]]:
 
 
 def added_parts(body: Body, motion: WetMotion) -> list[AddedMassAt]:
-    """Return the added masses of the wet part of a body in non-uniform water.
-
-    Args:
-        body: The body.
-        motion: Its motion, with the water around it.
-    """
+    """Return the added masses of the wet part of a body in non-uniform water."""
     assert motion.around is not None
     sampling = motion.around.sampling
     if not isinstance(body.hydro, Hydro):

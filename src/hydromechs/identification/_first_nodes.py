@@ -24,9 +24,6 @@ def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes
     Each piece is simulated from where the one before has ended; then its beginning is moved by damped Gauss-Newton steps to
     where its own samples say it was. What they do not tell of it stays, and so do internal states, of which samples of a
     body tell so little that a linear step can send them anywhere.
-
-    Args:
-        problem: What is unknown, and what was measured.
     """
     own = np.zeros((len(problem.trials), len(problem.own_deviation)))
     count = len(problem.node_trials)

@@ -548,12 +548,7 @@ class AddedMass(Unknown):
 
 
 def opened(plant: Plant, unknowns: Sequence[Unknown]) -> Plant:
-    """The plant with the numbers of its model that are unknown open.
-
-    Args:
-        plant: What is simulated.
-        unknowns: What is to be found.
-    """
+    """The plant with the numbers of its model that are unknown open."""
     wanted: dict[str, Any] = dict.fromkeys(plant.parameters)
     wanted |= {path: None for u in unknowns for path in u.parameters if path not in plant.layout.held}
     return replace(plant, parameters=tuple(wanted))

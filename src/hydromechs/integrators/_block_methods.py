@@ -41,10 +41,6 @@ def integration_weights(nodes: tuple[int, ...], end: int) -> tuple[Fraction, ...
     """w with ∫_0^end f = Σ w_i f(node_i) for every polynomial f of a degree below the number of nodes.
 
     The weight of a node is the integral of its Lagrange polynomial, in whole fractions.
-
-    Args:
-        nodes: Where f is known, in steps.
-        end: Where the integral ends, in steps.
     """
     out = []
     for node in nodes:

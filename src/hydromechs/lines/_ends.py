@@ -45,12 +45,7 @@ class TopPoint(abc.ABC):
 
 
 def too_short(now: Now, frame: str, top: TopPoint, length: float) -> str | None:
-    """What is wrong with a line that does not reach from end to end at an instant; None of one that does.
-
-    Args:
-        frame: Frame at its lower end.
-        length: Its unstretched length [m].
-    """
+    """What is wrong with a line that does not reach from end to end at an instant; None of one that does."""
     a, b = now.frame(frame).p, top.now(now).p
     apart = float(np.linalg.norm(b - a))
     if not apart > length:

@@ -86,9 +86,6 @@ def bending_forces(stiffness: float, parts: Sequence[Segment]) -> tuple[list[Arr
         E = Σ EI/l (1 − t_a · t_b)   ≈ ½ EI θ²/l,   l the mean length of the segments a and b that meet at an angle θ
 
     The ends are free to turn.
-
-    Args:
-        stiffness: EI [N·m²].
     """
     F = [np.zeros(3) for _ in range(len(parts) + 1)]
     energy: Scalar = 0.0

@@ -25,11 +25,7 @@ DENSITY = 1000.0
 
 
 def placement_mistakes(bodies: Sequence[Body]) -> list[str]:
-    """What looks like a slip of a unit in the places of bodies without faults, in words.
-
-    Args:
-        bodies: All bodies of a mechanism.
-    """
+    """What looks like a slip of a unit in the places of bodies without faults, in words."""
     size = max(map(_size, bodies), default=0.0)
     out = []
     for body in bodies:

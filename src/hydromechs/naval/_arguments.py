@@ -14,12 +14,7 @@ __all__ = ["check_angle", "check_finite", "check_model", "configuration"]
 
 
 def check_model(where: str, model: Any) -> None:
-    """Refuse what is no model.
-
-    Args:
-        where: Name of the function, for the error.
-        model: What the caller gave.
-    """
+    """Refuse what is no model."""
     if not isinstance(model, Model):
         inside = isinstance(getattr(model, "model", None), Model)
         remedy = "its `.model` is one" if inside else "hydromechs.load gives one"
@@ -61,14 +56,7 @@ def check_finite(where: str, **values: float) -> None:
 
 
 def check_angle(where: str, name: str, value: float, most: float) -> None:
-    """Refuse an angle that is too large, as degrees are.
-
-    Args:
-        where: Name of the function, for the error.
-        name: Name of the argument.
-        value: The angle that the caller gave [rad].
-        most: Largest magnitude of it [rad].
-    """
+    """Refuse an angle that is too large, as degrees are."""
     check_finite(where, **{name: value})
     if abs(value) > most:
         raise ValueError(

@@ -60,11 +60,7 @@ class DragGuess(NamedTuple):
 
 
 def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:
-    """Drag of parts that are one body; quadratic only.
-
-    Args:
-        parts: The parts.
-    """
+    """Drag of parts that are one body; quadratic only."""
     elements = tuple(_of_part(part) for part in parts)
     areas = sum((_areas(element) for element in elements), np.zeros(3))
     simple = len(parts) == 1 and isinstance(parts[0].shape, Box | Cylinder | Capsule | Ellipsoid | Sphere)
@@ -74,12 +70,7 @@ def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:
 
 
 def mesh_drag(solid: Triangles, origin: Origin) -> drag.ShapeDrag:
-    """The drag of a mesh as that of a box of its extents.
-
-    Args:
-        solid: The mesh, in its own frame.
-        origin: Where that frame is on the body.
-    """
+    """The drag of a mesh as that of a box of its extents."""
     low, high = solid.vertices.min(axis=0), solid.vertices.max(axis=0)
     size, middle = high - low, 0.5 * (low + high)
     vectors = solid.area_vectors

@@ -154,9 +154,6 @@ def without_buoyancy(model: Model) -> list[int]:
     """Return the indices of moving bodies that have drag or added mass but, with all bodies fixed to them, no buoyancy.
 
     Gazebo files split water this way: a plugin of the model has drag and added mass, one of the world has the buoyancy.
-
-    Args:
-        model: The model.
     """
     group: list[int] = []  # for each body, the moving body to which it is fixed
     for i, body in enumerate(model.bodies):

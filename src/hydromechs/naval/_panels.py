@@ -183,11 +183,7 @@ def _about(matrix: Array, p: Array) -> Array:
 
 
 def import_extra(name: str) -> ModuleType:
-    """A package of the extra `mesh`, or an error that says how to get it.
-
-    Args:
-        name: Its name in Python.
-    """
+    """A package of the extra `mesh`, or an error that says how to get it."""
     from importlib import import_module
 
     try:

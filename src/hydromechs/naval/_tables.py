@@ -48,10 +48,6 @@ def cylinder_scales(radius: float, length: float) -> Array:
     """Sizes of the added mass across, along and about an axis across a cylinder [m³, m³, m⁵], shape (3,).
 
     Across: strips π r² L. Along: a disc, r³. About: strips of a long one and a disc, r² L³ + r⁵.
-
-    Args:
-        radius: Radius [m].
-        length: Length [m].
     """
     return np.array([np.pi * radius**2 * length, radius**3, radius**2 * length**3 + radius**5])
 
@@ -86,10 +82,6 @@ def tabled_cylinder(radius: float, length: float) -> Array:
 
     With x = length/diameter the table goes from 1/8 to 16. A flatter one is between that and a disc without thickness, in
     proportion to x; a longer one between that and strips, in proportion to 1/x, and keeps its ratio along the axis.
-
-    Args:
-        radius: Radius [m].
-        length: Length [m].
     """
     table = _tables()
     slenderness, rows = np.array(table["slenderness"]), np.array(table["cylinder"])
@@ -107,12 +99,7 @@ def tabled_cylinder(radius: float, length: float) -> Array:
 
 
 def cylinder_source(radius: float, length: float) -> str:
-    """Where `tabled_cylinder` has its values from, in words.
-
-    Args:
-        radius: Radius [m].
-        length: Length [m].
-    """
+    """Where `tabled_cylinder` has its values from, in words."""
     slenderness = _tables()["slenderness"]
     x = 0.5 * length / radius
     if x < slenderness[0]:

@@ -13,12 +13,7 @@ from hydromechs.model.component import Action, Component, Constraint, JointForce
 
 
 def acting(component: Component, now: Now, z: Values, u: Values) -> Action:
-    """What a component does in one instant; errors in it get a note that names it.
-
-    Args:
-        z: Its states, by name.
-        u: Its inputs, by name.
-    """
+    """What a component does in one instant; errors in it get a note that names it."""
     with noted(f"in act of the component {component.name!r} ({type(component).__name__})"):
         return component.act(now, z, u)
 

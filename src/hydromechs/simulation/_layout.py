@@ -75,13 +75,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(model: Model, components: Sequence[Component], causes: Sequence[str], data: Sequence[Data]) -> Layout:
-    """The layout of a plant.
-
-    Args:
-        components: What acts on it.
-        causes: What can do work on it.
-        data: Arrays of the run that programs take.
-    """
+    """The layout of a plant."""
     states: list[str] = []
     state_slots: list[Slot] = []
     z: list[dict[str, int]] = []

@@ -193,12 +193,7 @@ def observed(
 
 
 def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapping[str, Scalar | Array]]) -> dict[str, Array]:
-    """What components record, by name, as the recording has it.
-
-    Args:
-        which: Numbers of the components.
-        outputs: What each of them says.
-    """
+    """What components record, by name, as the recording has it."""
     out: dict[str, Array] = {}
     entries = _entries(plant)
     for name, (kind, o) in _outputs(plant).items():

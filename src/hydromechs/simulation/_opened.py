@@ -23,11 +23,7 @@ TIME = 0.37
 
 
 def opened_faults(plant: Plant) -> dict[str, str]:
-    """What is wrong with open parameters of a plant, by name: nothing reads them, or they cannot be symbols.
-
-    Args:
-        plant: What is simulated, with its open parameters.
-    """
+    """What is wrong with open parameters of a plant, by name: nothing reads them, or they cannot be symbols."""
     read: dict[str, bool]
     out: dict[str, str]
     try:

@@ -29,11 +29,7 @@ class Tickets:
         """Holders of the tickets of viser's clients, by client ID."""
 
     def issue(self, holder: str = "") -> str:
-        """Return a new ticket.
-
-        Args:
-            holder: Identifies whose connection it is, for `holders`.
-        """
+        """Return a new ticket."""
         ticket = secrets.token_hex(16)
         self._valid[ticket] = holder
         return ticket

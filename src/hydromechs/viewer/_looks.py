@@ -105,9 +105,6 @@ def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
 
     A body without shapes for appearance is drawn from the first of these that it has: shapes, drag elements, added-mass
     elements, its volume as a sphere, its inertia as a box. An unreadable mesh becomes a grey box, with a warning.
-
-    Args:
-        body: The body.
     """
     pieces: list[Piece] = []
     propellers = []
@@ -208,11 +205,6 @@ def body_properties(body: Body, world: World, size: float) -> list[Piece]:
 
     The ellipsoid of added mass has, along each of its principal directions, the radius of the ball of water whose mass is that
     added mass.
-
-    Args:
-        body: The body.
-        world: Its surroundings.
-        size: Radius of the balls that mark points [m].
     """
     out = []
     for shape in body.shapes:

@@ -12,12 +12,7 @@ from hydromechs.values import Array
 
 
 def duct(radius: float, length: float) -> Triangles:
-    """The nozzle of a thruster about its centre, along z, with its hub and three struts.
-
-    Args:
-        radius: Outer radius [m].
-        length: Length [m].
-    """
+    """The nozzle of a thruster about its centre, along z, with its hub and three struts."""
     r, h = radius, 0.5 * length
     nozzle = revolved(
         [(0.86 * r, -h), (0.93 * r, -1.05 * h), (r, -0.8 * h), (r, 0.5 * h), (0.93 * r, h), (0.84 * r, h), (0.86 * r, -h)]
@@ -33,12 +28,7 @@ def duct(radius: float, length: float) -> Triangles:
 
 
 def propeller(radius: float, length: float) -> Triangles:
-    """The propeller of a thruster with that duct, along z.
-
-    Args:
-        radius: Outer radius of the duct [m].
-        length: Length of the duct [m].
-    """
+    """The propeller of a thruster with that duct, along z."""
     r, h = radius, 0.5 * length
     nose = revolved([(0.21 * r, 0.0), (0.21 * r, 0.5 * h), (0.12 * r, 0.9 * h), (0.0, h)])
     s = np.linspace(0.15, 0.8, 6) * r

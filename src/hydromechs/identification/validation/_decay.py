@@ -39,13 +39,7 @@ class Decay(NamedTuple):
 
 
 def still_from(given: Mapping[str, motions.Motion], start: float, end: float) -> float:
-    """Time from which no joint moves any more [s].
-
-    Args:
-        given: Motion of the joints.
-        start: Of the trial [s].
-        end: Of the trial [s].
-    """
+    """Time from which no joint moves any more [s]."""
     times, latest = np.arange(start, end, 0.05), start
     for motion in given.values():
         q = np.array([motion.now(t).position for t in times])

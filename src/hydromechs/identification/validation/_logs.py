@@ -208,12 +208,7 @@ def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
 
 
 def without_outliers(log: LogFile, limits: dict[str, float], span: float) -> LogFile:
-    """The log without samples that are off the median around them by more than a limit.
-
-    Args:
-        limits: Limits by column, in its unit.
-        span: Time over which the median is taken [s].
-    """
+    """The log without samples that are off the median around them by more than a limit."""
     from scipy.ndimage import median_filter
 
     n = 2 * max(1, round(0.5 * span / float(np.median(np.diff(log.time))))) + 1
@@ -229,10 +224,6 @@ def changed(log: LogFile, name: str, longest: float) -> np.ndarray:
     """Places of the samples at which a column has a new value, and of others where none came for a time.
 
     A bus that repeats the last value between two updates makes a staircase of a slope; its corners are the truth.
-
-    Args:
-        name: Name of the column.
-        longest: Longest time without a sample [s].
     """
     x, keep, last = log.column(name), [0], log.time[0]
     for k in range(1, len(x)):

@@ -139,9 +139,6 @@ def resampled(log: LogFile, rate: float) -> LogFile:
     """The log with one sample for each tick of a regular grid, that nearest to it; ticks without one stay empty.
 
     Samples stay as they were measured, with their times: nothing is made up in pauses.
-
-    Args:
-        rate: Of the grid [Hz].
     """
     tick = np.round((log.time - log.time[0]) * rate)
     off = np.abs(log.time - log.time[0] - tick / rate)

@@ -259,14 +259,7 @@ def predictions(
 
 
 def channels_of(problem: Problem, j: int, values: np.ndarray, own: np.ndarray) -> dict[str, ChannelSamples]:
-    """Return the simulated channels of a trial, with the offsets of the instruments.
-
-    Args:
-        problem: What is unknown of some trials.
-        j: Number of the trial among them.
-        values: Channels as `Problem.simulate` returns them.
-        own: What each trial has of its own.
-    """
+    """Return the simulated channels of a trial, with the offsets of the instruments."""
     out, ns = {}, len(problem.free_start)
     grid = problem.trials[j].start + problem.h * np.arange(problem.timeline.steps[j] + 1)
     for c, name in enumerate(problem.outputs.names):
