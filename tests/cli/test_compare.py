@@ -75,7 +75,7 @@ def test_command_says_what_was_compared(run, tmp_path):
         save_recording(recording(t[part], depth[part] + (part.start or 0)), path)
     a, b, c = paths
     code, text, _ = run("compare", a, b, "--tolerance", 0)
-    assert code == 0 and f"from 0 to 2 s, 3 samples ({a} goes on to 4 s)" in text
+    assert code == 0 and f"from 0 to 2 s, 3 samples ({a} continues to 4 s)" in text
     code, text, _ = run("compare", b, c)
     assert code == 0 and "at 2 s, 1 sample" in text and "does one of them go on from the other?" in text
     code, text, err = run("compare", a, c, "--tolerance", 1e-3)
