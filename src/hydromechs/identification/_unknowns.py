@@ -28,6 +28,7 @@ class Unknown(abc.ABC):
     """Something to be found: free coordinates θ, and the inputs of the plant that follow from them."""
 
     name: str
+    deviation: Any
 
     def __post_init__(self) -> None:
         check_fields(self, self.name)
@@ -49,17 +50,17 @@ class Unknown(abc.ABC):
     def start(self, plant: Plant) -> np.ndarray:
         """θ of what the plant has, shape (k,)."""
 
-    @abc.abstractmethod
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """What it sets, in the order of `places`; of complex numbers, too, shape (n,)."""
+        """What it sets, in the order of `places`, also for complex θ, shape (n,); θ itself unless overridden."""
+        return theta
 
-    @abc.abstractmethod
     def labels(self) -> list[str]:
-        """Names of the free coordinates."""
+        """Names of the free coordinates; its own name unless overridden."""
+        return [self.name]
 
-    @abc.abstractmethod
     def deviations(self) -> np.ndarray:
-        """Standard deviations of the free coordinates before any data, inf where nothing is known, shape (k,)."""
+        """Prior standard deviations of the free coordinates, inf if unknown, shape (k,)."""
+        return np.broadcast_to(np.array(self.deviation, dtype=float), len(self.labels())).copy()
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest free coordinates, shape (k,) each."""
@@ -128,14 +129,25 @@ def _now(plant: Plant, path: str) -> np.ndarray:
     return registry.value(plant, path)
 
 
-def _check_bounds(label: str, lower: float, upper: float) -> None:
-    """Raise `ValueError` if the lower bound is above the upper."""
-    if not lower <= upper:
-        raise ValueError(f"{label}: lower bound {lower:g} exceeds the upper bound {upper:g}; swap or correct them")
+class _Bounded(Unknown):
+    """One free coordinate within bounds."""
+
+    lower: float
+    upper: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.lower <= self.upper:
+            raise ValueError(
+                f"{self.labels()[0]}: lower bound {self.lower:g} exceeds the upper bound {self.upper:g}; swap or correct them"
+            )
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([self.lower]), np.array([self.upper])
 
 
 @dataclass(frozen=True, kw_only=True)
-class Number(Unknown):
+class Number(_Bounded):
     """One number of the model, or a held input."""
 
     name: str
@@ -150,10 +162,6 @@ class Number(Unknown):
     """Maximum; optional."""
     value: Finite | None = None
     """Prior value; defaults to that of the model."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_bounds(self.labels()[0], self.lower, self.upper)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -176,21 +184,11 @@ class Number(Unknown):
     def _before(self, plant: Plant) -> float:
         return float(_now(plant, self.name)[self.index]) if self.value is None else float(self.value)
 
-    def values(self, theta: np.ndarray) -> np.ndarray:
-        """θ itself."""
-        return theta
-
     def sizes(self, theta: np.ndarray) -> np.ndarray:
         return np.where(theta == 0.0, 1.0, np.abs(theta))
 
     def labels(self) -> list[str]:
         return [self.name + "".join(f"[{k}]" for k in self.index)]
-
-    def deviations(self) -> np.ndarray:
-        return np.array([self.deviation])
-
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([self.lower]), np.array([self.upper])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,12 +256,6 @@ class Factor(Unknown):
     def shown(self, theta: np.ndarray) -> np.ndarray:
         return np.exp(theta)
 
-    def labels(self) -> list[str]:
-        return [self.name]
-
-    def deviations(self) -> np.ndarray:
-        return np.array([self.deviation])
-
 
 @dataclass(frozen=True, kw_only=True)
 class CurrentOf(Unknown):
@@ -309,12 +301,9 @@ class CurrentOf(Unknown):
     def labels(self) -> list[str]:
         return ["current[x]", "current[y]"]
 
-    def deviations(self) -> np.ndarray:
-        return np.full(2, self.deviation)
-
 
 @dataclass(frozen=True, kw_only=True)
-class SurfaceHeight(Unknown):
+class SurfaceHeight(_Bounded):
     """Height of the free surface above the world's origin, the zero of measured heights; the plant must have a surface.
 
     Only trials in which a body reaches the surface contain information on it. Without such trials it keeps `value`.
@@ -333,7 +322,6 @@ class SurfaceHeight(Unknown):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_bounds(self.name, self.lower, self.upper)
         if not self.lower <= self.value <= self.upper:
             raise ValueError(
                 f"{self.name}: value {self.value:g} m must be within [{self.lower:g}, {self.upper:g}] m; change the "
@@ -352,19 +340,6 @@ class SurfaceHeight(Unknown):
 
     def start(self, plant: Plant) -> np.ndarray:
         return np.array([self.value])
-
-    def values(self, theta: np.ndarray) -> np.ndarray:
-        """Return θ itself."""
-        return theta
-
-    def labels(self) -> list[str]:
-        return [self.name]
-
-    def deviations(self) -> np.ndarray:
-        return np.array([self.deviation])
-
-    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.array([self.lower]), np.array([self.upper])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -398,16 +373,6 @@ class JointOffset(Unknown):
     def start(self, plant: Plant) -> np.ndarray:
         """0."""
         return np.zeros(1)
-
-    def values(self, theta: np.ndarray) -> np.ndarray:
-        """θ itself."""
-        return theta
-
-    def labels(self) -> list[str]:
-        return [self.name]
-
-    def deviations(self) -> np.ndarray:
-        return np.array([self.deviation])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -542,9 +507,6 @@ class AddedMass(Unknown):
         axes = "uvwpqr"
         below = [f"{self.name}[{axes[i]}{axes[j]}]" for i, j in self._below()]
         return [*(f"{self.name}[½ ln {a}]" for a in axes), *below]
-
-    def deviations(self) -> np.ndarray:
-        return np.broadcast_to(np.array(self.deviation, dtype=float), len(self.labels())).copy()
 
 
 def opened(plant: Plant, unknowns: Sequence[Unknown]) -> Plant:
