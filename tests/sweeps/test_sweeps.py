@@ -208,7 +208,7 @@ def test_values_of_a_grid_have_dimensions_of_their_own(drops, tmp_path):
     dataset = sweeps.run_sweep(sweep, tmp_path / "grid", engine=Serial()).dataset
     grid = sweeps.on_grid(dataset)
     assert grid.x.dims == ("speed", "mass") and float(grid.x.sel(speed=1.0, mass=31.0)) == float(dataset.x[5])
-    with pytest.raises(ValueError, match="no grid"):
+    with pytest.raises(ValueError, match="not a grid"):
         sweeps.on_grid(dataset.isel(run=slice(5)))
 
 

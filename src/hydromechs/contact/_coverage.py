@@ -16,8 +16,6 @@ from ._probe import PointProbe
 from ._probes import probes
 from ._touching import Terrain
 
-__all__ = ["unrepresented_contacts"]
-
 LISTED = 6
 """Maximum number of pairs that one message names; the rest is counted."""
 CREST = 0.1

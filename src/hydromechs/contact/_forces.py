@@ -18,8 +18,6 @@ from ._probe import PointProbe, Segment
 if TYPE_CHECKING:
     from ._pair import Pair
 
-__all__ = ["Contact", "contact_wrench"]
-
 PARALLEL = 1e-12
 """Sine squared below which the axes of two capsules count as parallel."""
 

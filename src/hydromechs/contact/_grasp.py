@@ -20,8 +20,6 @@ from hydromechs.model.component import Action, Component, Constraint, FastMode, 
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, NotNegative, Scalar, check_fields
 
-__all__ = ["Grasp", "GraspRows", "grasp_gap", "grasp_misfit", "grasp_rows"]
-
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 SIX = ("X", "Y", "Z", "K", "M", "N")
 HOLDING = MappingProxyType({"holder": "frame or body", "held": "frame or body"})

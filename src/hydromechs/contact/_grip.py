@@ -22,8 +22,6 @@ from hydromechs.values import Array, Positive, Scalar, Vector3, check_fields
 
 from ._grasp import HOLDING, SIX, Grasp, check_frames
 
-__all__ = ["Grip", "Holding"]
-
 HOLDS = 0.05
 """Strength above which what is held stays held, also out of reach."""
 TOO_LATE = 0.5

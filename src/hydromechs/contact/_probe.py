@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["PointProbe", "Segment"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointProbe:

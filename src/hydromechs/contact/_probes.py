@@ -17,8 +17,6 @@ from ._pair import Pair
 from ._probe import PointProbe, Segment
 from ._touching import BodyContact, PointContact, Terrain
 
-__all__ = ["contact_pairs"]
-
 MAX_POINTS = 5
 """Points along a capsule or cylinder at most."""
 

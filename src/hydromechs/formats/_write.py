@@ -18,8 +18,6 @@ from ._emit import Block, emit
 from ._read import MODEL_KEY, MODEL_VERSION
 from ._robots import WRITTEN, is_robot_file, robot_text
 
-__all__ = ["dumps", "save"]
-
 
 def save(model: Model, path: str | Path) -> tuple[str, ...]:
     """Write a model file; a file that is there is replaced at once or, if anything fails, not at all.

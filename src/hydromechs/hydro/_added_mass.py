@@ -13,8 +13,6 @@ import numpy as np
 from hydromechs.spatial import skew
 from hydromechs.values import Array, Scalar
 
-__all__ = ["fluid_acceleration_force"]
-
 
 def fluid_acceleration_force(M_A: Array, displaced: tuple[Scalar, Array], a_fg: Array) -> Array:
     """M_A (a_f − g, 0) and the total buoyancy m_f (a_f − g) at the centre of buoyancy in one product, shape (6,).

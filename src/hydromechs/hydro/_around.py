@@ -28,22 +28,6 @@ from ._drag import Faces, Strips, drag_wrench
 from ._sampling import AddedMassAt, DragAt, HullStrip, Shares, WetSampling, corners
 from ._surface import immersion, wetting
 
-__all__ = [
-    "Flow",
-    "HullPoint",
-    "SurroundingWater",
-    "WetStrip",
-    "added_mass_force",
-    "drag_of",
-    "gradient_power",
-    "hull_points",
-    "mean_of",
-    "relative_velocity",
-    "wet_hull",
-    "wet_strip",
-]
-
-
 DRY_TOLERANCE = 1e-9
 """Regularisation of the centre of an almost dry strip, where the force vanishes."""
 

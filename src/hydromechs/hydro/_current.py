@@ -16,8 +16,6 @@ from hydromechs.values import Array, Scalar
 from ._environment import DepthTable, Environment, Gusts, PowerLaw, Uniform
 from ._waves import WaveComponents, wave_motion
 
-__all__ = ["FlowSegment", "FluidMotion", "UniformFlow", "fluid_motion", "profile_factor", "profile_slope"]
-
 LINEAR_PART = 1e-3
 """Part of the water above the bed where the power law is replaced by a line through 0."""
 BLOCK = 8192

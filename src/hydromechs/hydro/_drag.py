@@ -17,8 +17,6 @@ from hydromechs.model import drag
 from hydromechs.spatial import axis_frame, norm, shift_motion, shift_wrench
 from hydromechs.values import Array, Scalar
 
-__all__ = ["drag_numbers", "drag_wrench"]
-
 
 @singledispatch
 def drag_wrench(element: Any, V_r: Array, density: Scalar) -> Array:

@@ -18,8 +18,6 @@ from hydromechs.model import drag
 from hydromechs.spatial import axis_frame, norm, skew
 from hydromechs.values import Array, Scalar
 
-__all__ = ["drag_matrix"]
-
 
 @singledispatch
 def drag_matrix(element: Any, V_r: Array, density: Scalar) -> Array:

@@ -13,20 +13,6 @@ from hydromechs.errors import FieldError
 from hydromechs.registry import Degrees
 from hydromechs.values import Bound, Finite, Positive, Rising, Row, Vector3, check_fields
 
-__all__ = [
-    "Current",
-    "DepthTable",
-    "Environment",
-    "FreeSurface",
-    "Gusts",
-    "JonswapSea",
-    "PiersonMoskowitzSea",
-    "PowerLaw",
-    "RegularWave",
-    "Uniform",
-]
-
-
 Sigmas = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
 """Standard deviations along three axes."""
 Velocities = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)]

@@ -32,8 +32,6 @@ from ._environment import Environment, RegularWave
 from ._surface import HullCell, has_hull, hull_cells
 from ._waves import wavenumber
 
-__all__ = ["AddedMassAt", "DragAt", "HullStrip", "Shares", "WetSampling", "corners", "sampling", "strip_wavenumber"]
-
 STRIP = 1.0
 """Largest k L of a strip of length L; two points then integrate a wave to (k L)⁴/4320 = 0.02 %, and a line through them gives
 its velocity at the ends to (k L)²/12 = 8 %."""

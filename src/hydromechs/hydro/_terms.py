@@ -30,30 +30,6 @@ from ._drag_matrix import drag_matrix
 from ._sampling import AddedMassAt, WetSampling
 from ._surface import crossing, hull_cells, hull_length, immersion, wetting
 
-__all__ = [
-    "LocalSurface",
-    "WetMotion",
-    "added_inertias",
-    "added_mass",
-    "added_mass_reaction",
-    "added_parts",
-    "body_motions",
-    "crossing_loss",
-    "crossing_wrench",
-    "displaced_mass",
-    "fluid_energy",
-    "froude_krylov_force",
-    "motion_in",
-    "still_buoyancy",
-    "total_buoyancy",
-    "viscous_matrix",
-    "viscous_power",
-    "viscous_wrench",
-    "water_potential",
-    "water_wrench",
-    "wetted",
-]
-
 
 class WetMotion(NamedTuple):
     """Motion of one body and of the water around it, in body axes at the body origin.

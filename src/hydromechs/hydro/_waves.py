@@ -14,17 +14,6 @@ from hydromechs.values import Array, Scalar
 
 from ._environment import Environment, JonswapSea, PiersonMoskowitzSea, RegularWave
 
-__all__ = [
-    "WaveComponents",
-    "WaveMotion",
-    "WaveSurface",
-    "sea_spectrum",
-    "wave_components",
-    "wave_motion",
-    "wave_surface",
-    "wavenumber",
-]
-
 BAND = (0.3, 6.0)
 """Frequencies of a sea, as multiples of the peak; 99.9 % of the energy of Pierson-Moskowitz lies between."""
 BREAKING = 0.142

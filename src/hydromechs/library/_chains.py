@@ -10,8 +10,6 @@ from hydromechs.geometry import Capsule, Cylinder, Origin, Sphere
 from hydromechs.model import Body, BodyShape, Frame, Hydro, Inertia, Model, World, added_mass, drag, joints
 from hydromechs.values import not_negative, positive, whole
 
-__all__ = ["snake", "umbilical"]
-
 ALONG_X = Origin((0.0, 0.0, 0.0), (0.0, math.pi / 2, 0.0))
 """A frame whose z axis is x of the body."""
 END = 0.2

@@ -24,8 +24,6 @@ from hydromechs.model import (
 )
 from hydromechs.values import Array
 
-__all__ = ["random_tree", "serial_chain", "star"]
-
 
 def _three(values: Array) -> tuple[float, float, float]:
     x, y, z = values.tolist()

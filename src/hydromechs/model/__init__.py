@@ -8,7 +8,7 @@ from ._added_mass_matrix import added_mass_matrix, added_mass_strips
 from ._attach import attach, mount_point, mount_problem, mounted_bodies
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._body_shape import BodyShape, Role
-from ._checks import UNIT_TOLERANCE, body_faults, world_faults
+from ._checks import body_faults, world_faults
 from ._families import FAMILIES
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
@@ -18,6 +18,7 @@ from ._refers import element_word
 from ._text import GIVEN, definition
 from ._tree import tree_faults
 from ._unit_mistakes import limits_mistake
+from .joints._joint import UNIT_TOLERANCE
 from .joints._moving import MovingStep
 from .joints._steps import motion_subspace, transformation
 

@@ -24,8 +24,6 @@ from hydromechs.values import Array, Scalar
 
 from . import added_mass
 
-__all__ = ["added_mass_matrix", "added_mass_strips"]
-
 
 @singledispatch
 def added_mass_matrix(element: Any, density: Scalar) -> Array:

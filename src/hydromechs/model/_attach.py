@@ -17,8 +17,6 @@ from ._model import Model
 from ._placement import Mdh
 from .joints import Composite, Fixed, Free, Joint
 
-__all__ = ["attach"]
-
 
 def attach(
     vehicle: Model, part: Model, *, frame: str, at: Origin | None = None, prefix: str | None = None, name: str | None = None

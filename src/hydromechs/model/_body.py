@@ -19,8 +19,6 @@ from .added_mass import AddedMassElement
 from .drag import DragElement
 from .joints import Composite, Free, Joint
 
-__all__ = ["Body", "Frame", "Hydro", "HydroModel", "Inertia"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inertia:

@@ -17,18 +17,6 @@ from ._added_mass_matrix import added_mass_matrix
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._placement import Mdh
 from .joints import TYPES, Composite, Fixed, Joint
-from .joints._joint import UNIT_TOLERANCE
-
-__all__ = [
-    "ADDED_MASS_SIGN",
-    "TOO_LARGE",
-    "UNIT_TOLERANCE",
-    "body_faults",
-    "given_added_mass",
-    "header_faults",
-    "is_small",
-    "world_faults",
-]
 
 DRAG_SIGN = "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
 """What negative drag mostly means."""

@@ -10,8 +10,6 @@ from ._body import Hydro, HydroModel
 from ._body_shape import BodyShape
 from ._placement import Mdh
 
-__all__ = ["FAMILIES"]
-
 FAMILIES = Families(
     [
         Family(

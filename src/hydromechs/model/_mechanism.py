@@ -21,8 +21,6 @@ from .joints._steps import motion_subspace, transformation
 if TYPE_CHECKING:
     from ._model import Model
 
-__all__ = ["dry_faults", "mechanism_faults", "warnings_of"]
-
 
 @np.errstate(over="ignore", invalid="ignore")
 def mechanism_faults(model: Model) -> list[Fault]:

@@ -25,8 +25,6 @@ from ._tree import topological_order, tree_faults
 from .joints import Joint
 from .joints._steps import free_rows
 
-__all__ = ["JointPart", "Model", "Place", "RigidBody", "State", "World"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:

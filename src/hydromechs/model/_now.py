@@ -12,8 +12,6 @@ from hydromechs.values import Array, Scalar
 
 from ._model import JointPart, Model
 
-__all__ = ["FrameNow", "JointForce", "JointNow", "Now", "StillWater", "WaterNow", "WaterPoint", "Wrench"]
-
 
 class Wrench(NamedTuple):
     """A wrench on one body."""

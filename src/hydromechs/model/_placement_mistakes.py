@@ -12,8 +12,6 @@ from ._body import Body, Hydro
 from ._placement import Mdh
 from .joints import Fixed
 
-__all__ = ["angle_mistake", "placement_mistakes"]
-
 FULL_TURN = 2.0 * math.pi * 1.001
 """Angle above which one is taken for degrees [rad]."""
 FAR = 30.0

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-__all__ = ["GIVEN", "SEEN", "definition"]
-
 SEEN = {"seen": True}
 """Metadata of a field that is for the eye only: what it holds changes nothing that is computed."""
 GIVEN = {"given": True}

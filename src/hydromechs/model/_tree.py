@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from hydromechs.errors import Fault
 
-__all__ = ["topological_order", "tree_faults"]
-
-
 MANY = 40
 """Names that a message lists."""
 

@@ -10,8 +10,6 @@ from hydromechs.values import plain
 from ._body import Body, Hydro
 from .joints import Revolute
 
-__all__ = ["limits_mistake", "unit_mistakes"]
-
 TURNS = 2.0
 """Travel either way of a joint beyond which its limits, if they are whole numbers, are taken for degrees [turns]."""
 LIGHT = 100.0

@@ -21,8 +21,6 @@ from ._hydrostatics import without_buoyancy
 from ._parts import SolidMesh, SolidPart, part_of, read_mesh_of, union
 from ._report import Guess, WaterReport
 
-__all__ = ["WetModel", "add_water"]
-
 GIVEN, MESH, SIMPLE, HULL = 0.02, 0.05, 0.1, 0.3
 """Relative uncertainty of a volume from: a mesh given by the caller, a mesh of the model, simple shapes, a convex hull."""
 CENTRED = 0.02

@@ -18,8 +18,6 @@ from ._panels import import_extra, panel_added_mass
 from ._parts import SolidPart
 from ._tables import LAST, cylinder_source, tabled_box, tabled_cylinder
 
-__all__ = ["AddedMassGuess", "AddedMassMethod", "FromPanels", "FromShapes", "fitted_ellipsoid"]
-
 EXACT, TABLED, FITTED, MESHED, TOGETHER = 0.01, 0.05, 0.15, 0.3, 0.3
 """Likely error, over the value: of an ellipsoid, of a table, of a box beyond the table or an ellipsoid in place of a capsule,
 of an ellipsoid in place of a mesh; and what the parts of a body do to each other's flow, which shapes know nothing of."""

@@ -10,8 +10,6 @@ import numpy as np
 from hydromechs.model import Model
 from hydromechs.values import Array
 
-__all__ = ["check_angle", "check_finite", "check_model", "configuration"]
-
 
 def check_model(where: str, model: Any) -> None:
     """Refuse what is no model."""

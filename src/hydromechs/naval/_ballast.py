@@ -22,8 +22,6 @@ from ._arguments import check_angle, check_finite, check_model, configuration
 from ._hydrostatics import Hydrostatics, down_in_body, hydrostatics
 from ._parts import SIDES, part_of
 
-__all__ = ["Ballast", "Piece", "ballast"]
-
 LEAD, FOAM = 11_340.0, 200.0
 """Densities of lead and of the foam of small vehicles [kg/m³]."""
 ARM = 0.01

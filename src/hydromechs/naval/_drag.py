@@ -24,8 +24,6 @@ from hydromechs.values import Array
 
 from ._parts import SIDES, SolidPart
 
-__all__ = ["DragGuess", "drag_guess", "mesh_drag"]
-
 FLAT, FRICTION = 1.1, 0.005
 """Coefficient of a flat face, and of friction on wetted area [-]."""
 ROUND = 0.5

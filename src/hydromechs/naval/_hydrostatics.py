@@ -14,8 +14,6 @@ from hydromechs.values import Array
 
 from ._arguments import check_model, configuration
 
-__all__ = ["Hydrostatics", "down_in_body", "hydrostatics", "without_buoyancy"]
-
 OUT_OF_BALANCE = 0.03
 """Net weight over weight from which a vehicle is called heavy or light."""
 STANDS = 0.2

@@ -22,8 +22,6 @@ from hydromechs.geometry import Triangles
 from hydromechs.spatial import shift_inertia
 from hydromechs.values import Array
 
-__all__ = ["PanelMass", "import_extra", "panel_added_mass", "panels"]
-
 ORDER = 1.5
 """Power of the panels' size with which the error is taken to fall."""
 CROOKED = 0.1

@@ -17,8 +17,6 @@ from hydromechs.geometry import Box
 from hydromechs.model import added_mass, added_mass_matrix
 from hydromechs.values import Array
 
-__all__ = ["LAST", "box_scales", "cylinder_scales", "cylinder_source", "tabled_box", "tabled_cylinder"]
-
 LONG = 4.0
 """Length over width of a bar from which the ratios of its scales are taken to stay."""
 LAST = 1.0 / 16.0

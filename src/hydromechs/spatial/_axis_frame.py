@@ -9,8 +9,6 @@ from hydromechs.values import Array
 
 from ._rotation import cross
 
-__all__ = ["axis_frame"]
-
 
 def axis_frame(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array, float, float]:
     """Axes, foot and ends of the line from `start` to `end` [m], shape (3,) each.

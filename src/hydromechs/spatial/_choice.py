@@ -9,8 +9,6 @@ import numpy as np
 
 from hydromechs.values import Array, Scalar
 
-__all__ = ["clamp", "floor", "lookup", "maximum", "minimum", "nearest_integer", "where"]
-
 
 def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     """`a` where the condition holds, else `b`; scalars, floats or symbols."""

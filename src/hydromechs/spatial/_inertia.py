@@ -8,8 +8,6 @@ from hydromechs.values import Array, Scalar
 
 from ._rotation import Vector, cross, skew
 
-__all__ = ["force_cross", "motion_cross", "rigid_inertia", "tensor_matrix"]
-
 
 def motion_cross(V: Vector, W: Vector) -> Array:
     """V × W for two motions V = (v, ω), W = (u, η): (ω × u + v × η, ω × η), shape (6,) (Featherstone 2008, sec. 2.9)."""

@@ -11,8 +11,6 @@ from hydromechs.values import Array, Scalar
 
 from ._rotation import Vector
 
-__all__ = ["Ldl", "ldl"]
-
 
 class Ldl(NamedTuple):
     """Factors of A = L D Lᵀ, L unit lower triangular."""

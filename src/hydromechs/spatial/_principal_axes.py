@@ -8,8 +8,6 @@ import numpy as np
 
 from hydromechs.values import Array
 
-__all__ = ["principal_axes"]
-
 SWEEPS = 12
 """Maximum number of sweeps; the off-diagonal part converges quadratically, so that 4 to 6 are taken."""
 

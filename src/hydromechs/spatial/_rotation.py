@@ -14,21 +14,6 @@ from numpy.typing import ArrayLike
 
 from hydromechs.values import Array, Scalar
 
-__all__ = [
-    "axis_rotation",
-    "cos_sin",
-    "cross",
-    "matrix_from_rpy",
-    "norm",
-    "planar_rotation",
-    "quaternion_exp",
-    "quaternion_from_matrix",
-    "quaternion_matrix",
-    "quaternion_product",
-    "rpy_from_matrix",
-    "skew",
-]
-
 Vector: TypeAlias = Array | Sequence[Scalar]
 """A row of floats or symbols."""
 

@@ -9,8 +9,6 @@ from hydromechs.values import Array, Scalar
 from ._choice import where
 from ._rotation import cross, quaternion_product
 
-__all__ = ["TURN_SERIES", "rotation_between", "turn_between", "turning_rate"]
-
 TURN_SERIES = (1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0)
 """(1 − (θ/2) cot(θ/2))/θ² in powers of θ²; cut off, it is exact to 1e-9 at θ = 1 and to 1e-15 at 0.25."""
 

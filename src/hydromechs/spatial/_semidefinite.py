@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from hydromechs.values import Array
 
-__all__ = ["PivotedSolution", "pivoted_solve"]
-
 
 class PivotedSolution(NamedTuple):
     """A solution of A x = b."""

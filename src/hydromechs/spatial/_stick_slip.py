@@ -9,8 +9,6 @@ from hydromechs.values import Array, Scalar
 from ._choice import where
 from ._rotation import Vector, norm
 
-__all__ = ["stick_slip"]
-
 
 def stick_slip(stiffness: Scalar, damping: Scalar, limit: Scalar, s: Vector, v: Vector) -> tuple[Array, Array]:
     """Force of a spring k and damper c in parallel, in series with a slider that yields at `limit`.

@@ -23,8 +23,6 @@ from hydromechs.values import Array, Scalar
 
 from ._rotation import Vector, cross, planar_rotation
 
-__all__ = ["Path", "Screw", "Shift", "Turn", "pose_matrix", "shift_inertia", "shift_motion", "shift_wrench"]
-
 
 def shift_motion(V: Array, p: Vector) -> Array:
     """Velocity or acceleration of the point `p` of a rigid body: (v + ω × p, ω), shape (6,)."""
