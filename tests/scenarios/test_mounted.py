@@ -1,11 +1,13 @@
 """Models mounted on frames of others in a scenario."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import hydromechs as hm
 from hydromechs.formats import dumps_scenario, loads_scenario
-from hydromechs.scenario import ModelStart, assemble
+from hydromechs.scenario import ModelStart, assemble, unit_mistakes
 
 VEHICLE, ARM = hm.load("bluerov2_heavy"), hm.load("reach_alpha5")
 
@@ -45,6 +47,15 @@ def test_free_root_is_fixed_and_chains_of_mounts_work():
     carrier = model.bodies[model.body_index("load.box")].parent
     assert carrier == f"arm.{ARM.bodies[ARM.locate(frame).body].name}"
     hm.Simulation(scenario).run(0.02)
+
+
+def test_a_dry_arm_on_a_wet_vehicle_is_reported():
+    """Arms from robot files have no hydrodynamics; on a vehicle that floats, nothing else shows it."""
+    dry = replace(ARM, bodies=tuple(replace(body, hydro=None) for body in ARM.bodies))
+    for arm, reported in ((dry, True), (ARM, False)):
+        starts = [ModelStart(model=VEHICLE, name="rov"), ModelStart(model=arm, name="arm", mount="rov.arm_mount")]
+        warnings = unit_mistakes(hm.Scenario(name="both", models=starts))
+        assert any("'arm'" in text and "'rov.arm_mount'" in text for text in warnings) == reported
 
 
 def test_mount_is_a_key_of_scenario_files():

@@ -29,7 +29,7 @@ def unit_mistakes(scenario: Scenario) -> list[str]:
     Args:
         scenario: The scenario.
     """
-    found = (_start_mistakes, _angle_mistakes, _current_mistakes, _idle_mistakes, _sensor_mistakes)
+    found = (_mount_mistakes, _start_mistakes, _angle_mistakes, _current_mistakes, _idle_mistakes, _sensor_mistakes)
     carried = any(isinstance(c, Terrain | Grasp | Grip) for c in scenario.components)
     return [*buoyancy_mistakes(scenario.model, dry=not carried), *(text for look in found for text in look(scenario))]
 
@@ -59,6 +59,19 @@ def buoyancy_mistakes(model: Model, *, dry: bool) -> list[str]:
             found.append(
                 f"no buoyancy: body {tree[0].name!r} and the bodies on it displace no water: net weight "
                 f"{mass * model.world.gravity:.4g} N; add water with hm.add_water, or give Hydro(volume=...)"
+            )
+    return found
+
+
+def _mount_mistakes(scenario: Scenario) -> list[str]:
+    """Return warnings about mounted models without hydrodynamics on one that has some."""
+    world, found = scenario.model.world, []
+    for start in scenario.models:
+        mass = sum(body.inertia.mass for body in start.model.bodies)
+        if start.mount and mass > 0.0 and scenario.model.wet and not start.model.wet:
+            found.append(
+                f"dry: no water acts on model {start.name!r}, which is mounted on {start.mount!r}: it weighs "
+                f"{mass * world.gravity:.4g} N in water, too; add water with hm.add_water"
             )
     return found
 
