@@ -6,7 +6,7 @@ import math
 import pytest
 
 import hydromechs as hm
-from hydromechs.formats import import_file
+from hydromechs.formats import _xacro, import_file
 from hydromechs.formats._xacro import _literal
 
 LINK = """<link name="{name}"><inertial><mass value="{mass}"/>
@@ -148,13 +148,14 @@ def test_expansions_without_end_are_stopped(robot, name):
 
 
 @pytest.mark.parametrize("kind", ["elements", "included", "yaml"])
-def test_large_files_are_not_expanded(robot, kind):
+def test_large_files_are_not_expanded(robot, kind, monkeypatch):
     """Documents of xacro take much memory, and its YAML parser much time."""
     text = ROBOT
     if kind == "elements":
         text = ROBOT.replace("</robot>", "<a/>" * 2_200_000 + "</robot>")
     elif kind == "included":
-        robot.with_name("part.xml").write_text("<robot>" + "<a/>" * 50_000 + "</robot>")
+        monkeypatch.setattr(_xacro, "MAX_BYTES", 2**17)
+        robot.with_name("part.xml").write_text("<robot>" + "<a/>" * 1000 + "</robot>")
         text = ROBOT.replace("</robot>", "<xacro:include filename='part.xml'/>" * 2000 + "</robot>")
     else:
         robot.with_name("big.yaml").write_text("[" + "x," * 600_000 + "]")

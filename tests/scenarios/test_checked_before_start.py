@@ -227,7 +227,7 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
         loads(text)
     assert any(words in str(w.message) for w in caught), [str(w.message) for w in caught]
     (folder / "rov.yaml").write_text(text)
-    still = SCENARIO[: SCENARIO.index("materials:")] + SCENARIO[SCENARIO.index("thrusters:") :]
+    still = SCENARIO[: SCENARIO.index("environment:")] + SCENARIO[SCENARIO.index("thrusters:") :]
     status, err = run_check(still)
     assert (status, words in err) == (0, True), err
 

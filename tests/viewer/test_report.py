@@ -82,7 +82,7 @@ def test_pictures_of_a_vehicle_with_an_arm(tmp_path, make_recording):
         assert len(np.unique(np.asarray(image.convert("L")))) > 10  # something is drawn
 
 
-def test_pictures_with_nothing_to_show_are_left_out(tmp_path, make_recording):
+def test_pictures_with_nothing_to_show_are_left_out(tmp_path, make_recording, undrawn):
     arm = plot_recording(make_recording(samples=11, free=False, thrusters=0, joints=1), tmp_path / "arm")
     assert {"attitude", "velocity", "forces", "contact"}.isdisjoint(f.stem for f in arm)
     walker = plot_recording(make_recording(samples=11, contacts=2, joints=0, thrusters=0), tmp_path / "walker")
