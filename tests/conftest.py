@@ -17,21 +17,14 @@ from hydromechs.viewer._pictures import FLAGS, chromium
 typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
 
 
-OPTIMISED = ("consistency", "verification")
-"""Folders whose tests run optimised code, as users do; that it computes what NumPy computes is what tests/consistency asks."""
-
-
 def pytest_configure(config):
-    config.addinivalue_line(
-        "markers", "optimised: runs so many steps that optimised code saves more time than it takes to compile"
-    )
+    config.addinivalue_line("markers", "optimised: compiles optimised code, to check it or because it runs many steps")
 
 
 @pytest.hookimpl(tryfirst=True)  # before fixtures of the session and of modules compile
 def pytest_runtest_setup(item):
-    """Outside `OPTIMISED` programs are compiled without optimising: what tests there state does not depend on a compiler."""
-    optimised = item.path.parent.name in OPTIMISED and "quickly_compiled" not in item.fixturenames
-    optimised |= item.get_closest_marker("optimised") is not None
+    """Compile programs without optimisation, which takes longer than most tests run; the marker `optimised` turns it on."""
+    optimised = item.get_closest_marker("optimised") is not None
     item.config.stash[SO_FAR] = processor_time()
     os.environ["HYDROMECHS_OPTIMISE"] = "1" if optimised else "0"
 
@@ -78,12 +71,6 @@ def pytest_terminal_summary(terminalreporter, config):
     terminalreporter.write_line(f"{processor_time():8.1f} s  with starts, imports and collection")
     if file:
         Path(file).write_text("".join(f"{seconds:.2f},{name}\n" for name, seconds in tests.most_common()))
-
-
-@pytest.fixture
-def quickly_compiled(monkeypatch):
-    """Programs are compiled without optimising in a test within `OPTIMISED` that does not depend on the compiler."""
-    monkeypatch.setenv("HYDROMECHS_OPTIMISE", "0")
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled", "undrawn")
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def with_visual(scenario, file, **limits):

@@ -120,7 +120,6 @@ def test_a_killed_run_keeps_what_it_had(scenario, tmp_path, start):
     assert np.isfinite(ds.q.values).all() and np.allclose(np.diff(ds.time.values), 0.05)
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_a_sensor_that_never_measures_is_reported_at_the_start(run, scenario, tmp_path):
     """Once, before anything is simulated; the result of `run_scenario` has it, too."""
     path = scenario(duration=0.1)
@@ -213,7 +212,6 @@ def test_scenarios_are_listed_and_unknown_ones_named(run):
     assert code == 1 and "no_such_scenario" in err and "station_keeping" in err
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize("name", ["station_keeping", "sinking_chain", "wave_zone"])
 def test_shipped_scenarios_run(name, tmp_path):
     """Verify that each goes through its first seconds; `hydromechs run NAME` makes all of its checks."""
@@ -224,7 +222,6 @@ def test_shipped_scenarios_run(name, tmp_path):
     assert np.abs(run.recording.energy_residual).max() < 1e-6 * max(turned_over, 1.0)
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_four_arms_lift_the_load(tmp_path):
     """Verify all checks of the scenario: lifted by 0.8 m, grasps together to a micrometre, energy booked."""
     scenario = load_scenario("four_puma_lift")
@@ -232,7 +229,6 @@ def test_four_arms_lift_the_load(tmp_path):
     assert [check.judge(recording) for check in scenario.checks if not check.judge(recording).passed] == []
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_two_arms_pass_through_the_singularity():
     """Verify all checks of the scenario, and that the accelerations of the load do not jump at the singularity."""
     scenario = load_scenario("dual_arm_through_singularity")

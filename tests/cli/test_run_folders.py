@@ -250,7 +250,7 @@ def test_run_scenario_prints_nothing_and_returns_what_it_made(scenario, tmp_path
     assert json.loads(result.folder.summary.read_text()) == json.loads(json.dumps(result.summary.to_dict()))
 
 
-@pytest.mark.usefixtures("quickly_compiled", "undrawn")
+@pytest.mark.usefixtures("undrawn")
 def test_the_energy_residual_of_a_resumed_run_says_which_part_it_is_of(run, scenario, tmp_path):
     """A check of `energy_residual` counts from the first start, the summary from where the run was resumed; it names both."""
     path = scenario(duration=1.0)

@@ -212,7 +212,6 @@ def test_xarray_writes_a_recording_as_netcdf(folder, tmp_path, engine):
         assert structured(again, "command_units") == {"screw": "throttle"}
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_xarray_writes_the_recording_of_a_simulation(tmp_path):
     thruster = hm.actuation.Thruster(name="push", frame="left_grip", curve=hm.actuation.ideal_curve(10.0, 10.0))
     sim = hm.Simulation(hm.load("hand_pipe"), components=[thruster], step=0.01, record=0.05)

@@ -46,7 +46,6 @@ class Interpreter(Backend):
         return go
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_one_class_and_one_row_run_worlds(monkeypatch):
     """Worlds on a back end that the package does not know: as the CPU, to rounding."""
     monkeypatch.setitem(TARGETS, "interpreter", Interpreter())

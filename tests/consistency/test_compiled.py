@@ -21,6 +21,8 @@ from hydromechs.compiler._llvm import object_code
 from hydromechs.compiler._llvm_text import llvm_text
 from hydromechs.errors import UnsupportedFeature
 
+pytestmark = pytest.mark.optimised  # as users run it
+
 
 @pytest.fixture(scope="module", autouse=True)
 def own_cache(tmp_path_factory):

@@ -118,7 +118,6 @@ def _launch(self, worlds, inputs, outs):
 
 
 @on_host
-@pytest.mark.usefixtures("quickly_compiled")
 def test_worlds_of_a_plant(host_gpu):
     """Contact with a grid, stops, a grasp, waves, gusts and a law: 1e-12 of the CPU; resets, records and frozen worlds alike."""
     made = [
@@ -153,7 +152,6 @@ def assert_same_readings(ours, theirs, tolerance):
 
 
 @on_host
-@pytest.mark.usefixtures("quickly_compiled")
 def test_readings_of_sensors(host_gpu):
     """True values from the GPU, errors of the same seeds: the readings of worlds on the CPU."""
     assert_same_readings(*(readings_of(target, 3) for target in ("cpu", "cuda")), 1e-12)

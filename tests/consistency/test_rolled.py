@@ -58,7 +58,9 @@ def everything_moves(model, rng):
     return {name: rng.normal(size=shape) for name, shape in each.items()}
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{m.name}-{m.nb}-{m.nv}")
+@pytest.mark.parametrize(
+    "model", [pytest.param(MODELS[0], marks=pytest.mark.optimised), *MODELS[1:]], ids=lambda m: f"{m.name}-{m.nb}-{m.nv}"
+)
 def test_equations_equal_floats(model):
     """One state with still water; a batch on lanes with water and wrenches that differ from body to body."""
     rng = np.random.default_rng(1)

@@ -82,15 +82,25 @@ def rounding(q, v, tau, steps):
 @pytest.mark.parametrize("name", METHODS)
 def test_compiled_rollout_is_the_reference(compiled, name):
     """Every method, with a current and wrenches, step for step."""
+    compare_with_reference(compiled[1, 1], name)
+
+
+@pytest.mark.optimised
+def test_optimised_rollout_on_lanes_is_the_reference():
+    """The code that users run: optimised, on 8 lanes, 3 of which are in use."""
+    compare_with_reference(hm.compile(MODEL, lanes=8), "rk4")
+
+
+def compare_with_reference(dyn, name):
     q, v, tau = worlds(3)
     current, wrench = np.array([0.4, -0.2, 0.1]), np.random.default_rng(5).normal(size=(MODEL.nb, 6))
     held = {"tau": tau, "fluid_velocity": current, "wrench": wrench}
-    r = hm.rollout(compiled[1, 1], q, v, held, H, 5, method=name)
+    r = hm.rollout(dyn, q, v, held, H, 5, method=name)
     assert r.q.shape == (3, 6, MODEL.nq) and r.v.shape == (3, 6, MODEL.nv) and r.good.shape == (3,)
     np.testing.assert_allclose(r.t, H * np.arange(6), atol=EPS)
     for w in range(3):
         each = {"tau": tau[w], "fluid_velocity": current, "wrench": wrench}
-        want_q, want_v = reference(compiled[1, 1], name, q[w], v[w], [each] * 5, 5)
+        want_q, want_v = reference(dyn, name, q[w], v[w], [each] * 5, 5)
         limit = rounding(q[w], v[w], tau[w], 5)
         np.testing.assert_allclose(r.v[w], want_v, rtol=0, atol=limit)
         np.testing.assert_allclose(

@@ -24,7 +24,6 @@ def blocks(language: str) -> list:
     ]
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize("code", blocks("python"))
 def test_python_blocks_run(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -462,7 +462,6 @@ def test_the_table_has_every_element():
     assert wanted <= {type(e) for e in ELEMENTS.values()}
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_trajectories_converge_at_the_order_of_the_integrator():
     """A vehicle and its arm in waves at the surface: paths of two descriptions differ by the error of integration, h⁴."""
     environment, model, seed = ENVIRONMENTS["waves on the surface"], machine(), 3

@@ -13,8 +13,6 @@ import yaml
 from benchmarks import file_study as study
 from benchmarks import mutations
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 FORMATS = Path(__file__).parents[1] / "formats"
 SMALL = sorted((Path(study.__file__).parent / "files").glob("*.yaml"))
 

@@ -9,8 +9,6 @@ from hydromechs.recording import Check, attitude, attitude_of, samples_of, stati
 from hydromechs.simulation import Event
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 
 def spinner(axis: int, rate: float, angles=(0.0, 0.0, 0.0), events=()) -> hm.Simulation:
     """A body in space that turns about one of its axes, at a constant rate [rad/s]."""

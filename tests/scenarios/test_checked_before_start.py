@@ -13,8 +13,6 @@ from hydromechs.errors import ModelError, ScenarioError, SimulationDiverged
 from hydromechs.formats import loads, loads_scenario
 from hydromechs.scenario import unit_mistakes
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 MODEL = """
 hydromechs_model: 2
 name: rov

@@ -9,8 +9,6 @@ import hydromechs as hm
 from hydromechs.recording import structured
 from hydromechs.simulation import sigterm_interrupts
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 
 def test_a_run_in_pieces_is_the_same_run(tmp_path):
     """State, recording and messages, to the last bit; stops at whole steps. With sensors, controllers and events."""

@@ -16,8 +16,6 @@ from hydromechs.integrators import Stepper, method_named
 from hydromechs.simulation import Plant, PlantPrograms, components_of, stiff_parts
 from hydromechs.simulation._implicit_size import implicit_length
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 FLOOR = Terrain(name="floor", material=MATERIALS["sand"], shape=geometry.Plane.through((0, 0, 0), (0, 0, -1)))
 
 

@@ -10,8 +10,6 @@ from typer.testing import CliRunner
 import hydromechs as hm
 from hydromechs.cli._main import app
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 PAGE = Path(__file__).parents[2] / "docs" / "components.md"
 SCENARIO = """
 hydromechs_scenario: 2

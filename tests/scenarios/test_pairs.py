@@ -194,7 +194,6 @@ def run(sim, time):
         return sim.run(time)
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_runs_agrees_and_resumes(kind, integrator, tmp_path):
@@ -220,7 +219,6 @@ def test_runs_agrees_and_resumes(kind, integrator, tmp_path):
         np.testing.assert_array_equal(getattr(rest.state, name), getattr(pieces.state, name), err_msg=name)
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize("kind", KINDS)
 def test_energy_is_accounted_for(kind):
     """Work by cause is the change of stored energy."""

@@ -16,8 +16,6 @@ from hydromechs.recording import summarise
 from hydromechs.sensors import DepthGauge, Imu
 from hydromechs.simulation import components_of, coordinates
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 
 def pendulum():
     inertia = hm.Inertia(mass=2.0, com=(0.1, 0.0, 0.2), tensor=(0.01, 0.02, 0.03, 0.0, 0.0, 0.0))

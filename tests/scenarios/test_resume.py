@@ -9,8 +9,6 @@ from hydromechs.control import HoldPose
 from hydromechs.hydro import FreeSurface
 from hydromechs.model import added_mass, joints
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 KINDS = (
     "crash",  # contact of bodies, sensors, navigation, speed control, an event that ends control
     "dante_step",

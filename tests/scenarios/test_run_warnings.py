@@ -19,8 +19,6 @@ from hydromechs.scenario import ModelStart, Scenario, run_scenario
 from hydromechs.simulation import run_warnings
 from hydromechs.spatial import quaternion_exp
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 MUD = Material(law=LinearContact(stiffness=2000.0, damping=200.0))
 CABLE = lines.Cable(diameter=0.01, mass=0.2, axial_stiffness=2e4, axial_damping=20.0)
 

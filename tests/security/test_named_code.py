@@ -26,8 +26,6 @@ from hydromechs.recording import RunFolder
 
 from .conftest import hostile_files
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 
 @pytest.mark.parametrize("name", ["info", "count", "export", "convert", "view", "picture"])
 def test_the_error_names_the_code_its_line_and_the_option(name, hostile, no_pages):

@@ -229,7 +229,6 @@ def test_a_hostile_replay_file_and_report(run, tab, tmp_path, monkeypatch):
     assert "script-src 'sha256-" in policy
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_a_hostile_scenario_in_the_station(model, tab, tmp_path):
     station = Station(catalog(str(model / "little.yaml")), "little", tmp_path, lost_after=1e6)
     try:

@@ -45,7 +45,7 @@ class Asked(Inputs):
         return self.asked
 
 
-def test_it_is_that_of_the_file_the_compass_and_the_recording(tmp_path, quickly_compiled):
+def test_it_is_that_of_the_file_the_compass_and_the_recording(tmp_path):
     """From *Start heading* on. With z up a turn to the right makes it smaller; the nose is up and it leans to starboard."""
     (tmp_path / "float.yaml").write_text(MODEL)
     (tmp_path / "upward.yaml").write_text(SCENARIO)

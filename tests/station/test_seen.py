@@ -64,7 +64,6 @@ def test_a_camera_stays_above_the_ground(little, axes):
         page.close()
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_a_tether_is_shown_with_its_length_winch_and_tension(catalog):
     made = configured(catalog, "tethered_rov")
     sim = piloted(made.scenario, LiveInputs())

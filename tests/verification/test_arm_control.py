@@ -282,7 +282,6 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
         Phase(start=5.0, end=2.0)
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize("ends", ["part", "control off"])
 def test_targets_stand_still_when_no_one_leads_them(ends):
     """A servo's target moves on at its rate until the next call; where there is none, it must not run into the stop."""

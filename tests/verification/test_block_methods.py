@@ -122,7 +122,6 @@ def errors_of(dyn, exact, method, counts):
     return out
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize(
     ("name", "order", "steps"),
     [
@@ -145,7 +144,6 @@ def test_order_of_convergence(wet, truth, name, order, steps):
     assert order - 0.35 < found[-1] < order + 1.0, found
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize("name", ["b1pc7", "b3pc6", "b2pc8"])
 def test_start_does_not_spoil_high_orders(wet, truth, name):
     """Orders above 5, though the start is of order 5: it takes shorter steps."""

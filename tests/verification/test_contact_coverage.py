@@ -20,8 +20,6 @@ from hydromechs.contact import (
 from hydromechs.hybrid import Hybrid
 from hydromechs.recording import structured
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 SOFT = Material(
     law=NonlinearContact(stiffness=2e4, damping_factor=0.5),
     friction=DryFriction(static=0.5, kinetic=0.5, stiffness=1e4, damping=200.0),

@@ -13,8 +13,6 @@ from hydromechs.equations import mass_matrix
 from hydromechs.hydro import Current, DepthTable
 from hydromechs.model import added_mass, joints
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 ADDED = (5.5, 12.7, 14.6, 0.1, 0.1, 0.1)
 TENSOR = (0.3, 0.4, 0.5)
 FRAMES = [

@@ -1,7 +1,6 @@
 """Energy that appears or vanishes without a cause is reported at the end of a run."""
 
 import numpy as np
-import pytest
 
 import hydromechs as hm
 from hydromechs import geometry
@@ -9,8 +8,6 @@ from hydromechs.contact import LinearContact, Material, Terrain
 from hydromechs.recording import structured
 from hydromechs.simulation import step_limit, stiff_modes
 from hydromechs.simulation._energy_watch import EnergyWatch
-
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
 
 ELASTIC = Material(law=LinearContact(stiffness=2e4, damping=0.0))
 NORMALS = np.array([(1, 1, 1), (-1, -1, 1), (1, -1, -1), (-1, 1, -1)]) / np.sqrt(3.0)

@@ -12,8 +12,6 @@ from hydromechs.recording import structured
 from hydromechs.simulation import Plant, evaluate
 from hydromechs.simulation._free_forces import FreeForces
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 WORLD = hm.World(axes="ENU", gravity=9.81)
 
 

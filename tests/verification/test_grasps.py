@@ -12,8 +12,6 @@ from hydromechs.model import State
 from hydromechs.simulation import evaluate
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 
-pytestmark = pytest.mark.usefixtures("quickly_compiled")
-
 WORLD = hm.World(axes="ENU", gravity=9.81)
 GRIP = hm.Origin((0.1, -0.05, 0.02), (0.3, -0.2, 0.5))
 """Where the load is gripped, on the load."""

@@ -137,7 +137,6 @@ class Undivided(integrators.FixedStep):
         return integrators.LinearlyImplicit().step(system, t, q, x, h)
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize(
     ("name", "order", "steps"),
     [("euler", 1, 160), ("semi_implicit_euler", 1, 80), ("rk4", 4, 40), ("linearly_implicit", 2, 40)],
@@ -525,7 +524,6 @@ def sliding_box(h, **options):
     return hm.Simulation(hm.Model(name="box", bodies=[box]), components=[floor], step=h, record=max(h, 0.1), **options)
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_sliding_box_stops_where_it_must_at_every_step():
     """rk4 at 10 µs, and v²/(2 μ g) less what the anchored springs give; 5e-6 m is 5e-5 of the way, parts have 1e-3 of the speed."""
     truth = sliding_box(1e-5).run(1.0)
@@ -538,7 +536,6 @@ def test_sliding_box_stops_where_it_must_at_every_step():
         assert np.abs(run.recording.energy_residual).max() < 4.0 * 1e-4, h  # of 4 J
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 @pytest.mark.parametrize(("command", "spool"), [(-0.5, 0.0), (0.05, 0.01), (0.0, 0.01)])
 def test_overrun_hydraulic_drive_is_right_at_every_step(command, spool):
     """An arm that swings against its valve, pressure above the supply's: as Radau has it, within the tolerance of its parts."""
@@ -580,7 +577,6 @@ def test_overrun_hydraulic_drive_is_right_at_every_step(command, spool):
         assert abs(run.state.v[0] - truth[1]) < 0.1, h
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_divided_steps_resume_and_roll_out():
     """A run that is stopped and resumed is the same to the last bit, worlds on lanes are the same to rounding."""
     whole = sliding_box(0.02, integrator="linearly_implicit").run(0.4)

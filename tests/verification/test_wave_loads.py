@@ -48,7 +48,6 @@ def sphere(center, mass=1.0, radius=0.3, position=(0.0, 0.0, 3.0)):
     return hm.Model(name="ball", bodies=[body], world=WORLD)
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_the_path_of_a_neutral_sphere_does_not_depend_on_its_frame():
     """Waves of 4 s and 1 m: to rounding, 1e-9 m after 20 s."""
     environment = Environment(waves=[RegularWave(height=1.0, period=4.0)])
@@ -109,7 +108,6 @@ def heave_by_linear_theory():
     return math.exp(-k * DRAFT) * (1.0 - k * A) / (1.0 - k * (DRAFT + A))
 
 
-@pytest.mark.usefixtures("quickly_compiled")
 def test_heave_of_a_spar():
     """0.62 at 3.5 s wherever the frame is. It starts on the motion of linear theory and must stay on it.
 
