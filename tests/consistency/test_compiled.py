@@ -645,22 +645,25 @@ def test_flow_of_one_body_in_one_world():
     np.testing.assert_allclose(dyn.forward_dynamics(q[0], v[0], tau[0], fluid_velocity=flow), expected, rtol=1e-11)
 
 
-class LongerSphere(hm.drag.ShapeDrag):
-    """A drag element of a user's own, whose equation is not in this package."""
+class Scaled(hm.drag.ShapeDrag):
+    """A custom drag element, whose equation is not in this package."""
+
+    strength = 1.0
+
+    def wrench(self, V_r, density):
+        return -self.strength * V_r
 
 
-def test_own_elements_are_known_by_their_trace():
-    """The same model with another equation in a user's handler is other code, also from a filled cache."""
-    from hydromechs.hydro import drag_wrench
-
-    element = LongerSphere(shape=hm.geometry.Sphere(radius=0.1), coefficient=1.0)
+def test_own_elements_are_known_by_their_trace(monkeypatch):
+    """The same model with another equation in a custom element is other code, also from a filled cache."""
+    element = Scaled(shape=hm.geometry.Sphere(radius=0.1), coefficient=1.0)
     body = hm.Body(name="b", inertia=hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0)), hydro=hm.Hydro(drag=element))
     model = hm.Model(bodies=[body], world=hm.World(gravity=0.0))
     q, v = model.neutral()
     v[0] = 1.0
     results = []
     for strength in (1.0, 2.0):
-        drag_wrench.register(LongerSphere, lambda e, V, rho, s=strength: -s * V)
+        monkeypatch.setattr(Scaled, "strength", strength)
         results.append(hm.compile(model).forward_dynamics(q, v, 0 * v)[0])
     np.testing.assert_allclose(results, [-1.0, -2.0])
 

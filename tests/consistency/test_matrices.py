@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
-from hydromechs import dynamics, hydro, library
+from hydromechs import dynamics, library
 from hydromechs.compiler import jacobian_program, trace
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.library import random_tree, serial_chain
@@ -136,8 +136,8 @@ def test_matrix_times_velocity_is_the_drag(name):
     element = (DRAG | OTHER)[name]
     for _ in range(20):
         V = rng.normal(size=6)
-        F = hydro.drag_wrench(element, V, 1025.0)
-        D = hydro.drag_matrix(element, V, 1025.0)
+        F = element.wrench(V, 1025.0)
+        D = element.matrix(V, 1025.0)
         np.testing.assert_allclose(-D @ V, F, rtol=0, atol=50 * EPS * np.abs(D).max() * np.abs(V).max())
 
 
@@ -145,14 +145,14 @@ def test_matrix_times_velocity_is_the_drag(name):
 def test_drag_matrix_is_symmetric_and_positive_semidefinite(name):
     rng = np.random.default_rng(6)
     for _ in range(20):
-        D = hydro.drag_matrix(DRAG[name], rng.normal(size=6), 1025.0)
+        D = DRAG[name].matrix(rng.normal(size=6), 1025.0)
         np.testing.assert_allclose(D, D.T, rtol=0, atol=4 * EPS * np.abs(D).max())
         assert np.linalg.eigvalsh(D).min() >= -20 * EPS * np.abs(D).max()
 
 
 def test_drag_matrix_is_finite_at_rest():
     for element in (DRAG | OTHER).values():
-        assert np.isfinite(hydro.drag_matrix(element, np.zeros(6), 1025.0)).all()
+        assert np.isfinite(element.matrix(np.zeros(6), 1025.0)).all()
 
 
 def test_lift_is_the_skew_part():
@@ -161,8 +161,8 @@ def test_lift_is_the_skew_part():
     foil = OTHER["foil"]
     for _ in range(10):
         V = rng.normal(size=6)
-        D = hydro.drag_matrix(foil, V, 1025.0)
-        without = hydro.drag_matrix(dataclasses.replace(foil, lift_slope=0.0), V, 1025.0)
+        D = foil.matrix(V, 1025.0)
+        without = dataclasses.replace(foil, lift_slope=0.0).matrix(V, 1025.0)
         np.testing.assert_allclose(0.5 * (D + D.T), without, rtol=0, atol=20 * EPS * np.abs(D).max())
 
 

@@ -137,7 +137,7 @@ DRAG = [
 
 @pytest.mark.parametrize("element", DRAG, ids=lambda e: type(e).__name__)
 def test_drag_elements(element):
-    assert_same(lambda V: hydro.drag_wrench(element, V, 1025.0), dict(V=V))
+    assert_same(lambda V: element.wrench(V, 1025.0), dict(V=V))
 
 
 def test_forces_of_added_mass():

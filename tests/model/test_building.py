@@ -8,7 +8,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs.errors import FieldError
-from hydromechs.hydro import added_mass_matrix, drag_wrench
+from hydromechs.hydro import added_mass_matrix
 from hydromechs.library import random_tree, serial_chain, star
 
 GOOD = hm.Inertia(mass=2.0, com=(0.1, 0.2, 0.3), tensor=(1, 1.1, 1.2, 0.01, 0.02, 0.03))
@@ -321,7 +321,7 @@ def test_elements_refer_to_shapes_by_name():
     named = body("rod", "ball", buoyancy=["rod", "ball"])
     own = body(rod, ball)
     V = np.array([0.3, -0.2, 0.5, 0.1, 0.4, -0.6])
-    np.testing.assert_array_equal(drag_wrench(named.hydro.drag[0], V, 1e3), drag_wrench(own.hydro.drag[0], V, 1e3))
+    np.testing.assert_array_equal(named.hydro.drag[0].wrench(V, 1e3), own.hydro.drag[0].wrench(V, 1e3))
     found, expected = (added_mass_matrix(b.hydro.added_mass[0], 1e3) for b in (named, own))
     np.testing.assert_array_equal(found, expected)
     volumes = np.array([rod.shape.volume, ball.shape.volume])

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 
 import hydromechs as hm
-from hydromechs import hydro, library
+from hydromechs import library
 from hydromechs.equations import identity_of
+from hydromechs.model import added_mass_matrix
 
 
 def with_other_number(model, k, **changes):
@@ -52,7 +53,7 @@ def test_elements_of_shapes_are_told_apart():
     rod, thick = (hm.BodyShape(name="rod", shape=hm.geometry.Cylinder(radius=r, length=1.0)) for r in (0.1, 0.2))
     mass, drag = hm.added_mass.ShapeAddedMass(shape="rod"), hm.drag.ShapeDrag(shape="rod", coefficient=1.0)
     assert identity_of(mass).startswith("hydromechs.model.added_mass.ShapeAddedMass(")
-    assert identity_of(drag).startswith("hydromechs.model.drag.ShapeDrag(")
+    assert identity_of(drag).startswith("hydromechs.model.drag._shape_drag.ShapeDrag(")
     bodies = [
         hm.Body(name="a", hydro=hm.Hydro(drag=drag), shapes=[dataclasses.replace(shape, roles=("appearance",))])
         for shape in (rod, thick)
@@ -84,10 +85,10 @@ def test_own_handler_of_an_element_takes_the_identity_away(monkeypatch):
     assert identity_of(model) is not None
     for element, identified in (
         (Own, True),
-        (hm.drag.ShapeDrag, False),
+        (hm.added_mass.ShapeAddedMass, False),
     ):  # a handler for a class of the user's concerns no others
-        handlers = {**hydro.drag_wrench.registry, element: lambda element, V_r, density: 0.0 * V_r}
-        monkeypatch.setattr(hydro.drag_wrench, "registry", handlers)  # what `drag_wrench.register` leads to
+        handlers = {**added_mass_matrix.registry, element: lambda element, density: np.zeros((6, 6))}
+        monkeypatch.setattr(added_mass_matrix, "registry", handlers)  # what `added_mass_matrix.register` leads to
         assert (identity_of(model) is not None) == identified
 
 

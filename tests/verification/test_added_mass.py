@@ -255,7 +255,7 @@ def test_energy_changes_by_the_power_of_joints_and_drag(seed):
     power = tau @ s.v
     for body, V in zip(model.bodies, hm.kinematics(model, s.q, s.v).V_WB_B, strict=True):
         for element in body.hydro.drag:
-            power += hm.hydro.drag_wrench(element, V, model.world.water_density) @ V
+            power += element.wrench(V, model.world.water_density) @ V
     assert abs(rate - power) <= 3 * error + 1e-8 * (abs(power) + hm.energy(model, s.q, s.v).kinetic_body)
 
 
@@ -285,6 +285,6 @@ def test_accelerometer_on_a_free_body(wet):
             turning = np.concatenate([np.cross(V_r[3:], V_r[:3]), np.zeros(3)])
             h = M_A @ V_r
             force = -(M_A @ (a_r - turning))[:3] - np.cross(V_r[3:], h[:3])  # −d/dt of the fluid's momentum
-            force += hm.hydro.drag_wrench(body.hydro.drag[0], V_r, model.world.water_density)[:3]
+            force += body.hydro.drag[0].wrench(V_r, model.world.water_density)[:3]
             force += model.world.water_density * body.hydro.volume * (R.T @ a_f - g_B)
         np.testing.assert_allclose(body.inertia.mass * (true - g_B), force, atol=1e-11 * max(1, np.abs(force).max()))

@@ -14,7 +14,6 @@ import hydromechs as hm
 from hydromechs import identification, library
 from hydromechs.errors import ValidationStudyError
 from hydromechs.formats import parse_yaml
-from hydromechs.hydro import drag_matrix
 from hydromechs.identification import validation
 from hydromechs.identification.validation._compare import BASE, Fold
 from hydromechs.identification.validation._compare import _rows as compared_rows
@@ -281,7 +280,7 @@ def test_strips_have_the_drag_of_lumped_numbers_in_one_flow(study):
         lumped, cylinder = (m.bodies[m.body_index(body)].hydro.drag[0] for m in (model, strips))
         for k, much in enumerate(lumped.quadratic[:3]):
             flow = np.eye(6)[k] * 0.3
-            assert float(drag_matrix(cylinder, flow, 997.0)[k, k]) == pytest.approx(much * 0.3, rel=1e-3), (body, k)
+            assert float(cylinder.matrix(flow, 997.0)[k, k]) == pytest.approx(much * 0.3, rel=1e-3), (body, k)
 
 
 def test_only_weight_is_weight_and_buoyancy(study):

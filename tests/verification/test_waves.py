@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import hydromechs as hm
 from hydromechs.compiler import trace
 from hydromechs.hydro import (
     Environment,
@@ -51,6 +52,14 @@ def test_dispersion_limits():
     k = 0.3 / math.sqrt(G * h)
     assert wavenumber(0.3, G, h) == pytest.approx(k, rel=(k * h) ** 2)
     assert wavenumber(0.3, G, h) != pytest.approx(k, rel=0.01 * (k * h) ** 2)
+
+
+def test_waves_need_gravity():
+    model = hm.Model(
+        bodies=[hm.Body(name="b", inertia=hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0)))], world=hm.World(gravity=0.0)
+    )
+    with pytest.raises(ValueError, match=r"gravity is 0 m/s².*remove the waves"):
+        hm.Simulation(model, environment=hm.Environment(waves=(hm.hydro.RegularWave(height=1.0, period=5.0),)))
 
 
 @pytest.mark.parametrize("water_depth", [12.0, None])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydromechs.hydro import drag_matrix, drag_wrench
 from hydromechs.model import added_mass_matrix, definition
 
 
@@ -15,11 +14,10 @@ def identity_of(thing: Any) -> str | None:
         thing: The model or dataclass.
 
     Returns:
-        The text; None where a user's own class is inside, or where a user's own handler computes drag or added mass of an
+        The text; None where a user's own class is inside, or where a user's own handler computes the added mass of an
         element of this package: then only the traced program itself can tell.
     """
-    for function in (drag_wrench, drag_matrix, added_mass_matrix):
-        for element, handler in function.registry.items():
-            if element.__module__.startswith("hydromechs.") and not handler.__module__.startswith("hydromechs."):
-                return None
+    for element, handler in added_mass_matrix.registry.items():
+        if element.__module__.startswith("hydromechs.") and not handler.__module__.startswith("hydromechs."):
+            return None
     return definition(thing)

@@ -117,7 +117,7 @@ class Water(NamedTuple):
     added_mass: Array
     """Added mass of a body that is all under water, shape (6, 6)."""
     drag: tuple
-    """Elements as `hydro.drag_numbers` gives them, or a user's own as they are."""
+    """Coefficients of the elements, see `DragElement.numbers`."""
 
 
 class ActingOn(NamedTuple):
@@ -171,10 +171,7 @@ def acting_on(model: Model, i: int, sampling: hydro.WetSampling | None = None) -
     body, density = model.bodies[i], model.world.water_density
     water: Any = body.hydro
     if isinstance(water, Hydro):
-        own = hydro.drag_wrench.dispatch
-        drag = tuple(
-            hydro.drag_numbers(e, density) if own(type(e)).__module__.startswith("hydromechs.") else e for e in water.drag
-        )
+        drag = tuple(element.numbers(density) for element in water.drag)
         M_A = np.zeros((6, 6))
         for element in water.added_mass:
             M_A = M_A + hydro.added_mass_matrix(element, density)

@@ -5,8 +5,6 @@ from hydromechs.model import added_mass_matrix
 from ._added_mass import fluid_acceleration_force
 from ._around import Flow, HullPoint, SurroundingWater, WetStrip, mean_of, wet_strip
 from ._current import FlowSegment, FluidMotion, UniformFlow, fluid_motion, profile_factor, profile_slope
-from ._drag import drag_numbers, drag_wrench
-from ._drag_matrix import drag_matrix
 from ._environment import (
     Current,
     DepthTable,
@@ -101,9 +99,6 @@ __all__ = [
     "crossing_loss",
     "crossing_wrench",
     "displaced_mass",
-    "drag_matrix",
-    "drag_numbers",
-    "drag_wrench",
     "fluid_acceleration_force",
     "fluid_energy",
     "fluid_motion",

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.model.drag import Faces, Strips
 from hydromechs.spatial import cross, force_cross, shift_wrench
 from hydromechs.values import Array, Scalar
 
-from ._drag import Faces, Strips, drag_wrench
 from ._sampling import AddedMassAt, DragAt, HullStrip, Shares, WetSampling, corners
 from ._surface import immersion, wetting
 
@@ -198,13 +198,18 @@ def gradient_power(around: SurroundingWater, item: AddedMassAt) -> Scalar:
     return _gradient_force(around, item, (item.matrix @ V_r)[:3]) @ V_r
 
 
-def drag_of(around: SurroundingWater, item: DragAt, density: Scalar) -> tuple[Array, Array]:
-    """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,)."""
+def drag_of(around: SurroundingWater, item: DragAt) -> tuple[Array, Array]:
+    """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,).
+
+    Args:
+        around: The water around the body.
+        item: The element.
+    """
     V_r = relative_velocity(around, item.shares)
-    if isinstance(item.element, Strips):
+    if isinstance(item.numbers, Strips):
         mean = around.V[:3] - V_r[:3]
         excess = [mean_of(shares, lambda i: around.flows[i].velocity) - mean for shares in item.stations]
-        return item.element.wrench(V_r, excess), V_r
-    if isinstance(item.element, Faces):
-        return item.element.wrench(V_r, mean_of(item.shares, lambda i: around.flows[i].gradient)), V_r
-    return drag_wrench(item.element, V_r, density), V_r
+        return item.numbers.wrench(V_r, excess), V_r
+    if isinstance(item.numbers, Faces):
+        return item.numbers.wrench(V_r, mean_of(item.shares, lambda i: around.flows[i].gradient)), V_r
+    return item.numbers.wrench(V_r), V_r

@@ -27,7 +27,6 @@ from hydromechs.model import Body, Hydro, added_mass, added_mass_matrix, added_m
 from hydromechs.spatial import principal_axes
 from hydromechs.values import Array, Scalar
 
-from ._drag import drag_numbers, drag_wrench
 from ._environment import Environment, RegularWave
 from ._surface import HullCell, has_hull, hull_cells
 from ._waves import wavenumber
@@ -58,8 +57,8 @@ class AddedMassAt(NamedTuple):
 class DragAt(NamedTuple):
     """Drag element with the points at which it feels the water."""
 
-    element: Any
-    """Coefficients of the element, see `drag_numbers`; a custom element is unchanged."""
+    numbers: Any
+    """Coefficients of the element, see `DragElement.numbers`."""
     shares: Shares
     """Points whose mean it feels."""
     stations: tuple[Shares, ...] = ()
@@ -142,7 +141,8 @@ def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: b
         elif isinstance(element, added_mass.Matrix | added_mass.Diagonal):
             lumped = lumped + added_mass_matrix(element, density)
         else:
-            added.append(AddedMassAt(added_mass_matrix(element, density), ((points.number(_center(element)), 1.0),)))
+            center = points.number(np.array(element.solid.origin.xyz))
+            added.append(AddedMassAt(added_mass_matrix(element, density), ((center, 1.0),)))
     if np.asarray(lumped).dtype == object or np.any(lumped):
         added.append(AddedMassAt(lumped, mean))
     pairs = zip(body.hydro.drag, known.drag, strict=True)
@@ -170,26 +170,18 @@ class _Points:
         return self._numbers[key]
 
 
-def _center(element: Any) -> Array:
-    """Return the point at which an element other than a cylinder feels the water [m], shape (3,)."""
-    return np.array(element.position if isinstance(element, drag.Foil) else element.solid.origin.xyz)
-
-
 def _is_slender(element: Any) -> bool:
     """True if an element is that of a cylinder."""
-    return isinstance(element, added_mass.ShapeAddedMass | drag.ShapeDrag) and isinstance(element.solid.shape, Cylinder)
+    return type(element) in (added_mass.ShapeAddedMass, drag.ShapeDrag) and isinstance(element.solid.shape, Cylinder)
 
 
 def _drag_at(element: Any, nominal: Any, density: Scalar, k: float, points: _Points, mean: Shares) -> DragAt:
-    if not drag_wrench.dispatch(type(element)).__module__.startswith("hydromechs."):
-        return DragAt(element, mean)
-    if isinstance(element, drag.Damping):
-        return DragAt(drag_numbers(element, density), mean)
     if not _is_slender(element):
-        return DragAt(drag_numbers(element, density), ((points.number(_center(element)), 1.0),))
+        center = element.center
+        return DragAt(element.numbers(density), mean if center is None else ((points.number(center), 1.0),))
     nodes = [s for piece in _nodes(nominal.solid, k) for s in piece]
     numbers = [points.number(_on_axis(element.solid, s)) for s in nodes]
-    strips = drag_numbers(element, density, len(nodes))
+    strips = element.numbers(density, len(nodes))
     length = element.solid.shape.length
 
     def between(s: float) -> Shares:

@@ -25,8 +25,6 @@ from ._around import (
     relative_velocity,
     wet_hull,
 )
-from ._drag import drag_wrench
-from ._drag_matrix import drag_matrix
 from ._sampling import AddedMassAt, WetSampling
 from ._surface import crossing, hull_cells, hull_length, immersion, wetting
 
@@ -358,8 +356,8 @@ def viscous_wrench(body: Body, motion: WetMotion) -> Array:
 def _drags(hydro: Hydro, motion: WetMotion) -> list[tuple[Array, Array]]:
     """Return the wrench of each drag element of a submerged body, and its velocity relative to the water there."""
     if motion.around is not None:
-        return [drag_of(motion.around, item, motion.density) for item in motion.around.sampling.drag]
-    return [(drag_wrench(element, motion.velocity, motion.density), motion.velocity) for element in hydro.drag]
+        return [drag_of(motion.around, item) for item in motion.around.sampling.drag]
+    return [(element.wrench(motion.velocity, motion.density), motion.velocity) for element in hydro.drag]
 
 
 def viscous_power(body: Body, motion: WetMotion, drag: Array) -> Scalar:
@@ -398,7 +396,7 @@ def viscous_matrix(body: Body, motion: WetMotion) -> Array:
         return _shaped(body, motion, "damping_matrix", (6, 6))
     D = np.zeros((6, 6))
     for element in body.hydro.drag:
-        D = D + drag_matrix(element, motion.velocity, motion.density)
+        D = D + element.matrix(motion.velocity, motion.density)
     return D if motion.wet_moment is None else D * motion.wet
 
 

@@ -76,6 +76,8 @@ def wavenumber(omega: float, gravity: float, water_depth: float = math.inf) -> f
         gravity: g [m/s²].
         water_depth: h [m]; infinite in deep water.
     """
+    if not gravity > 0.0:
+        raise ValueError(f"gravity is {gravity:g} m/s², must be > 0 for waves; change the world, or remove the waves")
     deep = omega**2 / gravity
     if math.isinf(water_depth):
         return deep

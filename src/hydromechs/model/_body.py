@@ -62,11 +62,11 @@ class Hydro:
 
     def __post_init__(self) -> None:
         convert_fields(self, "hydro")
-        for name, kinds in (("added_mass", AddedMassElement), ("drag", DragElement)):
+        for name, kinds in (("added_mass", get_args(AddedMassElement)), ("drag", DragElement)):
             value = getattr(self, name)
             elements = tuple(value) if isinstance(value, list | tuple) else (value,)
             for element in elements:
-                if not isinstance(element, get_args(kinds)):
+                if not isinstance(element, kinds):
                     raise ValueError(f"hydro.{name} takes elements of hydromechs.{name}, got {element!r}")
             object.__setattr__(self, name, elements)
         names = (self.buoyancy,) if isinstance(self.buoyancy, str) else tuple(self.buoyancy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,6 @@ from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._placement import Mdh
 from .joints import TYPES, Composite, Fixed, Joint
 
-DRAG_SIGN = "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
-"""What negative drag mostly means."""
 ADDED_MASS_SIGN = "added mass is positive here (Fossen's X_u̇ < 0 changes sign)"
 """What negative added mass mostly means."""
 LARGEST = 1e100
@@ -208,7 +207,10 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[st
                 f"{ADDED_MASS_SIGN}",
             )
     for i, resisting in enumerate(hydro.drag):
-        _drag(c, ("hydro", "drag", i), resisting)
+        path = ("hydro", "drag", i)
+        _element(c, path, resisting, {"must be finite and at least 0": drag.DRAG_SIGN})
+        for fault in resisting.problems(_dotted(path)):
+            c.found.append(replace(fault, path=("bodies", c.index, *path, *fault.path), text=f"body {c.name!r}: {fault.text}"))
 
 
 def is_small(I: np.ndarray) -> bool:
@@ -225,12 +227,12 @@ def given_added_mass(hydro: Hydro) -> np.ndarray:
     return total
 
 
-def _element(c: _Collector, path: tuple, element: object, remedies: dict[str, str] | None = None) -> None:
+def _element(c: _Collector, path: tuple, element: Any, remedies: dict[str, str] | None = None) -> None:
     """What elements of added mass and drag share: their fields, and an origin or a shape."""
     c.fields(path, element, remedies)
     if hasattr(element, "origin"):
         c.placement((*path, "origin"), element.origin)
-    if isinstance(element, added_mass.ShapeAddedMass | drag.ShapeDrag):
+    if hasattr(element, "placed"):
         solid = element.shape if isinstance(element.shape, Placed) else element.placed
         if isinstance(element.shape, Placed):
             c.placement((*path, "shape", "origin"), element.shape.origin)
@@ -250,35 +252,3 @@ def _added_mass(c: _Collector, path: tuple, element: object) -> None:
                 f"added mass is not symmetric: entry ({i + 1}, {j + 1}) is {A[i, j]:.6g}, entry ({j + 1}, {i + 1}) is "
                 f"{A[j, i]:.6g}; use their mean if one is a typing error",
             )
-
-
-def _drag(c: _Collector, path: tuple, element: object) -> None:
-    _element(c, path, element, {"must be finite and at least 0": DRAG_SIGN})
-    if isinstance(element, drag.ShapeDrag) and (isinstance(element.shape, Placed) or element.placed is not None):
-        slender = isinstance(element.solid.shape, Cylinder)
-        if isinstance(element.coefficient, tuple) and isinstance(element.solid.shape, Cylinder | Sphere):
-            c.fault((*path, "coefficient"), element.coefficient, f"must be one number for a {element.solid.shape.word}")
-        if element.end_coefficient is not None and not slender:
-            c.fault(
-                (*path, "end_coefficient"),
-                element.end_coefficient,
-                f"has no meaning for a {element.solid.shape.word}",
-                "remove it",
-            )
-    if isinstance(element, drag.Damping):
-        for name in ("linear", "quadratic"):
-            value = getattr(element, name)
-            diagonal = tuple(np.diag(value).tolist()) if isinstance(value[0], tuple) else value
-            if is_finite(value) and min(diagonal) < 0.0:
-                must = f"must be finite and at least 0{' on the diagonal' if diagonal != value else ''}"
-                c.fault((*path, name), diagonal, must, DRAG_SIGN)
-        if not is_finite(tuple(value for _, value in element.coupled)):
-            c.fault((*path, "coupled"), tuple(value for _, value in element.coupled), "must be finite")
-        for term in sorted(term for term, n in Counter(term for term, _ in element.coupled).items() if n > 1):
-            c.add((*path, "coupled"), f"{_dotted(path)}.coupled has the term {term!r} twice; give their sum once")
-    if isinstance(element, drag.Foil):
-        chord, normal = np.array(element.chord), np.array(element.normal)
-        lengths = float(np.linalg.norm(chord) * np.linalg.norm(normal))
-        if not 1e-6 < lengths < 1e6 or abs(chord @ normal) > 1e-6 * lengths:
-            given = f"chord {plain(element.chord)} and normal {plain(element.normal)}"
-            c.add(path, f"{_dotted(path)}: {given} must not be zero and be perpendicular")

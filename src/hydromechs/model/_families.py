@@ -36,15 +36,7 @@ FAMILIES = Families(
                 "shape": added_mass.ShapeAddedMass,
             },
         ),
-        Family(
-            name="drag",
-            base=drag.DragElement,
-            table={
-                "damping": drag.Damping,
-                "shape": drag.ShapeDrag,
-                "foil": drag.Foil,
-            },
-        ),
+        Family(name="drag", base=drag.DragElement, table=dict(drag.TYPES), open_to_users=True),
         shape_family("shape", BodyShape, *(kind for kind in SHAPES.values() if kind.bounded)),
         shape_family("solid", str | Placed, Box, Sphere, Cylinder, Ellipsoid),
     ]

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Origin, Placed, Sphere, Triangles
-from hydromechs.hydro import drag_wrench
 from hydromechs.model import drag
 from hydromechs.values import Array
 
@@ -114,4 +113,4 @@ def _box_coefficient(size: Sequence[float], k: int) -> float:
 
 def _areas(element: Any) -> Array:
     """Coefficient times area along x, y, z of the body [m²], shape (3,): twice the force over ρ v²."""
-    return np.array([-2.0 * float(drag_wrench(element, np.eye(6)[k], 1.0)[k]) for k in range(3)])
+    return np.array([-2.0 * float(element.wrench(np.eye(6)[k], 1.0)[k]) for k in range(3)])

@@ -86,14 +86,10 @@ def solid_of(element: Any) -> Triangles | None:
             return None
         case Placed():
             return element.triangulate() if element.shape.bounded else None
-        case drag.ShapeDrag() | added_mass.ShapeAddedMass():
+        case drag.DragElement():
+            return element.surface()
+        case added_mass.ShapeAddedMass():
             return solid_of(element.solid)
-        case drag.Foil():
-            normal = np.array(element.normal) / np.linalg.norm(element.normal)
-            chord = np.array(element.chord) / np.linalg.norm(element.chord)
-            edge = math.sqrt(element.area)
-            R = np.stack([chord, np.cross(normal, chord), normal], axis=1)
-            return Box(size=(edge, edge, 0.06 * edge)).triangulate().moved(R, element.position)
     return None
 
 

@@ -1,0 +1,144 @@
+"""Damping by coefficients (Fossen 2011, sec. 6.4)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import Fault
+from hydromechs.geometry import Origin
+from hydromechs.registry import Pattern
+from hydromechs.spatial import shift_motion, shift_wrench
+from hydromechs.values import Array, Finite, Matrix6, Scalar, Vector6, floats, is_finite, matrix, number
+
+from ._element import DRAG_SIGN, DragElement, point_velocity, unfit
+
+COUPLED_TERM = re.compile(r"([XYZKMN])\|([uvwpqr])\|([uvwpqr])")
+"""A cross-coupled damping coefficient in Fossen's notation, as Y|r|v."""
+Term = Annotated[str, Pattern(COUPLED_TERM.pattern, "write it as 'Y|r|v' (one of XYZKMN, then two of uvwpqr)")]
+"""The name of a cross-coupled damping coefficient."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damping(DragElement):
+    """Damping about `origin` in Fossen's form; positive coefficients oppose motion.
+
+    F = −(D ν + Q (|ν| ∘ ν) + cross terms). For example, the term "Y|r|v": c adds −c |r| v to Y. ν and F refer to the point and
+    axes of `origin`.
+    """
+
+    linear: Vector6 | Matrix6 = (0.0,) * 6
+    """D, positive: a diagonal (6 numbers) or a matrix (6 rows of 6) [N·s/m, N·s/rad, N·m·s/rad]."""
+    quadratic: Vector6 | Matrix6 = (0.0,) * 6
+    """Q, positive: a diagonal (6 numbers) or a matrix (6 rows of 6) [N·s²/m², N·s²/rad², N·m·s²/rad²]."""
+    coupled: tuple[tuple[Term, Finite], ...] = ()
+    """Coupled terms by name: "Y|r|v" with c adds −c |r| v to Y [SI]."""
+    origin: Origin = field(default_factory=Origin)
+    """Point and axes on the body to which the coefficients refer; defaults to the body frame."""
+
+    def __post_init__(self) -> None:
+        for name in ("linear", "quadratic"):
+            value = tuple(getattr(self, name))
+            nested = any(not isinstance(v, int | float) and hasattr(v, "__len__") for v in value)
+            convert = matrix if nested else floats
+            object.__setattr__(self, name, convert(value, 6, f"drag.{name}"))
+        pairs = self.coupled.items() if isinstance(self.coupled, Mapping) else self.coupled
+        for name, _ in pairs:
+            if not isinstance(name, str) or not COUPLED_TERM.fullmatch(name):
+                raise ValueError(f"drag.coupled has {name!r}; write a term as 'Y|r|v' (one of XYZKMN, then two of uvwpqr)")
+        object.__setattr__(self, "coupled", tuple((str(name), number(c, f"drag.coupled {name}")) for name, c in pairs))
+
+    def wrench(self, V_r: Array, density: Scalar) -> Array:
+        """Wrench, see `DragElement.wrench`."""
+        return self.numbers(density).wrench(V_r)
+
+    def numbers(self, density: Scalar) -> Any:
+        """Return the coefficients about the body origin, or with the frame to which they refer."""
+        names = tuple(name for name, _ in self.coupled)
+        coupled = np.array([c for _, c in self.coupled])
+        numbers = Coefficients(np.array(self.linear), np.array(self.quadratic), names, coupled)
+        here = self.origin == Origin()
+        return numbers if here else Referred(self.origin.R, np.array(self.origin.xyz), numbers)
+
+    def matrix(self, V_r: Array, density: Scalar) -> Array:
+        """D + Q diag(|ν|) + coupled terms; symmetric only where the coefficients are."""
+        origin = self.origin
+        X = None if origin == Origin() else _to_frame(origin.R, np.array(origin.xyz))
+        V_r = V_r if X is None else X @ V_r
+        linear, quadratic = (A if A.ndim == 2 else np.diag(A) for A in map(np.array, (self.linear, self.quadratic)))
+        out = [[linear[i, j] + quadratic[i, j] * abs(V_r[j]) for j in range(6)] for i in range(6)]
+        for name, coefficient in self.coupled:
+            row = "XYZKMN".index(name[0])
+            first, second = ("uvwpqr".index(name[k]) for k in (2, 4))
+            out[row][second] = out[row][second] + coefficient * abs(V_r[first])
+        return np.array(out) if X is None else X.T @ np.array(out) @ X
+
+    def problems(self, label: str) -> Iterator[Fault]:
+        """Negative diagonals, infinite coupled terms, and terms given twice."""
+        for name in ("linear", "quadratic"):
+            value = getattr(self, name)
+            diagonal = tuple(np.diag(value).tolist()) if isinstance(value[0], tuple) else value
+            if is_finite(value) and min(diagonal) < 0.0:
+                must = f"must be finite and at least 0{' on the diagonal' if diagonal != value else ''}"
+                yield unfit(label, name, diagonal, must, DRAG_SIGN)
+        values = tuple(value for _, value in self.coupled)
+        if not is_finite(values):
+            yield unfit(label, "coupled", values, "must be finite")
+        for term in sorted(term for term, n in Counter(term for term, _ in self.coupled).items() if n > 1):
+            yield Fault(("coupled",), f"{label}.coupled has the term {term!r} twice; give their sum once")
+
+
+class Coefficients(NamedTuple):
+    """F = −(D ν + Q (|ν| ∘ ν) + coupled terms), ν relative to the fluid (Fossen 2011, sec. 6.4)."""
+
+    linear: Array
+    """D, shape (6,) or (6, 6)."""
+    quadratic: Array
+    """Q, shape (6,) or (6, 6)."""
+    names: tuple[str, ...]
+    """Coupled terms, as "Y|r|v"."""
+    coupled: Array
+    """Their coefficients, one each."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        quadratic = abs(V_r) * V_r
+        F = -(_times(self.linear, V_r) + _times(self.quadratic, quadratic))
+        for name, coefficient in zip(self.names, self.coupled, strict=True):
+            row = "XYZKMN".index(name[0])
+            first, second = ("uvwpqr".index(name[k]) for k in (2, 4))
+            term = coefficient * abs(V_r[first]) * V_r[second]
+            F = np.array([F[k] - term if k == row else F[k] for k in range(6)])
+        return F
+
+
+def _times(A: Array, values: Array) -> Array:
+    """A diagonal (6,) or a matrix (6, 6) times a vector (6,)."""
+    return A @ values if A.ndim == 2 else A * values
+
+
+class Referred(NamedTuple):
+    """Coefficients that refer to a point and axes on the body."""
+
+    R: Array
+    """Axes to which they refer, shape (3, 3)."""
+    point: Array
+    """Point to which they refer [m], shape (3,)."""
+    numbers: Coefficients
+    """The coefficients."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        V = shift_motion(V_r, self.point)
+        F = self.numbers.wrench(np.concatenate([self.R.T @ V[:3], self.R.T @ V[3:]]))
+        return shift_wrench(np.concatenate([self.R @ F[:3], self.R @ F[3:]]), self.point)
+
+
+def _to_frame(R: Array, x: Array) -> Array:
+    """Return the matrix from the velocity of a body to that of its frame at x with axes R, in these axes, shape (6, 6)."""
+    return np.concatenate([R.T @ point_velocity(x), np.concatenate([np.zeros((3, 3)), R.T], axis=1)])

@@ -1,0 +1,101 @@
+"""Interface of drag elements: anything that resists, damps or lifts a body in water."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.errors import Fault, UnsupportedFeature
+from hydromechs.geometry import Triangles
+from hydromechs.spatial import skew
+from hydromechs.values import Array, Scalar, plain
+
+DRAG_SIGN = "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
+"""Usual cause of negative drag."""
+
+
+class DragElement:
+    """Drag, damping or lift of a body or a part of it; the wrenches of all elements of a body add up.
+
+    An element is a frozen dataclass with the method `wrench`. The other methods have defaults.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        if "wrench" in vars(cls) and "numbers" not in vars(cls):
+            cls.numbers = DragElement.numbers  # type: ignore[method-assign]  # not those of a parent class, whose wrench is another
+
+    def wrench(self, V_r: Array, density: Scalar) -> Array:
+        """Return the wrench about the body origin in body axes [N, N·m], shape (6,), in NumPy operations.
+
+        Args:
+            V_r: Velocity relative to the water, in body axes [m/s, rad/s], shape (6,).
+            density: Density of the water [kg/m³].
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method wrench(V_r, density)")
+
+    def numbers(self, density: Scalar) -> Any:
+        """Return the coefficients in water of a density: a named tuple with the method `wrench(V_r)`.
+
+        Programs of many bodies are loops over those whose coefficients have the same structure.
+
+        Args:
+            density: Density of the water [kg/m³].
+        """
+        return AtDensity(self, density)
+
+    def matrix(self, V_r: Array, density: Scalar) -> Array:
+        """Return the damping matrix D about the body origin in body axes [N·s/m, N·s, N·m·s], shape (6, 6): wrench = −D V_r.
+
+        A force that opposes the velocity a V_r of a point or strip along some directions (the rows of a),
+        f = −k |a V_r| a V_r, has D = k |a V_r| aᵀ a: symmetric and positive semi-definite.
+
+        Args:
+            V_r: Velocity relative to the water, in body axes [m/s, rad/s], shape (6,).
+            density: Density of the water [kg/m³].
+        """
+        raise UnsupportedFeature(f"{self!r} has no method matrix(V_r, density); give it one, or use damping_force")
+
+    @property
+    def center(self) -> Array | None:
+        """Point at which it feels the water, in body axes from the body origin [m], shape (3,); None for all of the body."""
+        return None
+
+    def surface(self) -> Triangles | None:
+        """Return the surface that is drawn, in body axes from the body origin; None for none."""
+        return None
+
+    def problems(self, label: str) -> Iterator[Fault]:
+        """Yield the faults of its numbers beyond what the annotations of its fields state.
+
+        Args:
+            label: Path of the element for the texts, as "hydro.drag.0".
+        """
+        yield from ()
+
+
+class AtDensity(NamedTuple):
+    """An element without coefficients of its own, in water of a density."""
+
+    element: DragElement
+    """The element."""
+    density: Scalar
+    """Density of the water [kg/m³]."""
+
+    def wrench(self, V_r: Array) -> Array:
+        """Wrench about the body origin in body axes, shape (6,)."""
+        return self.element.wrench(V_r, self.density)
+
+
+def unfit(label: str, name: str, value: object, must: str, remedy: str = "") -> Fault:
+    """Return the fault of a field."""
+    text = f"{label}.{name} is {plain(value)}, {must}{'; ' if remedy else ''}{remedy}"
+    return Fault((name,), text, value, must, remedy)
+
+
+def point_velocity(x: Array) -> Array:
+    """Return [1, −x̂], which takes the velocity of a body to that of its point x, shape (3, 6)."""
+    return np.concatenate([np.eye(3), -skew(x)], axis=1)
