@@ -20,6 +20,8 @@ from hydromechs.sensors import Channel, DepthGauge, Dvl, Imu, Mounted, Noise, Us
 from hydromechs.simulation import components_of
 from hydromechs.spatial import quaternion_from_matrix
 
+pytestmark = pytest.mark.optimised  # tests share compiled plants and compare their bits
+
 STEP = 2e-3
 MASS = "hull.inertia.mass"
 
@@ -125,7 +127,6 @@ def difference(a, b):
     return float((np.abs(a - b) / np.maximum(1.0, np.abs(b))).max())
 
 
-@pytest.mark.optimised
 def test_worlds_are_simulations_step_by_step(plant):
     """Thruster, servo, stops, contact with a grid, a grasp, gusts, waves, an open mass and a law: every step to 1e-12."""
     sim = hm.Simulation(plant, controller=Turn(), step=STEP, record=STEP, parameters={MASS: 11.5})

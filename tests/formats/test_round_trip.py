@@ -76,9 +76,8 @@ def test_rich_file_uses_every_field_of_every_class():
         "velocity",
     ]
     assert {(n, f) for n, f in unused if f not in shared} == set(), "fields that the rich file leaves at their defaults"
-    for module in (added_mass, drag):
-        for name in module.__all__:
-            assert module.__name__ + name in classes
+    for kind in (*drag.TYPES.values(), *(getattr(added_mass, name) for name in added_mass.__all__)):
+        assert kind.__module__ + kind.__name__ in classes
     assert {kind for kind in geometry.SHAPES.values() if kind.bounded} <= set(classes.values())
     assert set(joints.TYPES.values()) | {joints.Composite} <= set(classes.values())
 

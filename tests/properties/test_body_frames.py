@@ -6,7 +6,7 @@ order of the integrator. `ELEMENTS` and `COMPONENTS` are tables of every force o
 """
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -82,12 +82,11 @@ def element_in(element, X):
         changes["origin"] = origin_of(back @ pose_of(element.origin))
     if isinstance(getattr(element, "shape", None), hm.geometry.Placed):
         changes["shape"] = element_in(element.shape, X)
-    for name in ("start", "end", "center", "position"):
-        if hasattr(element, name):
-            changes[name] = tuple((back.p + back.R @ np.array(getattr(element, name))).tolist())
-    for name in ("chord", "normal"):
-        if hasattr(element, name):
-            changes[name] = tuple((back.R @ np.array(getattr(element, name))).tolist())
+    names = {f.name for f in fields(element)}
+    for name in {"start", "end", "center", "position"} & names:
+        changes[name] = tuple((back.p + back.R @ np.array(getattr(element, name))).tolist())
+    for name in {"chord", "normal"} & names:
+        changes[name] = tuple((back.R @ np.array(getattr(element, name))).tolist())
     return replace(element, **changes)
 
 
@@ -458,7 +457,7 @@ def test_the_table_has_every_component():
 
 def test_the_table_has_every_element():
     """All elements of drag and added mass are in the table."""
-    wanted = {getattr(module, name) for module in (hm.drag, hm.added_mass) for name in module.__all__}
+    wanted = {*hm.drag.TYPES.values(), *(getattr(hm.added_mass, name) for name in hm.added_mass.__all__)}
     assert wanted <= {type(e) for e in ELEMENTS.values()}
 
 

@@ -63,7 +63,7 @@ def read(folder, *changes, text=SCENARIO):
 
 def test_checks_have_different_names(folder):
     checks = "checks: {a: {quantity: time, below: 9}, a: {quantity: time, above: 0}}\n"
-    with pytest.raises(ScenarioError, match="line .*the key 'a' is here twice"):
+    with pytest.raises(ScenarioError, match="line .*the key 'a' appears twice"):
         read(folder, text=SCENARIO + checks)
 
 

@@ -193,7 +193,7 @@ def test_what_follows_from_a_fault_is_no_fault_of_its_own(told, changes, only):
 @pytest.mark.parametrize(
     ("added", "words"),
     [
-        ("  first: {quantity: depth.hull, level: 9}\n", "the key 'first' is here twice"),
+        ("  first: {quantity: depth.hull, level: 9}\n", "the key 'first' appears twice"),
         (
             "checks: {late: {quantity: time, above: 0, after: 100}}\n",
             "check 'late': after begins at 100 s, after the end of",

@@ -40,7 +40,7 @@ def test_position_hold_in_gusts():
         ("frame: vehicle, rate: 50", "frame: vehicle, speed: 50", "unknown key 'speed'"),
         ("device: gyrocompass", "device: gyrocompas", "(did you mean 'gyrocompass'?)"),
         ("joints: [shoulder, upper_arm", "joints: [sholder, upper_arm", "sensor 'encoders': no joint 'sholder'"),
-        ("  depth: {device", "  dvl: {device", "the key 'dvl' is here twice"),
+        ("  depth: {device", "  dvl: {device", "the key 'dvl' appears twice"),
         ("period: 0.1", "period: 0.05", "controller.period is 0.05 s, must be a whole number of periods of the fastest sensor, 0.02 s: try 0.04 s"),
         ("step: 0.002, record: 0.05", "step: 0.003, record: 0.06", "sensors: 1/rate of the fastest is 0.02 s, must be a whole number of steps of 0.003 s"),
         ("frame: vehicle, rate: 50", "frame: vehicle, rate: 50, latency: 0.1", "must have no latency and the highest rate"),

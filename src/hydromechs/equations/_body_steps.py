@@ -18,7 +18,7 @@ from hydromechs.dynamics import Bias
 from hydromechs.hydro import WetMotion
 from hydromechs.model import Hydro, World, added_mass
 from hydromechs.spatial import Path, cross
-from hydromechs.values import Array
+from hydromechs.values import Array, Scalar
 
 from ._after import After, BodyNow
 from ._balance import dry_force, force_in_water
@@ -272,6 +272,18 @@ def force_program(alike: Alike, world: World, flow: Flow, *, wrench: bool) -> Pr
     return compiler.trace(force, _water_shapes(alike, flow) | {"wrench_on": (6,)}, name="force", outputs=("star",))
 
 
+class OpenDrag(NamedTuple):
+    """A drag element whose coefficients are open numbers."""
+
+    numbers: Any
+    """Its coefficients, see `DragElement.numbers`; the density of the water is part of them."""
+
+    def wrench(self, V_r: Array, density: Scalar) -> Array:
+        """Wrench, see `DragElement.wrench`."""
+        out: Array = self.numbers.wrench(V_r)
+        return out
+
+
 def _body(acting: ActingOn) -> Any:
     """A body with hydrodynamics of open numbers, as the equations of water see it."""
     water = acting.water
@@ -284,7 +296,7 @@ def _body(acting: ActingOn) -> Any:
         ("volume", water.volume),
         ("buoyancy_center", water.center),
         ("added_mass", (matrix,)),
-        ("drag", water.drag),
+        ("drag", tuple(OpenDrag(numbers) for numbers in water.drag)),
     ):
         object.__setattr__(out, name, value)
     return SimpleNamespace(name="body", hydro=out)
