@@ -47,14 +47,14 @@ def tree(tmp_path):
 
 def test_files_are_found_in_the_folder_and_in_packages_around_it(tree):
     files = RobotFiles(tree / "robot/urdf", ImportOptions())
-    assert files.find("a.obj").path == tree / "robot/urdf/a.obj"
+    assert files.find("a.obj") == tree / "robot/urdf/a.obj"
     with pytest.raises(Missing, match="package.xml"):  # otherwise a file could read any folder above it
         files.find("package://robot/meshes/b.obj")
     (tree / "robot/package.xml").write_text("<package/>")
-    assert files.find("package://robot/meshes/b.obj").path == tree / "robot/meshes/b.obj"
+    assert files.find("package://robot/meshes/b.obj") == tree / "robot/meshes/b.obj"
     allowed = RobotFiles(tree / "robot/urdf", ImportOptions(packages={"x": str(tree / "elsewhere")}, folders=(str(tree),)))
-    assert allowed.find("package://x/c.obj").path == tree / "elsewhere/c.obj"
-    assert allowed.find("../../secret.obj").path == tree / "secret.obj"
+    assert allowed.find("package://x/c.obj") == tree / "elsewhere/c.obj"
+    assert allowed.find("../../secret.obj") == tree / "secret.obj"
 
 
 @pytest.mark.parametrize(

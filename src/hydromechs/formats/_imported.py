@@ -157,6 +157,11 @@ class Findings:
         """One finite number; see `numbers`."""
         return self.numbers(text, 1, at, label, (default,))[0]
 
+    def child_number(self, parent: Element, tag: str, owner: str, default: float, label: str = "") -> float:
+        """One finite number in a child of an element, or the default if there is none; the label defaults to the tag."""
+        child = parent.first(tag)
+        return default if child is None else self.number(child.text, child, f"{owner}: {label or tag}", default)
+
     def raise_faults(self) -> None:
         """Raise `ModelError` where there are faults."""
         if self.faults:

@@ -55,7 +55,7 @@ def read_actuators(
             else:
                 why = _read(item, settings, names, kinds, out, ratios)
             if why:
-                document.findings.left_out(element, item.label, why, "nothing acts there; add a drive or a thruster")
+                item.left_out(why, "nothing acts there; add a drive or a thruster")
     return list(out.values()), ratios
 
 
@@ -99,7 +99,7 @@ def _read(
                 return f"it acts on the {name} {target!r}"
         return "it acts on nothing"
     if written not in names:
-        item.document.findings.fault(item.element, f"{item.label}: there is no joint {written!r}", written, "correct the name")
+        item.fault(f"there is no joint {written!r}", written, "correct the name")
         return ""
     joint = names[written]
     if not isinstance(kinds[joint], joints.Revolute | joints.Prismatic):
@@ -124,26 +124,19 @@ def _read(
         limit = min(limit, abs(gear * gain) * ctrl)
         drive: drives.Drive = drives.Torque(joint=joint, limit=limit)
         if gear * gain != 1.0:
-            _note(
-                item,
-                f"gear {gear:g}" + (f", gain {gain:g}" if gain != 1.0 else ""),
-                f"its command is the force in the joint, {gear * gain:g} times ctrl",
-            )
+            what = f"gear {gear:g}" + (f", gain {gain:g}" if gain != 1.0 else "")
+            item.note("assumed", what, f"its command is the force in the joint, {gear * gain:g} times ctrl")
     else:
         drive = drives.Servo(joint=joint, stiffness=gear * gear * stiffness, damping=gear * gear * damping, limit=limit)
         if item.tag == "position" and (ratio := item.number("dampratio", 0.0)) > 0.0:
             ratios[joint] = ratio
         if gear != 1.0:
-            _note(item, f"gear {gear:g}", "its command is the position of the joint, ctrl over the gear")
+            item.note("assumed", f"gear {gear:g}", "its command is the position of the joint, ctrl over the gear")
         if stiffness == 0.0:
-            _note(item, "a velocity servo", "a servo without stiffness: its command is the rate of its target")
+            item.note("assumed", "a velocity servo", "a servo without stiffness: its command is the rate of its target")
         elif math.isfinite(ctrl):
-            item.document.findings.left_out(
-                item.place("ctrlrange"),
-                item.label,
-                f"ctrlrange={item.text('ctrlrange')!r}",
-                "the target has no limits but the joint's",
-            )
+            what = f"ctrlrange={item.text('ctrlrange')!r}"
+            item.left_out(what, "the target has no limits but the joint's", of="ctrlrange")
     out[joint] = drive
     return ""
 
@@ -171,16 +164,12 @@ def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Com
         return f"ctrlrange={item.text('ctrlrange')!r} of a force of {force:g} N, or a second one of its name"
     frame = frames.thrust_frame(site, push / force)
     if frame is None:
-        item.document.findings.fault(item.element, f"{item.label}: there is no site {site!r}", site, "correct the name")
+        item.fault(f"there is no site {site!r}", site, "correct the name")
         return ""
     out[name] = Thruster(name=name, frame=frame, curve=ideal_curve(force * ctrl[1], -force * ctrl[0]))
     if force != 1.0:
-        _note(item, f"gear {force:g}", f"its command is the thrust in newtons, {force:g} times ctrl")
+        item.note("assumed", f"gear {force:g}", f"its command is the thrust in newtons, {force:g} times ctrl")
     return ""
-
-
-def _note(item: Item, value: str, done: str) -> None:
-    item.document.findings.note("assumed", item.element, item.label, value, done)
 
 
 def _gains(item: Item) -> tuple[float, float, float] | str:
@@ -212,8 +201,8 @@ def _highest(item: Item, name: str, limited: str, settings: Settings) -> float:
     row, word = item.row(name, 2, 2), item.word(limited, ("true", "false", "auto"), "auto")
     if word == "false" or row is None or (word == "auto" and not (settings.autolimits and any(row))):
         return math.inf
-    if row[0] != -row[1]:
-        done = f"the larger of its ends limits both ways: {max(map(abs, row)):g}"
-        item.document.findings.note("assumed", item.place(name), item.label, f"{name}={item.text(name)!r}", done)
     high = max(map(abs, row))
+    if row[0] != -row[1]:
+        done = f"the larger of its ends limits both ways: {high:g}"
+        item.note("assumed", f"{name}={item.text(name)!r}", done, of=name)
     return high if high > 0.0 else math.inf

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ._imported import Findings
+from ._imported import Findings, Kind
 from ._mjcf_replicate import replicate
 from ._robot_files import Missing, RobotFiles
 from ._xml import Element, parse_xml, read_bytes
@@ -57,6 +57,7 @@ class Item:
 
     def __init__(self, document: Document, element: Element, given: dict[str, _Given]) -> None:
         self.document, self.element, self.given = document, element, given
+        self.findings = document.findings
         document.see(element)
 
     def __contains__(self, name: str) -> bool:
@@ -72,6 +73,18 @@ class Item:
         """What messages call it, as "joint 'elbow'"."""
         name = self.element.attributes.get("name")
         return f"{self.tag} {name!r}" if name else f"<{self.tag}>"
+
+    def fault(self, text: str, value: object = None, remedy: str = "", *, of: str = "") -> None:
+        """Add an error of the item, at the line of one of its attributes; see `Findings.fault`."""
+        self.findings.fault(self.place(of), f"{self.label}: {text}", value, remedy)
+
+    def note(self, kind: Kind, value: str, done: str, *, of: str = "") -> None:
+        """Add a note on the item, at the line of one of its attributes; see `Findings.note`."""
+        self.findings.note(kind, self.place(of), self.label, value, done)
+
+    def left_out(self, value: str, done: str = "not represented here", *, of: str = "") -> None:
+        """Note something that the model does not have."""
+        self.note("ignored", value, done, of=of)
 
     def text(self, name: str, default: str = "") -> str:
         """An attribute as it is written, marked as used."""
@@ -96,9 +109,7 @@ class Item:
         """An attribute that must be one of some words."""
         value, words = self.text(name, default), tuple(words)
         if value not in words:
-            self.document.findings.fault(
-                self.place(name), f"{self.label}: {name} is {value[:80]!r}, must be one of {', '.join(words)}", value
-            )
+            self.fault(f"{name} is {value[:80]!r}, must be one of {', '.join(words)}", value, of=name)
             return default
         return value
 
@@ -108,14 +119,13 @@ class Item:
 
     def row(self, name: str, least: int, most: int) -> tuple[float, ...] | None:
         """An attribute with `least` to `most` numbers; None where there is none or where it is faulty."""
+        text = self.text(name)
         if name not in self.given:
-            self.text(name)
             return None
-        text, findings = self.text(name), self.document.findings
         n = len(text.replace(",", " ").split())
-        before = len(findings.faults)
-        row = findings.numbers(text, n if least <= n <= most else least, self.place(name), f"{self.label}: {name}", ())
-        return row if len(findings.faults) == before else None
+        before = len(self.findings.faults)
+        row = self.findings.numbers(text, n if least <= n <= most else least, self.place(name), f"{self.label}: {name}", ())
+        return row if len(self.findings.faults) == before else None
 
     def numbers(self, name: str, n: int, default: tuple[float, ...]) -> tuple[float, ...]:
         """An attribute with n numbers."""
@@ -189,7 +199,7 @@ class Document:
             self.use(child, "file")
             written = child.attributes.get("file", "")
             try:
-                path = str(self.files.find(written).path)
+                path = str(self.files.find(written))
             except Missing as missing:
                 self.findings.fault(child, f"<include>: {missing}", written)
                 continue

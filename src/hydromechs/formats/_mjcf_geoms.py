@@ -18,7 +18,8 @@ from ._mjcf_document import Item
 from ._mjcf_mesh import Mesh
 from ._mjcf_pose import Settings, pose_of, turned_to
 from ._pose import Pose
-from ._robot_parts import COLLISION, PLACEHOLDER, tensor_of
+from ._robot_parts import tensor_of
+from ._robot_shapes import COLLISION, PLACEHOLDER
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 """Solids, and how many numbers their sizes have."""
@@ -79,28 +80,21 @@ class Geom:
 
 def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Mesh]) -> Geom | None:
     """Return a geom that is given within a frame on the body, or None if it is faulty or cannot be represented."""
-    document = item.document
     kind = item.word("type", KINDS, "sphere")
     name = item.text("mesh")
     if name and kind != "mesh":
-        document.findings.fault(
-            item.element, f"{item.label}: a {kind} fitted to the mesh {name!r} is not read", name, "give its size and place"
-        )
+        item.fault(f"a {kind} fitted to the mesh {name!r} is not read", name, "give its size and place")
         return None
     pose, size = within @ pose_of(item, settings), item.row("size", 1, 3) or ()
     if kind in ("plane", "hfield", "sdf"):
         item.pass_over()
-        document.findings.left_out(
-            item.element, item.label, f"type={kind!r}", "ignored; add terrain to a scenario (docs/terrain.md)"
-        )
+        item.left_out(f"type={kind!r}", "ignored; add terrain to a scenario (docs/terrain.md)")
         return None
     geom = Geom(item=item, kind=kind, pose=pose, size=size)
     if kind == "mesh":
         if name not in meshes:
             known = ", ".join(meshes) or "none"
-            document.findings.fault(
-                item.element, f"{item.label}: there is no mesh {name!r} in <asset>; there are {known}", name
-            )
+            item.fault(f"there is no mesh {name!r} in <asset>; there are {known}", name)
             return None
         geom.mesh = meshes[name]
         if not geom.mesh.file:
@@ -113,8 +107,7 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
 
 def _sized(geom: Geom, within: Pose) -> bool:
     """Set size and pose of a solid, from its ends where it has them; whether they are good."""
-    item, findings = geom.item, geom.item.document.findings
-    size, n = geom.size, SIZES[geom.kind]
+    item, size, n = geom.item, geom.size, SIZES[geom.kind]
     if "fromto" in item and geom.kind != "sphere":
         row = item.numbers("fromto", 6, ())
         if not row:
@@ -123,14 +116,14 @@ def _sized(geom: Geom, within: Pose) -> bool:
         along = ends[0] - ends[1]
         length = float(np.linalg.norm(along))
         if not 1e-12 < length < 1e12:
-            findings.fault(item.place("fromto"), f"{item.label}: fromto {row} has no length", row, "move one of its ends")
+            item.fault(f"fromto {row} has no length", row, "move one of its ends", of="fromto")
             return False
         half = 0.5 * length
         size = (size[0], half) if n == 2 and size else (size[0], size[0], half) if size else ()
         geom.pose = within @ Pose(ends.mean(axis=0), turned_to(along / length))
     if len(size) < n or not all(0.0 < s < 1e12 for s in size[:n]):
         must = f"must have {n} number(s) above 0" + (" (with fromto, one)" if n > 1 else "")
-        findings.fault(item.place("size"), f"{item.label}: size of the {geom.kind} is {size}, {must}", size)
+        item.fault(f"size of the {geom.kind} is {size}, {must}", size, of="size")
         return False
     geom.size = tuple(size[:n])
     return True
@@ -145,7 +138,7 @@ def _mass(geom: Geom, settings: Settings) -> Mass:
     if not low <= group <= high:
         return NOTHING
     if item.flag("shellinertia"):
-        item.document.findings.note("assumed", item.place("shellinertia"), item.label, "shellinertia='true'", "taken as solid")
+        item.note("assumed", "shellinertia='true'", "taken as solid", of="shellinertia")
     if geom.mesh is not None:
         volume, com, unit = geom.mesh.volume, geom.mesh.com, geom.mesh.tensor / geom.mesh.volume
     else:
@@ -154,7 +147,7 @@ def _mass(geom: Geom, settings: Settings) -> Mass:
         unit = solid.inertia(1.0 / volume)
     m = density * volume if mass is None else mass[0]
     if m < 0.0 or not math.isfinite(m):
-        item.document.findings.fault(item.element, f"{item.label}: its mass is {m:g} kg, must be at least 0", m)
+        item.fault(f"its mass is {m:g} kg, must be at least 0", m)
         return NOTHING
     R = geom.pose.R
     return Mass(m, geom.pose.p + R @ com, m * R @ unit @ R.T)
@@ -186,20 +179,16 @@ def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float
         touches = types != {0.0}
         material = item.text("material")
         if material and material not in colors:
-            item.document.findings.left_out(
-                item.place("material"), item.label, f"material={material!r}", "there is none of that name"
-            )
+            item.left_out(f"material={material!r}", "there is none of that name", of="material")
         rgba = item.row("rgba", 4, 4) or colors.get(material, (0.5, 0.5, 0.5, 1.0))
         color, opacity = tuple(min(max(c, 0.0), 1.0) for c in rgba[:3]), min(max(rgba[3], 0.0), 1.0)
         if geom.mesh is not None and geom.mesh.file.lower().endswith(".msh"):
             done = "its mass counts; it touches nothing and is not seen. Save it as STL or OBJ"
-            item.document.findings.left_out(item.element, item.label, "a mesh in MuJoCo's own format", done)
+            item.left_out("a mesh in MuJoCo's own format", done)
             continue
         if touches and geom.kind == "ellipsoid":
             touches = False
-            item.document.findings.left_out(
-                item.element, item.label, f"contact of an {geom.kind}", "it is seen, and touches nothing"
-            )
+            item.left_out("contact of an ellipsoid", "it is seen, and touches nothing")
         place = geom.pose.shifted(by).origin
         roles = (*COLLISION, "appearance") if touches else ("appearance",)
         out.append(BodyShape(shape=_shape(geom), origin=place, roles=roles, color=color, opacity=opacity))  # type: ignore[arg-type]
@@ -222,9 +211,8 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         item = geom.item
         if item.word("fluidshape", ("none", "ellipsoid"), "none") == "none":
             continue
-        findings = item.document.findings
         if geom.mesh is not None:
-            findings.left_out(item.element, item.label, "fluidshape of a mesh", "hydromechs.add_water finds its water")
+            item.left_out("fluidshape of a mesh", "hydromechs.add_water finds its water")
             continue
         given = item.row("fluidcoef", 1, 5) or ()
         blunt, slender, angular, kutta, magnus = (*given, *FLUID_COEFFICIENTS[len(given) :])
@@ -239,13 +227,8 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         drags.append(drag.ShapeDrag(shape=solid, coefficient=tuple(coefficients)))
         rest = {"angular drag": angular, "Kutta lift": kutta, "Magnus force": magnus}
         lost = ", ".join(f"{what} {value:g}" for what, value in rest.items() if value)
-        findings.note(
-            "assumed",
-            item.element,
-            item.label,
-            "fluidshape='ellipsoid'",
-            "added mass and drag of the ellipsoid; no volume: buoyancy is 0",
-        )
+        done = "added mass and drag of the ellipsoid; no volume: buoyancy is 0"
+        item.note("assumed", "fluidshape='ellipsoid'", done)
         if lost:
-            findings.left_out(item.element, item.label, f"fluidcoef: {lost}")
+            item.left_out(f"fluidcoef: {lost}")
     return Hydro(added_mass=tuple(masses), drag=tuple(drags)) if masses else None

@@ -77,17 +77,11 @@ def _free(items: list[Item], body: str, pose: Pose) -> BodyJoint:
     """A free joint: the body's pose is where it starts."""
     item = items[0]
     if len(items) > 1:
-        item.document.findings.fault(
-            item.element,
-            f"body {body!r} has a free joint and {len(items) - 1} more",
-            None,
-            "a free joint moves all; delete the others",
-        )
+        words = f"body {body!r} has a free joint and {len(items) - 1} more"
+        item.findings.fault(item.element, words, None, "a free joint moves all; delete the others")
     lost = [f"{name} {item.number(name, 0.0):g}" for name in ("damping", "stiffness", "frictionloss") if item.number(name, 0.0)]
     if lost:
-        item.document.findings.left_out(
-            item.element, item.label, f"{', '.join(lost)} of a free joint", "the body is free of them"
-        )
+        item.left_out(f"{', '.join(lost)} of a free joint", "the body is free of them")
     for name in ("pos", "axis", "range", "limited", "type", "ref", "springref"):
         item.text(name)  # without a meaning in a free joint
     joint = joints.Free(position=tuple(pose.p), orientation=tuple(quaternion_from_matrix(pose.R)))
@@ -98,7 +92,7 @@ def _free(items: list[Item], body: str, pose: Pose) -> BodyJoint:
 
 def _ball(item: Item, place: Pose, settings: Settings) -> joints.Ball:
     limits = _limits(item, settings.angle, settings)
-    k = _stiffness(item)
+    k = _linear(item, "stiffness")
     item.text("axis")
     limit = None if limits is None or not 0.0 < limits[1] < math.pi else limits[1]
     damping, friction = _resistance(item)
@@ -109,7 +103,6 @@ def _one_axis(
     item: Item, kind: str, place: Pose, settings: Settings, name: str, out: BodyJoint
 ) -> joints.Revolute | joints.Prismatic:
     """A hinge or a slide; its spring goes to the components."""
-    findings = item.document.findings
 
     def scaled(x: float) -> float:
         return settings.angle(x) if kind == "hinge" else x
@@ -117,7 +110,7 @@ def _one_axis(
     axis = np.array(item.numbers("axis", 3, (0.0, 0.0, 1.0)))
     length = float(np.linalg.norm(axis))
     if not 1e-10 < length < 1e10:
-        findings.fault(item.place("axis"), f"{item.label}: axis is {tuple(axis)}, must have a direction", tuple(axis))
+        item.fault(f"axis is {tuple(axis)}, must have a direction", tuple(axis), of="axis")
         axis, length = np.array([0.0, 0.0, 1.0]), 1.0
     axis = axis / length
     ref = scaled(item.number("ref", 0.0))
@@ -129,10 +122,10 @@ def _one_axis(
         position = min(max(ref, limits[0]), limits[1])
         unit = "rad" if kind == "hinge" else "m"
         done = f"it starts at {position:.4g} {unit}, the nearest limit"
-        findings.note("repaired", item.element, item.label, f"its zero position {ref:g} {unit} is outside of its range", done)
-    stiffness, rest = _stiffness(item), scaled(item.number("springref", 0.0))
+        item.note("repaired", f"its zero position {ref:g} {unit} is outside of its range", done)
+    stiffness, rest = _linear(item, "stiffness"), scaled(item.number("springref", 0.0))
     if stiffness < 0.0:
-        findings.left_out(item.place("stiffness"), item.label, f"stiffness {stiffness:g}", "it would drive the joint away")
+        item.left_out(f"stiffness {stiffness:g}", "it would drive the joint away", of="stiffness")
     if stiffness > 0.0:
         out.components.append(JointSpring(joints=(name,), stiffness=stiffness, rest=rest))
     damping, friction = _resistance(item)
@@ -142,21 +135,18 @@ def _one_axis(
 
 def _resistance(item: Item) -> tuple[float, float]:
     """Viscous and Coulomb friction."""
-    out = []
-    for name in ("damping", "frictionloss"):
-        row = item.row(name, 1, 3) or (0.0,)
-        if any(row[1:]):
-            item.document.findings.left_out(item.place(name), item.label, f"{name} {row}: its higher powers")
-        if row[0] < 0.0:
-            item.document.findings.fault(item.place(name), f"{item.label}: {name} is {row[0]:g}, must be at least 0", row[0])
-        out.append(max(row[0], 0.0))
-    return out[0], out[1]
+    damping, friction = (_linear(item, name) for name in ("damping", "frictionloss"))
+    for name, value in (("damping", damping), ("frictionloss", friction)):
+        if value < 0.0:
+            item.fault(f"{name} is {value:g}, must be at least 0", value, of=name)
+    return max(damping, 0.0), max(friction, 0.0)
 
 
-def _stiffness(item: Item) -> float:
-    row = item.row("stiffness", 1, 3) or (0.0,)
+def _linear(item: Item, name: str) -> float:
+    """The first of the coefficients of a power series."""
+    row = item.row(name, 1, 3) or (0.0,)
     if any(row[1:]):
-        item.document.findings.left_out(item.place("stiffness"), item.label, f"stiffness {row}: its higher powers")
+        item.left_out(f"{name} {row}: its higher powers", of=name)
     return row[0]
 
 
@@ -164,13 +154,11 @@ def _limits(item: Item, scaled: Callable[[float], float], settings: Settings) ->
     """Lowest and highest position, where the joint is limited."""
     row, limited = item.row("range", 2, 2), item.word("limited", ("true", "false", "auto"), "auto")
     if limited == "auto" and row is not None and any(row) and not settings.autolimits:
-        item.document.findings.left_out(item.place("range"), item.label, f"range {row}", "autolimits is off: it has no stops")
+        item.left_out(f"range {row}", "autolimits is off: it has no stops", of="range")
     if limited == "false" or row is None or (limited == "auto" and not (settings.autolimits and any(row))):
         return None
     low, high = scaled(row[0]), scaled(row[1])
     if not low < high:
-        item.document.findings.fault(
-            item.place("range"), f"{item.label}: range is {row}, must have the lower first", row, "swap them"
-        )
+        item.fault(f"range is {row}, must have the lower first", row, "swap them", of="range")
         return None
     return low, high

@@ -15,7 +15,7 @@ from hydromechs.spatial import quaternion_matrix
 from ._mjcf_document import Document, Item
 from ._mjcf_pose import Settings
 from ._robot_files import Missing
-from ._robot_parts import PLACEHOLDER, PLACEHOLDERS
+from ._robot_shapes import PLACEHOLDER, PLACEHOLDERS
 
 LARGEST = 256 * 2**20
 """Bytes of a mesh file."""
@@ -64,14 +64,13 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     document, findings = item.document, item.document.findings
     label = f"mesh {item.text('name') or file!r}"
     if not file:
-        findings.fault(
-            item.element, f"{label} has no file: its vertices stand in the text, or it is generated", None, "put it into a file"
-        )
+        words = f"{label} has no file: its vertices stand in the text, or it is generated"
+        findings.fault(item.element, words, None, "put it into a file")
         return None
     inner = PurePosixPath(file.replace("\\", "/"))
     path = str(PurePosixPath(settings.meshdir.replace("\\", "/")) / (inner.name if settings.strippath else inner))
     try:
-        found = document.files.find(path).path
+        found = document.files.find(path)
     except Missing as missing:
         if findings.options.placeholders:
             done = f"{missing}; a box of {PLACEHOLDER} m replaces it, also for its mass"
@@ -102,14 +101,10 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
         return None
     if not len(faces) and len(vertices) > 3:
         rule, faces = "convex", np.zeros((0, 3), dtype=int)
-    if (
-        not len(vertices)
-        or not np.isfinite(vertices).all()
-        or (len(faces) and not 0 <= faces.min() <= faces.max() < len(vertices))
-    ):
-        findings.fault(
-            item.element, f"{label}: {path!r} has no triangles, or numbers that are not finite", path, "save it anew"
-        )
+    inside = not len(faces) or 0 <= faces.min() <= faces.max() < len(vertices)
+    if not len(vertices) or not np.isfinite(vertices).all() or not inside:
+        words = f"{label}: {path!r} has no triangles, or numbers that are not finite"
+        findings.fault(item.element, words, path, "save it anew")
         return None
     vertices = (vertices * np.array(scale) - p) @ quaternion_matrix(quat / np.linalg.norm(quat))
     if np.prod(scale) < 0.0:

@@ -60,39 +60,27 @@ class Settings:
 
 def read_settings(document: Document) -> Settings:
     """What the compiler sections and options of a document say; later ones overrule earlier ones."""
-    out, findings = Settings(), document.findings
+    out = Settings()
     for element in document.section("compiler"):
         item = document.item(element, plain=True)
         out.degrees = item.word("angle", ("degree", "radian"), "degree" if out.degrees else "radian") == "degree"
         if item.word("coordinate", ("local", "global"), "local") == "global":
             remedy = "convert the file with MuJoCo 2.3.3 or older, the last that reads it (save it with local coordinates)"
-            findings.fault(
-                element, "<compiler>: coordinate is 'global', which is read no more, by MuJoCo neither", "global", remedy
-            )
+            item.fault("coordinate is 'global', which is read no more, by MuJoCo neither", "global", remedy)
         out.eulerseq = item.text("eulerseq", out.eulerseq)
         if len(out.eulerseq) != 3 or out.eulerseq.strip("xyzXYZ"):
-            findings.fault(element, f"<compiler>: eulerseq is {out.eulerseq!r}, must be three of xyzXYZ", out.eulerseq)
+            item.fault(f"eulerseq is {out.eulerseq!r}, must be three of xyzXYZ", out.eulerseq)
             out.eulerseq = "xyz"
         out.inertiafromgeom = item.word("inertiafromgeom", ("true", "false", "auto"), out.inertiafromgeom)
         low, high = item.numbers("inertiagrouprange", 2, out.inertiagrouprange)
         out.inertiagrouprange = (low, high)
-        out.autolimits = item.flag("autolimits", out.autolimits)
-        out.balanceinertia = item.flag("balanceinertia", out.balanceinertia)
-        out.boundmass = item.number("boundmass", out.boundmass)
-        out.boundinertia = item.number("boundinertia", out.boundinertia)
-        out.settotalmass = item.number("settotalmass", out.settotalmass)
+        for name in ("autolimits", "balanceinertia", "strippath"):
+            setattr(out, name, item.flag(name, getattr(out, name)))
+        for name in ("boundmass", "boundinertia", "settotalmass"):
+            setattr(out, name, item.number(name, getattr(out, name)))
         out.meshdir = item.text("meshdir", item.text("assetdir", out.meshdir))
-        out.strippath = item.flag("strippath", out.strippath)
-        for name in (
-            "assetdir",
-            "texturedir",
-            "fitaabb",
-            "discardvisual",
-            "convexhull",
-            "usethread",
-            "fusestatic",
-            "exactmeshinertia",
-        ):
+        unused = "texturedir", "fitaabb", "discardvisual", "convexhull", "usethread", "fusestatic", "exactmeshinertia"
+        for name in unused:
             item.text(name)  # no part of the physics
     for element in document.section("option"):
         _read_option(document, document.item(element, plain=True), out)
@@ -108,7 +96,7 @@ def _read_option(document: Document, item: Item, out: Settings) -> None:
         out.turn = np.eye(3) if out.down else turned_to(up).T
         if abs(up[2]) != 1.0:
             done = "the world is turned, so that gravity points along −z as it must here"
-            document.findings.note("repaired", item.place("gravity"), "<option>", f"gravity={item.text('gravity')!r}", done)
+            item.note("repaired", f"gravity={item.text('gravity')!r}", done, of="gravity")
     out.density = item.number("density", out.density)
     for flag in item.element.all("flag"):
         flags = document.item(flag, plain=True)
@@ -122,7 +110,7 @@ def pose_of(item: Item, settings: Settings) -> Pose:
     own = [name for name in ORIENTATIONS if name in item.element.attributes]
     given = own or [name for name in ORIENTATIONS if name in item]
     if len(own) > 1:
-        item.document.findings.fault(item.element, f"{item.label} has {' and '.join(own)}", own, "keep one of them")
+        item.findings.fault(item.element, f"{item.label} has {' and '.join(own)}", own, "keep one of them")
     for name in ORIENTATIONS:
         if name in item and name not in given[:1]:
             item.text(name)  # overruled by the element's own
@@ -139,7 +127,7 @@ def _rotation(item: Item, name: str, settings: Settings) -> np.ndarray:
         return euler_rotation(row, settings)
     lengths = [float(np.linalg.norm(part)) for part in _directions(name, v)]
     if min(lengths) < 1e-12 or not all(map(math.isfinite, lengths)):
-        item.document.findings.fault(item.place(name), f"{item.label}: {name} {row} has no direction", row, "give another")
+        item.fault(f"{name} {row} has no direction", row, "give another", of=name)
         return np.eye(3)
     if name == "quat":
         return quaternion_matrix(v / lengths[0])
@@ -150,7 +138,7 @@ def _rotation(item: Item, name: str, settings: Settings) -> np.ndarray:
     x = v[:3] / lengths[0]
     y = v[3:] - (x @ v[3:]) * x
     if np.linalg.norm(y) < 1e-12 * lengths[1]:
-        item.document.findings.fault(item.place(name), f"{item.label}: xyaxes {row} are parallel", row, "give two directions")
+        item.fault(f"xyaxes {row} are parallel", row, "give two directions", of=name)
         return np.eye(3)
     y /= np.linalg.norm(y)
     return np.column_stack([x, y, np.cross(x, y)])

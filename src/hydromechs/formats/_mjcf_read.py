@@ -8,6 +8,7 @@ import numpy as np
 
 from hydromechs.errors import Fault, ModelError
 from hydromechs.model import Body, Frame, Model, World, joints
+from hydromechs.spatial import tensor_matrix
 
 from ._imported import Findings, Imported
 from ._mjcf_actuators import read_actuators, set_damping_ratios
@@ -135,12 +136,8 @@ class _Reader:
             inside.inertial, inside.joints = None, []
         joint = read_joints(inside.joints, name, pose, self.settings)
         if parent is not None and isinstance(joint.joint, joints.Free):
-            self.document.findings.fault(
-                element,
-                f"body {name!r} has a free joint, but is carried by {parent.body.name!r}",
-                None,
-                "move it into <worldbody>",
-            )
+            words = f"body {name!r} has a free joint, but is carried by {parent.body.name!r}"
+            self.document.findings.fault(element, words, None, "move it into <worldbody>")
             return
         moves = joint.joint.nv > 0 or (parent is not None and parent.moves)
         mass = NOTHING if is_world else self._mass(element, name, inside, moves)
@@ -194,7 +191,7 @@ class _Reader:
                         self._collect(child, place, inherited, out)
                     else:
                         if item.flag("mocap"):
-                            document.findings.left_out(child, item.label, "mocap='true'", "it stands still")
+                            item.left_out("mocap='true'", "it stands still")
                         out.bodies.append((child, place, inherited))
 
     def _replicas(self, element: Element, within: Pose, childclass: str, out: _Inside) -> None:
@@ -246,12 +243,9 @@ class _Reader:
     def _frame(self, item: Item, place: Pose) -> Frame:
         """A site as a frame; frames and bodies have one set of names here."""
         wanted = item.element.attributes.get("name") or "site"
-        name = wanted if wanted not in self.taken else f"{wanted}_site"
-        name = self._free_name(name)
+        name = self._free_name(wanted if wanted not in self.taken else f"{wanted}_site")
         if name != wanted and wanted != "site":
-            self.document.findings.note(
-                "repaired", item.element, item.label, "the name of a body or another frame", f"called {name!r}"
-            )
+            item.note("repaired", "the name of a body or another frame", f"called {name!r}")
         return Frame(name, place.origin)
 
     def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
@@ -287,13 +281,8 @@ class _Reader:
         if settings.balanceinertia and bounded[0] + bounded[1] < bounded[2]:
             bounded = np.full(3, bounded.mean())
         if m != mass.mass or (bounded != moments).any():
-            self.document.findings.note(
-                "repaired",
-                element,
-                f"body {name!r}",
-                f"mass {mass.mass:g} kg, moments {moments}",
-                f"the compiler's bounds: {m:g} kg, {bounded}",
-            )
+            what, done = f"mass {mass.mass:g} kg, moments {moments}", f"the compiler's bounds: {m:g} kg, {bounded}"
+            self.document.findings.note("repaired", element, f"body {name!r}", what, done)
         return Mass(m, mass.com, axes @ np.diag(bounded) @ axes.T)
 
     def _given_mass(self, item: Item, name: str) -> Mass | None:
@@ -302,16 +291,11 @@ class _Reader:
         pose = pose_of(item, self.settings)
         mass = item.number("mass", 0.0)
         full, diagonal = item.row("fullinertia", 6, 6), item.row("diaginertia", 3, 3)
-        if full is not None:
-            xx, yy, zz, xy, xz, yz = full
-            I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        else:
-            I = np.diag(diagonal or (0.0, 0.0, 0.0))
+        I = np.diag(diagonal or (0.0, 0.0, 0.0)) if full is None else tensor_matrix(full)
         if mass < 0.0 or np.linalg.eigvalsh(I)[0] < -1e-12 * np.abs(I).max():
             shown = f"mass {mass:g} kg, moments {np.linalg.eigvalsh(I)} kg·m²"
-            findings.fault(
-                item.element, f"{owner}: {shown}, must not be below 0", mass, "correct it, or delete it and let geoms give it"
-            )
+            remedy = "correct it, or delete it and let geoms give it"
+            findings.fault(item.element, f"{owner}: {shown}, must not be below 0", mass, remedy)
             return None
         if mass == 0.0 and I.any():
             findings.note("repaired", item.element, owner, "it has moments but no mass", "left without inertia")

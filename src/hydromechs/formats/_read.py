@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -211,7 +212,7 @@ class _ModelReader(Reader):
 
     def _check_mesh(self, file: str, folder: Path, path: tuple) -> None:
         """Add a missing file of a shape; a missing visual is drawn as a box instead."""
-        if file.strip() and not _is_file(folder / file):
+        if file.strip() and not os.path.isfile(folder / file):
             words = f"{self.label(path)} is {show(file)}, but there is no such file in {str(folder)!r}"
             self.add(path, words, file, remedy="paths are relative to the model file")
 
@@ -225,10 +226,3 @@ def _links(bodies: dict[str, Any]) -> tuple[list[tuple], list[list[str]]]:
         links.append((name, parent if isinstance(parent, str) and parent != "world" else None))
         frames.append(list(inner) if isinstance(inner, dict) else [])
     return links, frames
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False

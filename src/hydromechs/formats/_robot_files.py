@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -20,16 +19,6 @@ MARKS = ("package.xml", "model.config", "manifest.xml")
 
 class Missing(ValueError):
     """A file that is not there or must not be read; the text says which, and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """A file that was found."""
-
-    path: Path
-    """Absolute path."""
-    written: str
-    """How the description names it."""
 
 
 class RobotFiles:
@@ -49,8 +38,8 @@ class RobotFiles:
         self.allowed = [Path(os.path.realpath(f)) for f in options.folders]
         self.packages = {name: Path(os.path.realpath(f)) for name, f in options.packages.items()}
 
-    def find(self, written: str) -> Lookup:
-        """Return the file that a description names by a path or an address, or raise `Missing`."""
+    def find(self, written: str) -> Path:
+        """Return the absolute path of the file that a description names by a path or an address, or raise `Missing`."""
         scheme, separator, rest = written.partition("://")
         if "\0" in written or not written.strip():
             raise Missing(f"the file name is {written!r}; give a path")
@@ -79,39 +68,38 @@ class RobotFiles:
     def allowed_file(self, path: str) -> Path:
         """Return a file by its path; raise `Missing` if it is outside the folder of the description and the allowed ones."""
         found = Path(os.path.realpath(self.folder / path))
-        if not _is_file(found):
+        if not os.path.isfile(found):
             raise Missing(f"there is no file {str(found)!r}")
-        if not any(found.is_relative_to(r) for r in (self.folder, *self.allowed, *self.packages.values())):
+        if not self._is_allowed(found):
             raise Missing(
                 f"the file {str(found)!r} is outside the folder of the description; allow its folder with folders= (--folder)"
             )
         return found
 
-    def _relative(self, written: str, path: str) -> Lookup:
-        path = path.replace("\\", "/")
-        tried = []
-        for root in (self.folder, *self.allowed):
-            found = Path(os.path.realpath(root / path))
-            tried.append(str(found))
-            if _is_file(found):
-                if any(found.is_relative_to(r) for r in (self.folder, *self.allowed, *self.packages.values())):
-                    return Lookup(found, written)
+    def _is_allowed(self, file: Path) -> bool:
+        return any(file.is_relative_to(root) for root in (self.folder, *self.allowed, *self.packages.values()))
+
+    def _relative(self, written: str, path: str) -> Path:
+        tried = [Path(os.path.realpath(root / path.replace("\\", "/"))) for root in (self.folder, *self.allowed)]
+        for found in tried:
+            if os.path.isfile(found):
+                if self._is_allowed(found):
+                    return found
                 remedy = f"allow it with folders=[{str(found.parent)!r}] (--folder {found.parent}), or put the file there"
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of the folder of the description; {remedy}")
         raise Missing(
             f"there is no file {written!r}; looked for {_listed(tried)}; put it there, or allow its folder: folders= (--folder)"
         )
 
-    def _package(self, written: str, rest: str) -> Lookup:
+    def _package(self, written: str, rest: str) -> Path:
         name, _, inside = rest.replace("\\", "/").partition("/")
-        roots = list(self._package_roots(name))
         tried = []
-        for root in roots:
+        for root in self._package_roots(name):
             found = Path(os.path.realpath(root / inside))
-            tried.append(str(found))
-            if _is_file(found):
+            tried.append(found)
+            if os.path.isfile(found):
                 if found.is_relative_to(root):
-                    return Lookup(found, written)
+                    return found
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
         where = f"set the folder of the package, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
         remedy = f"{where}; one outside the folder of the description needs a package.xml"
@@ -130,28 +118,14 @@ class RobotFiles:
                 yield folder
             for inside in (Path(os.path.realpath(folder / name)), Path(os.path.realpath(folder / "models" / name))):
                 inner = folder in own and inside.is_relative_to(folder)
-                if _is_folder(inside) and (inner or _is_marked(inside)):
+                if os.path.isdir(inside) and (inner or _is_marked(inside)):
                     yield inside
 
 
-def _listed(paths: list[str]) -> str:
-    shown = [repr(path) for path in dict.fromkeys(paths)]
+def _listed(paths: list[Path]) -> str:
+    shown = [repr(str(path)) for path in dict.fromkeys(paths)]
     return ", ".join(shown[:4]) + (", ..." if len(shown) > 4 else "")
 
 
 def _is_marked(folder: Path) -> bool:
-    return any(_is_file(folder / mark) for mark in MARKS)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
+    return any(os.path.isfile(folder / mark) for mark in MARKS)

@@ -1,4 +1,4 @@
-"""What readers of robot descriptions share: inertias made sound, meshes found, bodies put together to a model."""
+"""What readers of robot descriptions share: inertias made sound, bodies put together to a model."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from hydromechs.errors import Fault, ModelError
-from hydromechs.geometry import Box, Mesh, Origin
-from hydromechs.model import Body, BodyShape, Inertia, Model, Role, World, joints
+from hydromechs.geometry import Mesh, Origin
+from hydromechs.model import Body, Inertia, Model, World, joints
 from hydromechs.spatial import axis_rotation, matrix_from_rpy, tensor_matrix
 from hydromechs.values import plain
 
 from ._imported import Findings
 from ._pose import Pose
-from ._robot_files import Missing, RobotFiles
 from ._xml import Element
 
 Row3: TypeAlias = tuple[float, float, float]
@@ -31,12 +30,6 @@ LIGHTEST = 1e-4
 """The same below which they look wrong; a kite has more [kg/m³]."""
 LOCKED = "held fixed there; it has no drive"
 """Note on a joint whose limits are equal."""
-COLLISION: tuple[Role, ...] = ("contact", "wetting")
-"""Roles of a collision shape of a foreign file; its visuals are shapes of their own."""
-PLACEHOLDER = 0.1
-"""Edge length of the box that replaces a missing mesh on a link without shapes [m]."""
-PLACEHOLDERS = "or ignore it with placeholders=True (--placeholders)"
-"""Last remedy for a missing mesh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,63 +86,6 @@ def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Ro
         findings.note("repaired", at, owner, what, done)
         I = axes @ np.diag(mended) @ axes.T
     return Inertia(mass=mass, com=com, tensor=tensor_of(I))
-
-
-def mesh_visual(
-    findings: Findings,
-    files: RobotFiles,
-    at: Element,
-    owner: str,
-    file: str,
-    scale: tuple[float, ...],
-    look: dict[str, Any],
-    solids: Sequence[BodyShape],
-) -> BodyShape | None:
-    """Return a visual mesh, scaled along x, y, z, with the other fields of its `BodyShape` in `look`.
-
-    With a note: a grey box, as large as the largest of `solids`, if the file is missing; None if the mesh has no volume.
-    """
-    if _flat(findings, at, owner, file, scale):
-        return None
-    try:
-        return BodyShape(shape=Mesh(file=str(files.find(file).path), scale=scale), **look)  # type: ignore[arg-type]
-    except Missing as missing:
-        findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; a grey box is shown instead")
-        box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
-        size, origin = box or ((PLACEHOLDER,) * 3, look["origin"])
-        return BodyShape(**(look | {"shape": Box(size=size), "origin": origin, "color": (0.5, 0.5, 0.5)}))
-
-
-def _box_of(solid: BodyShape, origin: Origin) -> tuple[Row3, Origin]:
-    """Return the edges and the place of the box around a shape; a small box at `origin` for a mesh."""
-    if isinstance(solid.shape, Mesh):
-        return (PLACEHOLDER,) * 3, origin
-    x, y, z = (2.0 * solid.shape.half_size).tolist()
-    return (x, y, z), solid.origin
-
-
-def mesh_shape(
-    findings: Findings, files: RobotFiles, at: Element, owner: str, file: str, scale: tuple[float, ...], origin: Origin
-) -> BodyShape | None:
-    """A mesh for contact, or None with a fault or a note; the arguments are those of `mesh_visual`, and its place."""
-    if _flat(findings, at, owner, file, scale):
-        return None
-    try:
-        mesh = Mesh(file=str(files.find(file).path), scale=scale)  # type: ignore[arg-type]
-        return BodyShape(shape=mesh, origin=origin, roles=COLLISION)
-    except Missing as missing:
-        if findings.options.placeholders:
-            findings.left_out(at, owner, f"mesh {file!r}", f"{missing}; the link has no shape in its place")
-        else:
-            findings.fault(at, f"{owner}: {missing}", file, PLACEHOLDERS)
-        return None
-
-
-def _flat(findings: Findings, at: Element, owner: str, file: str, scale: tuple[float, ...]) -> bool:
-    """True, with a note, if the scale of a mesh flattens it."""
-    if not all(scale):
-        findings.left_out(at, owner, f"mesh {file!r} with scale {plain(scale)}", "it has no volume")
-    return not all(scale)
 
 
 def _hold_empty_joints(

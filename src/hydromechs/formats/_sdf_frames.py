@@ -5,6 +5,7 @@ Every pose comes out in the axes of the world, at the configuration of the file,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +14,7 @@ from hydromechs.spatial import matrix_from_rpy, quaternion_matrix
 
 from ._imported import Findings
 from ._pose import IDENTITY, Pose
-from ._xml import Element
+from ._xml import Element, is_true
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +81,7 @@ def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
         return Pose(np.array(x[:3]), quaternion_matrix(quaternion / length))
     x = findings.numbers(pose.text, 6, pose, f"{owner}: pose (x y z, roll pitch yaw)", (0.0,) * 6)
     rpy = np.array(x[3:])
-    if pose.attributes.get("degrees", "").strip().lower() in ("true", "1"):
+    if is_true(pose.attributes.get("degrees", "")):
         rpy = np.radians(rpy)
     return Pose(np.array(x[:3]), matrix_from_rpy(tuple(map(float, rpy))))
 
@@ -90,6 +91,17 @@ def _forget(scope: Scope) -> None:
     scope.poses.clear()
     for model in scope.models.values():
         _forget(model)
+
+
+def _reference(scope: Scope, name: str) -> tuple[str, Element, str] | None:
+    """Kind and element of a link, frame or joint, and what its pose is relative to by default; None if it is none of these."""
+    if name in scope.links:
+        return "link", scope.links[name], "__model__"
+    if name in scope.frames:
+        return "frame", scope.frames[name], scope.frames[name].attributes.get("attached_to", "").strip() or "__model__"
+    if name in scope.joints:
+        return "joint", scope.joints[name], scope.joints[name].text_of("child") or "__model__"
+    return None
 
 
 class Frames:
@@ -116,9 +128,8 @@ class Frames:
 
     def _model_pose(self, scope: Scope) -> Pose:
         f, element = self.findings, scope.element
-        around = scope.parent or scope
-        base = self._base(around, element, around, "__model__", f"model {scope.name!r}")
-        pose = base @ scope.shifted @ pose_of(element, f, f"model {scope.name!r}")
+        pose = self._base(scope.parent or scope, element, "__model__") @ scope.shifted
+        pose = pose @ pose_of(element, f, f"model {scope.name!r}")
         placed = element.attributes.get("placement_frame", "")
         if placed:
             _forget(scope)
@@ -128,56 +139,43 @@ class Frames:
             pose = pose @ within.inverse
         return pose
 
-    def _known(self, scope: Scope, name: str, make: object) -> Pose:
+    def _known(self, scope: Scope, name: str, make: Callable[[], Pose]) -> Pose:
         if name in scope.poses:
             return scope.poses[name]
         key = (id(scope), name)
         if key in self.open:
-            self.findings.fault(
-                scope.element, f"the pose of {scope.full(name)!r} is relative to itself, by way of others", name
-            )
+            words = f"the pose of {scope.full(name)!r} is relative to itself, by way of others"
+            self.findings.fault(scope.element, words, name)
             return IDENTITY
         self.open.add(key)
         try:
-            scope.poses[name] = make()  # type: ignore[operator]
+            scope.poses[name] = make()
         finally:
             self.open.discard(key)
         return scope.poses[name]
 
-    def _base(self, scope: Scope, element: Element, default_scope: Scope, default: str, owner: str) -> Pose:
+    def _base(self, scope: Scope, element: Element, default: str) -> Pose:
         """The frame that the pose of an element is relative to."""
         pose = element.first("pose")
         name = "" if pose is None else pose.attributes.get("relative_to", pose.attributes.get("frame", "")).strip()
-        if name:
-            return self.pose(scope, name, pose or element)
-        if default == "__model__":
-            return self.model_pose(default_scope)
-        return self.pose(default_scope, default, element)
+        return self.pose(scope, name or default, pose if pose is not None and name else element)
 
     def pose(self, scope: Scope, name: str, at: Element) -> Pose:
         """Pose in the world of a link, joint, frame or model by its name in a scope; errors have the line of `at`."""
-        found = self.inside(scope, name)
         if name in ("world", "__root__"):
             return IDENTITY
+        found = self.inside(scope, name)
         if found is not None:
             inner, last = found
             if last == "__model__":
                 return self.model_pose(inner)
-            f = self.findings
-            if last in inner.links:
-                owner, link = f"link {inner.full(last)!r}", inner.links[last]
+            reference = _reference(inner, last)
+            if reference is not None:
+                kind, element, held = reference
+                owner = f"{kind} {inner.full(last)!r}"
                 return self._known(
-                    inner, last, lambda: self._base(inner, link, inner, "__model__", owner) @ pose_of(link, f, owner)
+                    inner, last, lambda: self._base(inner, element, held) @ pose_of(element, self.findings, owner)
                 )
-            if last in inner.frames:
-                owner, frame = f"frame {inner.full(last)!r}", inner.frames[last]
-                held = frame.attributes.get("attached_to", "").strip() or "__model__"
-                return self._known(inner, last, lambda: self._base(inner, frame, inner, held, owner) @ pose_of(frame, f, owner))
-            if last in inner.joints:
-                owner, joint = f"joint {inner.full(last)!r}", inner.joints[last]
-                child = joint.first("child")
-                held = child.text if child is not None and child.text else "__model__"
-                return self._known(inner, last, lambda: self._base(inner, joint, inner, held, owner) @ pose_of(joint, f, owner))
         names = [*scope.links, *scope.frames, *scope.joints, *scope.models]
         words = f"there is no frame {name!r} in {scope.name or 'the world'!r}; there are {', '.join(names[:20])}"
         self.findings.fault(at, words, name)
@@ -193,17 +191,13 @@ class Frames:
         found = self.inside(scope, name)
         if found is not None and depth < 100:
             inner, last = found
-            if last in inner.links:
-                return inner.full(last)
             if last == "__model__":
                 canonical = inner.element.attributes.get("canonical_link", "").strip() or next(iter(inner.links), "")
                 return self.link(inner, canonical, at, depth + 1) if canonical else None
-            if last in inner.frames:
-                held = inner.frames[last].attributes.get("attached_to", "").strip() or "__model__"
-                return self.link(inner, held, at, depth + 1)
-            if last in inner.joints:
-                child = inner.joints[last].first("child")
-                return None if child is None else self.link(inner, child.text, at, depth + 1)
+            reference = _reference(inner, last)
+            if reference is not None:
+                kind, _, held = reference
+                return inner.full(last) if kind == "link" else self.link(inner, held, at, depth + 1)
         names = [*scope.links, *scope.frames, *scope.models]
         words = f"there is no link {name!r} in {scope.name or 'the world'!r}; there are {', '.join(names[:20])}"
         self.findings.fault(at, words, name)

@@ -21,19 +21,11 @@ from hydromechs.values import plain
 from ._imported import Findings, Imported
 from ._pose import IDENTITY, Pose
 from ._robot_files import Missing, RobotFiles
-from ._robot_parts import (
-    LOCKED,
-    Link,
-    assembled,
-    inertia_of,
-    locked_joint,
-    units_note,
-    world_note,
-)
+from ._robot_parts import LOCKED, Link, assembled, inertia_of, locked_joint, units_note, world_note
 from ._sdf_frames import Frames, Scope, pose_of, scope_of
 from ._sdf_shapes import shapes_of, visuals_of
 from ._sdf_water import HELD, Water, towards
-from ._xml import Element, parse_xml, read_bytes
+from ._xml import Element, is_true, parse_xml, read_bytes
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw", "gearbox")
 NONE = 1e9
@@ -128,13 +120,8 @@ class _Sdf:
         moving = set(model.joint_parts)
         named = [(c, c.joints if isinstance(c, JointSpring) else (getattr(c, "joint", None),)) for c in self.components]
         in_joints = [c for c, names in named if names == (None,) or moving.issuperset(names)]
-        thrusters = water.thrusters(model)
-        return f.finish(
-            model,
-            format="SDF",
-            components=(*thrusters, *in_joints),
-            joint_bodies={edge.name: link for link, edge in self.carried.items()},
-        )
+        bodies = {edge.name: link for link, edge in self.carried.items()}
+        return f.finish(model, format="SDF", components=(*water.thrusters(model), *in_joints), joint_bodies=bodies)
 
     def _world(self) -> tuple[Element, str]:
         """The element that has the models, and the name of the whole."""
@@ -168,12 +155,12 @@ class _Sdf:
 
     def _included(self, include: Element, depth: int) -> Element | None:
         f = self.findings
-        uri = (include.first("uri") or Element("uri", include.line)).text
+        uri = include.text_of("uri")
         owner = f"include of {uri!r}"
         inside = f"{uri.rstrip('/')}/model.sdf"
         for name in (uri, inside) if "/" in uri else (uri, inside, f"model://{inside}"):  # Gazebo also finds bare names
             try:
-                path = self.files.find(name).path
+                path = self.files.find(name)
             except Missing as missing:
                 why = str(missing)
                 continue
@@ -197,15 +184,14 @@ class _Sdf:
 
     def _renamed(self, include: Element, model: Element) -> Element:
         """The included model with the name and the pose that the `<include>` gives it."""
-        name, pose, static = include.first("name"), include.first("pose"), include.first("static")
-        if name is not None and name.text:
-            model.attributes["name"] = name.text
-        if pose is not None:
-            model.children = [pose, *(c for c in model.children if c.tag != "pose")]
-        if static is not None:
-            model.children = [static, *(c for c in model.children if c.tag != "static")]
+        if name := include.text_of("name"):
+            model.attributes["name"] = name
+        for tag in ("pose", "static"):
+            given = include.first(tag)
+            if given is not None:
+                model.children = [given, *(c for c in model.children if c.tag != tag)]
         model.children += include.all("plugin")
-        if include.attributes.get("merge", "").strip().lower() in ("1", "true"):
+        if is_true(include.attributes.get("merge", "")):
             what = f"merge='true' of the include of {model.attributes.get('name')!r}"
             self.findings.left_out(include, "include", what, "it is a model of its own, fixed to nothing")
         known = ("uri", "name", "pose", "static", "plugin")
@@ -244,9 +230,8 @@ class _Sdf:
         if gravity is not None:
             x, y, z = self.findings.numbers(gravity.text, 3, gravity, "world: gravity [m/s²]", (0.0, 0.0, -9.8))
             if x or y or z > 0.0:
-                self.findings.left_out(
-                    gravity, "world", f"gravity {plain((x, y, z))} m/s²", "assumed along −z, with the same magnitude"
-                )
+                what = f"gravity {plain((x, y, z))} m/s²"
+                self.findings.left_out(gravity, "world", what, "assumed along −z, with the same magnitude")
             g = math.hypot(x, y, z)
         out = World(axes="ENU", gravity=g, water_density=water.density)
         world_note(self.findings, world, out, gravity=gravity is not None, water=water.told)
@@ -292,7 +277,7 @@ class _Sdf:
             return np.array([0.0, 0.0, 1.0])
         expressed = "" if xyz is None else xyz.attributes.get("expressed_in", "").strip()
         old = axis.first("use_parent_model_frame")
-        in_model = old is not None and old.text.strip().lower() in ("1", "true")
+        in_model = old is not None and is_true(old.text)
         if expressed:
             R = self.frames.pose(edge.scope, expressed, xyz or axis).R
         elif in_model or (old is None and self.version < (1, 5)):
@@ -390,21 +375,19 @@ class _Sdf:
     def _heavy(self, name: str) -> bool:
         """True if a link, or one that is fixed to it, has mass."""
         inertial = self.links[name][1].first("inertial")
-        mass = None if inertial is None else inertial.first("mass")
-        if mass is None or self.findings.number(mass.text, mass, f"link {name!r}: mass", 0.0) > 0.0:
+        if inertial is None or self.findings.child_number(inertial, "mass", f"link {name!r}", 1.0) > 0.0:
             return True
         return any(self._heavy(link) for link, e in self.carried.items() if e.parent == name and e.kind == "fixed")
 
     def _pitch(self, edge: Edge) -> float:
         """Advance of a screw per turn [m]."""
         f, owner = self.findings, f"joint {edge.name!r}"
-        new, old = edge.element.first("screw_thread_pitch"), edge.element.first("thread_pitch")
-        if new is not None:
-            return f.number(new.text, new, f"{owner}: screw_thread_pitch [m]", 0.0)
-        if old is None:
+        if edge.element.first("screw_thread_pitch") is not None:
+            return f.child_number(edge.element, "screw_thread_pitch", owner, 0.0, "screw_thread_pitch [m]")
+        if edge.element.first("thread_pitch") is None:
             f.note("assumed", edge.element, owner, "a screw without a pitch", "1 m per turn")
             return 1.0
-        per_metre = f.number(old.text, old, f"{owner}: thread_pitch [rad/m]", 1.0)
+        per_metre = f.child_number(edge.element, "thread_pitch", owner, 1.0, "thread_pitch [rad/m]")
         return -2.0 * math.pi / per_metre if per_metre else 0.0
 
     def _one(self, edge: Edge, axis: Element, name: str) -> dict[str, Any]:
@@ -439,35 +422,28 @@ class _Sdf:
         if dynamics is not None:
             f.unknown(dynamics, ("damping", "friction", "spring_reference", "spring_stiffness"), owner)
             for key in ("damping", "friction"):
-                value = self._number(dynamics, key, owner)
+                value = f.child_number(dynamics, key, owner, 0.0)
                 if value < 0.0:
                     f.note("repaired", dynamics, owner, f"{key} {plain(value)}", "set to 0, because it would add energy")
                 out[key] = max(value, 0.0)
-            stiffness = self._number(dynamics, "spring_stiffness", owner)
+            stiffness = f.child_number(dynamics, "spring_stiffness", owner, 0.0)
             if stiffness > 0.0:
-                rest = self._number(dynamics, "spring_reference", owner)
+                rest = f.child_number(dynamics, "spring_reference", owner, 0.0)
                 self.components.append(JointSpring(joints=(name,), stiffness=stiffness, rest=rest))
             elif stiffness:
                 f.left_out(dynamics, owner, f"spring of {plain(stiffness)}", "it would drive the joint away")
         return out
 
-    def _number(self, parent: Element, key: str, owner: str) -> float:
-        child = parent.first(key)
-        return 0.0 if child is None else self.findings.number(child.text, child, f"{owner}: {key}", 0.0)
-
     def _limit(self, limit: Element, key: str, owner: str, default: float) -> float:
         """A limit, which may be infinite."""
-        child = limit.first(key)
-        if child is None:
-            return default
-        if child.text.strip().lower().lstrip("+-") in ("inf", "infinity"):
-            return -math.inf if child.text.strip().startswith("-") else math.inf
-        return self.findings.number(child.text, child, f"{owner}: {key}", default)
+        text = limit.text_of(key).strip()
+        if text.lower().lstrip("+-") in ("inf", "infinity"):
+            return -math.inf if text.startswith("-") else math.inf
+        return self.findings.child_number(limit, key, owner, default)
 
     def _static(self, scope: Scope | None) -> bool:
         while scope is not None:
-            static = scope.element.first("static")
-            if static is not None and static.text.strip().lower() in ("1", "true"):
+            if is_true(scope.element.text_of("static")):
                 return True
             scope = scope.parent
         return False
@@ -499,9 +475,10 @@ class _Sdf:
                 done = "the thrust acts on the axis; Gazebo applies it at the origin of the link"
                 f.note("assumed", edge.element, f"joint {edge.name!r}", what, done)
             f.left_out(edge.element, f"joint {edge.name!r}", "rotation of the propeller", HELD)
-        for frame, at in self._frames_on(scope, name):
-            there = pose.inverse @ at
-            frames.append(Frame(frame, there.origin))
+        for frame, attached in scope.frames.items():
+            if self.frames.link(scope, frame, attached) == name:
+                there = pose.inverse @ self.frames.pose(scope, frame, attached)
+                frames.append(Frame(scope.full(frame), there.origin))
         solids = shapes_of(element, f, self.files, owner, shift)
         looks = visuals_of(element, f, self.files, owner, shift, solids)
         return Body(
@@ -521,14 +498,6 @@ class _Sdf:
                 if child.text.strip().lower() not in usual:
                     self.findings.left_out(child, owner, f"<{tag}>{child.text}</{tag}>")
 
-    def _frames_on(self, scope: Scope, name: str) -> list[tuple[str, Pose]]:
-        """Explicit frames of the link's model that are attached to the link, with their poses in the world."""
-        out = []
-        for frame, element in scope.frames.items():
-            if self.frames.link(scope, frame, element) == name:
-                out.append((scope.full(frame), self.frames.pose(scope, frame, element)))
-        return out
-
     def _inertia(self, link: Element, owner: str, shift: Pose) -> Inertia:
         f = self.findings
         inertial = link.first("inertial")
@@ -536,15 +505,12 @@ class _Sdf:
             f.note("assumed", link, owner, "no <inertial>", "a mass of 1 kg and 1 kg·m² about each axis, as SDFormat specifies")
             return Inertia(mass=1.0, com=_row(shift.p), tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
         f.unknown(inertial, ("pose", "mass", "inertia", "fluid_added_mass"), owner)
-        if inertial.attributes.get("auto", "").strip().lower() in ("true", "1"):
+        if is_true(inertial.attributes.get("auto", "")):
             f.left_out(inertial, owner, "auto='true', an inertia from the collision shapes", "the numbers of the file count")
-        mass, tensor = inertial.first("mass"), inertial.first("inertia")
-        m = 1.0 if mass is None else f.number(mass.text, mass, f"{owner}: mass", 1.0)
-        keys, row = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
-        if tensor is not None:
-            for k, key in enumerate(keys):
-                child = tensor.first(key)
-                row[k] = row[k] if child is None else f.number(child.text, child, f"{owner}: {key}", row[k])
+        m = f.child_number(inertial, "mass", owner, 1.0)
+        tensor = inertial.first("inertia") or Element("inertia", inertial.line)
+        moments = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}
+        row = [f.child_number(tensor, key, owner, moment) for key, moment in moments.items()]
         at = shift @ pose_of(inertial, f, f"{owner}: inertial")
         rpy = _row(rpy_from_matrix(at.R)) if not np.array_equal(at.R, np.eye(3)) else (0.0, 0.0, 0.0)
         return inertia_of(f, inertial, owner, m, _row(at.p), tuple(row), rpy)  # type: ignore[arg-type]

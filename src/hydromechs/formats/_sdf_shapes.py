@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from hydromechs.geometry import SHAPES, Ellipsoid, Origin
+from hydromechs.geometry import Origin
 from hydromechs.model import BodyShape
-from hydromechs.values import plain
 
 from ._imported import Findings
 from ._pose import Pose
 from ._robot_files import RobotFiles
-from ._robot_parts import COLLISION, mesh_shape, mesh_visual
+from ._robot_shapes import SIZES, collision_of, sizes_of, visual_of
 from ._sdf_frames import pose_of
 from ._xml import Element
-
-SIZES = {
-    "box": (("size", 3),),
-    "sphere": (("radius", 1),),
-    "cylinder": (("radius", 1), ("length", 1)),
-    "capsule": (("radius", 1), ("length", 1)),
-    "ellipsoid": (("radii", 3),),
-}
-"""Shapes, and the numbers that they have."""
 
 
 def visuals_of(
@@ -35,54 +25,33 @@ def visuals_of(
     out = []
     for element in link.all("visual"):
         findings.unknown(element, ("pose", "geometry", "material", "transparency", "cast_shadows"), owner)
-        read = _geometry(element, findings, owner)
-        if read is None:
-            continue
-        kind, shape, sizes = read
-        place = _place(element, findings, owner, shift)
-        look: dict[str, Any] = {"origin": place, "roles": ("appearance",), **_look(element, findings, owner)}
-        if kind == "mesh":
-            mesh = mesh_visual(findings, files, shape, owner, sizes["file"], sizes["scale"], look, solids)
-            out += [mesh] if mesh is not None else []
-        elif kind == "ellipsoid":
-            out.append(BodyShape(shape=Ellipsoid(axes=sizes["radii"]), **look))
-        else:
-            out.append(BodyShape(shape=SHAPES[kind](**sizes), **look))
-    return tuple(out)
+        if read := _geometry(element, findings, owner):
+            place = _place(element, findings, owner, shift)
+            look = {"origin": place, "roles": ("appearance",), **_look(element, findings, owner)}
+            out.append(visual_of(findings, files, read[0], owner, read[1], look, solids))
+    return tuple(shape for shape in out if shape is not None)
 
 
 def shapes_of(link: Element, findings: Findings, files: RobotFiles, owner: str, shift: Pose) -> tuple[BodyShape, ...]:
     """Contact shapes of a link; the arguments are those of `visuals_of`, without shapes."""
-    out: list[BodyShape] = []
+    out = []
     for element in link.all("collision"):
         findings.unknown(element, ("pose", "geometry"), owner)
-        read = _geometry(element, findings, owner)
-        if read is None:
-            continue
-        kind, shape, sizes = read
-        origin = _place(element, findings, owner, shift)
-        if kind == "mesh":
-            mesh = mesh_shape(findings, files, shape, owner, sizes["file"], sizes["scale"], origin)
-            out += [mesh] if mesh is not None else []
-        elif kind == "ellipsoid":
-            findings.left_out(shape, owner, f"a collision ellipsoid of {plain(sizes['radii'])} m")
-        else:
-            out.append(BodyShape(shape=SHAPES[kind](**sizes), origin=origin, roles=COLLISION))
-    return tuple(out)
+        if read := _geometry(element, findings, owner):
+            out.append(collision_of(findings, files, read[0], owner, read[1], _place(element, findings, owner, shift)))
+    return tuple(shape for shape in out if shape is not None)
 
 
 def _place(element: Element, findings: Findings, owner: str, shift: Pose) -> Origin:
     pose = element.first("pose")
     if pose is not None and pose.attributes.get("relative_to", "").strip():
-        findings.left_out(
-            pose, owner, f"relative_to={pose.attributes['relative_to']!r} of a {element.tag}", "taken in the link"
-        )
-    at = shift @ pose_of(element, findings, f"{owner}: {element.tag}")
-    return at.origin
+        what = f"relative_to={pose.attributes['relative_to']!r} of a {element.tag}"
+        findings.left_out(pose, owner, what, "taken in the link")
+    return (shift @ pose_of(element, findings, f"{owner}: {element.tag}")).origin
 
 
-def _geometry(element: Element, findings: Findings, owner: str) -> tuple[str, Element, dict[str, Any]] | None:
-    """Kind, element and sizes of a shape; None with a note where there is none to use."""
+def _geometry(element: Element, findings: Findings, owner: str) -> tuple[Element, dict[str, Any]] | None:
+    """Element and sizes of a shape; None with a note where there is none to use."""
     geometry = element.first("geometry")
     found = [] if geometry is None else geometry.children
     if not found or found[0].tag == "empty":
@@ -90,33 +59,23 @@ def _geometry(element: Element, findings: Findings, owner: str) -> tuple[str, El
         return None
     shape = found[0]
     if shape.tag == "mesh":
-        uri, scale = shape.first("uri"), shape.first("scale")
         findings.unknown(shape, ("uri", "scale"), owner)
+        scale = shape.first("scale")
         row = findings.numbers(None if scale is None else scale.text, 3, shape, f"{owner}: mesh scale", (1.0, 1.0, 1.0))
-        return "mesh", shape, {"file": "" if uri is None else uri.text, "scale": row}
-    if shape.tag not in SIZES:
-        findings.left_out(shape, owner, f"<{shape.tag}> in a <{element.tag}>", "not a supported shape")
-        return None
-    sizes: dict[str, Any] = {}
-    for key, n in SIZES[shape.tag]:
-        child = shape.first(key)
-        label = f"{owner}: {shape.tag} {key} [m]"
-        row = findings.numbers("" if child is None else child.text, n, child or shape, label, (1.0,) * n)
-        sizes[key] = row if n > 1 else row[0]
-        if min(row) <= 0.0:
-            findings.left_out(shape, owner, f"a {shape.tag} with {key} {plain(sizes[key])} m", "it has no volume")
-            return None
-    return shape.tag, shape, sizes
+        return shape, {"file": shape.text_of("uri"), "scale": row}
+    sizes = sizes_of(findings, element, shape, owner, {**SIZES, "ellipsoid": {"radii": 3}}, _given)
+    return None if sizes is None else (shape, {"axes": sizes["radii"]} if shape.tag == "ellipsoid" else sizes)
+
+
+def _given(shape: Element, key: str) -> tuple[str, Element]:
+    return shape.text_of(key), shape.first(key) or shape
 
 
 def _look(element: Element, findings: Findings, owner: str) -> dict[str, Any]:
     """Colour and opacity."""
-    material, transparency = element.first("material"), element.first("transparency")
-    out: dict[str, Any] = {}
-    if transparency is not None:
-        out["opacity"] = 1.0 - min(
-            max(findings.number(transparency.text, transparency, f"{owner}: transparency", 0.0), 0.0), 1.0
-        )
+    material = element.first("material")
+    transparency = findings.child_number(element, "transparency", owner, 0.0)
+    out: dict[str, Any] = {"opacity": 1.0 - min(max(transparency, 0.0), 1.0)}
     if material is None:
         return out
     findings.unknown(material, ("ambient", "diffuse", "specular", "emissive"), owner)
@@ -124,6 +83,5 @@ def _look(element: Element, findings: Findings, owner: str) -> dict[str, Any]:
     if color is not None:
         n = len(color.text.split())
         row = findings.numbers(color.text, 3 if n == 3 else 4, color, f"{owner}: colour", (0.5, 0.5, 0.5, 1.0))
-        r, g, b = (min(max(x, 0.0), 1.0) for x in row[:3])
-        out["color"] = (r, g, b)
+        out["color"] = tuple(min(max(x, 0.0), 1.0) for x in row[:3])
     return out

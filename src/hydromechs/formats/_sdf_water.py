@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from hydromechs.values import plain
 from ._imported import Findings
 from ._pose import Pose
 from ._sdf_frames import Frames, Scope
-from ._xml import Element
+from ._xml import Element, is_true
 
 FORCES, SPEEDS = "xyzkmn", "UVWPQR"
 AXES = "xyzpqr"
@@ -69,10 +68,8 @@ class Water:
 
     def read(self, top: Scope, scopes: list[Scope]) -> None:
         """Enter the plugins of a world and its models."""
-        kinds, ignored = (
-            {"buoyancy": self._buoyancy, "hydrodynamics": self._hydrodynamics, "thruster": self._thruster},
-            Counter[str](),
-        )
+        kinds = {"buoyancy": self._buoyancy, "hydrodynamics": self._hydrodynamics, "thruster": self._thruster}
+        ignored = Counter[str]()
         for scope in scopes:
             for plugin in scope.element.all("plugin"):
                 filename, name = (plugin.attributes.get(key, "") for key in ("filename", "name"))
@@ -95,14 +92,13 @@ class Water:
         f.unknown(plugin, ("uniform_fluid_density", "graded_buoyancy", "enable"), owner)
         self.floats = plugin
         self.enabled = [e.text.strip() for e in plugin.all("enable")]
-        uniform, graded = plugin.first("uniform_fluid_density"), plugin.first("graded_buoyancy")
-        default = None if graded is None else graded.first("default_density")
-        self.told = uniform is not None or default is not None
-        if uniform is not None:
-            self.density = f.number(uniform.text, uniform, f"{owner}: uniform_fluid_density [kg/m³]", DENSITY)
-        elif graded is not None:
-            if default is not None:
-                self.density = f.number(default.text, default, f"{owner}: default_density [kg/m³]", DENSITY)
+        graded = plugin.first("graded_buoyancy")
+        uniform = plugin.first("uniform_fluid_density") is not None
+        parent, key = (plugin, "uniform_fluid_density") if uniform else (graded, "default_density")
+        self.told = parent is not None and parent.first(key) is not None
+        if parent is not None and self.told:
+            self.density = f.child_number(parent, key, owner, DENSITY, f"{key} [kg/m³]")
+        if graded is not None and not uniform:
             f.left_out(graded, owner, "layers of different density", "water without a surface; give the plant an Environment")
         if self.density < 0.0:
             f.fault(plugin, f"{owner}: the density of the water is {self.density:g} kg/m³, must not be negative", self.density)
@@ -119,8 +115,7 @@ class Water:
 
     def _thruster(self, scope: Scope, plugin: Element, owner: str) -> None:
         f = self.findings
-        name = plugin.first("joint_name")
-        joint = "" if name is None else name.text
+        name, joint = plugin.first("joint_name"), plugin.text_of("joint_name")
         found = self.frames.inside(scope, joint) if joint else None
         if found is None or found[1] not in found[0].joints:
             known = ", ".join(list(scope.joints)[:20])
@@ -129,16 +124,8 @@ class Water:
         full = found[0].full(found[1])
         self.propellers[full] = f"{full}_thrust"
         self.made.append((full, plugin))
-        known_keys = (
-            "joint_name",
-            "namespace",
-            "topic",
-            "max_thrust_cmd",
-            "min_thrust_cmd",
-            "fluid_density",
-            "propeller_diameter",
-        )
-        f.unknown(plugin, known_keys, owner)
+        limits = "max_thrust_cmd", "min_thrust_cmd"
+        f.unknown(plugin, ("joint_name", "namespace", "topic", *limits, "fluid_density", "propeller_diameter"), owner)
 
     def thrusters(self, model: Model) -> list[Thruster]:
         """The thrusters, commanded in newtons."""
@@ -149,9 +136,8 @@ class Water:
                 f.left_out(plugin, f"thruster of joint {joint!r}", "its joint carries no link of the tree")
                 continue
             owner = f"thruster of joint {joint!r}"
-            high, low = (
-                self._value(plugin, key, owner, d) for key, d in (("max_thrust_cmd", THRUST), ("min_thrust_cmd", -THRUST))
-            )
+            high = f.child_number(plugin, "max_thrust_cmd", owner, THRUST)
+            low = f.child_number(plugin, "min_thrust_cmd", owner, -THRUST)
             if plugin.first("max_thrust_cmd") is None and plugin.first("min_thrust_cmd") is None:
                 done = f"from {-THRUST:g} to {THRUST:g} N, as in Gazebo; change the thruster's curve"
                 f.note("assumed", plugin, owner, "no limits of its thrust", done)
@@ -159,14 +145,10 @@ class Water:
                 what = f"thrust from {plain(low)} to {plain(high)} N"
                 f.note("repaired", plugin, owner, what, f"from {-THRUST:g} to {THRUST:g} N, as Gazebo has without limits")
                 high, low = THRUST, -THRUST
-            diameter = self._value(plugin, "propeller_diameter", owner, 0.02)
+            diameter = f.child_number(plugin, "propeller_diameter", owner, 0.02)
             radius = {"radius": diameter / 2.0} if diameter > 0.0 else {}
             out.append(Thruster(name=joint, frame=frame, curve=ideal_curve(high, -low), **radius))
         return out
-
-    def _value(self, plugin: Element, key: str, owner: str, default: float) -> float:
-        child = plugin.first(key)
-        return default if child is None else self.findings.number(child.text, child, f"{owner}: {key}", default)
 
     def hydro(self, name: str, link: Element, solids: tuple[BodyShape, ...], shift: Pose) -> Hydro | None:
         """Return what the water does to a link with collision shapes on the body; None for a dry one.
@@ -182,9 +164,8 @@ class Water:
             A = A + more
             damping += [damped] if damped is not None else []
         if damping and shift.p.any():
-            self.findings.note(
-                "repaired", link, owner, "damping about its origin", "used about the origin of the body, on its axis"
-            )
+            done = "used about the origin of the body, on its axis"
+            self.findings.note("repaired", link, owner, "damping about its origin", done)
         if not (volume or A.any() or damping):
             return None
         if shift.p.any():
@@ -201,13 +182,12 @@ class Water:
             return 0.0, (0.0, 0.0, 0.0)
         total, moment = 0.0, np.zeros(3)
         for shape in solids:
-            v = _shape_volume(shape)
-            if v is None:
+            if isinstance(shape.shape, Mesh):
                 what = f"buoyancy of a mesh, {getattr(shape, 'file', '')!r}"
                 self.findings.left_out(link, owner, what, "its volume is not counted; give Hydro(volume=...)")
                 continue
-            total += v
-            moment += v * np.array(shape.origin.xyz)
+            total += shape.shape.volume
+            moment += shape.shape.volume * np.array(shape.origin.xyz)
         x, y, z = map(float, moment / total) if total else (0.0, 0.0, 0.0)
         return total, (x, y, z)
 
@@ -221,9 +201,7 @@ class Water:
         keys = {AXES[i] + AXES[j]: (i, j) for i in range(6) for j in range(i, 6)}
         self.findings.unknown(added, keys, owner)
         for key, (i, j) in keys.items():
-            child = added.first(key)
-            if child is not None:
-                A[i, j] = A[j, i] = self.findings.number(child.text, child, f"{owner}: fluid_added_mass {key}", 0.0)
+            A[i, j] = A[j, i] = self.findings.child_number(added, key, owner, 0.0, f"fluid_added_mass {key}")
         return A
 
     def _coefficients(self, plugin: Element, owner: str) -> tuple[np.ndarray, drag.Damping | None]:
@@ -232,8 +210,6 @@ class Water:
         A, D, Q = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
         coupled: dict[str, float] = {}
         others = ("link_name", "namespace", "water_density", "waterDensity", "disable_added_mass", "disable_coriolis")
-        places = {(a, b): (i, j) for i, a in enumerate(FORCES) for j, b in enumerate(SPEEDS)}
-        no_added = self._true(plugin, "disable_added_mass")
         for child in plugin.children:
             tag = child.tag
             if tag in others:
@@ -246,36 +222,22 @@ class Water:
             force, dot, of_rate, speed, absolute, second = found.groups()
             if not c:
                 continue
+            i, j = FORCES.index(force), SPEEDS.index(of_rate or speed)
             if dot:
-                i, j = places[force, of_rate]
                 if i == j and c > 0.0:
-                    f.note(
-                        "assumed",
-                        child,
-                        owner,
-                        f"{tag} {plain(c)}, above 0",
-                        "read as a positive added mass, as in Gazebo until Garden",
-                    )
-                    A[i, j] += c
-                else:
-                    A[i, j] -= c
+                    done = "read as a positive added mass, as in Gazebo until Garden"
+                    f.note("assumed", child, owner, f"{tag} {plain(c)}, above 0", done)
+                    c = -c
+                A[i, j] -= c
             elif not second:
-                i, j = places[force, speed]
                 D[i, j] -= c
             elif speed == second:
                 if not absolute:
-                    f.note(
-                        "assumed",
-                        child,
-                        owner,
-                        f"{tag} {plain(c)}",
-                        f"taken as {force}{speed}abs{speed}: it opposes the motion",
-                    )
-                i, j = places[force, speed]
+                    done = f"taken as {force}{speed}abs{speed}: it opposes the motion"
+                    f.note("assumed", child, owner, f"{tag} {plain(c)}", done)
                 Q[i, j] -= c
             elif absolute:
-                u, v = "uvwpqr"[SPEEDS.index(speed)], "uvwpqr"[SPEEDS.index(second)]
-                coupled[f"{force.upper()}|{v}|{u}"] = -c
+                coupled[f"{force.upper()}|{second.lower()}|{speed.lower()}"] = -c
             else:
                 f.left_out(child, owner, f"<{tag}> {plain(c)}", "a product of two speeds without its absolute value")
         for name, M in (("linear", D), ("quadratic", Q)):
@@ -286,21 +248,17 @@ class Water:
                 f.note("repaired", plugin, owner, what, "its sign is changed: Gazebo's are below 0")
                 for i in bad:
                     M[i, i] = -M[i, i]
-        if no_added:
+        if is_true(plugin.text_of("disable_added_mass")):
             if A.any():
                 f.left_out(plugin, owner, "added mass", "the file disables it")
             A = np.zeros((6, 6))
-        if self._true(plugin, "disable_coriolis"):
+        if is_true(plugin.text_of("disable_coriolis")):
             f.left_out(plugin, owner, "disable_coriolis", "the forces of added mass are complete here")
         if not np.allclose(A, A.T, rtol=1e-9, atol=0.0):
             f.note("repaired", plugin, owner, "an added mass that is not symmetric", "its symmetric part is used")
         damped = bool(D.any() or Q.any() or coupled)
         damping = drag.Damping(linear=_rows(D), quadratic=_rows(Q), coupled=tuple(coupled.items())) if damped else None
         return 0.5 * (A + A.T), damping
-
-    def _true(self, plugin: Element, key: str) -> bool:
-        child: Any = plugin.first(key)
-        return child is not None and child.text.strip().lower() in ("1", "true")
 
 
 def towards(axis: np.ndarray) -> tuple[float, float, float]:
@@ -314,8 +272,3 @@ def _rows(M: np.ndarray) -> tuple:
     if np.array_equal(M, np.diag(np.diag(M))):
         return tuple(map(float, np.diag(M)))
     return tuple(map(tuple, M.tolist()))
-
-
-def _shape_volume(shape: BodyShape) -> float | None:
-    """Volume [m³]; None for a mesh."""
-    return None if isinstance(shape.shape, Mesh) else shape.shape.volume

@@ -13,25 +13,15 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hydromechs.actuation import drives
-from hydromechs.geometry import SHAPES, Origin
+from hydromechs.geometry import Origin
 from hydromechs.model import Body, BodyShape, Frame, Inertia, World, joints
 from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._pose import IDENTITY
 from ._robot_files import RobotFiles
-from ._robot_parts import (
-    COLLISION,
-    LOCKED,
-    Link,
-    assembled,
-    inertia_of,
-    locked_joint,
-    mesh_shape,
-    mesh_visual,
-    units_note,
-    world_note,
-)
+from ._robot_parts import LOCKED, Link, assembled, inertia_of, locked_joint, units_note, world_note
+from ._robot_shapes import SIZES, collision_of, sizes_of, visual_of
 from ._sdf_frames import Frames, Scope
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element
@@ -94,12 +84,9 @@ class _Urdf:
         world_note(f, root, world, gravity=False, water=self.water.told)
         units_note(f, model, root)
         moving = {b.name for b in model.bodies if b.joint.nv}
-        return f.finish(
-            model,
-            format="URDF",
-            components=(*self.water.thrusters(model), *(c for c in self.components if c.joint in moving)),
-            joint_bodies={joint: link for link, joint in self.carried_by.items() if link != "world"},
-        )
+        components = (*self.water.thrusters(model), *(c for c in self.components if c.joint in moving))
+        bodies = {joint: link for link, joint in self.carried_by.items() if link != "world"}
+        return f.finish(model, format="URDF", components=components, joint_bodies=bodies)
 
     def _read_gazebo(self) -> None:
         """Read the plugins for water and thrusters in `<gazebo>`; ignore the rest of these elements, with a note."""
@@ -197,12 +184,10 @@ class _Urdf:
 
     def _mass_with_fixed(self, links: list[Link], base: str) -> float:
         """Mass of the root and what is fixed to it [kg]."""
-        held = {base}
-        grown = True
-        while grown:
-            more = {k.body.name for k in links if k.body.parent in held and isinstance(k.body.joint, joints.Fixed)} - held
+        held, more = set[str](), {base}
+        while more:
             held |= more
-            grown = bool(more)
+            more = {k.body.name for k in links if k.body.parent in held and isinstance(k.body.joint, joints.Fixed)} - held
         return sum(k.body.inertia.mass for k in links if k.body.name in held)
 
     def _body(self, name: str, link: Element) -> Body:
@@ -284,47 +269,27 @@ class _Urdf:
         shape = found[0]
         for other in found[1:]:
             f.left_out(other, owner, f"a second shape <{other.tag}> in one <{parent.tag}>", "the first one counts")
-        sizes: dict[str, Any] = {}
-        if shape.tag == "box":
-            sizes["size"] = f.numbers(shape.attributes.get("size", ""), 3, shape, f"{owner}: box size [m]", (1.0,) * 3)
-        elif shape.tag in ("cylinder", "capsule", "sphere"):
-            for key in ("radius",) if shape.tag == "sphere" else ("radius", "length"):
-                sizes[key] = f.number(shape.attributes.get(key, ""), shape, f"{owner}: {shape.tag} {key} [m]", 1.0)
-        elif shape.tag == "mesh":
+        if shape.tag == "mesh":
             scale = f.numbers(_three(shape.attributes.get("scale")), 3, shape, f"{owner}: mesh scale", (1.0,) * 3)
             return shape, {"file": shape.attributes.get("filename", ""), "scale": scale}
-        else:
-            f.left_out(shape, owner, f"<{shape.tag}> in a <{parent.tag}>", "not a supported shape")
-            return None
-        numbers = [x for value in sizes.values() for x in (value if isinstance(value, tuple) else (value,))]
-        if min(numbers) <= 0.0:
-            shown = ", ".join(f"{k} {plain(v)} m" for k, v in sizes.items())
-            f.left_out(shape, owner, f"a {shape.tag} with {shown}", "it has no volume")
-            return None
-        return shape, sizes
+        sizes = sizes_of(f, parent, shape, owner, SIZES, lambda shape, key: (shape.attributes.get(key, ""), shape))
+        return None if sizes is None else (shape, sizes)
 
     def _visual(self, element: Element, owner: str, solids: tuple[BodyShape, ...]) -> BodyShape | None:
         self.findings.unknown(element, ("origin", "geometry", "material"), owner)
         read = self._geometry(element, owner)
         if read is None:
             return None
-        shape, sizes = read
         place = self._origin(element, f"{owner}: visual")
-        look: dict[str, Any] = {"origin": place, "roles": ("appearance",), **self._look(element, owner)}
-        if shape.tag == "mesh":
-            return mesh_visual(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], look, solids)
-        return BodyShape(shape=SHAPES[shape.tag](**sizes), **look)
+        look = {"origin": place, "roles": ("appearance",), **self._look(element, owner)}
+        return visual_of(self.findings, self.files, read[0], owner, read[1], look, solids)
 
     def _collision(self, element: Element, owner: str) -> BodyShape | None:
         self.findings.unknown(element, ("origin", "geometry"), owner)
         read = self._geometry(element, owner)
         if read is None:
             return None
-        shape, sizes = read
-        origin = self._origin(element, f"{owner}: collision")
-        if shape.tag == "mesh":
-            return mesh_shape(self.findings, self.files, shape, owner, sizes["file"], sizes["scale"], origin)
-        return BodyShape(shape=SHAPES[shape.tag](**sizes), origin=origin, roles=COLLISION)
+        return collision_of(self.findings, self.files, read[0], owner, read[1], self._origin(element, f"{owner}: collision"))
 
     def _look(self, element: Element, owner: str) -> dict[str, Any]:
         """Colour and opacity of a `<visual>`; a material by name alone is one of the robot's."""
@@ -340,8 +305,7 @@ class _Urdf:
             return {}
         r, g, b, a = f.numbers(color.attributes.get("rgba"), 4, color, f"{owner}: colour rgba", (0.5, 0.5, 0.5, 1.0))
         if not all(0.0 <= x <= 1.0 for x in (r, g, b, a)):
-            what = f"rgba {plain((r, g, b, a))}"
-            f.note("repaired", color, owner, what, "cut to 0 to 1")
+            f.note("repaired", color, owner, f"rgba {plain((r, g, b, a))}", "cut to 0 to 1")
             r, g, b, a = (min(max(x, 0.0), 1.0) for x in (r, g, b, a))
         return {"color": (r, g, b), "opacity": a}
 
@@ -462,9 +426,8 @@ class _Urdf:
         self, joint: Element, owner: str, placement: Origin, axis: tuple[float, ...], damping: float, friction: float
     ) -> joints.Composite:
         """Two translations across the axis and a turn about it."""
-        for tag in ("limit",):
-            for child in joint.all(tag):
-                self.findings.left_out(child, owner, f"<{tag}> of a planar joint")
+        for limit in joint.all("limit"):
+            self.findings.left_out(limit, owner, "<limit> of a planar joint")
         n = np.array(axis) / np.linalg.norm(axis)
         k = int(np.argmax(np.abs(n)))
         e = np.eye(3)[(k + 1) % 3]

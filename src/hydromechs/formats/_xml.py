@@ -44,6 +44,11 @@ class Element:
         """The first child of a name, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
+    def text_of(self, tag: str) -> str:
+        """Text of the first child of a name; empty if there is none."""
+        child = self.first(tag)
+        return "" if child is None else child.text
+
     def walk(self) -> Iterator[Element]:
         """The element and all within it, in the order of the file."""
         waiting = [self]
@@ -51,6 +56,11 @@ class Element:
             element = waiting.pop()
             yield element
             waiting += reversed(element.children)
+
+
+def is_true(text: str) -> bool:
+    """True for the words that URDF and SDF have for it."""
+    return text.strip().lower() in ("1", "true")
 
 
 def read_bytes(path: str | os.PathLike) -> bytes:
