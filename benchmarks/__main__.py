@@ -16,6 +16,7 @@ from .command_missions import bench_missions, study_missions
 from .command_mutations import study_mutations
 from .command_stiffness import study_stiffness
 from .command_studies import study_decoupled, study_hybrid, study_navigation
+from .command_surface import study_surface
 
 __all__ = ["main"]
 
@@ -33,6 +34,7 @@ app.command("decoupled")(study_decoupled)
 app.command("hybrid")(study_hybrid)
 app.command("navigation")(study_navigation)
 app.command("backends")(backends)
+app.command("surface")(study_surface)
 
 
 def main() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
-from hydromechs import bench
+import hydromechs as hm
+from hydromechs import bench, library
+from hydromechs.compiler import trace
+from hydromechs.equations import FLUID, operation_count, shape_of
 
 from ._common import pair, table
 
@@ -68,15 +71,40 @@ def counts_star_steps() -> str:
 
 
 def counts_star_sizes() -> str:
-    """Composite against articulated bodies."""
-    rows = [(c.joints, pair(c.composite), pair(c.articulated)) for c in bench.star_counts()]
+    """Forward dynamics by composite and by articulated bodies, of a dry vehicle with six chains of N joints."""
+    models = {n: library.star(6, n, wet=False) for n in range(2, 7)}
+    ways = ("star", "articulated_body")
+    rows = [(n, *(pair(operation_count(model, way).papers) for way in ways)) for n, model in models.items()]
     return table(("N", "composite bodies", "articulated bodies"), rows)
 
 
 def counts_closed_form() -> str:
-    """Closed form against articulated bodies."""
+    """Closed form against articulated bodies, in water that moves and accelerates where wet, and Coriolis matrices alone."""
     heads = ("model", "`forward_dynamics`", "`closed_form_dynamics`", "`coriolis_matrix`", "`coriolis_matrix_lagrange`")
-    return table(heads, [(c.model, *map(pair, c[1:])) for c in bench.closed_form_counts()])
+    cases = {
+        "vehicle + 6R, general, wet": library.serial_chain(6),
+        "vehicle + 6R, general, dry": library.serial_chain(6, wet=False),
+        "vehicle + 3R, general, wet": library.serial_chain(3),
+        "vehicle + 6 legs of 3R, wet": library.star(6, 3),
+        "`tiburon_titan2`": hm.load("tiburon_titan2"),
+    }
+    rows = []
+    for name, model in cases.items():
+        lagrange = "legs" not in name  # of six legs it was not counted
+        found = (
+            operation_count(model, "articulated_body").papers,
+            _traced(hm.equations.closed_form_dynamics, model, ("q", "v", "tau", *(FLUID if model.wet else ()))),
+            _traced(hm.coriolis_matrix, model, ("q", "v")),
+            _traced(hm.equations.coriolis_matrix_lagrange, model, ("q", "v")) if lagrange else None,
+        )
+        rows.append((name, *map(pair, found)))
+    return table(heads, rows)
+
+
+def _traced(function: Callable, model: hm.Model, inputs: Sequence[str]) -> tuple[int, int]:
+    """[M, A] of a function of a model and of arrays."""
+    shapes = {name: shape_of(name, model) for name in inputs}
+    return trace(lambda **arrays: function(model, **arrays), shapes).count().papers
 
 
 def counts_decoupled() -> str:

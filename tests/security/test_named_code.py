@@ -286,7 +286,6 @@ PUBLIC = {
     "hydromechs.identification.validation.load_validation_study": study_of,
     "hydromechs.identification.validation.read_campaign": lambda p: validation.read_campaign(study_of(p), p.parent),
     "hydromechs.identification.validation.read_log": validation.read_log,
-    "hydromechs.identification.validation.scan_surface": lambda p: validation.scan_surface(study_of(p), p.parent, "x", [0.0]),
     "hydromechs.identification.validation.validate": lambda p: validation.validate(study_of(p), p.parent, workers=1),
     "hydromechs.learning.Arena": lambda p: learning.Arena(learning.StationKeeping(), p, 1, period=0.1, duration=1.0),
     "hydromechs.learning.WorldEnv": lambda p: learning.WorldEnv(learning.StationKeeping(), p),

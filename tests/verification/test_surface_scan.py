@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.surface_scan import predicted_over_heights
 
 import hydromechs as hm
 from hydromechs import identification
@@ -73,7 +74,7 @@ def campaign():
 
 def scanned(campaign, volume):
     heights = (HEIGHT - 0.04, HEIGHT + 0.04)
-    return validation.predicted_over_heights(campaign, campaign.trials[0], np.array([HEIGHT, volume]), heights)
+    return predicted_over_heights(campaign, campaign.trials[0], np.array([HEIGHT, volume]), heights)
 
 
 def test_an_error_in_heave_disappears_with_the_measured_heave(campaign):
@@ -95,7 +96,7 @@ def test_a_study_without_a_surface_is_rejected(campaign):
     study = replace(campaign.study, unknowns=campaign.study.unknowns[1:])
     other = validation.Campaign(study, campaign.plant, "hull", campaign.trials)
     with pytest.raises(ValueError, match="surface_height"):
-        validation.predicted_over_heights(other, campaign.trials[0], np.array([TRUE]), ())
+        predicted_over_heights(other, campaign.trials[0], np.array([TRUE]), ())
 
 
 def test_corrected_states_have_no_derivatives(campaign):

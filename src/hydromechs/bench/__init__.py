@@ -7,7 +7,6 @@ __getattr__, __dir__, _later = _lazy_names(
     {
         "._blocks": ("measure_blocks", "plot_blocks"),
         "._count": ("ALGORITHMS", "KINDS", "Comparison", "compare_with_papers", "model_counts", "papers_pair"),
-        "._count_tables": ("ClosedFormCount", "StarCount", "closed_form_counts", "star_counts"),
         "._crosscheck": ("TOLERANCE as CROSSCHECK_TOLERANCE", "Crosscheck", "Difference", "crosscheck"),
         "._dynamics": ("measure_dynamics",),
         "._gpu": ("measure_gpu",),

@@ -8,7 +8,6 @@ from ._logs import LogFile, euler_angles, read_log
 from ._report import found_cells, report_of, write_validation
 from ._shared_work import Iteration
 from ._study import ValidationStudy, load_validation_study, validation_json_schema
-from ._surface_scan import SurfaceRow, predicted_over_heights, scan_surface
 from ._validate import Fitted, Predicted, Validation, validate
 from ._variants import Variant, varied
 
@@ -21,7 +20,6 @@ __all__ = [
     "Predicted",
     "RecordedTrial",
     "StaticBalance",
-    "SurfaceRow",
     "Validation",
     "ValidationStudy",
     "Variant",
@@ -30,11 +28,9 @@ __all__ = [
     "euler_angles",
     "found_cells",
     "load_validation_study",
-    "predicted_over_heights",
     "read_campaign",
     "read_log",
     "report_of",
-    "scan_surface",
     "validate",
     "validation_json_schema",
     "varied",

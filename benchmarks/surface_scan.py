@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.actuation import motions
+from hydromechs.identification import SensitiveState, SurfaceHeight, solve
+from hydromechs.identification.validation import Campaign, RecordedTrial, ValidationStudy, read_campaign
+from hydromechs.identification.validation._validate import blinded, channels_of, errors_of, fit
 from hydromechs.spatial import quaternion_matrix
 
-from .. import SensitiveState, SurfaceHeight, solve
-from ._campaign import Campaign, RecordedTrial, read_campaign
-from ._study import ValidationStudy
-from ._validate import blinded, channels_of, errors_of, fit
+__all__ = ["SurfaceRow", "predicted_over_heights", "scan_surface"]
 
 
 class SurfaceRow(NamedTuple):
