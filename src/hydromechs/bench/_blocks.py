@@ -8,9 +8,8 @@ work on the machine does not count.
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from hydromechs.compiler import Argument
 from hydromechs.equations import BranchesOnLanes
 from hydromechs.integrators import BlockSteps, DormandPrince, SlidingBlock, Stepper, Stretch, method_named
 from hydromechs.library import star
+
+from ._machine import timed
 
 T = 5.0
 """Time that is simulated [s]."""
@@ -73,12 +74,7 @@ class Runner:
 
     def seconds(self, n: int, h: float = 1e-3, repeat: int = 300) -> float:
         """The shortest wall time of n steps."""
-        best = np.inf
-        for _ in range(repeat):
-            began = time.perf_counter()
-            self.run(h, n)
-            best = min(best, time.perf_counter() - began)
-        return best
+        return min(timed(partial(self.run, h, n), repeat))
 
 
 def measure_blocks(
@@ -172,10 +168,5 @@ def lane_ratio(model: hm.Model, points: int = 4, repeat: int = 2000) -> float:
         recipe = compiler.Recipe("points", lambda **x: compiler.call_on_lanes(program, *x.values())[0], inputs, outputs, None)
         single = compiler.Compiled(recipe, 1, 1).single()
         given, out = [np.ascontiguousarray(a[:count]) for a in arrays], np.empty((count, model.nv))
-        times = []
-        for _ in range(repeat):
-            began = time.perf_counter()
-            single(*given, out)
-            times.append(time.perf_counter() - began)
-        best.append(min(times))
+        best.append(min(timed(partial(single, *given, out), repeat)))
     return best[1] / best[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -144,14 +145,19 @@ def _time(cupy: Any, kernel: CudaKernel, model: Model, n: int, layout: str, repe
         graph = stream.end_capture()
         graph.launch(stream)  # warms up
         stream.synchronize()
-        times = []
-        for _ in range(repeats):
-            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-            begin.record(stream)
-            graph.launch(stream)
-            end.record(stream)
-            end.synchronize()
-            times.append(cupy.cuda.get_elapsed_time(begin, end) / LAUNCHES)
+        return [ms / LAUNCHES for ms in event_times(cupy, lambda: graph.launch(stream), repeats)]
+
+
+def event_times(cupy: Any, call: Callable[[], object], repeats: int) -> list[float]:
+    """Milliseconds of calls on the current stream, by CUDA events."""
+    times = []
+    for _ in range(repeats):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end))
     return times
 
 

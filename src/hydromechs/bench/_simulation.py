@@ -16,7 +16,8 @@ import hydromechs as hm
 from hydromechs import compiler
 from hydromechs.model import Model
 
-from ._machine import dry_model, machine, random_states, report, target, timed
+from ._machine import machine, random_states, report, target, timed
+from ._worlds_peers import mujoco_peer
 
 MODEL = "tiburon_titan2"
 SCENARIO = "station_keeping"
@@ -90,19 +91,12 @@ def _scenario(repeats: int, duration: float | None) -> dict[str, Any]:
 
 def _mujoco(model: Model, steps: int, rounds: int) -> float | None:
     """Microseconds of one RK4 step of MuJoCo for the same tree, dry, called from Python; None without MuJoCo."""
-    try:
-        import mujoco
-    except ModuleNotFoundError:
+    peer = mujoco_peer(model, "RK4", STEP)
+    if peer is None:
         return None
-    from ._dynamics import FastMujoco
-
-    peer = FastMujoco(dry_model(model))
-    peer.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
-    peer.model.opt.timestep = STEP
-    data = mujoco.MjData(peer.model)
 
     def march() -> None:
         for _ in range(steps // 2):
-            mujoco.mj_step(peer.model, data)
+            peer.mujoco.mj_step(peer.model, peer.data)
 
     return min(timed(march, rounds)) / (steps // 2) * 1e6

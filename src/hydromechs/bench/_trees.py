@@ -6,7 +6,7 @@ All times are those of the processor, on one thread: an evaluation of 5,000 link
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -23,6 +23,8 @@ from ._dynamics import FastMujoco, Row, measure
 from ._machine import dry_model, machine, random_states, relative_difference, report, target
 from .peers import PinocchioPeer
 
+PEERS: dict[str, type[PinocchioPeer] | type[FastMujoco]] = {"Pinocchio": PinocchioPeer, "MuJoCo": FastMujoco}
+"""Other codes, with dry trees."""
 KINDS = ("revolute", "prismatic", "ball")
 """Joints of the random trees."""
 PAPERS = (
@@ -49,7 +51,7 @@ def measure_trees(*, quick: bool = False) -> dict[str, Any]:
     chains, missing, differences = _chains(sizes, rounds, quick)
     walkers = (star(2, 2),) if quick else (star(6, 4), hm.load("aquarobot"), hm.load("osu_hexapod"))
     forms = [_forms(model, rounds, 64 if quick else 2048) for model in walkers]
-    papers = _papers(forms, {} if quick else _arms(), rounds)
+    papers = _papers(forms, rounds, quick)
     trees = [] if quick else [_tree(n, rounds) for n in (30, 200)]
     return report(
         start | {"native_lanes": compiler.native_lanes()},
@@ -78,79 +80,61 @@ def _ours(key: str, model: Model, n: int, lanes: int, form: Form) -> tuple[Row, 
     return Row(key, "", model.wet, lambda: dyn.forward_dynamics(q, v, tau, out=out), n), time.process_time() - begin
 
 
+def _peer(key: str, name: str, dry: Model, calls: int) -> tuple[Row, float]:
+    """Forward dynamics of one of `PEERS` at one state, called from Python, and its difference from ours."""
+    q, v, tau = (x[0] for x in random_states(dry, 1))
+    v *= 0.01  # as for ours
+    peer = PEERS[name](dry)
+    difference = relative_difference(peer.forward_dynamics(q, v, tau), hm.Dynamics(dry).forward_dynamics(q, v, tau))
+    if isinstance(peer, FastMujoco):
+        call = partial(peer.mujoco.mj_forward, peer.model, peer.data)  # the state is in the data
+    else:
+        call = partial(peer.pin.aba, peer.model, peer.data, peer.at.q(q), peer.at.v(q, v), peer.at.tau(q, tau))
+
+    def run() -> None:
+        for _ in range(calls):
+            call()
+
+    return Row(key, "", False, run, calls), difference
+
+
 def _chains(sizes: Sequence[int], rounds: int, quick: bool) -> tuple[list[dict[str, Any]], list[str], dict[str, float]]:
     """General chains on a vehicle: ours rolled in water and dry, others dry."""
     lanes = compiler.native_lanes()
     rows: list[Row] = []
     compiling: dict[int, float] = {}
-    missing: list[str] = []
+    missing: dict[str, None] = {}
     differences: dict[str, float] = {}
     for links in sizes:
         wet = serial_chain(links)
-        n = max(lanes, (64 if quick else 20_000) // links // lanes * lanes)
+        dry, n = dry_model(wet), max(lanes, (64 if quick else 20_000) // links // lanes * lanes)
         ours, compiling[links] = _ours(f"{links} one", wet, n, 1, "rolled")
-        rows += [ours, _ours(f"{links} lanes", wet, n, lanes, "rolled")[0]]
-        dry = dry_model(wet)
-        rows.append(_ours(f"{links} dry", dry, n, 1, "rolled")[0])
-        for name, make in (("Pinocchio", _pinocchio), ("MuJoCo", _mujoco)):
-            if links > LONGEST:
-                continue
+        rows += [ours, _ours(f"{links} lanes", wet, n, lanes, "rolled")[0], _ours(f"{links} dry", dry, n, 1, "rolled")[0]]
+        for name in PEERS if links <= LONGEST else ():
             try:
-                run, differences[f"{name}, {links} links"] = make(dry)
+                row, differences[f"{name}, {links} links"] = _peer(f"{links} {name}", name, dry, max(2, n // 10))
+                rows.append(row)
             except ModuleNotFoundError:
-                missing += [] if name in missing else [name]
-                continue
-            calls = max(2, n // 10)
-            rows.append(Row(f"{links} {name}", "", False, partial(_repeat, run, calls), calls))
-    times = measure(rows, rounds, time.process_time)
-
-    def ns(key: str) -> float | None:
-        return times[key]["minimum_ns"] if key in times else None
-
+                missing[name] = None
+    times = _minima(rows, rounds)
     columns = {"one_lane_ns": "one", "lanes_ns": "lanes", "dry_ns": "dry", "pinocchio_ns": "Pinocchio", "mujoco_ns": "MuJoCo"}
-    return (
-        [
-            {
-                "links": links,
-                **{name: ns(f"{links} {key}") for name, key in columns.items()},
-                "one_lane_ns_per_link": times[f"{links} one"]["minimum_ns"] / links,
-                "lanes_ns_per_link": times[f"{links} lanes"]["minimum_ns"] / links,
-                "compile_s": compiling[links],
-                "lanes": lanes,
-            }
-            for links in sizes
-        ],
-        missing,
-        differences,
-    )
+    found = [
+        {
+            "links": links,
+            **{name: times.get(f"{links} {key}") for name, key in columns.items()},
+            "one_lane_ns_per_link": times[f"{links} one"] / links,
+            "lanes_ns_per_link": times[f"{links} lanes"] / links,
+            "compile_s": compiling[links],
+            "lanes": lanes,
+        }
+        for links in sizes
+    ]
+    return found, list(missing), differences
 
 
-def _repeat(run: Callable[[], object], n: int) -> None:
-    for _ in range(n):
-        run()
-
-
-def _pinocchio(dry: Model) -> tuple[Callable[[], object], float]:
-    """Pinocchio's `aba` called from Python, and its difference from ours."""
-    peer = PinocchioPeer(dry)
-    q, v, tau = (x[0] for x in random_states(dry, 1))
-    v *= 0.01
-    difference = relative_difference(peer.forward_dynamics(q, v, tau), hm.Dynamics(dry).forward_dynamics(q, v, tau))
-    given = []
-    for x, at in ((q, peer.q_of), (v, peer.v_of), (tau, peer.v_of)):
-        theirs = np.empty_like(x)
-        theirs[at] = x
-        given.append(theirs)
-    return partial(peer.pin.aba, peer.model, peer.data, *given), difference
-
-
-def _mujoco(dry: Model) -> tuple[Callable[[], object], float]:
-    """MuJoCo's `mj_forward` called from Python, and its difference from ours."""
-    peer = FastMujoco(dry)
-    q, v, tau = (x[0] for x in random_states(dry, 1))
-    v *= 0.01
-    difference = relative_difference(peer.forward_dynamics(q, v, tau), hm.Dynamics(dry).forward_dynamics(q, v, tau))
-    return partial(peer.mujoco.mj_forward, peer.model, peer.data), difference
+def _minima(rows: Sequence[Row], rounds: int) -> dict[str, float]:
+    """Least time of an evaluation of each row [ns]."""
+    return {key: times["minimum_ns"] for key, times in measure(rows, rounds, time.process_time).items()}
 
 
 def _tree(bodies: int, rounds: int) -> dict[str, Any]:
@@ -162,13 +146,10 @@ def _tree(bodies: int, rounds: int) -> dict[str, Any]:
     dry, n = dry_model(wet), max(8, 20_000 // wet.nb)
     ours, seconds = _ours("one", wet, n, 1, "rolled")
     rows = [ours, _ours("dry", dry, n, 1, "rolled")[0]]
-    for name, make in (("pinocchio", _pinocchio), ("mujoco", _mujoco)):
-        try:
-            rows.append(Row(name, "", False, partial(_repeat, make(dry)[0], max(2, n // 10)), max(2, n // 10)))
-        except ModuleNotFoundError:
-            continue
-    times = measure(rows, rounds, time.process_time)
-    found = {f"{key}_ns": times[key]["minimum_ns"] for key in ("one", "dry", "pinocchio", "mujoco") if key in times}
+    for name in PEERS:
+        with suppress(ModuleNotFoundError):
+            rows.append(_peer(name.lower(), name, dry, max(2, n // 10))[0])
+    found = {f"{key}_ns": time for key, time in _minima(rows, rounds).items()}
     return {"bodies": wet.nb, "degrees_of_freedom": wet.nv, "compile_s": seconds, **found}
 
 
@@ -183,33 +164,25 @@ def _forms(model: Model, rounds: int, n: int) -> dict[str, Any]:
     dry = dry_model(model)
     rows.append(_ours("dry", dry, n, 1, "branches")[0])
     with suppress(ModuleNotFoundError):
-        rows.append(Row("mujoco", "", False, partial(_repeat, _mujoco(dry)[0], max(2, n // 10)), max(2, n // 10)))
-    times = measure(rows, rounds, time.process_time)
+        rows.append(_peer("mujoco", "MuJoCo", dry, max(2, n // 10))[0])
+    times = _minima(rows, rounds)
     return {
         "model": model.name,
         "bodies": model.nb,
         "degrees_of_freedom": model.nv,
         "in_water": model.wet,
-        "times": [{"form": form, "minimum_ns": times[form]["minimum_ns"], "compile_s": seconds[form]} for form in forms],
-        "dry_ns": times["dry"]["minimum_ns"],
-        "mujoco_ns": times["mujoco"]["minimum_ns"] if "mujoco" in times else None,
+        "times": [{"form": form, "minimum_ns": times[form], "compile_s": seconds[form]} for form in forms],
+        "dry_ns": times["dry"],
+        "mujoco_ns": times.get("mujoco"),
     }
 
 
-def _arms() -> dict[str, Model]:
-    """The papers' vehicle with an arm, with general numbers."""
-    return {
-        "arm fixed dry": serial_chain(6, base="fixed", wet=False),
-        "arm dry": serial_chain(6, wet=False),
-        "arm": serial_chain(6),
-    }
-
-
-def _papers(forms: list[dict[str, Any]], arms: dict[str, Model], rounds: int) -> list[dict[str, Any]]:
-    """The papers' times with ours beside, in the fastest form, one state at a time."""
-    rows = [_ours(name, model, 2048, 1, "specialised")[0] for name, model in arms.items()]
-    found = {key: x["minimum_ns"] for key, x in measure(rows, rounds, time.process_time).items()} if rows else {}
-    found |= {f["model"]: min(x["minimum_ns"] for x in f["times"]) for f in forms}
+def _papers(forms: list[dict[str, Any]], rounds: int, quick: bool) -> list[dict[str, Any]]:
+    """The papers' times with ours beside, in the fastest form, one state at a time; if quick, without the arms."""
+    arms = {"arm fixed dry": ("fixed", False), "arm dry": ("free", False), "arm": ("free", True)}
+    chains = {} if quick else {key: serial_chain(6, base=base, wet=wet) for key, (base, wet) in arms.items()}
+    rows = [_ours(name, model, 2048, 1, "specialised")[0] for name, model in chains.items()]
+    found = _minima(rows, rounds) | {f["model"]: min(x["minimum_ns"] for x in f["times"]) for f in forms}
     return [{"what": w, "time": t, "source": s, "ours_ns": found.get(key)} for w, t, s, key in PAPERS]
 
 

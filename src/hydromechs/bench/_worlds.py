@@ -18,6 +18,7 @@ from hydromechs.library import load_scenario
 from hydromechs.model import Model
 from hydromechs.spatial import maximum, minimum, quaternion_matrix
 
+from ._gpu import event_times, gpu_device
 from ._machine import machine, random_states, report, target, timed
 from ._worlds_peers import mjx_times, mujoco_rollout
 
@@ -209,8 +210,6 @@ def _gpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
     compiler.import_cupy()
     import cupy
 
-    from ._gpu import gpu_device
-
     device, rows = gpu_device(cupy), []
     for precision in ("float32", "float64"):
         for method in METHODS:
@@ -263,15 +262,7 @@ def _gpu_times(cupy: Any, worlds: hm.Worlds, steps: int, quick: bool) -> list[fl
     """Seconds of calls of `step`, by CUDA events."""
     worlds.step(None, steps)
     cupy.cuda.Device().synchronize()
-    times = []
-    for _ in range(2 if quick else 7):
-        first, last = cupy.cuda.Event(), cupy.cuda.Event()
-        first.record()
-        worlds.step(None, steps)
-        last.record()
-        last.synchronize()
-        times.append(1e-3 * cupy.cuda.get_elapsed_time(first, last))
-    return times
+    return [1e-3 * ms for ms in event_times(cupy, partial(worlds.step, None, steps), 2 if quick else 7)]
 
 
 def _difference(model: Model, method: str, precision: str, steps: int) -> float | None:

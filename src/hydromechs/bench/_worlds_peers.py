@@ -15,8 +15,8 @@ from hydromechs.model import Model
 from ._machine import dry_model, random_states
 
 
-def _peer(model: Model, integrator: str, step: float) -> Any:
-    """The same tree, dry, in MuJoCo; None without MuJoCo."""
+def mujoco_peer(model: Model, integrator: str, step: float) -> Any:
+    """The same tree, dry, in MuJoCo, with an integrator and a step [s]; None without MuJoCo."""
     try:
         import mujoco
     except ModuleNotFoundError:
@@ -33,7 +33,7 @@ def mujoco_rollout(
     model: Model, integrator: str, step: float, quick: bool
 ) -> tuple[Callable[[], object], tuple[int, int]] | None:
     """A call of MuJoCo's rollout on one thread, and how many worlds and steps it has; None without MuJoCo."""
-    peer = _peer(model, integrator, step)
+    peer = mujoco_peer(model, integrator, step)
     if peer is None:
         return None
     import mujoco
@@ -60,7 +60,7 @@ def mjx_times(model: Model, integrator: str, step: float, n: int, steps: int, ro
         import jax
         from mujoco import mjx
 
-    peer = _peer(model, integrator, step)
+    peer = mujoco_peer(model, integrator, step)
     q, v, _ = random_states(model, min(n, 1024))
     qpos, qvel = np.zeros((len(q), peer.model.nq), np.float32), np.zeros((len(q), peer.model.nv), np.float32)
     qpos[:, peer.q_of], qvel[:, peer.v_of] = q, 0.2 * v

@@ -2,84 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from hydromechs.compiler import NATIVE, TARGETS
 
-from ._options import CODE
+from ._options import CODE, JSON
 from ._tables import print_report
 
+MODEL = Annotated[str, typer.Option(help="A library model or the path of a model file.")]
 WHERE = "; ".join(f"{name}: {backend.about}" for name, backend in TARGETS.items()) + "."
 """Machines that worlds run on."""
 
 
 def bench_dynamics(
-    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
+    model: MODEL = "tiburon_titan2",
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short chains, to check that it runs.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JSON = False,
     code: CODE = False,
 ) -> None:
     """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
-    from hydromechs.bench import measure_dynamics
     from hydromechs.library import load
 
-    from ._print_bench import print_dynamics
-
-    print_report(measure_dynamics(load(model, code=code), model, quick=quick, code=code), print_dynamics, as_json)
+    _measure("dynamics", as_json, load(model, code=code), model, quick=quick, code=code)
 
 
 def bench_simulation(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts, to check that it runs.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JSON = False,
 ) -> None:
     """Time rollouts and a whole scenario with its recording."""
-    from hydromechs.bench import measure_simulation
-
-    from ._print_bench import print_simulation
-
-    print_report(measure_simulation(quick=quick), print_simulation, as_json)
+    _measure("simulation", as_json, quick=quick)
 
 
 def bench_trees(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats and small trees, to check that it runs.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JSON = False,
 ) -> None:
     """Time forward dynamics of trees of up to 5,000 links: ours in water and dry, Pinocchio and MuJoCo dry."""
-    from hydromechs.bench import measure_trees
-
-    from ._print_bench import print_trees
-
-    print_report(measure_trees(quick=quick), print_trees, as_json)
+    _measure("trees", as_json, quick=quick)
 
 
 def bench_gpu(
-    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
+    model: MODEL = "tiburon_titan2",
     quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JSON = False,
     code: CODE = False,
 ) -> None:
     """Time forward dynamics in water on a GPU (needs CuPy)."""
-    from hydromechs.bench import measure_gpu
     from hydromechs.library import load
 
-    from ._print_bench import print_gpu
-
-    print_report(measure_gpu(load(model, code=code), quick=quick), print_gpu, as_json)
+    _measure("gpu", as_json, load(model, code=code), quick=quick)
 
 
 def bench_worlds(
-    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
+    model: MODEL = "tiburon_titan2",
     target: Annotated[str, typer.Option(help=WHERE)] = NATIVE.target,
     quick: Annotated[bool, typer.Option("--quick", help="Few worlds and repeats, to check that it runs.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JSON = False,
     code: CODE = False,
 ) -> None:
     """Measure whole steps per second of many worlds: ours in water, MuJoCo's rollout dry."""
-    from hydromechs.bench import measure_worlds
     from hydromechs.library import load
 
-    from ._print_worlds import print_worlds
+    _measure("worlds", as_json, load(model, code=code), where=target, quick=quick)
 
-    print_report(measure_worlds(load(model, code=code), where=target, quick=quick), print_worlds, as_json)
+
+def _measure(what: str, as_json: bool, *arguments: Any, **options: Any) -> None:
+    """Print the report of `bench.measure_WHAT` as JSON or as tables, by `_print_bench.print_WHAT`."""
+    from hydromechs import bench
+
+    from . import _print_bench
+
+    report = getattr(bench, f"measure_{what}")(*arguments, **options)
+    print_report(report, getattr(_print_bench, f"print_{what}"), as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from rich.console import Console
 from hydromechs.compiler import BACKENDS
 
 from ._kinds import expect
-from ._options import CODE, robot_command
+from ._options import CODE, JSON, robot_command
 from ._tables import print_report
 
 SOURCE = Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")]
@@ -28,12 +27,14 @@ def crosscheck(
 
     DART, Pinocchio and MuJoCo, on random trees; they come with pip install 'hydromechs[dev]'.
     """
+    from rich.progress import track
+
     from hydromechs.bench import crosscheck as compare
 
     from ._print_papers import print_crosscheck
 
     console = Console()
-    result = compare(trees, seed, track=_progress("comparing", console))
+    result = compare(trees, seed, track=lambda items: track(items, description="comparing", console=console))
     print_crosscheck(result, console)
     if not result.passed:
         raise typer.Exit(1)
@@ -71,7 +72,7 @@ def export(
 def count(
     model: Annotated[str | None, typer.Argument(help="A library model or the path of a model file.")] = None,
     papers: Annotated[bool, typer.Option("--papers", help="List our counts and those of the papers.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JSON = False,
     code: CODE = False,
     **options: Any,
 ) -> None:
@@ -104,7 +105,7 @@ def count(
 def papers(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats, rough times.")] = False,
     picture: Annotated[str, typer.Option(help="File for the plot of error over time.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JSON = False,
 ) -> None:
     """Reproduce the papers' tables: operation counts, block methods, speedups on lanes."""
     from hydromechs.bench import measure_papers
@@ -113,10 +114,3 @@ def papers(
 
     notes = Console(stderr=True)
     print_report(measure_papers(quick=quick, picture=picture, report=notes.print), print_papers_tables, as_json)
-
-
-def _progress(what: str, console: Console) -> Callable[[list], Iterable]:
-    """Iterate over a list with a progress bar."""
-    from rich.progress import track
-
-    return lambda items: track(items, description=what, console=console)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from hydromechs import hydro, registry
 from hydromechs.hybrid import added_masses
-from hydromechs.model import Hydro, HydroModel, Model, element_word, joints
+from hydromechs.model import Hydro, HydroModel, Model, element_word
 from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
 from hydromechs.scenario import Scenario
 from hydromechs.simulation import InitialInstant, Plant
@@ -47,21 +47,18 @@ def info(
             return
         print_scenario_info(scenario, console, sources=sources)
         print_commands(scenario.plant, scenario.start.q, console)
-    elif is_robot_file(source):
-        imported = import_file(source, **options)
-        model = _in_water(imported.model, source, console) if water else imported.model
-        if parameters:
-            print_numbers(model, console)
-            return
-        print_info(model, console, sources=sources, headlines=imported.headlines)
+        return
+    imported = import_file(source, **options) if is_robot_file(source) else None
+    model = load(source, code=code, **options) if imported is None else imported.model
+    if water:
+        model, report = add_water(model, folder=Path(source).parent)
+        print_water(report, console)
+    if parameters:
+        print_numbers(model, console)
+        return
+    print_info(model, console, sources=sources, headlines=() if imported is None else imported.headlines)
+    if imported is not None:
         print_notes(imported, console)
-    else:
-        model = load(source, code=code, **options)
-        model = _in_water(model, source, console) if water else model
-        if parameters:
-            print_numbers(model, console)
-            return
-        print_info(model, console, sources=sources)
 
 
 def print_numbers(thing: Any, console: Console) -> None:
@@ -69,13 +66,6 @@ def print_numbers(thing: Any, console: Console) -> None:
     for number in registry.paths(thing):
         shown = json.dumps(number.value) if np.size(number.value) <= SHOWN else f"{np.shape(number.value)} numbers"
         console.print(Text(f"{number.path} = {shown}{f' {number.unit}' if number.unit else ''}"), soft_wrap=True)
-
-
-def _in_water(model: Model, source: str, console: Console) -> Model:
-    """A model with water on its dry bodies, after what was guessed is printed."""
-    model, report = add_water(model, folder=Path(source).parent)
-    print_water(report, console)
-    return model
 
 
 def print_info(model: Model, console: Console, *, sources: bool = False, headlines: Iterable[str] = ()) -> None:
@@ -136,16 +126,16 @@ def _print_title(model: Model, console: Console) -> None:
 
 
 def _print_tree(model: Model, console: Console) -> None:
-    table = table_of("body", "parent", "joint", ">mass\nkg", ">displaced\nkg", ">added mass\nx, y, z  kg", "drag")
+    rows = []
     for body, A in zip(model.bodies, added_masses(model), strict=True):
         added = displaced = "–"
         if body.hydro is not None:
             added = " ".join(f"{x:.0f}" if x >= 1000 else f"{x:.3g}" for x in np.diag(A)[:3])
             displaced = f"{hydro.displaced_mass(body, model.world.water_density)[0]:.4g}"
-        mass = f"{body.inertia.mass:.4g}"
-        cells = (body.name, body.parent or "world", _joint(body.joint), mass, displaced, added, _drag(body.hydro))
-        table.add_row(*map(Text, cells))
-    console.print(table)
+        mass, joint = f"{body.inertia.mass:.4g}", "+".join(part.kind for part in body.joint.parts)
+        rows.append((body.name, body.parent or "world", joint, mass, displaced, added, _drag(body.hydro)))
+    columns = ("body", "parent", "joint", ">mass\nkg", ">displaced\nkg", ">added mass\nx, y, z  kg", "drag")
+    console.print(table_of(*columns, rows=rows))
 
 
 def _summary(model: Model) -> Table:
@@ -185,12 +175,7 @@ def _print_warnings(warnings: Iterable[str], console: Console) -> None:
 
 
 def _print_sources(model: Model, console: Console) -> None:
-    table = Table(header_style="bold", box=None, pad_edge=False)
-    table.add_column("number")
-    table.add_column("source", overflow="fold")
-    for what, source in model.sources:
-        table.add_row(Text(what), Text(source))
-    console.print(table)
+    console.print(table_of("number", "source", rows=model.sources))
 
 
 def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
@@ -204,11 +189,6 @@ def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
         table.add_row(*map(Text, (name, slot.unit, lowest, f"{value:g}", highest)))
     if slots:
         console.print(table)
-
-
-def _joint(joint: joints.Joint | joints.Composite) -> str:
-    parts = joint.parts if isinstance(joint, joints.Composite) else (joint,)
-    return "+".join(part.kind for part in parts)
 
 
 def _drag(data: Hydro | HydroModel | None) -> str:
@@ -231,6 +211,5 @@ def print_models(console: Console) -> None:
     table = listing("model", "bodies", "dof", "what it is")
     for name in names():
         model = load(name)
-        cells = (name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())
-        table.add_row(*map(Text, cells))
+        table.add_row(*map(Text, (name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())))
     console.print(table)

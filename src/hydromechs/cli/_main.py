@@ -18,9 +18,10 @@ from ._convert import convert
 from ._demo import demo
 from ._kinds import SuggestingCommand, expect
 from ._modes import modes
-from ._options import CODE, SET, robot_command
+from ._options import BROWSER, CODE, PORT, SET, robot_command
+from ._plot import compare, plot
 from ._save import save
-from ._see import compare, picture, pilot, plot, replay, view
+from ._show import picture, replay, view
 from ._sweep import sweep
 from ._validate import validate
 
@@ -128,7 +129,46 @@ def scenarios() -> None:
 app.command()(sweep)
 app.command()(view)
 app.command()(replay)
-app.command()(pilot)
+
+
+@app.command()
+def pilot(
+    scenario: Annotated[
+        str,
+        typer.Argument(
+            help="A library scenario with a vehicle, the path of a scenario file, or a library vehicle, in still water."
+        ),
+    ] = "pick_and_release",
+    again: Annotated[str, typer.Option(help="Folder of a piloted run, to simulate again from its recorded inputs.")] = "",
+    share: Annotated[bool, typer.Option(help="Accept connections from other machines that have the URL.")] = False,
+    out: Annotated[str, typer.Option(help="Parent folder of the run folders.")] = "runs",
+    lost_after: Annotated[float, typer.Option(help="Time without the pilot after which the vehicle holds station [s].")] = 2.0,
+    delay: Annotated[
+        float | None,
+        typer.Option(help="One-way delay of commands and of telemetry [s]; shows a predicted ghost."),
+    ] = None,
+    distance: Annotated[float | None, typer.Option(help="Acoustic path length at 1500 m/s [m], instead of --delay.")] = None,
+    message_time: Annotated[
+        float, typer.Option(help="Transmission time of a message [s]; the channel is busy meanwhile.")
+    ] = 0.0,
+    loss: Annotated[float, typer.Option(help="Fraction of messages lost, 0 to 1.")] = 0.0,
+    port: PORT = 8080,
+    browser: BROWSER = True,
+    settings: SET = None,
+    code: CODE = False,
+) -> None:
+    """Fly a scenario in a browser, with keys, buttons, a gamepad or a handle on the tool; every run is recorded."""
+    from ._pilot import fly, fly_again, link_of
+    from ._settings import parsed_settings
+
+    if again:
+        fly_again(again, out, Console(), code=code)
+        return
+    given: dict[str, Any] = dict(out=out, lost_after=lost_after, share=share, port=port, browser=browser, code=code)
+    given["link"] = link_of(delay, distance, message_time, loss)
+    fly(scenario, Console(), settings=parsed_settings(settings), **given)
+
+
 app.command()(picture)
 app.command()(plot)
 app.command()(compare)

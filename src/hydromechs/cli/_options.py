@@ -16,6 +16,9 @@ SET = Annotated[
     typer.Option("--set", metavar="PATH=VALUE", help="Replace a number, such as vehicle.inertia.mass=12; may be repeated."),
 ]
 """Numbers in place of those of the file, by path."""
+JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PORT = Annotated[int, typer.Option(help="Port on this machine; if it is in use, the next free one.")]
+BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser if there is a display.")]
 
 
 def robot_command(command: Callable[..., None]) -> Callable[..., None]:

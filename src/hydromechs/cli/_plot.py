@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.recording import RecordingComparison, compare_recordings, load_recording
-
+from ._kinds import expect
 from ._save import parse_entries
 from ._tables import table_of
+
+if TYPE_CHECKING:
+    from hydromechs.recording import RecordingComparison
 
 PLOTS = (".png", ".svg", ".pdf", ".jpg")
 """Formats of one plot by the suffix of the file."""
 
 
-def plot(recording: str, variable: str, out: str, select: list[str], console: Console, *, force: bool = False) -> None:
-    """Draw one variable of a recording into a file, or all plots of a report into a folder."""
+def plot(
+    recording: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
+    variable: Annotated[str, typer.Argument(help="A variable, such as position. Defaults to all plots of the report.")] = "",
+    out: Annotated[str, typer.Option(help="File (one variable) or folder (all). Defaults to VARIABLE.png or plots.")] = "",
+    select: Annotated[
+        list[str] | None, typer.Option(help="Entries to show, such as body=vehicle or xyz=x,z; may be repeated.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing pictures.")] = False,
+) -> None:
+    """Plot a recording."""
+    from hydromechs.recording import load_recording
     from hydromechs.viewer import plot_recording, plot_variable
 
+    expect(recording, "plot", "run")
     target = Path(out or (f"{variable}.png" if variable else "plots"))
     if variable and target.suffix.lower() not in PLOTS:
         raise ValueError(f"--out {target}: a plot ends in {', '.join(PLOTS)}")
@@ -28,44 +42,54 @@ def plot(recording: str, variable: str, out: str, select: list[str], console: Co
     if there is not None and not force:
         raise FileExistsError(f"{there} is there already; choose another place with --out, or replace it with --force")
     if variable:
-        paths = [plot_variable(ds, variable, target, parse_entries(select) or None)]
+        paths = [plot_variable(ds, variable, target, parse_entries(select or []) or None)]
     else:
         paths = plot_recording(ds, target)
     for path in paths:
-        console.print(Text(str(path)), soft_wrap=True)
+        Console().print(Text(str(path)), soft_wrap=True)
 
 
 def compare(
-    first: str,
-    second: str,
-    console: Console,
-    *,
-    out: str = "",
-    quantities: list[str] | None = None,
-    tolerance: float | None = None,
-) -> bool:
-    """Compare two recordings: print the largest difference of each variable, draw both. True if within tolerance."""
+    first: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
+    second: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run, to compare with.")],
+    out: Annotated[str, typer.Option(help="File for a plot of both; optional.")] = "",
+    quantity: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Quantity to plot, such as position.vehicle.x; may be repeated. Defaults to the largest differences."
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Exit with status 1 if a variable differs by more than this fraction of its maximum.")
+    ] = None,
+) -> None:
+    """Compare two recordings: the maximum difference of each variable, and a plot of both."""
+    from hydromechs.recording import compare_recordings, load_recording
+
+    expect(first, "compare", "run")
+    expect(second, "compare", "run")
     if tolerance is not None and not tolerance >= 0.0:
         raise ValueError(f"--tolerance {tolerance:g}: must not be below 0")
-    if quantities and not out:
-        raise ValueError(f"--quantity {quantities[0]} needs a file to plot to; add --out FILE.png, or omit it")
+    if quantity and not out:
+        raise ValueError(f"--quantity {quantity[0]} needs a file to plot to; add --out FILE.png, or omit it")
     datasets = load_recording(first), load_recording(second)
     try:
         comparison = compare_recordings(*datasets)
     except ValueError as error:
         raise ValueError(f"{first} (the first) and {second} (the second): {error}") from None
+    console = Console()
     _print_comparison(comparison, (first, second), console)
     if out:
         from hydromechs.viewer import plot_comparison
 
-        drawn = plot_comparison(*datasets, comparison, out, labels=(first, second), quantities=tuple(quantities or ()))
+        drawn = plot_comparison(*datasets, comparison, out, labels=(first, second), quantities=tuple(quantity or ()))
         console.print(Text(str(drawn)), soft_wrap=True)
     if tolerance is None or comparison.largest <= tolerance:
-        return True
+        return
     beyond = next(d for d in comparison.differences if d.relative == comparison.largest and d.name != "energy_residual")
     text = f"{beyond.name} differs by {beyond.relative:.3g} of its maximum, more than the tolerance of {tolerance:g}"
     Console(stderr=True, soft_wrap=True).print(Text(text, "red"))
-    return False
+    raise typer.Exit(1)
 
 
 def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], console: Console) -> None:

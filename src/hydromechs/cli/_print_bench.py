@@ -9,6 +9,9 @@ from rich.text import Text
 
 from ._tables import print_heading, print_targets, table_of
 
+SHORT = {"semi_implicit_euler": "Euler", "rk4": "RK4"}
+"""Names of integrators in a table."""
+
 
 def print_dynamics(report: dict[str, Any], console: Console) -> None:
     """Print a report of `measure_dynamics` as tables."""
@@ -158,4 +161,40 @@ def print_gpu(report: dict[str, Any], console: Console) -> None:
     speeds = (">ms", ">median\nms", ">evaluations\nper second", ">of peak\narithmetic", ">of memory\nbandwidth")
     console.print()
     console.print(table_of("", ">batch", "layout", *speeds, rows=rows))
+    print_targets(report, console)
+
+
+def print_worlds(report: dict[str, Any], console: Console) -> None:
+    """Print a report of `measure_worlds` as tables."""
+    print_heading(report, console)
+    m = report["model"]
+    counts = ", ".join(f"{method} {count}" for method, count in m["operations"].items())
+    console.print(
+        Text(
+            f"Whole steps of {m['name']}, {m['degrees_of_freedom']} degrees of freedom; operations of one: {counts}.\n"
+            "Euler is semi-implicit. Steps of all worlds together, measured in turns."
+        )
+    )
+    rows: list[tuple[Any, ...]] = []
+    for row in report["rows"]:
+        of = f", {row['precision']}" if "precision" in row else ""
+        share, memory = row.get("fraction_of_peak"), row["bytes_per_world"]
+        rates = (f"{row['per_second']:.2e}", f"{row['median_per_second']:.2e}")
+        rest = (row["worlds"], "" if memory is None else memory, "" if share is None else f"{100 * share:.0f} %")
+        rows.append((f"{row['what']}{of}, {'in water' if row['water'] else 'dry'}", SHORT[row["method"]], *rates, *rest))
+    columns = ("", "", ">steps per second\nbest", ">\nmedian", ">worlds", ">bytes\nper world", ">share\nof peak")
+    console.print(table_of(*columns, rows=rows))
+    if "peak_per_core" in report["device"]:
+        console.print(
+            Text(f"Peak of a core, measured with multiply-adds alone: {report['device']['peak_per_core']:.3g} per second.")
+        )
+    kernels = [row for row in report["rows"] if "registers" in row]
+    if kernels:
+        rows = []
+        for row in kernels:
+            apart = "" if row["difference_to_cpu"] is None else f"{row['difference_to_cpu']:.1e}"
+            sizes = (row["worlds"], row["registers"], row["local_bytes"], f"{row['compile_s']:.2f}", apart, row["frozen"])
+            rows.append((f"{row['what']}, {SHORT[row['method']]}, {row['precision']}", *sizes))
+        columns = ("kernel", ">worlds", ">registers", ">local\nbytes", ">set up\ns", ">difference\nto CPU", ">frozen")
+        console.print(table_of(*columns, rows=rows))
     print_targets(report, console)

@@ -10,13 +10,17 @@ import time
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, message_of
+
+from ._kinds import expect
+from ._options import BROWSER, CODE, PORT, robot_command
 
 if TYPE_CHECKING:
     import xarray
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
     from hydromechs.scenario import Scenario
     from hydromechs.viewer import Page, Scene
 
+AZIMUTH = Annotated[float, typer.Option(help="Viewing direction about the vertical, from the x axis [deg].")]
+LAYERS = Annotated[str, typer.Option(help="Layers to draw, such as looks,terrain,path; an unknown name lists all.")]
+RECORDED = Annotated[str, typer.Option("--model", help="Model of a recording that does not name it.")]
 FRAME = 1.0 / 30.0
 """Time between two pictures of a replay [s]."""
 PLAIN = 0.2
@@ -42,15 +49,60 @@ def own_command() -> str:
     return str(called) if called.name == "hydromechs" and shutil.which("hydromechs") is None else "hydromechs"
 
 
-def view(model: str, console: Console, *, port: int, browser: bool, code: bool = False, **options: Any) -> None:
-    """Show a model in a browser until Ctrl-C."""
+@robot_command
+def view(
+    model: Annotated[str, typer.Argument(help="A library model (see `hydromechs models`) or the path of a model file.")],
+    port: PORT = 8080,
+    browser: BROWSER = True,
+    code: CODE = False,
+    **options: Any,
+) -> None:
+    """Show a model in a browser: its tree, joints to move, masses, buoyancy, drag and contact as layers."""
     from hydromechs.library import load
     from hydromechs.viewer import view as view_model
 
-    _serve(view_model(load(model, code=code, **options), port=port), lambda: time.sleep(0.2), console, port, browser)
+    expect(model, "view", "model")
+    _serve(view_model(load(model, code=code, **options), port=port), lambda: time.sleep(0.2), Console(), port, browser)
 
 
-def replay(run: str, console: Console, *, model: str, port: int, browser: bool) -> None:
+def replay(
+    run: Annotated[str, typer.Argument(help="The folder of a run or a recording (.zarr, .nc).")],
+    html: Annotated[str, typer.Option(help="Write the replay to one file that needs no server.")] = "",
+    video: Annotated[str, typer.Option(help="Write a video: .gif, or .mp4 with hydromechs[video].")] = "",
+    speed: Annotated[float, typer.Option(help="Video: simulated seconds per second.")] = 1.0,
+    fps: Annotated[float, typer.Option(help="Video: frames per second.")] = 25.0,
+    size: Annotated[str, typer.Option(help="Video: width and height in pixels.")] = "640x360",
+    camera: Annotated[
+        str, typer.Option(help="Video: still (shows the whole path), or the name of a body to follow.")
+    ] = "still",
+    azimuth: AZIMUTH = -38.0,
+    begin: Annotated[float | None, typer.Option("--from", help="Video: start time [s].")] = None,
+    end: Annotated[float | None, typer.Option("--to", help="Video: end time [s].")] = None,
+    layers: LAYERS = "",
+    model: RECORDED = "",
+    port: PORT = 8080,
+    browser: BROWSER = True,
+) -> None:
+    """Replay a run in a browser with forces by cause, path, current and plots, or write it to one file or a video."""
+    console = Console()
+    expect(run, "replay", "run")
+    if html and video:
+        raise typer.BadParameter("give either --html or --video")
+    usual = {"--speed": (speed, 1.0), "--fps": (fps, 25.0), "--size": (size, "640x360"), "--camera": (camera, "still")}
+    usual |= {"--azimuth": (azimuth, -38.0), "--from": (begin, None), "--to": (end, None), "--layers": (layers, "")}
+    given = [option for option, (value, default) in usual.items() if value != default]
+    if given and not video:
+        raise typer.BadParameter(f"{', '.join(given)}: of videos only; on a page there are buttons for it")
+    if html:
+        _write_html(run, html, console, model)
+    elif video:
+        how = {"speed": speed, "rate": fps, "azimuth": azimuth, "begin": begin, "end": end}
+        _write_video(run, video, console, model, size, camera, layers, how)
+    else:
+        _replay_page(run, console, model, port, browser)
+
+
+def _replay_page(run: str, console: Console, model: str, port: int, browser: bool) -> None:
     """Replay a recording in a browser until Ctrl-C."""
     from hydromechs.viewer import replay as replay_run
 
@@ -64,7 +116,7 @@ def replay(run: str, console: Console, *, model: str, port: int, browser: bool) 
     _serve(page, tick, console, port, browser)
 
 
-def replay_file(run: str, html: str, console: Console, *, model: str) -> None:
+def _write_html(run: str, html: str, console: Console, model: str) -> None:
     """Write the replay of a recording as one HTML file."""
     from hydromechs.viewer import MOST_HTML, replay_html
 
@@ -75,22 +127,10 @@ def replay_file(run: str, html: str, console: Console, *, model: str) -> None:
     console.print(Text(f"{path}: {shown}; open it in any browser"), soft_wrap=True)
 
 
-def video(
-    run: str,
-    out: str,
-    console: Console,
-    *,
-    model: str,
-    speed: float,
-    rate: float,
-    size: str,
-    camera: str,
-    azimuth: float,
-    begin: float | None,
-    end: float | None,
-    layers: str,
+def _write_video(
+    run: str, out: str, console: Console, model: str, size: str, camera: str, layers: str, how: dict[str, Any]
 ) -> None:
-    """Write the replay of a recording as a video."""
+    """Write the replay of a recording as a video; `how` has speed, rate, azimuth, begin and end for `write_video`."""
     from rich.progress import Progress
 
     from hydromechs.viewer import follow, write_video
@@ -99,28 +139,18 @@ def video(
     if found is None:
         raise ValueError(f"--size {size}: write it as 640x360")
     width, height = int(found[1]), int(found[2])
+    speed, rate = how["speed"], how["rate"]
     for option, value in (("--speed", speed), ("--fps", rate)):
         if not (np.isfinite(value) and value > 0.0):
             raise ValueError(f"{option} {value:g}: must be above 0")
     scene, _ = run_scene(run, model, rate=min(rate / max(speed, 1e-3), 1e3), most=20_000)
     shown = _layers(scene, layers)
-    view = None if camera == "still" else follow(scene, camera, azimuth=azimuth, aspect=width / height)
+    view = None if camera == "still" else follow(scene, camera, azimuth=how["azimuth"], aspect=width / height)
     started = time.perf_counter()
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task("drawing")
-        path = write_video(
-            scene,
-            out,
-            speed=speed,
-            rate=rate,
-            size=(width, height),
-            begin=begin,
-            end=end,
-            view=view,
-            azimuth=azimuth,
-            layers=shown,
-            progress=lambda done, frames: bar.update(task, completed=done, total=frames),
-        )
+        how |= {"progress": lambda done, frames: bar.update(task, completed=done, total=frames)}
+        path = write_video(scene, out, size=(width, height), view=view, layers=shown, **how)
         frames = int(bar.tasks[0].total or 0)
     took = time.perf_counter() - started
     told = f"{frames} frames, {path.stat().st_size / 1e6:.1f} MB, drawn in {took:.0f} s ({took / frames:.2g} s each)"
@@ -159,35 +189,35 @@ def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, br
         page.close()
 
 
+@robot_command
 def picture(
-    source: str,
-    out: str,
-    console: Console,
-    *,
-    model: str,
-    at: list[float],
-    azimuth: float,
-    layers: str,
-    browser: bool,
-    code: bool = False,
+    source: Annotated[str, typer.Argument(help="A library model, a model file, the folder of a run or a recording.")],
+    out: Annotated[str, typer.Option(help="The PNG file.")] = "picture.png",
+    at: Annotated[
+        list[float] | None,
+        typer.Option(help="Time of a run [s]; may be repeated to show several times in one picture. Defaults to its end."),
+    ] = None,
+    azimuth: AZIMUTH = -38.0,
+    layers: LAYERS = "",
+    model: RECORDED = "",
+    chromium: Annotated[bool, typer.Option("--chromium", help="Render the browser's page with headless Chromium.")] = False,
+    code: CODE = False,
     **options: Any,
 ) -> None:
-    """Draw a model or a run, at times [s] or at its end, into a PNG file.
-
-    Code that a model file names may be allowed; a recording never runs any.
-    """
+    """Draw a model or a run to a PNG file; no display is needed."""
     from hydromechs.viewer import browser_picture, model_scene, write_picture
 
+    expect(source, "picture", "model", "run")
     if _new_file(out, "--out").suffix.lower() != ".png":
         raise ValueError(f"--out {out}: pictures are PNG files; let it end in .png")
     moments = [0]
     if Path(source).is_dir() or Path(source).suffix in (".zarr", ".nc"):
         scene, _ = run_scene(source, model)
         begin, end = float(scene.times[0]), float(scene.times[-1])
-        for t in at:
+        for t in at or ():
             if not begin - FRAME <= t <= end + FRAME:  # times are typed with few digits
                 raise ValueError(f"--at {t:g}: {source} has times from {begin:g} to {end:g} s")
-        moments = [int(np.abs(scene.times - t).argmin()) for t in at] or [len(scene.times) - 1]
+        moments = [int(np.abs(scene.times - t).argmin()) for t in at or ()] or [len(scene.times) - 1]
     else:
         from hydromechs.library import load
 
@@ -195,16 +225,16 @@ def picture(
             raise ValueError(f"--at {at[0]:g}: {source} is a model; times are for runs")
         scene = model_scene(load(source, code=code, **options))
     shown = _layers(scene, layers)
-    if browser and len(moments) > 1:
+    if chromium and len(moments) > 1:
         raise ValueError(
             f"--chromium draws one moment, --at gives {len(moments)}: leave --chromium out, or draw one after the other"
         )
-    if browser:
+    if chromium:
         path = browser_picture(scene.at(moments[0]), out, layers=shown)
     else:
         path = write_picture(scene, out, moments, azimuth=azimuth, layers=shown)
     several = f": the bodies at {len(moments)} times in one picture, all else at the last" if len(moments) > 1 else ""
-    console.print(Text(f"{path}{several}"), soft_wrap=True)
+    Console().print(Text(f"{path}{several}"), soft_wrap=True)
 
 
 def run_scene(

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from hydromechs.errors import message_of
 
-from ._options import CODE
+from ._options import CODE, JSON
 from ._tables import print_report, table_of
 
 
@@ -32,7 +32,7 @@ def validate(
         bool, typer.Option("--variants", help="Compare the variants of the model that the file lists.")
     ] = False,
     folds: Annotated[int, typer.Option(min=0, help="With --variants: number of folds; 0 for one per motion.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: JSON = False,
     code: CODE = False,
 ) -> None:
     """Fit a model to recorded trials and predict held-out ones, leaving out each motion once."""
