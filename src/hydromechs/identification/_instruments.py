@@ -80,11 +80,7 @@ class Measured(NamedTuple):
 
 
 class Outputs:
-    """The channels of instruments, compiled with their derivatives.
-
-    Args:
-        nx: Number of velocities and internal states.
-    """
+    """The channels of instruments, compiled with their derivatives; `nx` counts velocities and internal states."""
 
     def __init__(self, model: Model, instruments: Sequence[Instrument], nx: int) -> None:
         self.model, self.instruments, self.nx = model, tuple(instruments), nx
@@ -94,10 +90,7 @@ class Outputs:
     def raw(self, q: Array, y: Array, own: Array) -> Array:
         """Of each instrument five entries of its axes, its place and velocity, for floats or symbols, shape (RAW instruments,).
 
-        Args:
-            q: Configuration at the centre of the chart, shape (nq,).
-            y: Chart coordinates, velocities and internal states, shape (nv + nx,).
-            own: Numbers of the instruments, shape (OWN instruments,).
+        `q` is the centre of the chart, `y` has chart coordinates and x, shape (nv + nx,), `own` is of shape (OWN instruments,).
         """
         model, nv = self.model, self.model.nv
         kin = dynamics.kinematics(model, dynamics.retract(model, q, y[:nv]), y[nv : 2 * nv])
@@ -120,12 +113,7 @@ class Outputs:
         return on_lanes(Recipe.of(program), program)
 
     def __call__(self, q: np.ndarray, x: np.ndarray, own: np.ndarray) -> Measured:
-        """Channels and derivatives of many states.
-
-        Args:
-            x: Velocities and internal states, shape (n, nx).
-            own: Numbers of the instruments, shape (OWN instruments,).
-        """
+        """Channels and derivatives of n states, with numbers of the instruments `own`, shape (OWN instruments,)."""
         y = np.concatenate([np.zeros((len(q), self.model.nv)), x], axis=1)
         raw, *slopes = self._code([q, y, np.broadcast_to(own, (len(q), len(own))).copy()])
         values = np.zeros((len(q), len(self.channels)))

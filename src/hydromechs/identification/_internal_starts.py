@@ -45,11 +45,7 @@ class InternalStarts:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Internal states, shape (n, nz), and ∂/∂θ, shape (n, nz, k).
 
-        Args:
-            v: Velocities, shape (n, nv).
-            inputs: Inputs at the start, shape (n, nu).
-            S: ∂(chart of q, v)/∂θ, shape (n, 2 nv, k).
-            P: ∂p/∂θ, shape (np, k).
+        From the inputs at the start, shape (n, nu), S = ∂(chart of q, v)/∂θ, shape (n, 2 nv, k), and P = ∂p/∂θ, shape (np, k).
         """
         z, by = self.guess.copy(), np.zeros((len(q), self.guess.shape[1], S.shape[2]))
         if not len(self.follow):

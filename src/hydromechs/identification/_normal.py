@@ -114,35 +114,26 @@ class Normal:
 
     def _solved(self, top: np.ndarray, foot: np.ndarray, damping: float, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(x, y) with (H + damping) x + Cᵀ y = top of what is free, C x = foot, and x = 0 of what is held."""
-        x = np.zeros_like(top)
-        x[~held], y = self._free(top[~held], foot, damping, np.flatnonzero(~held))
-        return x, y
-
-    def _free(self, top: np.ndarray, foot: np.ndarray, damping: float, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same of what is free alone."""
+        free, x = np.flatnonzero(~held), np.zeros_like(top)
         scale = 1.0 / self._size[free, None]
-        H, n = scale * self.H[np.ix_(free, free)] * scale.T, len(free)
+        H, n, top = scale * self.H[np.ix_(free, free)] * scale.T, len(free), scale * top[free]
         if not len(self.d):
-            return scale * np.linalg.solve(H + (damping + RIDGE) * np.eye(n), scale * top), foot
+            x[free] = scale * np.linalg.solve(H + (damping + RIDGE) * np.eye(n), top)
+            return x, foot
         C = self.C[:, free] * scale.T
         rows = 1.0 / np.abs(C).max(axis=1)[:, None]
         C = csc_matrix(rows * C)
         K = bmat([[csc_matrix(H) + (damping + RIDGE) * identity(n), C.T], [C, None]], format="csc")
         try:
-            found = splu(K).solve(np.concatenate([scale * top, rows * foot]))
+            found = splu(K).solve(np.concatenate([top, rows * foot]))
         except RuntimeError as error:  # no pivot is left
             raise np.linalg.LinAlgError(str(error)) from None
-        return scale * found[:n], rows * found[n:]
+        x[free] = scale * found[:n]
+        return x, rows * found[n:]
 
 
 def normal(problem: Problem, at: Point, found: list[Evaluated], gaps: Gaps | None, *, fixed: bool) -> Normal:
-    """The linear problem around a point.
-
-    Args:
-        problem: What is unknown, and what was measured.
-        gaps: Gaps between pieces there.
-        fixed: Whether what is shared stays as it is.
-    """
+    """The linear problem around a point, with the gaps between pieces there; `fixed` if what is shared stays as it is."""
     g, l, w = 0 if fixed else len(at.shared), len(problem.own_deviation), problem.wide
     counts = np.bincount(problem.node_trials, minlength=len(problem.trials))
     ends = g + np.cumsum(l + w * counts)

@@ -119,45 +119,34 @@ class Problem:
     def _layout(self) -> None:
         """Names, guesses and deviations of all free coordinates."""
         self.labels: list[str] = []
-        shared: list[float] = []
-        deviations: list[float] = []
-        lower: list[float] = []
-        upper: list[float] = []
+        rows: list[tuple[float, float, float, float]] = []  # guess, deviation, lower and upper bound
         self.slices: list[slice] = []
         for u in self.unknowns:
             theta = u.start(self.plant)
-            self.slices.append(slice(len(shared), len(shared) + len(theta)))
+            self.slices.append(slice(len(rows), len(rows) + len(theta)))
             self.labels += u.labels()
-            shared += list(theta)
-            deviations += list(u.deviations())
-            low, high = u.bounds()
-            lower += list(low)
-            upper += list(high)
+            rows += zip(theta, u.deviations(), *u.bounds(), strict=True)
         self.instrument_places: list[tuple[int, int]] = []  # column, place among the instruments' own numbers
         self.delays: dict[int, int] = {}
         for i, instrument in enumerate(self.outputs.instruments):
-            own = [("turn", instrument.turn, 0)] if instrument.turn else []
-            own += [(f"place {a}", instrument.place, 1 + k) for k, a in enumerate("xyz") if instrument.place]
-            for what, deviation, k in own:
-                self.instrument_places.append((len(shared), OWN * i + k))
-                self.labels.append(f"{instrument.name}.{what}")
-                shared.append(0.0)
-                deviations.append(deviation)
-            if instrument.delay:
-                self.delays[i] = len(shared)
-                self.labels.append(f"{instrument.name}.delay")
-                shared.append(0.0)
-                deviations.append(instrument.delay)
-        more = len(shared) - len(lower)
-        self.guess, self.deviation = np.array(shared), np.array(deviations)
-        self.lower, self.upper = np.array(lower + [-np.inf] * more), np.array(upper + [np.inf] * more)
+            places = [(f"place {a}", instrument.place) for a in "xyz"]
+            for k, (what, deviation) in enumerate([("turn", instrument.turn), *places, ("delay", instrument.delay)]):
+                if deviation and k < OWN:
+                    self.instrument_places.append((len(rows), OWN * i + k))
+                elif deviation:
+                    self.delays[i] = len(rows)
+                if deviation:
+                    self.labels.append(f"{instrument.name}.{what}")
+                    rows.append((0.0, deviation, -np.inf, np.inf))
+        self.guess, self.deviation, self.lower, self.upper = np.array(rows, dtype=float).reshape(-1, 4).T.copy()
         self.weight = np.where(np.isfinite(self.deviation), self.deviation, np.inf) ** -2.0
         self.free_start = np.flatnonzero(self.start_deviation)
         self.offsets = [c for c, (_, channel) in enumerate(self.outputs.channels) if channel.offset]
         self.own_deviation = np.concatenate(
             [self.start_deviation[self.free_start], [self.outputs.channels[c][1].offset for c in self.offsets]]
         )
-        names = [*model_names(self.plant), *(f"rate of {n}" for n in self.plant.model.coordinate_names[1])]
+        names = self.plant.model.coordinate_names[1]  # of velocities, and of the chart's coordinates
+        names = (*names, *(f"rate of {n}" for n in names))
         self.own_labels = [f"start of {names[k]}" for k in self.free_start]
         self.own_labels += [f"offset of {self.outputs.names[c]}" for c in self.offsets]
 
@@ -192,8 +181,7 @@ class Problem:
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Channels of all pieces at each step, shape (steps + 1, pieces, channels), and their derivatives, (..., g + starts).
 
-        Args:
-            corrected: Called after each step; returns the states from which the simulation continues. Without derivatives.
+        `corrected` is called after each step and returns the states from which the simulation continues, without derivatives.
         """
         if derivatives and corrected is not None:
             raise ValueError("corrected states have no derivatives; call simulate with derivatives=False")
@@ -233,13 +221,7 @@ class Problem:
         derivatives: bool,
         corrected: Corrected | None = None,
     ) -> tuple[np.ndarray, np.ndarray | None, SensitiveState]:
-        """Some pieces, each for some steps: their channels, derivatives of these, and the states at their ends.
-
-        Args:
-            chosen: Numbers of the pieces.
-            steps: How many of each.
-            corrected: As in `simulate`.
-        """
+        """Chosen pieces, each for a number of steps: their channels, derivatives of these, and the states at their ends."""
         g, ns = len(shared), len(self.free_start)
         inputs, P = self.inputs(shared)
         pieces = [self.pieces[p] for p in chosen]
@@ -336,8 +318,7 @@ class Problem:
     ) -> tuple[list[Evaluated], Gaps | None]:
         """Residuals of all trials with their derivatives, and the gaps between pieces, None if there are none.
 
-        Args:
-            until: Time of each trial after which samples do not count [s], for trials of one piece; all count unless given.
+        Samples later than `until` [s] of their trial, which has one piece then, do not count.
         """
         steps = [p.steps for p in self.pieces]
         if until is not None:  # no longer than it takes
@@ -361,13 +342,10 @@ class Problem:
         pieces: Sequence[int],
         until: Sequence[float] | None = None,
     ) -> Evaluated:
-        """Residuals of a trial within those of its pieces that were simulated.
+        """Residuals of trial j within those of its pieces that were simulated.
 
-        Args:
-            j: Number of the trial.
-            values: Channels, shape (steps + 1, simulated pieces, channels).
-            pieces: Of each piece of the trial its place in `values`, −1 if it was not simulated.
-            until: As in `evaluate`.
+        `values` are channels, shape (steps + 1, simulated pieces, channels); `pieces` has the place of each piece of the trial
+        in it, −1 if it was not simulated; `until` as in `joined`.
         """
         trial, g, ns, h = self.trials[j], len(shared), len(self.free_start), self.h
         mine = [p for p in self.pieces if p.trial == j]
@@ -456,8 +434,3 @@ def _huber(u: np.ndarray, c: float) -> tuple[np.ndarray, np.ndarray]:
         return u, np.ones_like(u)
     r = np.where(far, np.sqrt(np.maximum(2.0 * c * size - c * c, 0.0)), size)
     return np.sign(u) * r, np.where(far, c / np.maximum(r, 1e-300), 1.0)
-
-
-def model_names(plant: Plant) -> list[str]:
-    """Names of the chart's coordinates: those of the velocities."""
-    return list(plant.model.coordinate_names[1])

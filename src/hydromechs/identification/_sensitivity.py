@@ -95,12 +95,7 @@ class Sensitivities:
         return _on_lanes("chart_turn", rates, {"here": (model.nq,), "u": (nv,)}, {"there": (nv, nv), "centre": (nv, nv)})
 
     def moved(self, q: np.ndarray, u: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Configurations q ⊕ u, and the derivatives of u as those of the chart around them.
-
-        Args:
-            u: Chart coordinates, shape (n, nv).
-            S: ∂u/∂θ, shape (n, nv, k).
-        """
+        """Configurations q ⊕ u, with u of shape (n, nv), and S = ∂u/∂θ in the chart around them, shape (n, nv, k)."""
         (here,) = self._retract([q, u])
         if not S.shape[2]:
             return here, S
@@ -110,12 +105,7 @@ class Sensitivities:
     def between(self, q: np.ndarray, other: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Chart coordinates u of other configurations around q, shape (n, nv), and their derivatives.
 
-        Args:
-            other: The others, shape (n, nq).
-            S: Derivatives of the chart around the others, shape (n, nv, k).
-
-        Returns:
-            u, ∂u/∂θ, shape (n, nv, k), and ∂u by the chart around q, shape (n, nv, nv).
+        From S in the chart around the others, shape (n, nv, k): ∂u/∂θ, and ∂u by the chart around q, shape (n, nv, nv).
         """
         (u,) = self._difference([q, other])
         there, centre = self._turn([other, u])
@@ -135,14 +125,7 @@ class Sensitivities:
         return _on_lanes("retract", partial(dynamics.retract, model), shapes, {"here": (model.nq,)})
 
     def step(self, t: np.ndarray, at: SensitiveState, inputs: np.ndarray, P: np.ndarray, h: np.ndarray) -> SensitiveState:
-        """One step of all trials.
-
-        Args:
-            t: Time of each trial [s], shape (n,).
-            inputs: Inputs of the plant during the step, shape (n, nu).
-            P: ∂p/∂θ, shape (n, np, k).
-            h: Step of each trial [s], shape (n,).
-        """
+        """One step h [s] of all trials from times t [s], shape (n,), with inputs (n, nu) and P = ∂p/∂θ, shape (n, np, k)."""
         n, k = len(at.q), at.S.shape[2]
         H, W = h[:, None], h[:, None, None]
         p, rest = np.ascontiguousarray(inputs[:, self.places]), np.ascontiguousarray(inputs[:, self.rest])

@@ -90,12 +90,7 @@ class Unknown(abc.ABC):
 
 
 def derived(function: Callable[[np.ndarray], np.ndarray], theta: np.ndarray) -> np.ndarray:
-    """Derivatives of a function of free coordinates by complex differences, shape (n, k).
-
-    Args:
-        function: Takes complex numbers, too.
-        theta: Where, shape (k,).
-    """
+    """Derivatives by complex differences, shape (n, k), of a function that takes complex θ, shape (k,)."""
     columns = []
     for k in range(len(theta)):
         moved = theta.astype(complex)

@@ -18,7 +18,7 @@ from ._added_mass import AddedMassMethod, FromShapes
 from ._arguments import check_model
 from ._drag import drag_guess
 from ._hydrostatics import without_buoyancy
-from ._parts import SolidMesh, SolidPart, part_of, read_mesh_of, union
+from ._parts import SolidMesh, SolidPart, part_of, read_mesh_of, solid_or_drawn, union
 from ._report import Guess, WaterReport
 
 GIVEN, MESH, SIMPLE, HULL = 0.02, 0.05, 0.1, 0.3
@@ -91,8 +91,8 @@ def add_water(
             "your own"
         )
     given = dict(meshes or {})
-    chosen = [b.name for b, moves in zip(model.bodies, model.moves, strict=True) if moves and b.hydro is None]
-    chosen = chosen if bodies is None else list(bodies)
+    moving = [b for b, moves in zip(model.bodies, model.moves, strict=True) if moves]
+    chosen = [b.name for b in moving if b.hydro is None] if bodies is None else list(bodies)
     for what, names in (("bodies", chosen), ("meshes", given)):
         for name in names:
             if name not in model.body_names:
@@ -118,11 +118,7 @@ def add_water(
     notes += [f"body {name!r}: it has no volume, and no shapes to estimate one from" for name in sinking if name not in new]
     watered = tuple(replace(b, hydro=new[b.name]) if b.name in new else b for b in model.bodies)
     kept = tuple(b.name for b in model.bodies if b.hydro is not None and b.name not in new)
-    dry = tuple(
-        b.name
-        for b, moves in zip(model.bodies, model.moves, strict=True)
-        if moves and b.hydro is None and b.name not in new and b.inertia.mass > 0.0
-    )
+    dry = tuple(b.name for b in moving if b.hydro is None and b.name not in new and b.inertia.mass > 0.0)
     sources = dict(model.sources) | {f"{g.body}: {g.quantity}": f"guessed, {g.numbers}: {g.how}" for g in guesses}
     report = WaterReport(guesses=tuple(guesses), kept=kept, dry=dry, notes=tuple(notes))
     return WetModel(replace(model, bodies=watered, sources=tuple(sources.items())), report)
@@ -155,7 +151,7 @@ def _geometry(body: Body, mesh: str | Path | Triangles | None, folder: Path) -> 
         if problems := solid.problems():
             raise ValueError("; ".join(problems))
         return _Geometry((SolidPart(shape=SolidMesh(surface=solid), name=f"mesh {solid.name}"),), solid.name, GIVEN)
-    filled, drawn = ([s for s in body.shapes if (s.roles == ("appearance",)) == seen] for seen in (False, True))
+    filled, drawn = solid_or_drawn(body)
     drawn = [s for s in drawn if s.style != "propeller"]  # mostly empty
     for source, things in (("shapes", filled), ("appearance", drawn)):
         parts = tuple(part for part in (part_of(thing, folder) for thing in things) if part is not None)
@@ -194,16 +190,8 @@ def _watered(
     volume_error = whole.volume * float(np.hypot(geometry.error, error))
 
     def guess(quantity: str, value: Array | float, uncertainty: Array | float, unit: str, how: str) -> Guess:
-        numbers = np.atleast_1d(value)
-        errors = np.broadcast_to(uncertainty, numbers.shape)
-        return Guess(
-            body=body.name,
-            quantity=quantity,
-            value=tuple(numbers.tolist()),
-            uncertainty=tuple(errors.tolist()),
-            unit=unit,
-            how=how,
-        )
+        numbers, errors = (tuple(x.tolist()) for x in np.broadcast_arrays(np.atleast_1d(value), uncertainty))
+        return Guess(body=body.name, quantity=quantity, value=numbers, uncertainty=errors, unit=unit, how=how)
 
     guesses = [
         guess("volume", whole.volume, volume_error, "m³", f"{geometry.source}: {names}"),

@@ -60,9 +60,8 @@ class FromShapes(AddedMassMethod):
         if len(parts) > 1:
             worst = max(worst, TOGETHER)
             hows.append(f"{len(parts)} parts summed, interaction neglected")
-        return AddedMassGuess(
-            tuple(element for element, _, _ in found), matrix, _spread(matrix, worst, TABLED), "; ".join(hows)
-        )
+        elements = tuple(element for element, _, _ in found)
+        return AddedMassGuess(elements, matrix, _spread(matrix, worst, TABLED), "; ".join(hows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +83,7 @@ class FromPanels(AddedMassMethod):
 
 
 def fitted_ellipsoid(whole: Integrals) -> added_mass.ShapeAddedMass:
-    """The ellipsoid with the volume of a solid, its principal axes, and its ratios of second moments.
-
-    Args:
-        whole: Volume, centroid and second moments of the solid, in body axes.
-    """
+    """The ellipsoid with the volume, the principal axes and the ratios of second moments of a solid, in body axes."""
     second, R = np.linalg.eigh(whole.second)
     R = R * np.sign(np.linalg.det(R))
     axes = np.sqrt(second)

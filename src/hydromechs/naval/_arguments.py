@@ -12,7 +12,7 @@ from hydromechs.values import Array
 
 
 def check_model(where: str, model: Any) -> None:
-    """Refuse what is no model."""
+    """Reject what is no model."""
     if not isinstance(model, Model):
         inside = isinstance(getattr(model, "model", None), Model)
         remedy = "its `.model` is one" if inside else "hydromechs.load gives one"
@@ -21,13 +21,7 @@ def check_model(where: str, model: Any) -> None:
 
 
 def configuration(where: str, model: Model, q: Array | None) -> Array:
-    """The configuration that was given, or the initial one, shape (nq,).
-
-    Args:
-        where: Name of the function, for the error.
-        model: The model.
-        q: What the caller gave.
-    """
+    """The configuration that was given, or the initial one, shape (nq,); `where` names the function in an error."""
     out = model.initial().q if q is None else np.asarray(q, dtype=float)
     if out.shape != (model.nq,):
         raise ValueError(f"{where}: q has shape {out.shape}, must have ({model.nq},), the configuration of {model.name}")
@@ -38,12 +32,7 @@ def configuration(where: str, model: Model, q: Array | None) -> Array:
 
 
 def check_finite(where: str, **values: float) -> None:
-    """Refuse what is no finite number.
-
-    Args:
-        where: Name of the function, for the error.
-        values: What the caller gave, by the name of the argument.
-    """
+    """Reject arguments of the function `where`, by name, that are no finite numbers."""
     for name, value in values.items():
         try:
             finite = math.isfinite(value)
@@ -54,7 +43,7 @@ def check_finite(where: str, **values: float) -> None:
 
 
 def check_angle(where: str, name: str, value: float, most: float) -> None:
-    """Refuse an angle that is too large, as degrees are."""
+    """Reject an angle that is too large, as degrees are."""
     check_finite(where, **{name: value})
     if abs(value) > most:
         raise ValueError(

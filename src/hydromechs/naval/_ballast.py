@@ -7,20 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs import dynamics
 from hydromechs.geometry import Mesh
-from hydromechs.hydro import displaced_mass
 from hydromechs.model import Body, Hydro, Inertia, Model, joints
 from hydromechs.spatial import rigid_inertia, tensor_matrix
 from hydromechs.values import Array, nearest
 
 from ._arguments import check_angle, check_finite, check_model, configuration
-from ._hydrostatics import Hydrostatics, down_in_body, hydrostatics
-from ._parts import SIDES, part_of
+from ._hydrostatics import Hydrostatics, Sums, down_in_body, hydrostatics, sums_of
+from ._parts import SIDES, part_of, solid_or_drawn
 
 LEAD, FOAM = 11_340.0, 200.0
 """Densities of lead and of the foam of small vehicles [kg/m³]."""
@@ -80,19 +78,6 @@ class Ballast:
 def _short(x: float) -> str:
     """A place on an axis [m] in four digits, 0 where it is one but for rounding."""
     return f"{round(x, 9) + 0.0:.4g}"
-
-
-class _Sums(NamedTuple):
-    """A mechanism and the water that it displaces, about the root's origin in its axes."""
-
-    mass: float
-    """Mass [kg]."""
-    moment: Array
-    """First moment of it [kg·m], shape (3,)."""
-    water: float
-    """Mass of the displaced water [kg]."""
-    water_moment: Array
-    """First moment of that [kg·m], shape (3,)."""
 
 
 def ballast(
@@ -156,7 +141,7 @@ def ballast(
     if low.shape != (3,) or high.shape != (3,) or not (low <= high).all() or not np.isfinite([low, high]).all():
         raise ValueError(f"box is {box!r}, must be the lowest and the highest x, y, z [m]")
     kin = dynamics.kinematics(model, q, np.zeros(model.nv))
-    sums = _sums(model, root, kin)
+    sums = sums_of(model, kin, range(model.nb), kin.p_WB[root], kin.R_WB[root])  # in the frame of the root
     most = max(sums.mass, sums.water) * model.world.gravity
     if abs(buoyancy) > most:
         raise ValueError(
@@ -175,26 +160,19 @@ def ballast(
         share=water / densities,
         water=water,
     )
-    pieces = tuple(
-        Piece(
-            kind=kind,
-            mass=float(part.sum()),
-            volume=float(part.sum()) / density,
-            position=tuple((part @ corners / part.sum()).tolist()),
-        )
-        for kind, density, part in (
-            ("weight", weight_density, masses[: len(corners)]),
-            ("float", float_density, masses[len(corners) :]),
-        )
-        if part.sum() > NOTHING * sums.mass
-    )
+    pieces = []
+    for kind, density, part in zip(("weight", "float"), (weight_density, float_density), np.split(masses, 2), strict=True):
+        mass = float(part.sum())
+        if mass > NOTHING * sums.mass:
+            pieces.append(Piece(kind=kind, mass=mass, volume=mass / density, position=tuple((part @ corners / mass).tolist())))
     loaded = tuple(_loaded(b, pieces) if i == index else b for i, b in enumerate(model.bodies))
     new = replace(model, bodies=loaded)
-    return Ballast(body=carrier.name, pieces=pieces, model=new, before=hydrostatics(model, q), after=hydrostatics(new, q))
+    before, after = hydrostatics(model, q), hydrostatics(new, q)
+    return Ballast(body=carrier.name, pieces=tuple(pieces), model=new, before=before, after=after)
 
 
 def _masses(
-    sums: _Sums, *, lift: float, down: Array, stability: float | None, places: Array, share: Array, water: float
+    sums: Sums, *, lift: float, down: Array, stability: float | None, places: Array, share: Array, water: float
 ) -> Array:
     """Least masses of pieces at all places, in rounds, since m_f/m and the height depend on them [kg], shape (n,)."""
     masses = np.zeros(len(places))
@@ -214,15 +192,14 @@ def _masses(
 
 
 def _programme(
-    sums: _Sums, lift: float, down: Array, stability: float | None, places: Array, share: Array, total: float
+    sums: Sums, lift: float, down: Array, stability: float | None, places: Array, share: Array, total: float
 ) -> Array | None:
     """Least masses of pieces at all places, with m_f/m of the last round [kg], shape (n,); None where there are none.
 
     Args:
-        sums: The mechanism without pieces.
         lift: Wanted displaced mass above the mass [kg].
         down: Down at the wanted attitude, in the root's axes, shape (3,).
-        stability: Least height of the centre of buoyancy above the centre of mass [m]; any unless given.
+        stability: Least height of the centre of buoyancy above the centre of mass [m]; None for any.
         places: Where pieces can be, in the root's frame [m], shape (n, 3).
         share: Displaced mass of a piece over its mass, shape (n,).
         total: Mass with the pieces in the last round [kg].
@@ -247,12 +224,12 @@ def _programme(
     return np.asarray(found.x) if found.success else None
 
 
-def _arms(sums: _Sums, scale: float, places: Array, share: Array) -> tuple[Array, Array]:
+def _arms(sums: Sums, scale: float, places: Array, share: Array) -> tuple[Array, Array]:
     """What a kilogram at each place adds to m_f (μ/m − μ_f/m_f) [m], shape (n, 3), and what is there [kg·m], shape (3,)."""
     return (scale - share)[:, None] * places, scale * sums.moment - sums.water_moment
 
 
-def _refusal(sums: _Sums, lift: float, down: Array, wanted: float, places: Array, share: Array, total: float) -> str:
+def _refusal(sums: Sums, lift: float, down: Array, wanted: float, places: Array, share: Array, total: float) -> str:
     """Why no ballast does it: the greatest stability that the box allows, or none of the attitude."""
     bare = _programme(sums, lift, down, None, places, share, total)
     size = " × ".join(f"{x:.3g}" for x in np.linalg.norm(places[[4, 2, 1]] - places[0], axis=1))  # as `product` orders corners
@@ -309,24 +286,9 @@ def _hydro(body: Body) -> Hydro:
     return body.hydro
 
 
-def _sums(model: Model, root: int, kin: dynamics.Kinematics) -> _Sums:
-    """The mechanism and the water that it displaces at a configuration."""
-    R0, p0 = kin.R_WB[root], kin.p_WB[root]
-    m = m_f = 0.0
-    mu, mu_f = np.zeros(3), np.zeros(3)
-    for body, R, p in zip(model.bodies, kin.R_WB, kin.p_WB, strict=True):
-        m += body.inertia.mass
-        mu += R0.T @ (body.inertia.mass * (p - p0 + R @ np.array(body.inertia.com)))
-        water, moment = displaced_mass(body, model.world.water_density)
-        m_f += water
-        mu_f += R0.T @ (water * (p - p0) + R @ moment)
-    return _Sums(m, mu, m_f, mu_f)
-
-
 def _box(body: Body) -> tuple[Array, Array]:
     """The box around the solid shapes of a body, or around its appearance; without either a cube of its volume."""
-    solid, drawn = ([s for s in body.shapes if (s.roles == ("appearance",)) == seen] for seen in (False, True))
-    for things in (solid, drawn):
+    for things in solid_or_drawn(body):
         found = [part_of(thing, Path()) for thing in things if not isinstance(thing.shape, Mesh)]
         parts = [part for part in found if part is not None]
         if parts:

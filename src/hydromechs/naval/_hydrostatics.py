@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,33 @@ TENDER = 0.005
 """Height of the centre of buoyancy above that of mass, over the cube root of the volume, below which little rights it."""
 OUT_OF_TRIM = math.radians(2.0)
 """Angle from the attitude at the start from which a vehicle is called out of trim [rad]."""
+
+
+class Sums(NamedTuple):
+    """Bodies and the water that they displace, about an origin."""
+
+    mass: float
+    """Mass [kg]."""
+    moment: Array
+    """First moment of it [kg·m], shape (3,)."""
+    water: float
+    """Mass of the displaced water [kg]."""
+    water_moment: Array
+    """First moment of that [kg·m], shape (3,)."""
+
+
+def sums_of(model: Model, kin: dynamics.Kinematics, bodies: Iterable[int], p: Array, R: Array) -> Sums:
+    """Sum over bodies about the point p of the world, shape (3,), in axes R, to the world, shape (3, 3)."""
+    m = m_f = 0.0
+    mu, mu_f = np.zeros(3), np.zeros(3)
+    for i in bodies:
+        body, arm = model.bodies[i], kin.p_WB[i] - p
+        m += body.inertia.mass
+        mu += R.T @ (body.inertia.mass * (arm + kin.R_WB[i] @ np.array(body.inertia.com)))
+        water, moment = hydro.displaced_mass(body, model.world.water_density)
+        m_f += water
+        mu_f += R.T @ (water * arm + kin.R_WB[i] @ moment)
+    return Sums(m, mu, m_f, mu_f)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,15 +91,7 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
     if any(model.parent[i] < 0 and isinstance(model.bodies[i].joint, joints.Free) for i in chosen):
         chosen = [i for i in chosen if model.moves[i]]  # scenery is supported by the ground
     kin = dynamics.kinematics(model, q, np.zeros(model.nv))
-    mass = displaced = 0.0
-    moment, buoyancy_moment = np.zeros(3), np.zeros(3)
-    for i in chosen:
-        body, R, p = model.bodies[i], kin.R_WB[i], kin.p_WB[i]
-        mass += body.inertia.mass
-        moment += body.inertia.mass * (p + R @ np.array(body.inertia.com))
-        m_f, h_f = hydro.displaced_mass(body, model.world.water_density)
-        displaced += m_f
-        buoyancy_moment += m_f * p + R @ h_f
+    mass, moment, displaced, buoyancy_moment = sums_of(model, kin, chosen, np.zeros(3), np.eye(3))
     with np.errstate(invalid="ignore", divide="ignore"):
         com, cob = moment / np.float64(mass), buoyancy_moment / np.float64(displaced)
     arm = com - cob
@@ -100,13 +120,8 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
 
 
 def down_in_body(model: Model, roll: float, pitch: float) -> Array:
-    """The unit vector down in the axes of a body with a roll and a pitch [rad], shape (3,).
-
-    Args:
-        model: The model, whose world has z down (NED) or up (ENU).
-        roll: Roll [rad].
-        pitch: Pitch [rad].
-    """
+    """The unit vector down in the axes of a body with a roll and a pitch [rad], shape (3,)."""
+    # the world has z down (NED) or up (ENU)
     sign = float(model.world.down[2])
     return sign * np.array([-math.sin(pitch), math.sin(roll) * math.cos(pitch), math.cos(roll) * math.cos(pitch)])
 

@@ -79,7 +79,8 @@ def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
         if _size(before - before.T, before, whole.volume) < CROOKED:
             matrix = matrix + change
             uncertainty = max(skew, _size(change, matrix, whole.volume))
-    return PanelMass(_about(0.5 * (matrix + matrix.T), whole.center), uncertainty, len(fine))
+    about_origin = np.asarray(shift_inertia(0.5 * (matrix + matrix.T), whole.center), dtype=float)
+    return PanelMass(about_origin, uncertainty, len(fine))
 
 
 def _size(change: Array, matrix: Array, volume: float) -> float:
@@ -113,12 +114,7 @@ def _simple(solid: Triangles, count: int) -> Triangles:
 def panels(solid: Triangles, count: int) -> Array:
     """Triangles of even size that cover a mesh: large ones halved across their longest edge; they need not meet at corners.
 
-    Args:
-        solid: The mesh.
-        count: Most panels, unless the mesh has more triangles already.
-
-    Returns:
-        Corners of each panel [m], shape (n, 3, 3).
+    Returns the corners [m], shape (n, 3, 3), of at most `count` panels, unless the mesh has more triangles already.
     """
     longest = np.sqrt(2.0 * np.linalg.norm(solid.area_vectors, axis=1).sum() / count)
     out = _halved(solid.corners, longest)
@@ -173,11 +169,6 @@ def _solved(cpt: ModuleType, corners: Array) -> Array:
     finally:
         logger.setLevel(level)
     return np.array([[result.added_masses[dof] for dof in MOTIONS] for result in results])
-
-
-def _about(matrix: Array, p: Array) -> Array:
-    """The matrix about the origin of one that is given about the point p [m]."""
-    return np.asarray(shift_inertia(matrix, p), dtype=float)
 
 
 def import_extra(name: str) -> ModuleType:

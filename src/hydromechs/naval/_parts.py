@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hydromechs.geometry import Cylinder, Integrals, Mesh, Placed, Polyhedron, Triangles, read_triangles
+from hydromechs.model import Body, BodyShape
 from hydromechs.values import Array
 
 POINTS = 4000
@@ -55,11 +56,7 @@ def part_of(piece: Placed, folder: Path) -> SolidPart | None:
     """Return the part that a shape represents; None for those with negligible volume: tubes, and shapes without end.
 
     An open, folded or inverted mesh is replaced by its convex hull, with a note. `folder` is the base of mesh paths; the mesh's
-    own folder takes precedence.
-
-    Raises:
-        ValueError: A mesh is flat or unreadable.
-        FileNotFoundError: The mesh does not exist.
+    own folder takes precedence. Raises `ValueError` for a mesh that is flat or unreadable.
     """
     shape = piece.shape
     if not shape.bounded or (isinstance(shape, Cylinder) and shape.bore):
@@ -78,13 +75,14 @@ def part_of(piece: Placed, folder: Path) -> SolidPart | None:
     return SolidPart(shape=hull, origin=piece.origin, name=f"convex hull of mesh {shape.file}", note=note, filled=filled)
 
 
-def read_mesh_of(path: Path) -> Triangles:
-    """Return the triangles of a mesh file.
+def solid_or_drawn(body: Body) -> tuple[list[BodyShape], list[BodyShape]]:
+    """Return the solid shapes of a body, and those for appearance only."""
+    solid, drawn = ([s for s in body.shapes if (s.roles == ("appearance",)) == seen] for seen in (False, True))
+    return solid, drawn
 
-    Raises:
-        FileNotFoundError: The file does not exist.
-        ValueError: It is unreadable, or has no triangles.
-    """
+
+def read_mesh_of(path: Path) -> Triangles:
+    """Return the triangles of a mesh file; `ValueError` if it is unreadable or has none."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no mesh {str(path)!r}; give its folder with `folder`, or the mesh in `meshes`")
     return read_triangles(path)
@@ -95,9 +93,6 @@ def union(parts: tuple[SolidPart, ...]) -> tuple[Integrals, float, float]:
 
     What parts share counts once. With n(x) the number of parts that hold x:  V = Σ_k V_k E[1/n],  first moment
     Σ_k V_k E[x/n], over the points of part k; exact where no parts meet.
-
-    Args:
-        parts: The parts of a body, one or more.
     """
     wholes = [part.integrals() for part in parts]
     meet = [[other for other in parts if other is not part and _may_meet(part, other)] for part in parts]

@@ -42,11 +42,7 @@ class WaterReport:
     """What deserves a look."""
 
     def of(self, body: str) -> tuple[Guess, ...]:
-        """Guesses about one body.
-
-        Args:
-            body: Its name.
-        """
+        """Guesses about one body, by its name."""
         return tuple(guess for guess in self.guesses if guess.body == body)
 
     def __str__(self) -> str:

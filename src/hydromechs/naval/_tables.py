@@ -30,9 +30,7 @@ def box_scales(size: Sequence[float]) -> Array:
 
     Along an axis a² b, with the shorter and longer side a ≤ b of the face that meets the flow: a plate. About an axis
     l⁴ k²/(l + k), with the side k along it and the longer l of the others: a plate that turns about a long or a short edge.
-
-    Args:
-        size: Edges [m], shape (3,).
+    `size` has the edges [m], shape (3,).
     """
     out = np.zeros(6)
     for k in range(3):
@@ -54,10 +52,7 @@ def tabled_box(size: Sequence[float]) -> Array:
     """Added mass along and about the axes of a box in a fluid of density 1 [m³, m⁵], shape (6,).
 
     With sides a ≥ b ≥ c the table ends at c/a = 1/16. A flatter box is between that and the plate without thickness, in
-    proportion to its thickness; a longer bar keeps the ratios of a shorter one with its section.
-
-    Args:
-        size: Edges [m], shape (3,).
+    proportion to its thickness; a longer bar keeps the ratios of a shorter one with its section. `size` as in `box_scales`.
     """
     table = _tables()
     order = np.argsort(-np.asarray(size), kind="stable")

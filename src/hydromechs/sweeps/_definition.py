@@ -294,8 +294,14 @@ class ParameterSweep(SweepSettings):
             found = self._found(path)
         except KeyError as e:
             return message_of(e)
+        if found is None:
+            return f"{path!r} is no number"
         if isinstance(found, bool) or not isinstance(found, float | int | str):
-            return f"{path!r} is no number" if found is None else message_of(_number_error(self.scenario, path))
+            try:
+                shape = registry.value(self.scenario, path).shape
+            except KeyError as e:
+                return message_of(e)
+            return f"{path!r} is not a number but has the shape {shape}; continue with an index or an axis, as {path}.0"
         return ""
 
     def _found(self, path: str) -> Any:
@@ -380,12 +386,3 @@ def _stay_open(plant: Plant, paths: Sequence[str]) -> bool:
     except (ValueError, KeyError):
         return False
     return True
-
-
-def _number_error(scenario: Scenario, path: str) -> KeyError:
-    """The error of a path that leads to something else than one number."""
-    try:
-        shape = registry.value(scenario, path).shape
-    except KeyError as error:
-        return error
-    return KeyError(f"{path!r} is not a number but has the shape {shape}; continue with an index or an axis, as {path}.0")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from hydromechs.compiler import fingerprint
 
@@ -13,31 +14,26 @@ from ._runner import Task
 Found = TypeVar("Found")
 
 
+@dataclass(frozen=True)
 class _Each:
     """Calls a function for the items of a task; what it raises is handed on."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    function: Callable[..., Any]
 
     @property
     def identity(self) -> str:
         """See `Work.identity`."""
         return fingerprint(repr(self.function))[:32]
 
-    def __call__(self, task: Task) -> list[_Outcome]:
+    def __call__(self, task: Task) -> list[tuple[Any, Exception | None]]:
         """See `Work`."""
-        return [self._called(item) for item in task.values]
-
-    def _called(self, item: Sequence[Any]) -> _Outcome:
-        try:
-            return _Outcome(self.function(*item), None)
-        except Exception as error:
-            return _Outcome(None, error)
-
-
-class _Outcome(NamedTuple):
-    found: Any
-    error: Exception | None
+        out: list[tuple[Any, Exception | None]] = []
+        for item in task.values:
+            try:
+                out.append((self.function(*item), None))
+            except Exception as error:
+                out.append((None, error))
+        return out
 
 
 def each(

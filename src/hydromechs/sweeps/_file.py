@@ -95,35 +95,19 @@ class _SweepReader(Reader):
     """Paths of changes that could not be made; parameters inside them may lead nowhere only because of that."""
 
     def follows(self, fault: Fault) -> bool:
-        """True if a problem of the sweep only follows from what could not be read.
-
-        Args:
-            fault: The problem.
-        """
+        """True if a problem of the sweep only follows from what could not be read."""
         inside = isinstance(fault.value, str) and fault.value.startswith(tuple(f"{path}." for path in self.unchanged))
         return fault.path[:1] in self.incomplete or (inside and fault.path[:1] == ("parameters",))
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Make an object, and keep parameters and results, by section.
-
-        Args:
-            cls: Its class.
-            values: Fields by name.
-            path: Where it is.
-        """
+        """Make an object from its fields by name, and keep parameters and results, by section."""
         out = super().make(cls, values, path)
         if out is not BROKEN and path:
             self.made = {**self.made, str(path[0]): (*self.made.get(str(path[0]), ()), out)}
         return out
 
     def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Report what else is wrong with an object that cannot be made; the file is made without its broken parts.
-
-        Args:
-            cls: Its class.
-            values: Fields by name; `BROKEN` for those that cannot be read.
-            path: Where it is.
-        """
+        """Report what else is wrong with an object with `BROKEN` fields; the file is made without its broken parts."""
         super().unmade(cls, values, path)
         if cls is not SweepFile or {values.get(key) for key in ("name", "scenario", "model")} & {BROKEN}:
             return BROKEN
@@ -134,11 +118,7 @@ class _SweepReader(Reader):
         return SweepFile(**{name: value for name, value in values.items() if value is not BROKEN} | kept)
 
     def scenario(self, file: SweepFile) -> Scenario | None:
-        """Return the scenario with the changes that apply to all runs; None if it cannot be loaded, with the problem added.
-
-        Args:
-            file: The file.
-        """
+        """Return the scenario with the changes that apply to all runs; None if it cannot be loaded, with the problem added."""
         if bool(file.scenario) == bool(file.model):
             both = "both scenario and model" if file.scenario else "neither scenario nor model"
             self.add(("scenario",) if file.scenario else (), f"the sweep has {both}; give one of them")

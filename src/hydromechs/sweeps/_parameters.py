@@ -35,11 +35,7 @@ class Parameter(abc.ABC):
 
     @abc.abstractmethod
     def at(self, u: float) -> Any:
-        """Return the value at a cumulative probability.
-
-        Args:
-            u: The probability, 0 to 1.
-        """
+        """Return the value at a cumulative probability `u`, 0 to 1."""
 
     @abc.abstractmethod
     def grid(self) -> list[Any]:

@@ -19,8 +19,6 @@ from ._fingerprint import fingerprint_of
 from ._together import is_open_or_start, stands_free
 
 if TYPE_CHECKING:
-    import xarray
-
     from hydromechs.recording import CheckResult
     from hydromechs.simulation import Simulation
 
@@ -122,7 +120,9 @@ class Runner:
     def _row(self, values: Sequence[Any], seed: int) -> Row:
         try:
             sim = self._simulation(values, seed)
-            return self._judged(sim.run(self._duration).recording, sim.state.t)
+            recording = sim.run(self._duration).recording
+            results = [result.of(recording) for result in self.sweep.results]
+            return done_row(sim.state.t, results, [check.judge(recording) for check in self.sweep.scenario.checks])
         except SimulationDiverged as error:
             end = math.nan if error.state is None else error.state.t
             self._kept = None
@@ -130,11 +130,6 @@ class Runner:
         except Exception as error:  # the others go on
             self._kept = None
             return refused_row(self.sweep, error)
-
-    def _judged(self, recording: xarray.Dataset, end_time: float) -> Row:
-        checks = [check.judge(recording) for check in self.sweep.scenario.checks]
-        results = tuple(result.of(recording) for result in self.sweep.results)
-        return done_row(end_time, results, checks)
 
     def _simulation(self, values: Sequence[Any], seed: int) -> Simulation:
         """The simulation of a run at its start: the last one, put into another state, where only that can differ."""

@@ -21,12 +21,7 @@ class Sampling(abc.ABC):
 
     @abc.abstractmethod
     def table(self, parameters: Sequence[Parameter], seed: int) -> list[tuple[Any, ...]]:
-        """Return the values of all parameters in each run.
-
-        Args:
-            parameters: The parameters.
-            seed: Seed of the random numbers.
-        """
+        """Return the values of all parameters in each run; random numbers follow from the seed."""
 
 
 @dataclass(frozen=True)

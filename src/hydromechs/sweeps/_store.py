@@ -155,54 +155,44 @@ class SweepStore:
             shutil.rmtree(self.path)
         self.path.mkdir(parents=True)
         _write_json(self.path / ".zattrs", attrs)
-        numbers = range(n)
-        self._coordinate("run", np.array(numbers, np.int64), {"long_name": "number of the run"})
-        self._coordinate("seed", np.array([sweep.run_seed(i) for i in numbers], np.int64), {"long_name": "seed of the run"})
+        self._array("run", np.arange(n, dtype=np.int64), "run", {"long_name": "number of the run"})
+        seeds = np.array([sweep.run_seed(i) for i in range(n)], np.int64)
+        self._array("seed", seeds, "run", {"long_name": "seed of the run"})
         for k, p in enumerate(sweep.parameters):
-            column = [row[k] for row in sweep.table]
-            self._coordinate(p.name, np.array(column), {"path": ", ".join(p.paths)})
-        self._variable("status", np.dtype(np.int8), (), 0, {"long_name": "0 not run yet, 1 done, 2 failed"})
-        self._variable("reason", np.dtype(f"<U{REASON}"), (), "", {"long_name": "why the run failed"})
-        number = np.dtype(np.float64)
-        self._variable("end_time", number, (), "NaN", {"long_name": "time that was reached", "units": "s"})
+            self._array(p.name, np.array([row[k] for row in sweep.table]), "run", {"path": ", ".join(p.paths)})
+        self._variable("status", np.int8, 0, "0 not run yet, 1 done, 2 failed")
+        self._variable("reason", f"<U{REASON}", "", "why the run failed")
+        self._variable("end_time", np.float64, "NaN", "time that was reached", units="s")
         for result in sweep.results:
             text = f"{result.statistic} of {result.quantity}" + (f" - {result.target:g}" if result.target else "")
-            self._variable(result.name, number, (), "NaN", {"long_name": text})
+            self._variable(result.name, np.float64, "NaN", text)
         if sweep.target != NATIVE.target:
-            self._variable("on_gpu", np.dtype(bool), (), False, {"long_name": "whether the run was on a GPU"})
-        checks = sweep.scenario.checks
-        if checks:
-            names = np.array([check.name for check in checks])
-            self._array("check", names, ("check",), {"long_name": "check of the scenario"})
-            self._variable("passed", np.dtype(bool), (len(checks),), False, {"long_name": "whether a check passed"})
-            self._variable("check_value", number, (len(checks),), "NaN", {"long_name": "value of a check"})
+            self._variable("on_gpu", bool, False, "whether the run was on a GPU")
+        if checks := sweep.scenario.checks:
+            self._array("check", np.array([check.name for check in checks]), "check", {"long_name": "check of the scenario"})
+            self._variable("passed", bool, False, "whether a check passed", checks=len(checks))
+            self._variable("check_value", np.float64, "NaN", "value of a check", checks=len(checks))
         _write_json(self.path / ".zgroup", {"zarr_format": 2})
 
-    def _coordinate(self, name: str, values: np.ndarray, attrs: Mapping[str, Any]) -> None:
-        self._array(name, values, ("run",), attrs)
-
-    def _array(self, name: str, values: np.ndarray, dims: Sequence[str], attrs: Mapping[str, Any]) -> None:
-        self._header(name, values.dtype, values.shape, values.shape, None, dims, attrs)
+    def _array(self, name: str, values: np.ndarray, dim: str, attrs: Mapping[str, Any]) -> None:
+        """An array that is complete from the start."""
+        self._header(name, values.dtype, values.shape, values.shape, None, {"_ARRAY_DIMENSIONS": [dim], **attrs})
         _write(self.path / name / "0", values.tobytes())
 
-    def _variable(self, name: str, dtype: np.dtype, more: tuple[int, ...], fill: Any, attrs: Mapping[str, Any]) -> None:
+    def _variable(self, name: str, dtype: Any, fill: Any, text: str, *, checks: int = 0, **attrs: str) -> None:
+        """A variable without a block: a number for each run, or for each run and check."""
+        more = (checks,) if checks else ()
         shape, chunks = (self.sweep.runs, *more), (self.block, *more)
-        self._header(name, dtype, shape, chunks, fill, ("run", *(["check"] if more else [])), attrs)
+        dims = ["run", *(["check"] if checks else [])]
+        self._header(name, np.dtype(dtype), shape, chunks, fill, {"_ARRAY_DIMENSIONS": dims, "long_name": text, **attrs})
 
     def _header(
-        self,
-        name: str,
-        dtype: np.dtype,
-        shape: Sequence[int],
-        chunks: Sequence[int],
-        fill: Any,
-        dims: Sequence[str],
-        attrs: Mapping[str, Any],
+        self, name: str, dtype: np.dtype, shape: Sequence[int], chunks: Sequence[int], fill: Any, attrs: Mapping[str, Any]
     ) -> None:
         (self.path / name).mkdir()
         header = {"zarr_format": 2, "shape": list(shape), "chunks": list(chunks), "dtype": dtype.str, "compressor": None}
         _write_json(self.path / name / ".zarray", {**header, "fill_value": fill, "order": "C", "filters": None})
-        _write_json(self.path / name / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims), **attrs})
+        _write_json(self.path / name / ".zattrs", attrs)
 
 
 def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:

@@ -75,30 +75,32 @@ def run_sweep(
         replace: Replace the results of another sweep.
         progress: Called now and then.
     """
-    report = progress or (lambda progress: None)
     begun = time.perf_counter()
     store = SweepStore(folder, sweep)
     with store.opened(replace=replace):
         done = store.done()
         have, failed = sum(len(block) for block, d in zip(store.blocks, done, strict=True) if d), store.failed()
         left = [k for k, d in enumerate(done) if not d]
-        here, new = have, 0
+        new = 0
+
+        def report(phase: str, remaining: float | None = None) -> None:
+            if progress is not None:
+                progress(Progress(phase=phase, done=have + new, runs=sweep.runs, failed=failed, remaining=remaining))
+
         if left:
             runner = Runner(sweep)
-            report(Progress(phase="starting workers", done=have, runs=sweep.runs, failed=failed))
+            report("starting workers")
             with (engine or Local()).started(runner) as workers:
-                report(Progress(phase="compiling", done=have, runs=sweep.runs, failed=failed))
+                report("compiling")
                 with contextlib.suppress(*REFUSED):  # such a run has failed, and will be stored so
                     runner.compile(sweep.table[left[0] * store.block])
                 first = time.perf_counter()
-                report(Progress(phase="running", done=have, runs=sweep.runs, failed=failed))
+                report("running")
                 for block, rows in _blocks(workers, store, left):
                     store.write(block, rows)
                     new += len(rows)
-                    here += len(rows)
                     failed += sum(row.status == FAILED for row in rows)
-                    remaining = (time.perf_counter() - first) * (sweep.runs - here) / new
-                    report(Progress(phase="running", done=here, runs=sweep.runs, failed=failed, remaining=remaining))
+                    report("running", (time.perf_counter() - first) * (sweep.runs - have - new) / new)
     wall = time.perf_counter() - begun
     return SweepResult(folder=Path(folder), runs=sweep.runs, new=new, failed=failed, wall_time=wall)
 

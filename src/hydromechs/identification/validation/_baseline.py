@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from hydromechs import equations
-from hydromechs.model import Model
 
 from ._campaign import Campaign, RecordedTrial
 
@@ -45,7 +44,7 @@ class StaticBalance:
             if body.hydro is not None:
                 water = model.world.water_density * body.hydro.volume
                 out += water * (p + R @ np.array(body.hydro.buoyancy_center, dtype=float))
-        return out * _upward(model)
+        return -out * model.world.down[2]  # for z down the vector points the other way
 
     def angles(self, recorded: RecordedTrial, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Roll and pitch at the samples of the first channel [rad], shape (m,) each."""
@@ -62,11 +61,9 @@ class StaticBalance:
         return found
 
     def fit(self, trials: Sequence[RecordedTrial], *, offsets: bool) -> np.ndarray:
-        """The three numbers of what is fixed to the vehicle [kg·m], shape (3,).
+        """The three numbers of what is fixed to the vehicle [kg·m], shape (3,), fitted to trials of the same weight.
 
-        Args:
-            trials: To which they are fitted, each with the same weight.
-            offsets: Whether constant errors are taken out first.
+        With offsets, constant errors are taken out first.
         """
         from scipy.optimize import least_squares
 
@@ -75,8 +72,3 @@ class StaticBalance:
             return np.concatenate([row.ravel() / np.sqrt(row.shape[1]) for row in rows])
 
         return np.asarray(least_squares(residuals, [0.0, 0.0, 0.3]).x)
-
-
-def _upward(model: Model) -> float:
-    """1 where z is up, −1 where it is down."""
-    return -float(np.asarray(model.world.down)[2])

@@ -19,7 +19,7 @@ from hydromechs.simulation import Plant
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
 from .. import ChannelSamples, CurrentOf, Problem, SurfaceHeight, Trial
-from ._logs import FEW, LogFile, changed, euler_angles, read_log, without_outliers
+from ._logs import FEW, LogFile, changed, euler_angles, read_log, time_unit_hint, without_outliers
 from ._signals import aligned, check_units, far_off, hanging, resampled
 from ._study import ValidationStudy
 from ._variants import varied
@@ -266,11 +266,8 @@ def _span(study: ValidationStudy, name: str, logs: dict[str, LogFile], begins: f
     for log in logs.values():
         usual = float(np.median(np.diff(log.time)))
         if usual > SLOW:
-            unit = "ms" if usual < 1e3 else "us" if usual < 1e6 else "ns"
-            raise ValueError(
-                f"{log.name}: {usual:g} s between two samples is too long for a motion; are times in {unit}? give "
-                f"units: {{time: {unit}}} for this log"
-            )
+            hint = time_unit_hint(usual)
+            raise ValueError(f"{log.name}: {usual:g} s between two samples is too long for a motion; {hint}")
     start = max(begins - study.window, *(float(log.time[0]) for log in logs.values()))
     end = _end(study, logs)
     if not start <= begins < end:
@@ -284,27 +281,25 @@ def _span(study: ValidationStudy, name: str, logs: dict[str, LogFile], begins: f
 
 def _end(study: ValidationStudy, logs: dict[str, LogFile]) -> float:
     """Return the end time of a trial: the earliest end of its required logs [s]."""
-    return min(float(log.time[-1]) for key, log in logs.items() if key in {study.trials.find, *_joint_logs(study)})
+    needed = {study.trials.find, *(how.log for how in study.joints.values())}
+    return min(float(log.time[-1]) for key, log in logs.items() if key in needed)
 
 
 def _refuse_sparse(logs: dict[str, LogFile], start: float, end: float) -> None:
     """Refuse logs that have next to nothing of a trial, or that are far longer than others: their times are in another unit."""
-    shortest = min(logs.values(), key=_length)
-    for log in logs.values():
+    lengths = {key: float(np.ptp(log.time)) for key, log in logs.items()}
+    shortest = min(lengths, key=lambda key: lengths[key])
+    for key, log in logs.items():
         there = int(np.sum((log.time >= start) & (log.time <= end)))
         why = ""
         if there < FEW:
             why = f"{there} samples between the start of the trial, {start:.2f} s, and its end, {end:.2f} s"
-        elif _length(log) > LONGER * _length(shortest):
-            why = f"it is {_length(log):.4g} s long, and {shortest.name} {_length(shortest):.4g} s"
+        elif lengths[key] > LONGER * lengths[shortest]:
+            why = f"it is {lengths[key]:.4g} s long, and {logs[shortest].name} {lengths[shortest]:.4g} s"
         if why:
             raise ValueError(
                 f"{log.name}: {why}; are its times in another unit? give units: {{time: ms}}, us or ns for this log"
             )
-
-
-def _length(log: LogFile) -> float:
-    return float(log.time[-1] - log.time[0])
 
 
 def _cut_short(logs: dict[str, LogFile], start: float, end: float) -> list[str]:
@@ -314,10 +309,6 @@ def _cut_short(logs: dict[str, LogFile], start: float, end: float) -> list[str]:
         return []
     first = min(logs.values(), key=lambda log: float(log.time[-1]))
     return [f"{first.name}: ends at {end:.2f} s, and the trial with it; other logs go on to {longest:.2f} s"]
-
-
-def _joint_logs(study: ValidationStudy) -> set[str]:
-    return {how.log for how in study.joints.values()}
 
 
 def _guess(

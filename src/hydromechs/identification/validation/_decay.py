@@ -50,12 +50,7 @@ def still_from(given: Mapping[str, motions.Motion], start: float, end: float) ->
 
 
 def decay_of(samples: ChannelSamples, start: float, end: float) -> Decay | None:
-    """The swing of a signal between two times; None where there is too little of it.
-
-    Args:
-        start: From when on [s].
-        end: Until when [s].
-    """
+    """The swing of a signal from `start` to `end` [s]; None where there is too little of it."""
     from scipy.optimize import least_squares
 
     within = (samples.times >= start) & (samples.times <= end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ class LogFile:
     """Times [s], shape (n,), rising."""
     columns: dict[str, np.ndarray]
     """Values by the name of the column, shape (n,) each."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     """What was found wrong with it and what was done."""
 
     def column(self, name: str) -> np.ndarray:
@@ -73,6 +73,14 @@ class LogFile:
 
         columns = {name: ("time", x) for name, x in self.columns.items() if name != "time"}
         return xarray.Dataset(columns, coords={"time": self.time})
+
+    def off_median(self, name: str, span: float) -> np.ndarray:
+        """Distance of a column from its median over a `span` of time around each sample [s], shape (n,)."""
+        from scipy.ndimage import median_filter
+
+        n = 2 * max(1, round(0.5 * span / float(np.median(np.diff(self.time))))) + 1
+        x = self.column(name)
+        return np.abs(x - median_filter(x, n, mode="nearest"))
 
     def keeping(self, good: np.ndarray, note: str) -> LogFile:
         """The log without some samples, and why."""
@@ -173,21 +181,21 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
     steps = np.diff(t)
     usual = float(np.median(steps))
     if usual > SELDOM and t[-1] - t[0] > HOUR:
-        unit = "ms" if usual < 1e3 else "us" if usual < 1e6 else "ns"
-        notes.append(f"{file}: {usual:g} s between two samples; are times in {unit}? give units: {{time: {unit}}} for this log")
+        notes.append(f"{file}: {usual:g} s between two samples; {time_unit_hint(usual)}")
     pauses = np.flatnonzero(steps > GAP * usual)
     if len(pauses):
         notes.append(f"{file}: nothing from {', '.join(f'{t[k]:.2f} to {t[k + 1]:.2f}' for k in pauses)} s")
     return LogFile(file, t, {name: rows[:, k] for k, name in enumerate(names)}, tuple(notes))
 
 
-def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
-    """Refuse a clock that jumps and does not come back: what is left of the log would be another one.
+def time_unit_hint(gap: float) -> str:
+    """Return the question whether times are in another unit, for a gap between two samples that is too long [s]."""
+    unit = "ms" if gap < 1e3 else "us" if gap < 1e6 else "ns"
+    return f"are times in {unit}? give units: {{time: {unit}}} for this log"
 
-    Args:
-        file: Name of the log.
-        latest: The latest up to each, shape (n,).
-    """
+
+def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
+    """Reject a clock that jumps and does not come back; `latest` is the latest time up to each, shape (n,)."""
     remedy, behind = "cut the log there, or take another clock for its times", t < latest
     if len(t) >= FEW and np.mean(behind) > JUMPED:
         k = int(np.argmax(behind))
@@ -209,13 +217,9 @@ def _refuse_jumps(file: str, t: np.ndarray, latest: np.ndarray) -> None:
 
 def without_outliers(log: LogFile, limits: dict[str, float], span: float) -> LogFile:
     """The log without samples that are off the median around them by more than a limit."""
-    from scipy.ndimage import median_filter
-
-    n = 2 * max(1, round(0.5 * span / float(np.median(np.diff(log.time))))) + 1
     good = np.ones(len(log.time), dtype=bool)
     for name, limit in limits.items():
-        x = log.column(name)
-        good &= np.abs(x - median_filter(x, n, mode="nearest")) <= limit
+        good &= log.off_median(name, span) <= limit
     bad = int((~good).sum())
     return log.keeping(good, f"{log.name}: {bad} of {len(good)} samples are outliers; ignored" if bad else "")
 

@@ -35,10 +35,7 @@ def in_processes(
 ) -> Iterator[tuple[Job, Result]]:
     """Jobs and their results as they are done; where one fails, those that have not begun are left.
 
-    Args:
-        work: Does a job and tells how far it is; a function of a module, as other processes need it.
-        count: Processes; with one, all is done in this one.
-        telling: Called with what jobs tell.
+    `work` is a function of a module, as other processes need it; with a `count` of one, all is done in this process.
     """
     if count == 1:
         for job in jobs:

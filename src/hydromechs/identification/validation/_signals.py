@@ -91,13 +91,9 @@ def _speed(log: LogFile, x: np.ndarray) -> float:
 
 def far_off(log: LogFile, columns: Mapping[str, str], span: float) -> tuple[str, ...]:
     """Notes on samples far off the median over a `span` of time [s] around them."""
-    from scipy.ndimage import median_filter
-
     notes = []
-    n = 2 * max(1, round(0.5 * span / float(np.median(np.diff(log.time))))) + 1
     for name, remedy in columns.items():
-        x = log.column(name)
-        off = np.abs(x - median_filter(x, n, mode="nearest"))
+        x, off = log.column(name), log.off_median(name, span)
         low, high = np.percentile(x, [1.0, 99.0])
         far = (off > FAR * float(np.median(off))) & (off > 0.5 * (high - low))
         if 0 < far.sum() <= RARE * len(x):

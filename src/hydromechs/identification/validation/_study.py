@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -245,11 +245,7 @@ class ValidationStudy(_Checked):
     """True if the Python code that its model names may run; set by the caller who loads the study, not by the file."""
 
     def varied(self, name: str) -> ValidationStudy:
-        """Return the study with one of its variants, without the quasi-static balance, which is the same for all of them.
-
-        Args:
-            name: Name of the variant.
-        """
+        """Return the study with a variant by name, without the quasi-static balance, which is the same for all of them."""
         if name not in self.variants:
             raise ValueError(f"{self.name} has no variant {name!r}{nearest(name, self.variants)}")
         variant = self.variants[name]
@@ -267,26 +263,12 @@ class ValidationStudy(_Checked):
 
     def measuring(self) -> list[Instrument]:
         """Return the instruments, for `Problem`."""
-        return [
-            Instrument(
-                name=name,
-                body=x.body,
-                channels=tuple(
-                    MeasuredChannel(
-                        quantity=quantity,
-                        deviation=c.deviation,
-                        offset=c.offset,
-                        correlation=c.correlation,
-                        outlier=c.outlier,
-                    )
-                    for quantity, c in x.channels.items()
-                ),
-                turn=x.turn,
-                place=x.place,
-                delay=x.delay,
-            )
-            for name, x in self.instruments.items()
-        ]
+        out = []
+        for name, x in self.instruments.items():
+            errors = {quantity: asdict(c) for quantity, c in x.channels.items()}
+            channels = tuple(MeasuredChannel(quantity=q, **{k: c[k] for k in c if k != "column"}) for q, c in errors.items())
+            out.append(Instrument(name=name, body=x.body, channels=channels, turn=x.turn, place=x.place, delay=x.delay))
+        return out
 
 
 def _identity(unknown: Unknown) -> tuple[Any, ...]:

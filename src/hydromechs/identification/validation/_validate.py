@@ -25,8 +25,6 @@ from ._study import ValidationStudy
 
 ITERATIONS, GAIN = 30, 1e-3
 """Most iterations of a fit, and the part of the cost that another step must promise."""
-
-
 TOLD = 20
 """Notes on logs that are told before the fits."""
 
@@ -203,12 +201,8 @@ def fit(
 ) -> Identification:
     """Fit some trials and the records that every fit uses: first the initial states, from before the motion, then all unknowns.
 
-    Args:
-        campaign: The trials and their plant.
-        known: Trials to fit, in addition to `Campaign.fit_only`.
-        shared: Initial guess of the shared unknowns. Defaults to their prior values.
-        own: Initial guess of the unknowns of each trial. Defaults to a fit to the data before the motion.
-        telling: Called after each iteration with its number, the cost and the damping.
+    The search starts at the unknowns `shared` by all and `own` of each trial. They default to prior values and to a fit to the
+    data before the motion. `telling` is called after each iteration with its number, the cost and the damping.
     """
     fitted = [*known, *campaign.fit_only]
     problem = campaign.problem_of(fitted)
@@ -228,13 +222,7 @@ def _correlated(found: Identification) -> list[tuple[str, str, float]]:
 def predictions(
     campaign: Campaign, known: Sequence[RecordedTrial], unseen: Sequence[RecordedTrial], shared: np.ndarray
 ) -> list[Predicted]:
-    """What a fit says of trials that it has not seen.
-
-    Args:
-        campaign: The trials and what they are of.
-        known: Those that were fitted, for the quasi-static balance.
-        shared: What the fit has found.
-    """
+    """Predictions of unseen trials by the `shared` unknowns of a fit, and by a quasi-static balance of the known trials."""
     study = campaign.study
     problem = campaign.problem_of([blinded(r) for r in unseen])
     own = solve(problem, shared=shared, fixed=True, until=[r.begins for r in unseen], most=20, gain=1e-4).at.own

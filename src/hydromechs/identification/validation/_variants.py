@@ -126,10 +126,8 @@ class OnlyWeight:
 def averaged(matrix: np.ndarray) -> np.ndarray:
     """An added mass that is the same in all directions: means of the three of translation and of rotation about its centre.
 
-    The centre is the point about which translation and rotation couple least.
-
-    Args:
-        matrix: The added mass about the body's origin, linear first [kg, kg·m, kg·m²], shape (6, 6).
+    The centre is the point about which translation and rotation couple least. Both matrices are about the body's origin,
+    linear first [kg, kg·m, kg·m²], shape (6, 6).
     """
     A, C, J = matrix[:3, :3], matrix[:3, 3:], matrix[3:, 3:]
     columns = np.stack([-(A @ np.array(skew(e))).ravel() for e in np.eye(3)], axis=1)  # C = −A [c]×, linear in c
