@@ -276,11 +276,7 @@ def _bounded(value: Any, bound: Bound, name: str) -> float:
 
 @cache
 def field_bounds(kind: type) -> dict[str, tuple[Bound, bool]]:
-    """Bound of each bounded field of a dataclass, and whether the field may be None.
-
-    Args:
-        kind: The dataclass.
-    """
+    """Bound of each bounded field of a dataclass, and whether the field may be None."""
     out = {}
     for name, hint in _hints(kind).items():
         options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -326,7 +322,6 @@ def convert_fields(thing: Any, owner: str = "") -> None:
     """Make the bounded fields of a frozen dataclass floats and tuples of floats; whether they are within is not judged.
 
     Args:
-        thing: The instance, from its `__post_init__`.
         owner: What the error calls it; the name of its class unless given.
     """
     for error in _conversion_errors(thing, owner):
@@ -351,7 +346,6 @@ def field_faults(thing: Any, without: tuple[str, ...] = ()) -> list[tuple[str, A
     """(field, value, what it must be) of each field of a dataclass that is not within its bound, or not one of its words.
 
     Args:
-        thing: The instance; its fields are converted.
         without: Fields that are not checked.
     """
     out: list[tuple[str, Any, str]] = []
@@ -379,7 +373,6 @@ def check_fields(thing: Any, owner: str = "") -> None:
     Raises `FieldError` if one field is wrong, `FieldErrors` with all of them if there are several.
 
     Args:
-        thing: The instance, from its `__post_init__`.
         owner: Name of the object in errors; defaults to that of its class.
     """
     errors = _conversion_errors(thing, owner)

@@ -30,7 +30,6 @@ def unrepresented_contacts(model: Model, components: Iterable[Component]) -> lis
     cover theirs; capsules do if the spheres along their axis overlap; boxes do against a plane. Terrain has no probes.
 
     Args:
-        model: The mechanism.
         components: Components of its plant; contacts count.
     """
     pairs = [c for c in components if isinstance(c, Pair)]

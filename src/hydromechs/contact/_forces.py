@@ -60,7 +60,6 @@ def contact_wrench(
     wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt holds exactly.
 
     Args:
-        pair: The `Pair`.
         X_A: Pose of the probe's body in the world, (R (3, 3), p (3,) [m]).
         V_A: Its velocity in its axes at its origin [m/s, rad/s], shape (6,).
         X_B: Pose of the solid's body; None for terrain.

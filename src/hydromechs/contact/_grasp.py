@@ -85,7 +85,6 @@ class Grasp(Component):
         """How far what holds and what is held are from meeting, in units of its tolerance.
 
         Args:
-            model: The mechanism.
             kin: Its kinematics, for an observer at rest.
         """
         return float(max(grasp_misfit(grasp_rows(model, kin, self), self))) / max(self.tolerance, 1e-12)
@@ -136,7 +135,6 @@ def check_frames(model: Model, who: str, holder: str, held: str) -> None:
     """Raise `KeyError` or `ValueError` unless two frames are there and can move apart.
 
     Args:
-        model: The mechanism.
         who: What holds them together, for the message.
         holder: Frame or body that holds.
         held: Frame or body that is held.
@@ -163,13 +161,7 @@ class GraspRows(NamedTuple):
 
 
 def grasp_gap(model: Model, kin: Any, grasp: Grasp) -> tuple[Array, Array]:
-    """Place (3,) and axes (3, 3) of the held frame, seen from the holder's frame.
-
-    Args:
-        model: The mechanism.
-        kin: Its kinematics.
-        grasp: The grasp.
-    """
+    """Place (3,) and axes (3, 3) of the held frame, seen from the holder's frame."""
     a, p_a, R_a = model.locate(grasp.holder)
     b, p_b, R_b = model.locate(grasp.held)
     R_WA, R_WB = kin.R_WB[a] @ R_a, kin.R_WB[b] @ R_b
@@ -184,9 +176,7 @@ def grasp_rows(model: Model, kin: Any, grasp: Grasp) -> GraspRows:
     moves on A with v_rel, which adds ω_A × v_rel to d/dt V_A.
 
     Args:
-        model: The mechanism.
         kin: Its kinematics, for an observer at rest.
-        grasp: The grasp.
     """
     p, T = grasp_gap(model, kin, grasp)
     (a, p_a, R_a), (b, p_b, R_b) = model.locate(grasp.holder), model.locate(grasp.held)
@@ -243,7 +233,6 @@ def grasp_misfit(rows: GraspRows, grasp: Grasp) -> tuple[Scalar, Scalar]:
 
     Args:
         rows: Its constraint.
-        grasp: The grasp.
     """
     at = dict(zip(grasp.rows, rows.error, strict=True))
     sine = norm([at.get(k, 0.0) for k in range(3, 6)])

@@ -81,22 +81,12 @@ class Grip(Component):
         return 1.0 if self.closed and self.apart(now.model, now.kin) < 1.0 else 0.0
 
     def apart(self, model: Model, kin: Any) -> float:
-        """How far what holds and what is held are from each other, in units of its reach.
-
-        Args:
-            model: The mechanism.
-            kin: Its kinematics.
-        """
+        """How far what holds and what is held are from each other, in units of its reach."""
         a, b = (kin.p_WB[i] + kin.R_WB[i] @ p if i >= 0 else p for i, p, _ in map(model.locate, (self.holder, self.held)))
         return float(norm(b - a)) / self.reach
 
     def closing(self, model: Model, kin: Any) -> str:
-        """What to say when it is told to close.
-
-        Args:
-            model: The mechanism.
-            kin: Its kinematics.
-        """
+        """What to say when it is told to close."""
         apart = self.apart(model, kin)
         if apart < 1.0:
             return f"{self.name!r} closes on {self.held!r}"

@@ -31,7 +31,6 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     always the probe, and two capsules meet exactly, so these make one pair.
 
     Args:
-        model: The mechanism.
         parts: Terrain, `PointContact` and `BodyContact` among them; others do not count.
     """
     parts = tuple(parts)

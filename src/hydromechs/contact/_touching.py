@@ -125,7 +125,6 @@ def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> 
     """Height UP of the highest solid at places [m], shaped as `x`; −inf where there is none.
 
     Args:
-        solids: The terrain.
         x: Places in the world [m], any shape.
         y: Places in the world [m], shaped alike.
         down: Unit vector down, along z of the world, shape (3,).

@@ -35,7 +35,6 @@ def check_equation_number(path: str, keys: registry.Keys) -> None:
     """Raise `KeyError` if no equation reads a number of a model.
 
     Args:
-        path: Its path.
         keys: Where it is in the model.
     """
     if keys[2:3] == ("joint",) and {*keys[3:]} & {*OF_COMPONENTS}:

@@ -263,11 +263,7 @@ def read_triangles(path: str | Path) -> Triangles:
 
 
 def joined(parts: Iterable[Triangles]) -> Triangles:
-    """Return several surfaces as one.
-
-    Args:
-        parts: The surfaces.
-    """
+    """Return several surfaces as one."""
     parts = list(parts)
     starts = np.cumsum([0, *(len(p.vertices) for p in parts)])
     if not parts:

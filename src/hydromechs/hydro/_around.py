@@ -102,7 +102,6 @@ def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, de
     The spread of its points shrinks with the wet fraction along an upright axis and stays the same along a level one.
 
     Args:
-        strip: The strip.
         down: Unit normal of the surface, into the water, in body axes, shape (3,).
         down_rate: Its rate in body axes [1/s], shape (3,).
         depth: Distance of the strip's centre from the surface [m].
@@ -203,7 +202,6 @@ def drag_of(around: SurroundingWater, item: DragAt) -> tuple[Array, Array]:
 
     Args:
         around: The water around the body.
-        item: The element.
     """
     V_r = relative_velocity(around, item.shares)
     if isinstance(item.numbers, Strips):

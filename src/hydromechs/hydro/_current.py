@@ -224,10 +224,8 @@ def fluid_motion(
 
     Args:
         profile: Factor f on U by depth.
-        components: The waves.
         down: Unit vector down in world axes, constants, shape (3,).
         p: The point in world axes [m], shape (3,).
-        t: Time [s].
         velocity: U: current and gusts at the surface, in world axes [m/s], shape (3,).
         rate: dU/dt [m/s²], shape (3,).
         carried: c, velocity with which a steady current carries the waves, v_w = v_w(p − c t, t) [m/s], shape (3,).

@@ -106,7 +106,6 @@ def strip_wavenumber(environment: Environment, gravity: float) -> float:
     """Return the wavenumber k that strips resolve [rad/m]: the maximum of regular waves, and of seas at `SEA` times their peak.
 
     Args:
-        environment: The environment.
         gravity: Acceleration of gravity [m/s²].
     """
     depth = math.inf if environment.water_depth is None else environment.water_depth

@@ -70,9 +70,6 @@ def hull_cells(body: Body) -> tuple[HullCell, ...]:
     Shapes that overlap count twice there, meshes not at all. A capsule is a cylinder and two half-ball ends, each an ellipsoid
     with the volume, centroid and second moments of the half ball. Without shapes the hull is a sphere of the displaced volume.
     A body without volume keeps its shapes where they are. Nothing comes out for a body that feels no water.
-
-    Args:
-        body: The body.
     """
     hydro = body.hydro
     if hydro is None:

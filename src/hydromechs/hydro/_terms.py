@@ -94,7 +94,6 @@ def body_motions(
     """Motion of every body.
 
     Args:
-        model: The mechanism.
         kin: Its kinematics (poses).
         velocities: Velocity of each body relative to the water in body axes, shape (6,) each.
         a_fg: Acceleration of the water less that of gravity in the axes of each body, shape (3,) each.
@@ -142,7 +141,6 @@ def wetted(
     """Return the motion of a body at the free surface in non-uniform water.
 
     Args:
-        body: The body.
         motion: Its motion when submerged.
         strips: The wet parts of its hull.
         a_fg: Acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
@@ -194,8 +192,6 @@ def still_buoyancy(body: Body, motion: WetMotion, gravity_B: Array) -> Array:
     """Return the buoyancy in water that does not accelerate, −m_f g at the centre of the displaced volume [N, N·m], shape (6,).
 
     Args:
-        body: The body.
-        motion: Its motion.
         gravity_B: Acceleration of gravity in body axes [m/s²], shape (3,).
     """
     return total_buoyancy(body, motion._replace(a_fg=-gravity_B, around=None))
@@ -205,8 +201,6 @@ def froude_krylov_force(body: Body, motion: WetMotion, gravity_B: Array) -> Arra
     """Return the force of the acceleration of the displaced water, m_f a_f (Froude-Krylov force in waves) [N, N·m], shape (6,).
 
     Args:
-        body: The body.
-        motion: Its motion.
         gravity_B: Acceleration of gravity in body axes [m/s²], shape (3,).
     """
     if motion.around is None:
@@ -303,7 +297,6 @@ def added_mass_reaction(body: Body, motion: WetMotion, a: Array) -> tuple[Array,
     With force F_i and energy T_i of each part, the power is Σ F_i · V + dT_i/dt [W].
 
     Args:
-        body: The body.
         motion: Its motion, with the water around it.
         a: a' of the body: derivative of its velocity components in body axes, minus gravity, shape (6,).
 
@@ -326,12 +319,7 @@ def added_mass_reaction(body: Body, motion: WetMotion, a: Array) -> tuple[Array,
 
 
 def fluid_energy(body: Body, motion: WetMotion) -> Scalar:
-    """Return the kinetic energy of the water that moves with a body, ½ Σ V_rᵀ M_A V_r [J].
-
-    Args:
-        body: The body.
-        motion: Its motion.
-    """
+    """Return the kinetic energy of the water that moves with a body, ½ Σ V_rᵀ M_A V_r [J]."""
     if motion.around is None:
         return 0.5 * (motion.velocity @ (added_mass(body, motion) @ motion.velocity))
     total: Scalar = 0.0
@@ -364,8 +352,6 @@ def viscous_power(body: Body, motion: WetMotion, drag: Array) -> Scalar:
     """Return the power of drag, damping and lift relative to the water, Σ F · V_r, which is dissipated [W].
 
     Args:
-        body: The body.
-        motion: Its motion.
         drag: Their wrench, see `viscous_wrench`, shape (6,).
     """
     if motion.around is None or not isinstance(body.hydro, Hydro):
@@ -380,10 +366,6 @@ def viscous_matrix(body: Body, motion: WetMotion) -> Array:
     """Damping matrix D of a body about its origin, with D V_r = −`viscous_wrench` [N·s/m, N·s, N·m·s], shape (6, 6).
 
     For hydrodynamics of the user's own it is what its method `damping_matrix(body, motion)` says.
-
-    Args:
-        body: The body.
-        motion: Its motion.
     """
     if body.hydro is None:
         return np.zeros((6, 6))
@@ -425,8 +407,6 @@ def water_wrench(body: Body, motion: WetMotion, M_A: Array) -> Array:
     In non-uniform water it excludes only −M_A a'; each element contributes the remaining terms with its own water velocity.
 
     Args:
-        body: The body.
-        motion: Its motion.
         M_A: Its added mass, shape (6, 6).
     """
     if motion.around is not None:

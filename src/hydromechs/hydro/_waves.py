@@ -98,7 +98,6 @@ def sea_spectrum(sea: PiersonMoskowitzSea | JonswapSea, omega: ArrayLike) -> Arr
     γ = A = 1 for Pierson-Moskowitz; A of JONSWAP is found by quadrature.
 
     Args:
-        sea: The sea.
         omega: Frequencies ω > 0 [rad/s], shape (n,).
     """
     omega_p = 2.0 * np.pi / sea.peak_period
@@ -126,7 +125,6 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
     about that of the spectrum.
 
     Args:
-        environment: The environment.
         gravity: Acceleration of gravity [m/s²].
         seed: Of the random frequencies and phases.
     """
@@ -200,10 +198,8 @@ def wave_motion(
     short waves on top of long ones.
 
     Args:
-        components: The waves.
         down: Unit vector down in world axes, constants, shape (3,).
         p: The point in world axes [m], shape (3,).
-        t: Time [s].
         above: False for points that stay below the mean surface, which is faster: above it the velocity is then held.
     """
     a, omega, k, n, phase, scale, h = components
@@ -244,9 +240,7 @@ def wave_surface(components: WaveComponents, p: Array, t: Scalar) -> WaveSurface
     """Slope of the surface η = Σ a cos θ over a point, θ = k n·p − ω t + phase.
 
     Args:
-        components: The waves.
         p: The point in world axes [m], shape (3,).
-        t: Time [s].
     """
     a, omega, k, n, phase, _, _ = components
     theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase

@@ -45,9 +45,6 @@ def dry_faults(model: Model) -> list[Fault]:
     A model is accepted if rigid and added inertia together are positive definite, since it does not know whether there is a
     free surface. Where there is one, bodies can leave the water, and the rigid inertia alone must be positive definite.
 
-    Args:
-        model: The mechanism.
-
     Returns:
         One fault for each body that needs a mass or a tensor; none for a mechanism that can move in air.
     """

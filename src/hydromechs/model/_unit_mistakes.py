@@ -24,7 +24,6 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
     """What looks like a slip of a unit in a body without faults, in words.
 
     Args:
-        body: The body.
         density: Density of the water [kg/m³].
     """
     out, mass = [], body.inertia.mass

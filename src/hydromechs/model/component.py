@@ -123,7 +123,6 @@ class Constraint(NamedTuple):
         """Raise `ValueError` if it cannot be closed because what it joins does not meet.
 
         Args:
-            t: Time [s].
             component: The component that has the constraint.
         """
         distance, angle = (float(x) for x in self.apart)
@@ -291,11 +290,7 @@ class Component(abc.ABC):
                 setattr(cls, name, cls.kind)
 
     def unknown_names(self, model: Model) -> list[tuple[str, str]]:
-        """Return the fields that name what the model does not have, each with a message.
-
-        Args:
-            model: The mechanism.
-        """
+        """Return the fields that name what the model does not have, each with a message."""
         out = []
         for key, what in self.refers.items():
             given, known = getattr(self, key), _names_of(model, what)
@@ -333,20 +328,11 @@ class Component(abc.ABC):
         return ()
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
-        """The numbers that `timed` names from a time on, and until when they hold [s].
-
-        Args:
-            t: Time [s].
-        """
+        """The numbers that `timed` names from a time on, and until when they hold [s]."""
         return (), math.inf
 
     def initial(self, model: Model, t: float) -> Sequence[tuple[JointPart, Array, Array]]:
-        """Joints that it wants to begin elsewhere than the model does, with their q and v; none unless overridden.
-
-        Args:
-            model: The mechanism.
-            t: Time of the start [s].
-        """
+        """Joints that it wants to begin elsewhere than the model does, with their q and v; none unless overridden."""
         return ()
 
     @property
@@ -378,12 +364,7 @@ class Component(abc.ABC):
         return self
 
     def closing(self, model: Model, kin: Any) -> str | None:
-        """Return the message of an event that closes it; None for that of an impact.
-
-        Args:
-            model: The mechanism.
-            kin: Its kinematics.
-        """
+        """Return the message of an event that closes it; None for that of an impact."""
         return None
 
     def order(self, model: Model) -> tuple[int, int]:
@@ -402,7 +383,6 @@ class Component(abc.ABC):
         """What it does in one instant, in NumPy operations.
 
         Args:
-            now: The instant.
             z: Its states, by name.
             u: Its inputs, and what it has in `timed`, by name.
         """

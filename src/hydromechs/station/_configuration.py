@@ -129,7 +129,6 @@ def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> C
     `ScenarioError`.
 
     Args:
-        catalog: The scenarios.
         name: One of its names.
         changes: Changes of the file. Defaults to none.
     """

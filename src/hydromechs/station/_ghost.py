@@ -28,7 +28,6 @@ def as_commands(simulation: Simulation, content: Any) -> None:
     """A message with commands: they hold from now on.
 
     Args:
-        simulation: The vehicle.
         content: Commands of all actuators, in order or by name.
     """
     simulation.command = content
@@ -51,7 +50,6 @@ def advance(
     It does what `Simulation.run` does, to the last bit, but for events and a recording.
 
     Args:
-        simulation: The vehicle.
         contents: What has arrived, in order.
         duration: Length of the tick [s].
         deliver: What a message does.

@@ -118,11 +118,7 @@ def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
 
 
 def drawing_notes(model: Model) -> list[str]:
-    """List the shapes of a model that cannot be drawn as specified.
-
-    Args:
-        model: The model.
-    """
+    """List the shapes of a model that cannot be drawn as specified."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DrawingWarning)
         for body in model.bodies:

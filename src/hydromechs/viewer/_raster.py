@@ -85,7 +85,6 @@ def raster(
     """The picture of a scene at one time, or with its bodies at several times.
 
     Args:
-        scene: The scene.
         moments: Indices of times; arrows and surfaces are those of the last one.
         size: Width and height [pixels].
         camera: Camera. Defaults to one that sees all bodies.
