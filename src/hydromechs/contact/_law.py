@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.spatial import stick_slip, where
+from hydromechs.spatial import positive_part, stick_slip, where
 from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields, is_zero
 
 TINY = 1e-300
@@ -77,9 +77,9 @@ class LinearContact(ContactLaw):
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
         """The loss is c ḋ² while it pushes, −elastic ḋ > 0 where the damper would pull and the spring lets go."""
-        d = positive(depth)
+        d = positive_part(depth)
         elastic = self.stiffness * d
-        force = elastic if is_zero(self.damping) else positive(elastic + self.damping * rate)
+        force = elastic if is_zero(self.damping) else positive_part(elastic + self.damping * rate)
         return NormalForce(where(depth > 0.0, force, 0.0), elastic, 0.5 * elastic * d)
 
     def stiffness_at(self, depth: float) -> tuple[float, float]:
@@ -102,9 +102,9 @@ class NonlinearContact(ContactLaw):
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
         """The loss is 3/2 α elastic ḋ² while it pushes."""
-        d = positive(depth)
+        d = positive_part(depth)
         elastic = self.stiffness * _power(d, self.exponent)
-        force = elastic if is_zero(self.damping_factor) else elastic * positive(1.0 + 1.5 * self.damping_factor * rate)
+        force = elastic if is_zero(self.damping_factor) else elastic * positive_part(1.0 + 1.5 * self.damping_factor * rate)
         return NormalForce(force, elastic, elastic * d / (self.exponent + 1.0))
 
     def stiffness_at(self, depth: float) -> tuple[float, float]:
@@ -172,11 +172,6 @@ class Material:
             raise FieldError("Material.law", self.law, "must be a LinearContact, NonlinearContact or ContactLaw")
         if self.friction is not None and not isinstance(self.friction, DryFriction):
             raise FieldError("Material.friction", self.friction, "must be a DryFriction or None")
-
-
-def positive(x: Scalar) -> Scalar:
-    """max(x, 0), exact, NaN for NaN."""
-    return 0.5 * (x + abs(x))
 
 
 def _power(d: Scalar, exponent: float) -> Scalar:

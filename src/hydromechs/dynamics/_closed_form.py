@@ -11,7 +11,7 @@ Every body has a 6×6 inertia of its own, rigid and added; water enters only thr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -122,13 +122,17 @@ def mass_matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], 
 
 def matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], matrices: Sequence[Array | None]) -> Array:
     """Σ J_iᵀ A_i J_i, shape (nv, nv), for matrices A (6, 6) of bodies in their own frames, symmetric or not, or None."""
+    return _summed(model, jacobians, (None if A is None else A @ b.J for b, A in zip(jacobians, matrices, strict=True)))
+
+
+def _summed(model: Model, jacobians: Sequence[BodyJacobian], forces: Iterable[Array | None]) -> Array:
+    """Σ J_iᵀ F_i, shape (nv, nv), of a force (6, n) of each body for each of its n velocities, or None."""
     rows = _square(model)
-    for body, A in zip(jacobians, matrices, strict=True):
-        if A is None:
-            continue
-        for j, row in zip(body.dofs, body.J.T @ (A @ body.J), strict=True):
-            for k, value in zip(body.dofs, row, strict=True):
-                rows[j][k] = rows[j][k] + value
+    for body, force in zip(jacobians, forces, strict=True):
+        if force is not None:
+            for j, row in zip(body.dofs, body.J.T @ force, strict=True):
+                for k, value in zip(body.dofs, row, strict=True):
+                    rows[j][k] = rows[j][k] + value
     return np.array(rows).reshape(model.nv, model.nv)
 
 
@@ -147,15 +151,14 @@ def coriolis_matrix(
         inertia: I of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
         momenta: (p, l) of each body in its own frame, I V in still water, shape (6,) each, or None.
     """
-    rows = _square(model)
+    forces: list[Array | None] = []
     for body, I, h in zip(jacobians, inertia, momenta, strict=True):
         if I is None or h is None:
+            forces.append(None)
             continue
-        force = I @ body.rate - np.concatenate([cross(h[:3], body.J[3:]), cross(h[:3], body.J[:3]) + cross(h[3:], body.J[3:])])
-        for j, row in zip(body.dofs, body.J.T @ force, strict=True):
-            for k, value in zip(body.dofs, row, strict=True):
-                rows[j][k] = rows[j][k] + value
-    return np.array(rows).reshape(model.nv, model.nv)
+        p, l, linear, angular = h[:3], h[3:], body.J[:3], body.J[3:]
+        forces.append(I @ body.rate - np.concatenate([cross(p, angular), cross(p, linear) + cross(l, angular)]))
+    return _summed(model, jacobians, forces)
 
 
 def jacobian_derivatives(body: BodyJacobian) -> Array:

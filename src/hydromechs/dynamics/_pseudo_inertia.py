@@ -8,13 +8,13 @@ a force and a moment follow from them without the moments of inertia: with Ω = 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from hydromechs.model import RigidBody
-from hydromechs.spatial import Screw, cross
+from hydromechs.spatial import cross, symmetric_matrix
 from hydromechs.values import Array, Scalar
 
 
@@ -45,7 +45,7 @@ class PseudoInertia(NamedTuple):
 
     def plus(self, other: PseudoInertia) -> PseudoInertia:
         """The two masses together, about the same frame."""
-        second = _symmetric(lambda i, j: self.second[i, j] + other.second[i, j])
+        second = symmetric_matrix(lambda i, j: self.second[i, j] + other.second[i, j])
         return PseudoInertia(self.mass + other.mass, self.first + other.first, second)
 
 
@@ -53,7 +53,7 @@ def pseudo_inertia(rigid: RigidBody) -> PseudoInertia:
     """Moments of a `RigidBody`, a body with those fixed to it: Σ = ½ tr Ī 1 − Ī."""
     D = rigid.matrix[3:, 3:]
     half = 0.5 * (D[0, 0] + D[1, 1] + D[2, 2])
-    return PseudoInertia(rigid.mass, rigid.first_moment, _symmetric(lambda i, j: half - D[i, i] if i == j else -D[i, j]))
+    return PseudoInertia(rigid.mass, rigid.first_moment, symmetric_matrix(lambda i, j: half - D[i, i] if i == j else -D[i, j]))
 
 
 def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia]:
@@ -69,7 +69,7 @@ def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia
     on_axis = [[float(i == axis and j == axis) for j in range(3)] for i in range(3)]
     first, second = np.diag(on_axis) * J.first, np.array(on_axis) * J.second
     rest_first = np.array([0.0 if i == axis else J.first[i] for i in range(3)])
-    rest_second = _symmetric(lambda i, j: 0.0 if i == j == axis else J.second[i, j])
+    rest_second = symmetric_matrix(lambda i, j: 0.0 if i == j == axis else J.second[i, j])
     return PseudoInertia(J.mass, first, second), PseudoInertia(0.0, rest_first, rest_second)
 
 
@@ -84,7 +84,7 @@ def moved_back(steps: Sequence[Any], J: PseudoInertia) -> PseudoInertia:
     """
     m, h, S = J
     for step in reversed(steps):
-        h, S, p = step.rotate_back(h), _rotated_back(step, S), step.p
+        h, S, p = step.rotate_back(h), step.rotate_symmetric_back(S), step.p
         S = _shifted(m, h, S, p)
         h = np.array([h[i] + m * p[i] for i in range(3)])
     return PseudoInertia(m, h, S)
@@ -92,39 +92,12 @@ def moved_back(steps: Sequence[Any], J: PseudoInertia) -> PseudoInertia:
 
 def _shifted(m: Scalar, h: Array, S: Array, p: Array) -> Array:
     """Σ + h pᵀ + p hᵀ + m p pᵀ, shape (3, 3)."""
-    return _symmetric(lambda i, j: S[i, j] + _outer(h, p, i, j) + m * (p[i] * p[j]))
+    return symmetric_matrix(lambda i, j: S[i, j] + _outer(h, p, i, j) + m * (p[i] * p[j]))
 
 
 def _outer(h: Array, p: Array, i: int, j: int) -> Scalar:
     """(h pᵀ + p hᵀ)_ij."""
     return h[i] * (p[i] + p[i]) if i == j else h[i] * p[j] + h[j] * p[i]
-
-
-def _rotated_back(step: Any, S: Array) -> Array:
-    """R Σ Rᵀ. About one coordinate axis by a moving angle [8M, 8A]: with w = (Σ_jj − Σ_ii) s − 2 Σ_ij c,
-
-        Σ_ii + s w,   Σ_jj − s w,   −(c w + Σ_ij)
-
-    which needs neither s² nor s c (McMillan 1994, eqs. A.17-A.18, needs [10M, 10A]). For a constant angle those cost nothing.
-    """
-    if not isinstance(step, Screw):
-        T = step.R @ S @ step.R.T
-        return _symmetric(lambda i, j: T[i, j])
-    i, j, k = (step.axis + 1) % 3, (step.axis + 2) % 3, step.axis
-    c, s = step.cos, step.sin
-    difference = S[j, j] - S[i, i]
-    if isinstance(s, float):
-        a = difference * (s * s) - S[i, j] * (2.0 * s * c)
-        across = S[i, j] * (c * c - s * s) - difference * (s * c)
-    else:
-        w = difference * s - S[i, j] * (c + c)
-        a, across = s * w, -(c * w + S[i, j])
-    out: list[list[Scalar]] = [[None] * 3 for _ in range(3)]
-    out[i][i], out[j][j], out[k][k] = S[i, i] + a, S[j, j] - a, S[k, k]
-    out[i][j] = out[j][i] = across
-    out[i][k] = out[k][i] = S[i, k] * c - S[j, k] * s
-    out[j][k] = out[k][j] = S[i, k] * s + S[j, k] * c
-    return np.array(out)
 
 
 def spin_matrix(w: Array, alpha: Array) -> Array:
@@ -158,9 +131,3 @@ def moment_of_spin(w: Array, Omega: Array, J: PseudoInertia, a: Array) -> Array:
         n = hxa[i] + gyroscopic + Omega[k, j] * S[j, j] - Omega[j, k] * S[k, k]
         out.append(n + Omega[k, i] * S[i, j] - Omega[j, i] * S[i, k])
     return np.array(out)
-
-
-def _symmetric(entry: Callable[[int, int], Scalar]) -> Array:
-    """The symmetric 3×3 matrix whose upper triangle is `entry(i, j)`, each computed once."""
-    xx, xy, xz, yy, yz, zz = (entry(i, j) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -8,7 +8,7 @@ from typing import TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hydromechs import compiler
+from hydromechs import compiler, dynamics
 from hydromechs.compiler import Compiled, OperationCount, Program
 from hydromechs.model import Model
 from hydromechs.values import Array
@@ -231,7 +231,7 @@ class Dynamics(CompiledEquations):
 
         def ab(m: Model, q: Array, v: Array, tau: Array, **others: Array) -> tuple[Array, Array]:
             def vdot(displacement: Array, v: Array, tau: Array) -> Array:
-                return fossen.perturbed_dynamics(m, q=q, displacement=displacement, v=v, tau=tau, **others)
+                return equations.forward_dynamics(m, dynamics.integrate(m, q, displacement, 1.0), v, tau, **others)
 
             return compiler.linearized(vdot, fossen.velocity_coupling(m, q, v), v, tau)
 

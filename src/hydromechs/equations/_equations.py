@@ -144,22 +144,16 @@ def bias_acceleration(model: Model, q: ArrayLike, v: ArrayLike, name: str, point
     return np.concatenate([R.T @ a[:3], R.T @ a[3:]])
 
 
-class _Moving(NamedTuple):
-    """What energy and momentum need: inertias and velocities of the bodies, and of the water around them."""
-
-    kin: dynamics.Kinematics
-    rigid: list[Array | None]
-    added: list[Array | None]
-    motions: list[WetMotion]
-    relative: list[Array]
-
-
-def _moving(model: Model, q: Array, v: Array, fluid_velocity: ArrayLike | None) -> _Moving:
-    v_f = arguments.fluid(model, fluid_velocity, "fluid_velocity")
-    _, motions = in_water(model, q, v, v_f, np.zeros(3))
-    rigid = [None if r is None else r.matrix for r in model.rigid]
-    added = hydro.added_inertias(model, motions)
-    return _Moving(dynamics.kinematics(model, q, v), rigid, added, motions, [m.velocity for m in motions])
+def _moving(
+    model: Model, q: ArrayLike, v: ArrayLike, fluid_velocity: ArrayLike | None
+) -> tuple[dynamics.Kinematics, list[WetMotion], list[tuple[list[Array | None], list[Array]]]]:
+    """Kinematics, motions in the water, and what moves: inertias and velocities of the bodies, and of the water around them."""
+    model, q, v = arguments.state(model, q, v)
+    kin = dynamics.kinematics(model, q, v)
+    _, motions = in_water(model, q, v, arguments.fluid(model, fluid_velocity, "fluid_velocity"), np.zeros(3))
+    bodies = [None if r is None else r.matrix for r in model.rigid], list(kin.V)
+    water = hydro.added_inertias(model, motions), [m.velocity for m in motions]
+    return kin, motions, [bodies, water]
 
 
 def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Energy:
@@ -169,16 +163,15 @@ def energy(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLik
 
     `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """
-    model, q, v = arguments.state(model, q, v)
-    at = _moving(model, q, v, fluid_velocity)
+    kin, motions, moving = _moving(model, q, v, fluid_velocity)
     masses = [0.0 if r is None else r.mass for r in model.rigid]
     moments = [np.zeros(3) if r is None else r.first_moment for r in model.rigid]
-    poses = list(zip(at.kin.R_WB, at.kin.p_WB, strict=True))
+    poses = list(zip(kin.R_WB, kin.p_WB, strict=True))
     potential = dynamics.potential_energy(masses, moments, poses, model.world.gravity_vector)
-    for body, motion, moves in zip(model.bodies, at.motions, model.moves, strict=True):
+    for body, motion, moves in zip(model.bodies, motions, model.moves, strict=True):
         if body.hydro is not None and moves:
             potential = potential + hydro.water_potential(body, motion)
-    of_bodies, of_water = dynamics.kinetic_energy(at.rigid, at.kin.V), dynamics.kinetic_energy(at.added, at.relative)
+    of_bodies, of_water = (dynamics.kinetic_energy(*parts) for parts in moving)
     return Energy(of_bodies, of_water, potential)
 
 
@@ -190,9 +183,8 @@ def momentum(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayL
 
     `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`.
     """
-    model, q, v = arguments.state(model, q, v)
-    at = _moving(model, q, v, fluid_velocity)
-    return dynamics.momentum(at.rigid, at.kin.V, at.kin) + dynamics.momentum(at.added, at.relative, at.kin)
+    kin, _, (bodies, water) = _moving(model, q, v, fluid_velocity)
+    return dynamics.momentum(*bodies, kin) + dynamics.momentum(*water, kin)
 
 
 def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: ArrayLike) -> Array:

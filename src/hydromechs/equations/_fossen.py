@@ -14,7 +14,6 @@ from hydromechs.values import Array
 
 from . import _arguments as arguments
 from ._balance import in_water
-from ._equations import forward_dynamics
 
 
 def damping_force(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: ArrayLike | None = None) -> Array:
@@ -53,11 +52,6 @@ def restoring_force(model: Model, q: ArrayLike) -> Array:
             F = F + hydro.viscous_wrench(body, motion)
         wrenches.append(-F)
     return dynamics.generalized_force(model, kin, wrenches)
-
-
-def perturbed_dynamics(model: Model, q: Array, v: Array, tau: Array, displacement: Array, **options: Any) -> Array:
-    """Forward dynamics at q ⊕ displacement, the configuration reached by moving with `displacement` (nv,) for unit time."""
-    return forward_dynamics(model, dynamics.integrate(model, q, displacement, 1.0), v, tau, **options)
 
 
 def velocity_coupling(model: Model, q: Array, v: Array) -> Array:

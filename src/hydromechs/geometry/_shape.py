@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from hydromechs.errors import FieldError, UnsupportedFeature
-from hydromechs.spatial import maximum, minimum, norm, where
+from hydromechs.spatial import maximum, minimum, norm, positive_part, where
 from hydromechs.values import Array, Scalar, check_fields
 
 from ._origin import Origin
@@ -352,11 +352,6 @@ class Placed:
 # -- closed forms --------------------------------------------------------------------------------------------------------
 
 
-def positive(x: Scalar) -> Scalar:
-    """Return max(x, 0), exact, NaN for NaN."""
-    return 0.5 * (x + abs(x))
-
-
 def sphere_distance(x: Array, radius: Scalar) -> tuple[Scalar, Array]:
     """Return the signed distance from a sphere about the origin, and its normal.
 
@@ -380,7 +375,7 @@ def box_distance(x: Array | Sequence[Scalar], half: Sequence[Scalar]) -> tuple[S
     """
     over = [abs(a) - b for a, b in zip(x, half, strict=True)]
     sign = [1.0 - 2.0 * (a < 0.0) for a in x]
-    beyond = [positive(a) for a in over]
+    beyond = [positive_part(a) for a in over]
     size = norm((*beyond, NUDGE))
     deepest = over[0]
     for a in over[1:]:

@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.spatial import clamp, maximum, where
 from hydromechs.values import Array, Scalar
 
-from ._environment import DepthTable, Environment, Gusts, PowerLaw, Uniform
+from ._environment import Environment, Gusts, Profile
 from ._waves import WaveComponents, wave_motion
 
-LINEAR_PART = 1e-3
-"""Part of the water above the bed where the power law is replaced by a line through 0."""
 BLOCK = 8192
 """Gust samples drawn at a time; they depend on it by rounding alone."""
 DOUBLED = [2**k for k in range(BLOCK.bit_length())]
@@ -128,69 +124,14 @@ class UniformFlow:
         return self._rows[row : row + 2]
 
 
-@singledispatch
-def profile_factor(profile: Uniform | PowerLaw | DepthTable, depth: Scalar) -> Scalar:
+def profile_factor(profile: Profile, depth: Scalar) -> Scalar:
     """Factor on the velocity of current and gusts at a depth below the mean surface [m]."""
-    raise TypeError(f"profile {profile!r} must be Uniform, PowerLaw or DepthTable")
+    return profile.factor(depth)
 
 
-@profile_factor.register
-def _(profile: Uniform, depth: Scalar) -> Scalar:
-    """1."""
-    return 1.0
-
-
-@profile_factor.register
-def _(profile: PowerLaw, depth: Scalar) -> Scalar:
-    """s^a with s = max((D − d)/D, 0); near the bed the line from 0 to that."""
-    s = maximum((profile.depth - depth) / profile.depth, 0.0)
-    near = LINEAR_PART ** (profile.exponent - 1.0) * s
-    return where(s > LINEAR_PART, s**profile.exponent, near)
-
-
-@profile_factor.register
-def _(profile: DepthTable, depth: Scalar) -> Scalar:
-    """Linear in between: f_0 + Σ slope_i clamp(d − d_i, 0, d_{i+1} − d_i)."""
-    out = profile.factors[0]
-    for begin, length, slope in _pieces(profile):
-        out = out + slope * clamp(depth - begin, 0.0, length)
-    return out
-
-
-@singledispatch
-def profile_slope(profile: Uniform | PowerLaw | DepthTable, depth: Scalar) -> Scalar:
+def profile_slope(profile: Profile, depth: Scalar) -> Scalar:
     """Derivative of `profile_factor` by depth [1/m]; zero below the bed and outside a table."""
-    raise TypeError(f"profile {profile!r} must be Uniform, PowerLaw or DepthTable")
-
-
-@profile_slope.register
-def _(profile: Uniform, depth: Scalar) -> Scalar:
-    """0."""
-    return 0.0
-
-
-@profile_slope.register
-def _(profile: PowerLaw, depth: Scalar) -> Scalar:
-    """−a s^(a−1)/D above the bed, that of the line near the bed."""
-    s = (profile.depth - depth) / profile.depth
-    a = profile.exponent
-    power = a * maximum(s, LINEAR_PART) ** (a - 1.0)
-    return where(s > LINEAR_PART, power, where(s > 0.0, LINEAR_PART ** (a - 1.0), 0.0)) * (-1.0 / profile.depth)
-
-
-@profile_slope.register
-def _(profile: DepthTable, depth: Scalar) -> Scalar:
-    """The slope of the piece."""
-    out = 0.0
-    for begin, length, slope in _pieces(profile):
-        out = out + where(depth > begin, where(depth <= begin + length, slope, 0.0), 0.0)
-    return out
-
-
-def _pieces(profile: DepthTable) -> list[tuple[float, float, float]]:
-    """Start, length and slope of each piece of a table."""
-    d, f = profile.depths, profile.factors
-    return [(d[i], d[i + 1] - d[i], (f[i + 1] - f[i]) / (d[i + 1] - d[i])) for i in range(len(d) - 1)]
+    return profile.slope(depth)
 
 
 class FluidMotion(NamedTuple):
@@ -205,7 +146,7 @@ class FluidMotion(NamedTuple):
 
 
 def fluid_motion(
-    profile: Uniform | PowerLaw | DepthTable,
+    profile: Profile,
     components: WaveComponents,
     down: Array | Sequence[float],
     p: Array,
@@ -234,9 +175,9 @@ def fluid_motion(
     carried = np.asarray(carried)
     down, velocity, rate = np.asarray(down, dtype=float), np.asarray(velocity), np.asarray(rate)
     depth = down @ p
-    factor = profile_factor(profile, depth)
+    factor = profile.factor(depth)
     waves = wave_motion(components, down, p - carried * t, t, above=above)
     current = factor * velocity
     v = current + waves.velocity
-    shear = (profile_slope(profile, depth) * (down @ v)) * velocity
+    shear = (profile.slope(depth) * (down @ v)) * velocity
     return FluidMotion(v, factor * rate + shear + waves.acceleration + waves.gradient @ (current - carried), waves.elevation)

@@ -1,4 +1,4 @@
-"""Data of the water around the mechanism: currents, gusts, waves, the free surface. The equations are in the modules beside.
+"""Data of the water around the mechanism: currents, gusts, waves, the free surface. Most equations are in the modules beside.
 
 Depth is measured down from the mean surface; velocities are in world axes.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from hydromechs.errors import FieldError
 from hydromechs.registry import Degrees
-from hydromechs.values import Bound, Finite, Positive, Rising, Row, Vector3, check_fields
+from hydromechs.spatial import clamp, maximum, where
+from hydromechs.values import Bound, Finite, Positive, Rising, Row, Scalar, Vector3, check_fields
 
+LINEAR_PART = 1e-3
+"""Part of the water above the bed where the power law is replaced by a line through 0."""
 Sigmas = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
 """Standard deviations along three axes."""
 Velocities = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)]
@@ -26,6 +29,14 @@ Gamma = Annotated[float, Bound(least=1.0)]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Uniform:
     """The current is the same at all depths."""
+
+    def factor(self, depth: Scalar) -> Scalar:
+        """1."""
+        return 1.0
+
+    def slope(self, depth: Scalar) -> Scalar:
+        """0."""
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +53,19 @@ class PowerLaw:
 
     def __post_init__(self) -> None:
         check_fields(self, "profile")
+
+    def factor(self, depth: Scalar) -> Scalar:
+        """s^a with s = max((D − d)/D, 0); near the bed the line from 0 to that."""
+        s = maximum((self.depth - depth) / self.depth, 0.0)
+        near = LINEAR_PART ** (self.exponent - 1.0) * s
+        return where(s > LINEAR_PART, s**self.exponent, near)
+
+    def slope(self, depth: Scalar) -> Scalar:
+        """−a s^(a−1)/D above the bed, that of the line near the bed."""
+        s = (self.depth - depth) / self.depth
+        a = self.exponent
+        power = a * maximum(s, LINEAR_PART) ** (a - 1.0)
+        return where(s > LINEAR_PART, power, where(s > 0.0, LINEAR_PART ** (a - 1.0), 0.0)) * (-1.0 / self.depth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +86,30 @@ class DepthTable:
             must = f"must have {n} numbers, one for each depth, has {len(self.factors)}"
             raise FieldError("profile.factors", list(self.factors), must)
 
+    @property
+    def _pieces(self) -> list[tuple[float, float, float]]:
+        """Start, length and slope of each piece."""
+        d, f = self.depths, self.factors
+        return [(d[i], d[i + 1] - d[i], (f[i + 1] - f[i]) / (d[i + 1] - d[i])) for i in range(len(d) - 1)]
+
+    def factor(self, depth: Scalar) -> Scalar:
+        """Linear in between: f_0 + Σ slope_i clamp(d − d_i, 0, d_{i+1} − d_i)."""
+        out = self.factors[0]
+        for begin, length, slope in self._pieces:
+            out = out + slope * clamp(depth - begin, 0.0, length)
+        return out
+
+    def slope(self, depth: Scalar) -> Scalar:
+        """The slope of the piece."""
+        out = 0.0
+        for begin, length, slope in self._pieces:
+            out = out + where(depth > begin, where(depth <= begin + length, slope, 0.0), 0.0)
+        return out
+
+
+Profile: TypeAlias = Uniform | PowerLaw | DepthTable
+"""Factor on the velocity of current and gusts by depth."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Current:
@@ -73,7 +121,7 @@ class Current:
     """Times of a table, increasing [s], shape (n,). Not with `velocity`."""
     velocities: Velocities = ()
     """Velocity at each time [m/s], shape (n, 3); linear in between, held constant before the first and after the last."""
-    profile: Uniform | PowerLaw | DepthTable = field(default_factory=Uniform)
+    profile: Profile = field(default_factory=Uniform)
     """Factor on the velocity by depth; 1 if left out."""
 
     def __post_init__(self) -> None:
@@ -85,7 +133,7 @@ class Current:
         if times and any(self.velocity):
             must = "must be omitted if current.times are given; give one of the two"
             raise FieldError("current.velocity", list(self.velocity), must)
-        if not isinstance(self.profile, Uniform | PowerLaw | DepthTable):
+        if not isinstance(self.profile, Profile):
             raise FieldError("current.profile", self.profile, "must be Uniform(), PowerLaw(...) or DepthTable(...)")
 
 
@@ -180,6 +228,6 @@ class Environment:
         check_fields(self, "environment")
 
     @property
-    def profile(self) -> Uniform | PowerLaw | DepthTable:
+    def profile(self) -> Profile:
         """Factor on current and gusts by depth."""
         return Uniform() if self.current is None else self.current.profile

@@ -135,22 +135,12 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
         if isinstance(wave, RegularWave):
             omega = 2.0 * math.pi / wave.period
             k = wavenumber(omega, gravity, h)
-            highest = BREAKING * 2.0 * math.pi / k * math.tanh(k * h)
-            if wave.height > highest:
-                raise ValueError(
-                    f"wave.height is {wave.height:g} m; a wave of {wave.period:g} s breaks above {highest:.3g} m: "
-                    "make it lower or longer"
-                )
+            _check_height(wave.height, BREAKING, k, h, "wave.height", f"a wave of {wave.period:g} s breaks above")
             rows.append((0.5 * wave.height, omega, k, *direction, wave.phase))
         else:
             k = wavenumber(2.0 * math.pi / wave.peak_period, gravity, h)
-            highest = STEEPEST_SEA * 2.0 * math.pi / k * math.tanh(k * h)
-            if wave.significant_height > highest:
-                raise ValueError(
-                    f"sea.significant_height is {wave.significant_height:g} m; "
-                    f"a sea with a peak period of {wave.peak_period:g} s breaks above about {highest:.3g} m: "
-                    "make it lower or longer"
-                )
+            breaks = f"a sea with a peak period of {wave.peak_period:g} s breaks above about"
+            _check_height(wave.significant_height, STEEPEST_SEA, k, h, "sea.significant_height", breaks)
             random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1, number)))
             omegas, parts = _frequencies(wave, random.uniform(size=wave.components))
             amplitudes = wave.significant_height * np.sqrt(parts / 8.0)
@@ -162,6 +152,13 @@ def wave_components(environment: Environment, gravity: float, seed: int = 0) -> 
     table = np.array(rows, dtype=float).reshape(-1, 6)
     scale = 1.0 / -np.expm1(-2.0 * table[:, 2] * h) if math.isfinite(h) else np.ones(len(table))
     return WaveComponents(table[:, 0], table[:, 1], table[:, 2], table[:, 3:5], table[:, 5], scale, h)
+
+
+def _check_height(height: float, steepest: float, k: float, h: float, name: str, breaks: str) -> None:
+    """Raise `ValueError` if a wave of wavenumber k [rad/m] is higher [m] than the steepest one in water of a depth h [m]."""
+    highest = steepest * 2.0 * math.pi / k * math.tanh(k * h)
+    if height > highest:
+        raise ValueError(f"{name} is {height:g} m; {breaks} {highest:.3g} m: make it lower or longer")
 
 
 def _frequencies(sea: PiersonMoskowitzSea | JonswapSea, places: Array) -> tuple[Array, Array]:

@@ -77,12 +77,9 @@ class Stepper:
         return compiler.trace(self.derivative, shapes, name=f"{self.name}_derivative", outputs=("ydot",))
 
     @cached_property
-    def _retract(self) -> Rolled:
-        return retract_loop(self.model)
-
-    @cached_property
-    def _chart_rate(self) -> Rolled:
-        return chart_rate_loop(self.model)
+    def _loops(self) -> tuple[Rolled, Rolled]:
+        """q ⊕ u and u̇ as loops."""
+        return retract_loop(self.model), chart_rate_loop(self.model)
 
     def _recipe(
         self, name: str, one: Callable[..., Any], inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], what: str
@@ -123,8 +120,8 @@ class Stepper:
             lambda t, q, y: compiler.call(self.derivative_program, t, q, y, *held)[0],
             lambda t, q, y: self._jacobian(t, q, y, *held),
             compiler.solve,
-            self._moved if self.loops is None else lambda q, u: compiler.call(self._retract, q, u)[0],
-            self._rate if self.loops is None else lambda q, v: compiler.call(self._chart_rate, q, np.zeros(model.nv), v)[0],
+            self._moved if self.loops is None else lambda q, u: compiler.call(self._loops[0], q, u)[0],
+            self._rate if self.loops is None else lambda q, v: compiler.call(self._loops[1], q, np.zeros(model.nv), v)[0],
             self.booked,
         )
 
@@ -134,22 +131,17 @@ class Stepper:
     def _rate(self, q: Array, v: Array) -> Array:
         return dynamics.chart_rate(self.model, q, np.zeros(self.model.nv), v)
 
-    @property
-    def reference(self) -> Callable[[dict[str, Array]], System]:
-        """inputs → System in plain NumPy, uncompiled: for checks."""
-
-        def system(inputs: dict[str, Array]) -> System:
-            return System(
-                self.model.nv,
-                lambda t, q, y: self.differentiable(t=t, q=q, y=y, **inputs),
-                lambda t, q, y: self.jacobian_program(t, q, y[: self.n - self.booked], *inputs.values())[0],
-                np.linalg.solve,
-                self._moved,
-                self._rate,
-                self.booked,
-            )
-
-        return system
+    def reference(self, inputs: dict[str, Array]) -> System:
+        """The system in plain NumPy, uncompiled: for checks."""
+        return System(
+            self.model.nv,
+            lambda t, q, y: self.differentiable(t=t, q=q, y=y, **inputs),
+            lambda t, q, y: self.jacobian_program(t, q, y[: self.n - self.booked], *inputs.values())[0],
+            np.linalg.solve,
+            self._moved,
+            self._rate,
+            self.booked,
+        )
 
     @cached_property
     def _state(self) -> tuple[Argument, ...]:

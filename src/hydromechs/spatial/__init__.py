@@ -1,7 +1,7 @@
 """Small spatial algebra on floats or symbols: rotations, transformations, inertia, factorization."""
 
 from ._axis_frame import axis_frame
-from ._choice import clamp, floor, lookup, maximum, minimum, nearest_integer, where
+from ._choice import clamp, floor, lookup, maximum, minimum, nearest_integer, positive_part, where
 from ._inertia import force_cross, motion_cross, rigid_inertia, tensor_matrix
 from ._ldl import Ldl, ldl
 from ._principal_axes import principal_axes
@@ -22,7 +22,7 @@ from ._rotation import (
 from ._rotation_between import TURN_SERIES, rotation_between, turn_between, turning_rate
 from ._semidefinite import PivotedSolution, pivoted_solve
 from ._stick_slip import stick_slip
-from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench
+from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench, symmetric_matrix
 
 __all__ = [
     "TURN_SERIES",
@@ -50,6 +50,7 @@ __all__ = [
     "pivoted_solve",
     "planar_rotation",
     "pose_matrix",
+    "positive_part",
     "principal_axes",
     "quaternion_exp",
     "quaternion_from_matrix",
@@ -63,6 +64,7 @@ __all__ = [
     "shift_wrench",
     "skew",
     "stick_slip",
+    "symmetric_matrix",
     "tensor_matrix",
     "turn_between",
     "turning_rate",

@@ -43,7 +43,7 @@ def shift_inertia(inertia: Array, p: Vector) -> Array:
     B2 = B - _times_skew(A, p)
     left = _times_skew(B2.T, p)  # B'ᵀ p̃ = −(p̃ B')ᵀ
     right = _times_skew(B.T, p)
-    D2 = _symmetric(lambda i, j: D[i, j] - left[j, i] - right[i, j])
+    D2 = symmetric_matrix(lambda i, j: D[i, j] - left[j, i] - right[i, j])
     return _blocks(A, B2, D2)
 
 
@@ -83,43 +83,43 @@ class Screw(NamedTuple):
         """R a: a 3-vector in the child's axes to the parent's [4M, 2A]."""
         return Screw(self.axis, self.distance, self.cos, -self.sin).rotate(a)
 
-    def rotate_inertia_back(self, inertia: Array) -> Array:
-        """R-congruence of a symmetric 6×6 matrix, block by block (McMillan 1994, sec. A.4.1 and A.4.2)."""
-        i, j, k = (self.axis + 1) % 3, (self.axis + 2) % 3, self.axis
-        c, s = self.cos, self.sin
-        constant = isinstance(s, float)  # then s² and s c are free; else w = difference · s − 2 K_ij c avoids them
+    def rotate_symmetric_back(self, block: Array) -> Array:
+        """R K Rᵀ of a symmetric 3×3 matrix [8M, 8A]: with w = (K_jj − K_ii) s − 2 K_ij c,
 
-        def symmetric(block: Array) -> Array:
-            xx, xy, xz, yy, yz, zz = (block[i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
-            K = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-            out: list[list[Scalar]] = [[None] * 3 for _ in range(3)]
-            difference = K[j][j] - K[i][i]
-            if constant:
-                a, across = difference * (s * s) - K[i][j] * (2.0 * s * c), K[i][j] * (c * c - s * s) - difference * (s * c)
-            else:
-                w = difference * s - K[i][j] * (c + c)
-                a, across = s * w, -(c * w + K[i][j])
-            out[i][i], out[j][j], out[k][k] = K[i][i] + a, K[j][j] - a, K[k][k]
-            out[i][j] = out[j][i] = across
-            out[i][k] = out[k][i] = K[i][k] * c - K[j][k] * s
-            out[j][k] = out[k][j] = K[i][k] * s + K[j][k] * c
-            return np.array(out)
+            K_ii + s w,   K_jj − s w,   −(c w + K_ij)
 
-        def general(N: Array) -> Array:
-            out: list[list[Scalar]] = [[None] * 3 for _ in range(3)]
-            difference, total = N[j, j] - N[i, i], N[i, j] + N[j, i]
-            if constant:
-                a, b = difference * (s * s) - total * (s * c), difference * (s * c) + total * (s * s)
-            else:
-                w = difference * s - total * c
-                a, b = s * w, c * w + total
-            out[i][i], out[j][j], out[k][k] = N[i, i] + a, N[j, j] - a, N[k, k]
-            out[i][j], out[j][i] = N[i, j] - b, N[j, i] - b
-            out[i][k], out[j][k] = N[i, k] * c - N[j, k] * s, N[i, k] * s + N[j, k] * c
-            out[k][i], out[k][j] = N[k, i] * c - N[k, j] * s, N[k, i] * s + N[k, j] * c
-            return np.array(out)
+        which needs neither s² nor s c (McMillan 1994, eqs. A.17-A.18: [10M, 10A]); for a constant angle those cost nothing.
+        """
+        i, j, k, c, s = (self.axis + 1) % 3, (self.axis + 2) % 3, self.axis, self.cos, self.sin
+        K = symmetric_matrix(lambda a, b: block[a, b])
+        difference = K[j, j] - K[i, i]
+        if isinstance(s, float):
+            a, across = difference * (s * s) - K[i, j] * (2.0 * s * c), K[i, j] * (c * c - s * s) - difference * (s * c)
+        else:
+            w = difference * s - K[i, j] * (c + c)
+            a, across = s * w, -(c * w + K[i, j])
+        out: list[list[Scalar]] = [[None] * 3 for _ in range(3)]
+        out[i][i], out[j][j], out[k][k] = K[i, i] + a, K[j, j] - a, K[k, k]
+        out[i][j] = out[j][i] = across
+        out[i][k] = out[k][i] = K[i, k] * c - K[j, k] * s
+        out[j][k] = out[k][j] = K[i, k] * s + K[j, k] * c
+        return np.array(out)
 
-        return _blocks(symmetric(inertia[:3, :3]), general(inertia[:3, 3:]), symmetric(inertia[3:, 3:]))
+    def rotate_general_back(self, N: Array) -> Array:
+        """R N Rᵀ of a 3×3 matrix (McMillan 1994, sec. A.4.2)."""
+        i, j, k, c, s = (self.axis + 1) % 3, (self.axis + 2) % 3, self.axis, self.cos, self.sin
+        difference, total = N[j, j] - N[i, i], N[i, j] + N[j, i]
+        if isinstance(s, float):
+            a, b = difference * (s * s) - total * (s * c), difference * (s * c) + total * (s * s)
+        else:
+            w = difference * s - total * c
+            a, b = s * w, c * w + total
+        out: list[list[Scalar]] = [[None] * 3 for _ in range(3)]
+        out[i][i], out[j][j], out[k][k] = N[i, i] + a, N[j, j] - a, N[k, k]
+        out[i][j], out[j][i] = N[i, j] - b, N[j, i] - b
+        out[i][k], out[j][k] = N[i, k] * c - N[j, k] * s, N[i, k] * s + N[j, k] * c
+        out[k][i], out[k][j] = N[k, i] * c - N[k, j] * s, N[k, i] * s + N[k, j] * c
+        return np.array(out)
 
 
 class Shift(NamedTuple):
@@ -141,9 +141,13 @@ class Shift(NamedTuple):
         """R a."""
         return a
 
-    def rotate_inertia_back(self, inertia: Array) -> Array:
-        """R-congruence of a symmetric 6×6 matrix."""
-        return inertia
+    def rotate_symmetric_back(self, block: Array) -> Array:
+        """R K Rᵀ of a symmetric 3×3 matrix."""
+        return block
+
+    def rotate_general_back(self, N: Array) -> Array:
+        """R N Rᵀ of a 3×3 matrix."""
+        return N
 
 
 class Turn(NamedTuple):
@@ -162,12 +166,14 @@ class Turn(NamedTuple):
         """R a."""
         return self.R @ a
 
-    def rotate_inertia_back(self, inertia: Array) -> Array:
-        """R-congruence of a symmetric 6×6 matrix."""
-        R = self.R
-        A = R @ inertia[:3, :3] @ R.T
-        D = R @ inertia[3:, 3:] @ R.T
-        return _blocks(_symmetric(lambda i, j: A[i, j]), R @ inertia[:3, 3:] @ R.T, _symmetric(lambda i, j: D[i, j]))
+    def rotate_symmetric_back(self, block: Array) -> Array:
+        """R K Rᵀ of a symmetric 3×3 matrix."""
+        turned = self.rotate_general_back(block)
+        return symmetric_matrix(lambda i, j: turned[i, j])
+
+    def rotate_general_back(self, N: Array) -> Array:
+        """R N Rᵀ of a 3×3 matrix."""
+        return self.R @ N @ self.R.T
 
 
 class Path(NamedTuple):
@@ -211,7 +217,8 @@ class Path(NamedTuple):
     def inertia_back(self, inertia: Array) -> Array:
         """Xᵀ I X: a symmetric 6×6 inertia in the child frame to the parent frame, shape (6, 6)."""
         for step in reversed(self.steps):
-            inertia = shift_inertia(step.rotate_inertia_back(inertia), step.p)
+            A, D = (step.rotate_symmetric_back(block) for block in (inertia[:3, :3], inertia[3:, 3:]))
+            inertia = shift_inertia(_blocks(A, step.rotate_general_back(inertia[:3, 3:]), D), step.p)
         return inertia
 
     def pose(self) -> tuple[Array, Array]:
@@ -233,7 +240,7 @@ def _times_skew(A: Array, p: Vector) -> Array:
     return np.array([cross(A[0], p), cross(A[1], p), cross(A[2], p)])
 
 
-def _symmetric(entry: Callable[[int, int], Scalar]) -> Array:
+def symmetric_matrix(entry: Callable[[int, int], Scalar]) -> Array:
     """The symmetric 3×3 matrix whose upper triangle is `entry(i, j)`, each computed once."""
     xx, xy, xz, yy, yz, zz = (entry(i, j) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)))
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
