@@ -54,6 +54,8 @@ SPATIAL = {
     "ldl": (lambda A, F: sp.ldl(A).solve(F), dict(A=A, F=F)),
     "clamp": (lambda a: np.array([sp.clamp(x, -0.5, 0.4) for x in a]), dict(a=a)),
     "floor": (lambda a: np.array([sp.floor(x) for x in a]), dict(a=a)),
+    "positive_part": (lambda a: np.array([sp.positive_part(x) for x in a]), dict(a=a)),
+    "symmetric_matrix": (lambda A: sp.symmetric_matrix(lambda i, j: A[i, j] * A[j, i]), dict(A=A)),
     "nearest_integer": (lambda a: np.array([sp.nearest_integer(x) for x in a]), dict(a=a)),
     "lookup": (lambda a: np.array([sp.lookup((3.0, 5.0, 8.0), 1.0 + 2.0 * x) for x in a]), dict(a=a)),
     "stick_slip": (lambda a, b: sp.stick_slip(7.0, 2.0, 1.5, a, b), dict(a=a, b=b)),

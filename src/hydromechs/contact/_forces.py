@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hydromechs.errors import noted
-from hydromechs.geometry import Capsule, HeightField, Placed
-from hydromechs.spatial import clamp, cross, norm, where
+from hydromechs.geometry import HeightField
+from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, Scalar
 
 from ._law import SMOOTH
-from ._probe import PointProbe, Segment
 
 if TYPE_CHECKING:
     from ._pair import Pair
-
-PARALLEL = 1e-12
-"""Sine squared below which the axes of two capsules count as parallel."""
 
 
 class Contact(NamedTuple):
@@ -69,7 +64,7 @@ def contact_wrench(
     """
     R, p = X_A if X_B is None else (X_B[0].T @ X_A[0], X_B[0].T @ (X_A[1] - X_B[1]))
     r = pair.probe.radius
-    point = probe_point(pair.probe, pair.solid, R, p)
+    point = pair.probe.nearest(pair.solid, R, p)
     distance, slope = pair.solid.distance(p + R @ point, down)
     # a height field's distance has a gradient of another length than 1 off the surface
     size = norm(slope) if isinstance(pair.solid.shape, HeightField) else 1.0
@@ -99,43 +94,3 @@ def contact_wrench(
         gap=distance - r,
         sliding_speed=norm(v_t),
     )
-
-
-@singledispatch
-def probe_point(probe: PointProbe | Segment, other: Placed, R: Array, p: Array) -> Array:
-    """The point of a probe that is nearest to a solid, in axes of A [m], shape (3,).
-
-    Args:
-        probe: A `PointProbe` or `Segment`.
-        other: The solid: terrain, or a shape of body B.
-        R: Axes of A in C, shape (3, 3).
-        p: Origin of A in C [m], shape (3,).
-    """
-    raise TypeError(f"{probe!r} is not a probe")
-
-
-@probe_point.register
-def _(probe: PointProbe, other: Placed, R: Array, p: Array) -> Array:
-    return np.array(probe.position)
-
-
-@probe_point.register
-def _(probe: Segment, other: Placed, R: Array, p: Array) -> Array:
-    """The t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
-
-        t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each held at the ends
-
-    which is exact (Ericson 2005, sec. 5.1.9). At that point the distance from the other's axis does not change with t, or t
-    is held, so its rate is that of the point fixed to the body.
-    """
-    half, center, direction = probe.half_length, np.array(probe.center), np.array(probe.direction)
-    w, u = p + R @ center - np.array(other.origin.xyz), R @ direction
-    along = u @ w
-    if isinstance(other.shape, Capsule):
-        e, reach = other.origin.R[:, 2], 0.5 * other.shape.length
-        b, beside = u @ e, e @ w
-        sine = 1.0 - b * b
-        t = clamp((b * beside - along) / where(sine > PARALLEL, sine, PARALLEL), -half, half)
-        tau = clamp(beside + b * t, -reach, reach)
-        return center + clamp(b * tau - along, -half, half) * direction
-    return center + clamp(-along, -half, half) * direction

@@ -72,8 +72,7 @@ class Pair(Component):
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         """The normal law at a depth of a millimetre, and friction."""
-        place = self.probe.position if isinstance(self.probe, PointProbe) else self.probe.center
-        moves = max(mobility.point(self.body, np.array(place)), 1e-300)
+        moves = max(mobility.point(self.body, np.array(self.probe.center)), 1e-300)
         out = [mode_of(f"contact {self.name!r}", *self.material.law.stiffness_at(1e-3), moves, meets=True)]
         friction = self.material.friction
         if friction is not None:

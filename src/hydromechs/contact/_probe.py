@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from hydromechs.geometry import Capsule, Placed
+from hydromechs.spatial import clamp, where
+from hydromechs.values import Array
+
+PARALLEL = 1e-12
+"""Sine squared below which the axes of two capsules count as parallel."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointProbe:
@@ -13,6 +22,20 @@ class PointProbe:
     """Place in body axes from the body origin [m], shape (3,)."""
     radius: float = 0.0
     """Radius of the sphere; 0 for a point [m]."""
+
+    @property
+    def center(self) -> tuple[float, float, float]:
+        """Its place [m], shape (3,)."""
+        return self.position
+
+    def nearest(self, other: Placed, R: Array, p: Array) -> Array:
+        """The point of the probe that is nearest to a solid, in body axes [m], shape (3,).
+
+        Args:
+            R: Axes of the body in the frame that carries the solid, shape (3, 3).
+            p: Origin of the body there [m], shape (3,).
+        """
+        return np.array(self.position)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +50,23 @@ class Segment:
     """Half the distance between the centres of the caps [m]."""
     radius: float
     """Radius [m]."""
+
+    def nearest(self, other: Placed, R: Array, p: Array) -> Array:
+        """As of `PointProbe`: the t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
+
+            t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each held at the ends
+
+        which is exact (Ericson 2005, sec. 5.1.9). At that point the distance from the other's axis does not change with t, or t
+        is held, so its rate is that of the point fixed to the body.
+        """
+        half, center, direction = self.half_length, np.array(self.center), np.array(self.direction)
+        w, u = p + R @ center - np.array(other.origin.xyz), R @ direction
+        along = u @ w
+        if isinstance(other.shape, Capsule):
+            e, reach = other.origin.R[:, 2], 0.5 * other.shape.length
+            b, beside = u @ e, e @ w
+            sine = 1.0 - b * b
+            t = clamp((b * beside - along) / where(sine > PARALLEL, sine, PARALLEL), -half, half)
+            tau = clamp(beside + b * t, -reach, reach)
+            return center + clamp(b * tau - along, -half, half) * direction
+        return center + clamp(-along, -half, half) * direction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -37,7 +38,9 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     terrain = [part for part in parts if isinstance(part, Terrain)]
     points = [part.frame for part in parts if isinstance(part, PointContact)]
     bodies = [part for part in parts if isinstance(part, BodyContact)]
-    _check_unique([t.name for t in terrain])
+    for name, count in Counter(t.name for t in terrain).items():
+        if count > 1:
+            raise ValueError(f"two pieces of terrain are named {name!r}; names must differ")
     meeting = {model.body_index(name) for part in bodies for name in part.bodies}
     able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # shapes of others may be of any kind
     touching = [
@@ -147,9 +150,3 @@ def _checked(body: str, piece: BodyShape) -> BodyShape:
             "remove its role contact and add spheres, capsules, cylinders or boxes"
         )
     return piece
-
-
-def _check_unique(names: list[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"two pieces of terrain are named {name!r}; names must differ")

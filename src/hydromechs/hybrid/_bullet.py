@@ -15,7 +15,7 @@ import numpy as np
 from hydromechs.contact import Material, Terrain
 from hydromechs.geometry import Box, Capsule, Cylinder, HeightField, Placed, Plane, Sphere
 from hydromechs.model import Model, joints
-from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
+from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix, skew
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch, quiet
@@ -31,8 +31,8 @@ GROUND, BODY = 1, 2
 class _Tree:
     """One of Bullet's multibodies: a root with all that hangs on it."""
 
-    def __init__(self, uid: int, free: int | None, links: dict[int, int]) -> None:
-        self.uid, self.free, self.links = uid, free, links
+    def __init__(self, uid: int, root: int, links: dict[int, int]) -> None:
+        self.uid, self.root, self.links = uid, root, links
         self.of_link = {link: body for body, link in links.items()}
         """Our body of each link."""
         self.com, self.turn = np.zeros(3), np.eye(3)
@@ -57,11 +57,7 @@ class BulletEngine(Engine):
     module = "pybullet"
     joint_types = JOINTS
     takes_stiffness = True
-
-    @property
-    def hint(self) -> str:
-        """Which Python it has wheels for."""
-        return " (wheels for Python 3.11 only)"
+    hint = " (wheels for Python 3.11 only)"
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
         """One joint for each body, free ones on the world only."""
@@ -80,7 +76,7 @@ class BulletEngine(Engine):
         for i, body in enumerate(model.bodies):
             c = np.array(body.inertia.com)
             X = np.eye(6)  # velocity at the origin to velocity at the centre of mass
-            X[:3, 3:] = -np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
+            X[:3, 3:] = -skew(c)
             inverse = np.linalg.inv(X)
             M = inverse.T @ added[i] @ inverse
             mass = max(float(np.linalg.eigvalsh(M[:3, :3])[0]), 0.0)
@@ -98,10 +94,8 @@ class BulletEngine(Engine):
         weakref.finalize(self, p.disconnect, client)
         self._at = dict(physicsClientId=client)
         p.setGravity(0, 0, 0, **self._at)
-        self._trees: list[_Tree] = []
-        for i in range(model.nb):
-            if model.parent[i] < 0:
-                self._trees.append(self._add_tree(i, carried))
+        self._trees = [self._add_tree(i, carried) for i in range(model.nb) if model.parent[i] < 0]
+        self._free = [tree for tree in self._trees if isinstance(model.bodies[tree.root].joint, joints.Free)]
         self._dofs = [
             (tree, link, model.q_slices[i].start, model.v_slices[i].start)
             for tree in self._trees
@@ -131,7 +125,7 @@ class BulletEngine(Engine):
             os.unlink(file.name)
         named = {p.getJointInfo(uid, j, **self._at)[12].decode(): j for j in range(p.getNumJoints(uid, **self._at))}
         links = {i: named.get(f"b{i}", -1) for i in members}
-        tree = _Tree(uid, root if free else None, links)
+        tree = _Tree(uid, root, links)
         for link in range(-1, len(named)):
             rest = dict(linearDamping=0, angularDamping=0, jointDamping=0, maxJointVelocity=1e9, restitution=0)
             p.changeDynamics(uid, link, **rest, **self._at)
@@ -248,35 +242,33 @@ class BulletEngine(Engine):
 
     def _set(self, q: Array, v: Array) -> None:
         p, model = self._p, self._model
-        for tree in self._trees:
-            if tree.free is not None:
-                moves = v[model.v_slices[tree.free]]
-                R, origin = self._pose(tree, tree.free, q)
-                place, axes = origin + R @ tree.com, R @ tree.turn
-                p.resetBasePositionAndOrientation(tree.uid, place.tolist(), _xyzw(axes), **self._at)
-                linear = R @ (moves[:3] + cross(moves[3:], tree.com))
-                p.resetBaseVelocity(tree.uid, linear.tolist(), (R @ moves[3:]).tolist(), **self._at)
+        for tree in self._free:
+            moves = v[model.v_slices[tree.root]]
+            R, origin = self._pose(tree, q)
+            place, axes = origin + R @ tree.com, R @ tree.turn
+            p.resetBasePositionAndOrientation(tree.uid, place.tolist(), _xyzw(axes), **self._at)
+            linear = R @ (moves[:3] + cross(moves[3:], tree.com))
+            p.resetBaseVelocity(tree.uid, linear.tolist(), (R @ moves[3:]).tolist(), **self._at)
         for tree, link, iq, iv in self._dofs:
             p.resetJointState(tree.uid, link, float(q[iq]), float(v[iv]), **self._at)
 
-    def _pose(self, tree: _Tree, body: int, q: Array) -> tuple[Array, Array]:
-        """Axes (3, 3) and origin (3,) of a free base, our body of that number, in the world."""
-        here = q[self._model.q_slices[body]]
+    def _pose(self, tree: _Tree, q: Array) -> tuple[Array, Array]:
+        """Axes (3, 3) and origin (3,) of a free base in the world."""
+        here = q[self._model.q_slices[tree.root]]
         R_0, p_0 = tree.origin[:3, :3], tree.origin[:3, 3]
         return R_0 @ quaternion_matrix(here[3:]), p_0 + R_0 @ here[:3]
 
     def state(self) -> tuple[Array, Array]:
         p, model = self._p, self._model
         q, v = np.zeros(model.nq), np.zeros(model.nv)
-        for tree in self._trees:
-            if tree.free is not None:
-                place, turned = p.getBasePositionAndOrientation(tree.uid, **self._at)
-                linear, angular = (np.array(x) for x in p.getBaseVelocity(tree.uid, **self._at))
-                R = quaternion_matrix((turned[3], *turned[:3])) @ tree.turn.T
-                r = R @ tree.com
-                at, R_0, p_0 = model.q_slices[tree.free].start, tree.origin[:3, :3], tree.origin[:3, 3]
-                q[at : at + 7] = np.concatenate([R_0.T @ (np.array(place) - r - p_0), quaternion_from_matrix(R_0.T @ R)])
-                v[model.v_slices[tree.free]] = np.concatenate([R.T @ (linear - cross(angular, r)), R.T @ angular])
+        for tree in self._free:
+            place, turned = p.getBasePositionAndOrientation(tree.uid, **self._at)
+            linear, angular = (np.array(x) for x in p.getBaseVelocity(tree.uid, **self._at))
+            R = quaternion_matrix((turned[3], *turned[:3])) @ tree.turn.T
+            r, R_0, p_0 = R @ tree.com, tree.origin[:3, :3], tree.origin[:3, 3]
+            here = R_0.T @ (np.array(place) - r - p_0)
+            q[model.q_slices[tree.root]] = np.concatenate([here, quaternion_from_matrix(R_0.T @ R)])
+            v[model.v_slices[tree.root]] = np.concatenate([R.T @ (linear - cross(angular, r)), R.T @ angular])
         for tree, link, iq, iv in self._dofs:
             q[iq], v[iv] = p.getJointState(tree.uid, link, **self._at)[:2]
         self._known = q, v
@@ -288,12 +280,11 @@ class BulletEngine(Engine):
 
     def _push(self) -> None:
         p, model = self._p, self._model
-        for tree in self._trees:
-            if tree.free is not None:
-                F = self._force[model.v_slices[tree.free]]
-                R, origin = self._pose(tree, tree.free, self._q)
-                p.applyExternalForce(tree.uid, -1, (R @ F[:3]).tolist(), origin.tolist(), p.WORLD_FRAME, **self._at)
-                p.applyExternalTorque(tree.uid, -1, (R @ F[3:]).tolist(), p.WORLD_FRAME, **self._at)
+        for tree in self._free:
+            F = self._force[model.v_slices[tree.root]]
+            R, origin = self._pose(tree, self._q)
+            p.applyExternalForce(tree.uid, -1, (R @ F[:3]).tolist(), origin.tolist(), p.WORLD_FRAME, **self._at)
+            p.applyExternalTorque(tree.uid, -1, (R @ F[3:]).tolist(), p.WORLD_FRAME, **self._at)
         for tree, link, _, iv in self._dofs:
             p.setJointMotorControl2(tree.uid, link, p.TORQUE_CONTROL, force=float(self._force[iv]), **self._at)
 
@@ -308,20 +299,18 @@ class BulletEngine(Engine):
 
     def _rates(self) -> list[tuple[Array, Array]]:
         """World velocities of the free bases at their centres of mass."""
-        free = [tree for tree in self._trees if tree.free is not None]
-        return [tuple(np.array(x) for x in self._p.getBaseVelocity(tree.uid, **self._at)) for tree in free]  # type: ignore[misc]
+        rates = (self._p.getBaseVelocity(tree.uid, **self._at) for tree in self._free)
+        return [(np.array(linear), np.array(angular)) for linear, angular in rates]
 
     def acceleration(self) -> Array:
         """v̇ at the start of the step: of a base from its centre of mass, R v̇ = a_c − α × r − ω × (ω × r) − ω × v_o."""
         model, out = self._model, np.zeros(self._model.nv)
-        free = [tree for tree in self._trees if tree.free is not None]
-        for tree, (v_0, w), (v_1, w_1) in zip(free, self._before, self._rates(), strict=True):
-            assert tree.free is not None
-            R, _ = self._pose(tree, tree.free, self._q)
+        for tree, (v_0, w), (v_1, w_1) in zip(self._free, self._before, self._rates(), strict=True):
+            R, _ = self._pose(tree, self._q)
             r, alpha = R @ tree.com, (w_1 - w) / self._h
             v_o = v_0 - cross(w, r)
             a = (v_1 - v_0) / self._h - cross(alpha, r) - cross(w, cross(w, r)) - cross(w, v_o)
-            out[model.v_slices[tree.free]] = np.concatenate([R.T @ a, R.T @ alpha])
+            out[model.v_slices[tree.root]] = np.concatenate([R.T @ a, R.T @ alpha])
         for tree, link, _, iv in self._dofs:
             rate = self._p.getJointState(tree.uid, link, **self._at)[1]
             out[iv] = (rate - self._v[iv]) / self._h

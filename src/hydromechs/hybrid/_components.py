@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hydromechs.contact import Pair, Segment, Terrain
+from hydromechs.contact import Pair, Terrain
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Slot, Values, Wrench
 from hydromechs.spatial import cross
@@ -65,7 +65,7 @@ class EngineContact(Component):
         for k, pair in enumerate(self.pairs):
             name = pair.solid.name if isinstance(pair.solid, Terrain) else ""
             found.setdefault((frozenset((pair.body, pair.other)), name), []).append(k)
-        places = {key: (at, np.array([_place(self.pairs[k]) for k in at])) for key, at in found.items()}
+        places = {key: (at, np.array([self.pairs[k].probe.center for k in at])) for key, at in found.items()}
         object.__setattr__(self, "probes", places)
 
     def entries(self, model: Model) -> list[str]:
@@ -110,8 +110,3 @@ class EngineContact(Component):
                 off = p_WB[carriers] + np.einsum("kij,kj->ki", R_WB[carriers], places) - touch.point
                 normal[numbers[int(np.argmin(np.einsum("ki,ki->k", off, off)))]] += touch.normal
         return np.concatenate([normal, wrench.ravel()]), wrench
-
-
-def _place(pair: Pair) -> Array:
-    """Where a probe is on its body [m], shape (3,)."""
-    return np.array(pair.probe.center if isinstance(pair.probe, Segment) else pair.probe.position)

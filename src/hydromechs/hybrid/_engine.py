@@ -70,6 +70,8 @@ class Engine(abc.ABC):
     """True if its joints have rotors."""
     takes_stiffness: ClassVar[bool] = False
     """True if its contacts have the stiffness and damping of their material; else they are rigid."""
+    hint: ClassVar[str] = ""
+    """What to know of its installation."""
 
     def library(self) -> ModuleType:
         """Its module, or an error that says how to get it."""
@@ -81,11 +83,6 @@ class Engine(abc.ABC):
                 f"engine {self.name!r} needs {self.module}, which is not installed: pip install 'hydromechs[{self.name}]'"
                 f"{self.hint}; or leave the engine out to use our own"
             ) from None
-
-    @property
-    def hint(self) -> str:
-        """What to know of its installation."""
-        return ""
 
     @abc.abstractmethod
     def faults(self, model: Model, scene: Scene) -> list[str]:

@@ -133,6 +133,8 @@ class EngineMethod(Integrator):
     restarts_at_stops = False
     many_worlds = False
     other = ""
+    order = 1
+    stages = 1
 
     def __init__(self, hybrid: Hybrid, plant: Plant, pairs: tuple[Pair, ...]) -> None:
         self.hybrid, self._plant, self._pairs = hybrid, plant, pairs
@@ -140,16 +142,6 @@ class EngineMethod(Integrator):
     @property
     def name(self) -> str:
         return f"{self.hybrid.engine} with {self.hybrid.scheme.words}"
-
-    @property
-    def order(self) -> int:
-        """1."""
-        return 1
-
-    @property
-    def stages(self) -> int:
-        """1."""
-        return 1
 
     def longest_step(self, frequency: float, decay: float) -> float:
         """That of semi-implicit Euler."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.contact import Material, Terrain
+from hydromechs.contact import Material
 from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, HeightField, Placed, Plane, Shape, Sphere
 from hydromechs.model import Model
 from hydromechs.spatial import quaternion_from_matrix
@@ -90,7 +90,9 @@ class MuJoCoEngine(Engine):
             tree.handles[piece.body].add_geom(name=f"/{piece.name}", **self._plain(piece.shape), **UNSEEN)
             self._names[f"/{piece.name}"] = (piece.body, model.body_names[piece.body])
         for solid in scene.solids:
-            tree.spec.worldbody.add_geom(name=f"//{solid.name}", **self._geom(model, solid), **UNSEEN)
+            shape = solid.shape
+            geom = self._height_field(model, solid.name, shape) if isinstance(shape, HeightField) else self._plain(solid)
+            tree.spec.worldbody.add_geom(name=f"//{solid.name}", **geom, **UNSEEN)
             self._names[f"//{solid.name}"] = (None, solid.name)
             for body in sorted(scene.grounded):
                 for piece in scene.pieces_of(body):
@@ -106,11 +108,6 @@ class MuJoCoEngine(Engine):
         how = dict(friction=[mu, mu, 0.0, 0.0, 0.0], condim=3 if mu else 1)
         self._tree.spec.add_pair(geomname1=first, geomname2=second, **how)
         self._pairs.append((material, weight))
-
-    def _geom(self, model: Model, solid: Terrain) -> dict[str, Any]:
-        """A piece of terrain as a geom."""
-        shape = solid.shape
-        return self._height_field(model, solid.name, shape) if isinstance(shape, HeightField) else self._plain(solid)
 
     def _plain(self, solid: Placed) -> dict[str, Any]:
         """A shape as a geom."""

@@ -122,15 +122,12 @@ class AcousticChannel:
         self._free = tick + self.message_ticks
         message = Message(self._number, tick, tick + self.latency, content)
         self._number += 1
-        if self._is_lost(message.number):
+        loss = self.link.loss
+        if loss > 0.0 and np.random.default_rng((self.link.seed, message.number)).random() < loss:
             self.lost += 1
         else:
             self._under_way.append(message)
         return message
-
-    def _is_lost(self, number: int) -> bool:
-        loss = self.link.loss
-        return loss > 0.0 and np.random.default_rng((self.link.seed, number)).random() < loss
 
     def receive(self, tick: int) -> list[Message]:
         """Messages that have arrived since the last call, in the order of their arrival."""

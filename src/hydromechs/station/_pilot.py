@@ -12,7 +12,7 @@ from hydromechs.actuation import Thruster
 from hydromechs.control import SpeedLoop, Vehicle, speeds_towards
 from hydromechs.model import State
 from hydromechs.simulation import Controller, Pack, Simulation
-from hydromechs.spatial import quaternion_matrix
+from hydromechs.spatial import planar_rotation, quaternion_matrix
 from hydromechs.values import floats, positive
 
 from ._arms import Arm, ArmSpeeds, arms_of
@@ -177,8 +177,7 @@ def carrier(simulation: Simulation) -> str:
 def _level(R: np.ndarray) -> np.ndarray:
     """Axes of a vehicle turned level: forward, sideways and along z of the world, as columns, shape (3, 3)."""
     heading = np.arctan2(R[1, 0], R[0, 0])
-    c, s = np.cos(heading), np.sin(heading)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return planar_rotation(2, np.cos(heading), np.sin(heading))
 
 
 def _shown(asked: Operator) -> list[float]:

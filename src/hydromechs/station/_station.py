@@ -212,7 +212,9 @@ class Station:
                     old, self.scenes = self.scenes, Scenes(self.session)
                     self._generation += 1
                     old.close()
-                self._forget_ways(snapshot)
+                seen = self._outlook
+                if seen is not None and (seen[0] != snapshot.run or snapshot.t > seen[1].t[-1]):
+                    self._outlook = None  # the run has passed, or the time
                 asked = self.session.inputs.now
                 try:
                     self.scenes.show(snapshot, arm=asked.arm, dragged=asked.target is not None)
@@ -224,14 +226,6 @@ class Station:
             seen = self._outlook
             self.scenes.ways(None if seen is None else seen[1])
             self._render()
-
-    def _forget_ways(self, snapshot: Snapshot) -> None:
-        """Take away where strategies lead when that time has passed, or the run."""
-        seen = self._outlook
-        if seen is not None:
-            run, outlook = seen
-            if run != snapshot.run or snapshot.t > outlook.t[-1]:
-                self._outlook = None
 
     def _ways(self) -> dict[str, Any] | None:
         """Where strategies lead, in words: names with colours, and the time that it took [ms]."""

@@ -11,13 +11,13 @@ import numpy as np
 
 from hydromechs.integrators import is_multiple
 from hydromechs.model import State
-from hydromechs.scenario import Scenario
 from hydromechs.simulation import PythonBlock, Simulation
 
 from ._configuration import Configured
+from ._delayed import DueInputs
 from ._ghost import unheard
 from ._lookahead import LookAhead, SetPoint
-from ._operator import Inputs, Operator
+from ._operator import Operator
 from ._pilot import Pilot
 
 AHEAD = 10.0
@@ -43,16 +43,6 @@ class Outlook(NamedTuple):
     """Time that it took [s]."""
 
 
-class _Held(Inputs):
-    """Inputs that stay until others are delivered."""
-
-    def __init__(self) -> None:
-        self.asked = Operator()
-
-    def at(self, tick: int) -> Operator:
-        return self.asked
-
-
 class Strategies:
     """Where three strategies lead: to go on as now, to stop and hold, full astern.
 
@@ -63,7 +53,7 @@ class Strategies:
     def __init__(self, configured: Configured) -> None:
         self.configured = configured
         """The scenario that is flown."""
-        self._inputs = _Held()
+        self._inputs = DueInputs(Operator())  # what is delivered last stays
         step = configured.scenario.step
         longest = next((n for n in range(math.floor(STEP / step + 1e-9), 1, -1) if is_multiple(PERIOD, n * step, n * step)), 1)
         try:
@@ -74,19 +64,16 @@ class Strategies:
             self._build(step)
 
     def _build(self, step: float) -> None:
-        simulation = self._coarse(step).simulation()
+        (block,) = self.configured.scenario.controllers
+        assert isinstance(block.controller, Pilot)
+        blocks = (PythonBlock(controller=block.controller.reading(self._inputs, PERIOD)),)
+        blunt = replace(self.configured.scenario, blocks=blocks, events=(), checks=())
+        simulation = replace(blunt, step=step, record=PERIOD, duration=AHEAD).simulation()
         pilot = simulation.controller
         assert isinstance(pilot, Pilot)
         self._pilot = pilot
         self._look = LookAhead(simulation, deliver=self._deliver, told=unheard)
         self(simulation.state, pilot.memory, Operator())  # compiles
-
-    def _coarse(self, step: float) -> Scenario:
-        (block,) = self.configured.scenario.controllers
-        assert isinstance(block.controller, Pilot)
-        blocks = (PythonBlock(controller=block.controller.reading(self._inputs, PERIOD)),)
-        blunt = replace(self.configured.scenario, blocks=blocks, events=(), checks=())
-        return replace(blunt, step=step, record=PERIOD, duration=AHEAD)
 
     def _deliver(self, simulation: Simulation, content: Operator) -> None:
         self._inputs.asked = content
