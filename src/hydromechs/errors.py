@@ -203,11 +203,7 @@ class UnsupportedFeature(ValueError):
 
 @contextmanager
 def noted(words: str) -> Iterator[None]:
-    """Errors in code of a user's own get a note that says whose it is.
-
-    Args:
-        words: As "in act of the component 'tank' (Ballast)".
-    """
+    """Errors in a user's code get a note that says whose it is, as "in act of the component 'tank' (Ballast)"."""
     try:
         yield
     except Exception as error:
@@ -217,11 +213,7 @@ def noted(words: str) -> Iterator[None]:
 
 @contextmanager
 def placed(*path: str | int) -> Iterator[None]:
-    """Add the path of the part that raises an error to the error, see `faults_of`.
-
-    Args:
-        path: Keys and indices, as "components", 3.
-    """
+    """Add the path of the part that raises an error to the error, as "components", 3; see `faults_of`."""
     try:
         yield
     except Exception as error:
@@ -230,12 +222,7 @@ def placed(*path: str | int) -> Iterator[None]:
 
 
 def check_each(parts: Iterable[Any], check: Callable[[Any], object]) -> None:
-    """Check all components; raise the error of the one that fails with its path, or those of several in one `PlantError`.
-
-    Args:
-        parts: The components.
-        check: Raises an error for one of them.
-    """
+    """Check all components; raise the error of the one that fails with its path, or those of several in one `PlantError`."""
     errors: list[Exception] = []
     for k, part in enumerate(parts):
         try:
@@ -266,11 +253,7 @@ def rejections(path: tuple, check: Callable[..., object], *values: Any, prefix: 
 
 
 def faults_of(error: Exception) -> list[Fault]:
-    """Return the faults of an error: those that it lists, or one at the path at which it was raised.
-
-    Args:
-        error: The error.
-    """
+    """Return the faults of an error: those that it lists, or one at the path at which it was raised."""
     return list(error.faults) if isinstance(error, _Faulty) else [Fault(error.__dict__.get("path", ()), message_of(error))]
 
 

@@ -319,11 +319,7 @@ def _listed(value: Any, label: str, must: str) -> tuple[Any, ...]:
 
 
 def convert_fields(thing: Any, owner: str = "") -> None:
-    """Make the bounded fields of a frozen dataclass floats and tuples of floats; whether they are within is not judged.
-
-    Args:
-        owner: What the error calls it; the name of its class unless given.
-    """
+    """Make the bounded fields of a frozen dataclass floats and tuples; bounds are not checked. `owner` is for errors."""
     for error in _conversion_errors(thing, owner):
         raise error
 
@@ -343,11 +339,7 @@ def _conversion_errors(thing: Any, owner: str) -> list[FieldError]:
 
 
 def field_faults(thing: Any, without: tuple[str, ...] = ()) -> list[tuple[str, Any, str]]:
-    """(field, value, what it must be) of each field of a dataclass that is not within its bound, or not one of its words.
-
-    Args:
-        without: Fields that are not checked.
-    """
+    """(field, value, what it must be) of each field of a dataclass, `without` some, that is out of its bound or words."""
     out: list[tuple[str, Any, str]] = []
     kind: type = type(thing)
     for name, (bound, _) in field_bounds(kind).items():
@@ -385,11 +377,7 @@ def check_fields(thing: Any, owner: str = "") -> None:
 
 @cache
 def field_texts(kind: type) -> dict[str, str]:
-    """What stands under each field of a dataclass, in one line; fields without a text are left out.
-
-    Args:
-        kind: The dataclass; fields that it inherits are there too.
-    """
+    """What stands under each field of a dataclass, inherited ones too, in one line; fields without a text are left out."""
     out: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         out |= _texts_in(sys.modules[base.__module__]).get(base.__qualname__, {}) if base is not object else {}
@@ -414,11 +402,7 @@ def _texts_in(module: ModuleType) -> dict[str, dict[str, str]]:
 
 
 def unit_in(text: str) -> str:
-    """The unit in a text about a field: what stands in its first brackets, or nothing.
-
-    Args:
-        text: As "Mass [kg]."
-    """
+    """The unit in a text about a field, as "Mass [kg].": what stands in its first brackets, or nothing."""
     found = re.search(r"\[([^]]+)\]", text)
     return found[1] if found and found[1] != "-" else ""
 

@@ -113,11 +113,7 @@ class Drive(Component):
         return outside(command, *self.limits)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
-        """Its fast modes, for advice on the step.
-
-        Args:
-            mobility: Acceleration of the joint per torque [1/(kg·m²)].
-        """
+        """Its fast modes, for advice on the step; the joint accelerates by `mobility` per torque [1/(kg·m²)]."""
         return ()
 
     # -- the component ------------------------------------------------------------------------------------------------------

@@ -71,11 +71,7 @@ class JointStops(Component):
         return sum((sense * self._push(d, -sense * qd) for d, sense in self._beyond(q)), 0.0)
 
     def energy(self, q: Scalar) -> Scalar:
-        """Elastic energy ½ k d² [J].
-
-        Args:
-            q: Joint position [rad].
-        """
+        """Elastic energy ½ k d² at a joint position q [rad] [J]."""
         return sum((0.5 * self.stiffness * d * d for d, _ in self._beyond(q)), 0.0)
 
     def loss(self, q: Scalar, qd: Scalar) -> Scalar:

@@ -130,12 +130,7 @@ class Thruster(Component):
         return d @ frame.v_B - d @ (frame.now.R_WB[frame.body].T @ frame.v_water)
 
     def rate(self, x: Scalar, target: Scalar) -> Scalar:
-        """Rate of the lagged thrust [N/s]: ẋ = (target − x) / T.
-
-        Args:
-            x: Lagged thrust at rest [N].
-            target: Force of the curve at the present command [N].
-        """
+        """Rate of the lagged thrust x [N] towards the force of the curve at the command [N]: ẋ = (target − x) / T [N/s]."""
         if is_zero(self.time_constant):
             raise ValueError(f"thruster {self.name!r} has no lag, so no state; its thrust at rest is its target")
         return (target - x) / self.time_constant

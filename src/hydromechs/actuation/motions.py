@@ -52,11 +52,7 @@ class Motion(abc.ABC):
 
     @abc.abstractmethod
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
-        """Position, velocity and acceleration.
-
-        Args:
-            x: The numbers that `timed` names.
-        """
+        """Position, velocity and acceleration; x are the numbers that `timed` names."""
 
     def now(self, t: float) -> MotionNow:
         """The motion at a time, in numbers."""

@@ -82,11 +82,7 @@ class Grasp(Component):
             row.check_closure(float(now.t), self)
 
     def apart(self, model: Model, kin: Any) -> float:
-        """How far what holds and what is held are from meeting, in units of its tolerance.
-
-        Args:
-            kin: Its kinematics, for an observer at rest.
-        """
+        """How far what holds and what is held are from meeting, in units of its tolerance, for an observer at rest."""
         return float(max(grasp_misfit(grasp_rows(model, kin, self), self))) / max(self.tolerance, 1e-12)
 
     def inputs(self, model: Model) -> list[Slot]:
@@ -170,13 +166,10 @@ def grasp_gap(model: Model, kin: Any, grasp: Grasp) -> tuple[Array, Array]:
 
 
 def grasp_rows(model: Model, kin: Any, grasp: Grasp) -> GraspRows:
-    """The constraint of one grasp.
+    """The constraint of one grasp; `kin` is that of an observer at rest.
 
     With T = R_Aᵀ R_B and V_A taken where B is, V_rel = T V_B − V_A and d/dt (T V_B) = T V̇_B + ω_rel × T V_B; that point of A
     moves on A with v_rel, which adds ω_A × v_rel to d/dt V_A.
-
-    Args:
-        kin: Its kinematics, for an observer at rest.
     """
     p, T = grasp_gap(model, kin, grasp)
     (a, p_a, R_a), (b, p_b, R_b) = model.locate(grasp.holder), model.locate(grasp.held)
@@ -229,11 +222,7 @@ def _dofs(model: Model, grasp: Grasp) -> tuple[int, ...]:
 
 
 def grasp_misfit(rows: GraspRows, grasp: Grasp) -> tuple[Scalar, Scalar]:
-    """Distance [m] and angle [rad] by which a grasp is off.
-
-    Args:
-        rows: Its constraint.
-    """
+    """Distance [m] and angle [rad] by which a grasp is off, from its constraint."""
     at = dict(zip(grasp.rows, rows.error, strict=True))
     sine = norm([at.get(k, 0.0) for k in range(3, 6)])
     return norm([at.get(k, 0.0) for k in range(3)]), np.arctan2(sine, rows.facing)

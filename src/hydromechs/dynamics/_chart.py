@@ -21,12 +21,7 @@ def moving_steps(model: Model) -> Iterator[MovingStep]:
 
 
 def retract(model: Model, q: Array, u: Array) -> Array:
-    """q ⊕ u, shape (nq,).
-
-    Args:
-        q: Configuration at the centre of the chart, shape (nq,).
-        u: Coordinates, shape (nv,).
-    """
+    """q ⊕ u, shape (nq,), with the coordinates u (nv,) in the chart around q."""
     out = list(q)
     for step in moving_steps(model):
         out[step.at_q] = step.retract(np.asarray(q[step.at_q]), np.asarray(u[step.at_v]))
@@ -34,13 +29,10 @@ def retract(model: Model, q: Array, u: Array) -> Array:
 
 
 def chart_rate(model: Model, q: Array, u: Array, v: Array) -> Array:
-    """u̇ at the configuration q ⊕ u that moves with v, shape (nv,).
+    """u̇ at the configuration q, which is q ⊕ u itself and moves with v, shape (nv,).
 
     Angles: u̇ = v. Orientations: u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|, the inverse of the
     derivative of the exponential map. Positions of free joints: u̇ = R(q ⊕ u) (u, v, w).
-
-    Args:
-        q: Configuration q ⊕ u itself, shape (nq,).
     """
     out = list(v)
     for step in moving_steps(model):

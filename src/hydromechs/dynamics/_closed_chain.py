@@ -176,14 +176,11 @@ def chain_vdot(chain: OpenChain, f: Array) -> Array:
 
 
 def tip_jacobian(model: Model, kin: Kinematics, body: int, path: Path) -> Array:
-    """J with V = J v in the frame at the end of a path from a body, by the tip's axes and place seen from link after link.
+    """J with V = J v in the frame at the end of a path from a body (the tip), by its axes and place seen from link after link.
 
         J_i = [T_iᵀ (ϕ_v + ϕ_ω × p_i);  T_iᵀ ϕ_ω]      T_i: axes of the tip in link i,  p_i: its origin
 
     which for a revolute joint costs a third less than moving each column from link to link outwards, shape (6, nv).
-
-    Args:
-        path: From the body's frame to the tip.
     """
     T, p = path.pose()
     columns: dict[int, Array] = {}

@@ -104,11 +104,7 @@ def transposed_times(model: Model, jacobians: Sequence[BodyJacobian], wrenches: 
 
 
 def mass_matrix_from_jacobians(model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None]) -> Array:
-    """M = Σ J_iᵀ I_i J_i, the sum of eq. (8) over the bodies (9), symmetric, shape (nv, nv).
-
-    Args:
-        inertia: I of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
-    """
+    """M = Σ J_iᵀ I_i J_i, eqs. (8), (9), symmetric, shape (nv, nv), of inertias (6, 6) of bodies in their frames, or None."""
     rows = _square(model)
     for body, I in zip(jacobians, inertia, strict=True):
         if I is None:
@@ -178,11 +174,7 @@ def jacobian_derivatives(body: BodyJacobian) -> Array:
 
 
 def mass_matrix_derivatives(model: Model, jacobians: Sequence[BodyJacobian], inertia: Sequence[Array | None]) -> Array:
-    """∂_k M = Σ ∂_k J_iᵀ I_i J_i + J_iᵀ I_i ∂_k J_i, eq. (32) for any joints; [k, i, j], shape (nv, nv, nv).
-
-    Args:
-        inertia: I of each body, constant in its own frame, shape (6, 6) each, or None.
-    """
+    """∂_k M = Σ ∂_k J_iᵀ I_i J_i + J_iᵀ I_i ∂_k J_i, eq. (32), [k, i, j], shape (nv, nv, nv); I constant, or None."""
     out = [_square(model) for _ in range(model.nv)]
     for body, I in zip(jacobians, inertia, strict=True):
         if I is None:
@@ -197,12 +189,9 @@ def mass_matrix_derivatives(model: Model, jacobians: Sequence[BodyJacobian], ine
 
 
 def structure_matrix(model: Model, kin: Kinematics, momentum: Array) -> Array:
-    """G with G_ij = Σ_k μ_k c^k_ij, [e_i, e_j] = Σ_k c^k_ij e_k: the structure constants of the joints' groups, shape (nv, nv).
+    """G with G_ij = Σ_k μ_k c^k_ij, shape (nv, nv), [e_i, e_j] = Σ_k c^k_ij e_k of the joints' groups, μ = M v (nv,).
 
     −[[0, p̂], [p̂, l̂]] with μ = (p, l) for a free joint, −l̂ with μ = l for a ball, 0 for the others; between joints 0.
-
-    Args:
-        momentum: Generalised momentum μ = M v, shape (nv,).
     """
     rows = _square(model)
     for steps, subspaces in zip(model.steps, kin.own, strict=True):
@@ -240,12 +229,7 @@ def coriolis_matrix_lagrange(
 
 
 def adjoint(kin: Kinematics, i: int, j: int) -> Array:
-    """Ad(g_ij) = [[R, p̂R], [0, R]] of the pose of body j in body i: takes motions from frame j to frame i, shape (6, 6).
-
-    Args:
-        i: Index of a body, −1 for the world.
-        j: Index of a body, −1 for the world.
-    """
+    """Ad(g_ij) = [[R, p̂R], [0, R]] of the pose of body j in body i, −1 for the world: motions from j to i, shape (6, 6)."""
     (R_i, p_i), (R_j, p_j) = ((kin.R_WB[b], kin.p_WB[b]) if b >= 0 else (np.eye(3), np.zeros(3)) for b in (i, j))
     R, p = R_i.T @ R_j, R_i.T @ (p_j - p_i)
     return np.concatenate([np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)])
@@ -273,11 +257,7 @@ def adjoint_derivative(kin: Kinematics, jacobians: Sequence[BodyJacobian], i: in
 
 
 def vehicle_blocks(model: Model, matrix: Array) -> Blocks:
-    """The blocks VV, Vq, qV and qq of M or C as in eq. (12); its first body must be free.
-
-    Args:
-        matrix: M, C or another matrix of the velocities, shape (nv, nv).
-    """
+    """The blocks VV, Vq, qV and qq of M or C (nv, nv) as in eq. (12); its first body must be free."""
     if model.free_rows[0] != (0, 1, 2, 3, 4, 5) or model.parent[0] >= 0:
         body = model.bodies[0]
         raise ValueError(

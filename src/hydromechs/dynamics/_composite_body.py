@@ -65,12 +65,7 @@ def turning_axis(model: Model, i: int) -> int | None:
 
 
 def pass_axis_masses(model: Model, paths: Sequence[Path], inertias: list[BodyInertia]) -> list[BodyInertia]:
-    """The same inertias with the mass on the axes of revolute joints passed to the inboard bodies.
-
-    Args:
-        paths: Transformation from the parent's frame to each body's, a `Path`.
-        inertias: `PseudoInertia`, (6, 6) or None of each body.
-    """
+    """The same inertias with the mass on the axes of revolute joints passed to the inboard bodies, along paths from these."""
     out = list(inertias)
     for i in reversed(range(model.nb)):
         axis, J = turning_axis(model, i), out[i]

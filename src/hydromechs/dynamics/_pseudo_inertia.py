@@ -74,13 +74,9 @@ def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia
 
 
 def moved_back(steps: Sequence[Any], J: PseudoInertia) -> PseudoInertia:
-    """Moments about the parent's frame of those about the child's.
+    """Moments about the parent's frame of those about the child's; `steps` lead from parent to child, as in a `Path`.
 
-        R turns h and Σ = R Σ' Rᵀ, p shifts them: Σ + h pᵀ + p hᵀ + m p pᵀ, h + m p
-
-    Args:
-        steps: Transformations from parent to child, as in a `Path`.
-        J: Moments about the child's frame.
+    R turns h and Σ = R Σ' Rᵀ, p shifts them: Σ + h pᵀ + p hᵀ + m p pᵀ, h + m p
     """
     m, h, S = J
     for step in reversed(steps):
@@ -101,12 +97,7 @@ def _outer(h: Array, p: Array, i: int, j: int) -> Scalar:
 
 
 def spin_matrix(w: Array, alpha: Array) -> Array:
-    """Ω = α̃ + ω̃ ω̃, with which a point at r of a body has the acceleration a + Ω r, shape (3, 3).
-
-    Args:
-        w: Angular velocity ω [rad/s], shape (3,).
-        alpha: Angular acceleration α [rad/s²], shape (3,).
-    """
+    """Ω = α̃ + ω̃ ω̃ of ω [rad/s] and α [rad/s²], with which a point at r has the acceleration a + Ω r, shape (3, 3)."""
     (x, y, z), (a, b, c) = w, alpha
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     return np.array([[-(yy + zz), xy - c, xz + b], [xy + c, -(xx + zz), yz - a], [xz - b, yz + a, -(xx + yy)]])

@@ -123,12 +123,7 @@ def singular_chain_dynamics(
     threshold: float = 1e8,
     solve: Solver = pivoted_solve,
 ) -> tuple[ClosedChains, LoadSolution]:
-    """As `closed_chain_dynamics`, for floats, with arms at or near singularities: whose Λ⁻¹ has a larger condition number.
-
-    Args:
-        threshold: Condition number of Λ⁻¹ from which on a chain counts as singular.
-        solve: As in `load_solution`.
-    """
+    """As `closed_chain_dynamics`, for floats, with arms near singularities: Λ⁻¹ has a condition number above `threshold`."""
     chains, I_r, f_r = open_chains(model, b, tau, load, holdings)
     near = [k for k, c in enumerate(condition_numbers(chains)) if c > threshold]
     solution = load_solution(chains, I_r, f_r, near, solve)

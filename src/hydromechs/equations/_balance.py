@@ -135,12 +135,7 @@ def forces_on_bodies(
 
 
 def dry_force(rigid: RigidBody | None, V: Array) -> tuple[Array | None, Array]:
-    """Inertia (6, 6) or None, and force (6,), of one body of a dry mechanism, for the papers' true accelerations.
-
-    Args:
-        rigid: Its rigid inertia, or None.
-        V: Its velocity, of which only ω counts, shape (6,).
-    """
+    """Inertia (6, 6) or None, and force (6,), of a body of a dry mechanism, for true accelerations; of V (6,) only ω counts."""
     return (None, np.zeros(6)) if rigid is None else (rigid.matrix, dynamics.rigid_bias(rigid, V))
 
 
@@ -173,12 +168,7 @@ def force_in_water(
 
 
 def total_inertias(rigid: Sequence[RigidBody | None], added: Sequence[Array | None]) -> list[Array | None]:
-    """Rigid and added inertia of each body together, shape (6, 6) each, None where there is neither.
-
-    Args:
-        rigid: Rigid inertia of each body, or None.
-        added: Added mass of each body, shape (6, 6), or None.
-    """
+    """Rigid and added inertia of each body together, shape (6, 6) each, None where there is neither."""
     out: list[Array | None] = []
     for r, M_A in zip(rigid, added, strict=True):
         out.append(M_A if r is None else r.matrix if M_A is None else r.matrix + M_A)

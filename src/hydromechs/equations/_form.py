@@ -25,12 +25,7 @@ STRAIGHT = ("forward_dynamics", "inverse_dynamics")
 
 
 def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
-    """How a model is compiled.
-
-    Args:
-        form: What the caller wants; None if that is left to its size and shape.
-        parameters: Names of numbers that stay open.
-    """
+    """How a model is compiled: as the caller wants, or by its size and shape if that is None."""
     if form not in (None, "specialised", "rolled", "branches"):
         raise ValueError(f"form is {form!r}, must be 'specialised', 'rolled' or 'branches', or left out")
     if form in ("rolled", "branches") and parameters:

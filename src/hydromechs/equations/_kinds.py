@@ -22,12 +22,7 @@ MAX_SEPARATE_KINDS = 10
 
 
 def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> Any:
-    """One thing for several of the same structure.
-
-    Args:
-        things: Nested tuples, arrays and numbers.
-        number: Gives what stands for floats that differ, one of each thing.
-    """
+    """One thing for several nested tuples of the same structure; `number` gives what stands for floats that differ."""
     first = things[0]
     if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
         return first if all(x == first for x in things) else number(tuple(float(x) for x in things))
@@ -180,11 +175,7 @@ def acting_on(model: Model, i: int, sampling: hydro.WetSampling | None = None) -
 
 
 def kinds_of(things: Sequence[Any]) -> Kinds:
-    """Things by structure; joints of too many kinds are brought to fewer.
-
-    Args:
-        things: Of each body, what a program depends on.
-    """
+    """Things, on which the program of each body depends, by structure; joints of too many kinds are brought to fewer."""
     shapes = [_structure(thing) for thing in things]
     if len(set(shapes)) > MAX_SEPARATE_KINDS and isinstance(things[0], JointOf):
         things = [_plain(joint) for joint in things]

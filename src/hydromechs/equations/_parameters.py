@@ -21,22 +21,14 @@ OF_COMPONENTS = ("limits", "limit", "damping", "friction", "position", "velocity
 
 
 def parameter_value(model: Model, path: str) -> Array:
-    """Return the number or array at a path of a model; `KeyError` if no equation reads it.
-
-    Args:
-        path: The path, as "vehicle.hydro.volume".
-    """
+    """Return the number or array at a path, as "vehicle.hydro.volume"; `KeyError` if no equation reads it."""
     for keys in registry.located(model, path):
         check_equation_number(path, keys)
     return registry.value(model, path)
 
 
 def check_equation_number(path: str, keys: registry.Keys) -> None:
-    """Raise `KeyError` if no equation reads a number of a model.
-
-    Args:
-        keys: Where it is in the model.
-    """
+    """Raise `KeyError` if no equation reads the number of a model that is at some keys."""
     if keys[2:3] == ("joint",) and {*keys[3:]} & {*OF_COMPONENTS}:
         raise KeyError(f"parameter {path!r} has no effect on the equations: it is data for drives, stops and the initial state")
     if keys[2:3] == ("shapes",):
@@ -46,11 +38,7 @@ def check_equation_number(path: str, keys: registry.Keys) -> None:
 
 
 def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
-    """Return a model with other numbers or symbols at paths; nothing is checked.
-
-    Args:
-        values: Arrays by path.
-    """
+    """Return a model with other numbers or symbols at paths; nothing is checked."""
     new: Model = registry.replaced_all(model, {path: np.asarray(x) for path, x in values.items()}, checked=False)
     try:
         _ = new.steps, new.rigid

@@ -142,13 +142,9 @@ class Sphere(Shape):
 
 
 def ellipsoid_wet(x: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Return ∂P/∂x, ∂P/∂b and P of an ellipsoid whose centre is at depth x and that reaches b up and down, b² = Σ (b_k n_k)².
+    """Return ∂P/∂x, ∂P/∂b and P of an ellipsoid at depth x [m] that reaches b [m] up and down, b² = Σ (b_k n_k)².
 
     ∂P/∂x = (1 + s)² (2 − s)/4,   ∂P/∂b = 3/16 (1 − s²)²,   P = b (1 + s)³ (3 − s)/16,   s = x/b in −1..1
-
-    Args:
-        x: Depth of the centre [m].
-        b: Half extent along the direction down [m].
     """
     s = clamp(x / b, -1.0, 1.0)
     P = b * ((1.0 + s) ** 3 * (3.0 - s) * 0.0625) + maximum(x - b, 0.0)
@@ -156,13 +152,6 @@ def ellipsoid_wet(x: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def ellipsoid_wetting(x: Scalar, b: Scalar, x_rate: Scalar, b_rate: Scalar) -> Scalar:
-    """Return the rate of ∂P/∂x of `ellipsoid_wet`, ¾ (1 − s²) ds/dt with s = x/b [1/s].
-
-    Args:
-        x: Depth of the centre [m].
-        b: Half extent along the direction down [m].
-        x_rate: Rate of x [m/s].
-        b_rate: Rate of b [m/s].
-    """
+    """Return the rate of ∂P/∂x of `ellipsoid_wet`, ¾ (1 − s²) ds/dt with s = x/b [1/s], of rates of x and b [m/s]."""
     s = clamp(x / b, -1.0, 1.0)
     return 0.75 * (1.0 - s * s) * (x_rate - s * b_rate) / b

@@ -36,11 +36,7 @@ class RejectedMesh(ValueError):
 
 
 def mtl_colors(raw: bytes) -> bytes:
-    """Return the names and colours in an MTL file, without its textures.
-
-    Args:
-        raw: Bytes of the file. Those of another kind of file give an empty text, or one that no image starts with.
-    """
+    """Return the names and colours in an MTL file, without its textures; other files give a text that no image starts with."""
     lines = [line.split() for line in raw.decode("utf-8", "replace").splitlines()]
     return "\n".join(" ".join(words) for words in lines if words and words[0].lower() in MATERIAL_WORDS).encode()
 
@@ -91,11 +87,7 @@ def _count(accessor: dict[str, Any]) -> int:
 
 
 def checked_collada(raw: bytes) -> bytes:
-    """Return a Collada file as UTF-8 with white instead of textures, after checking its sizes.
-
-    Args:
-        raw: Bytes of the file, in the encoding that it states.
-    """
+    """Return a Collada file of any encoding as UTF-8 with white instead of textures, after checking its sizes."""
     root = _xml(raw)
     geometries = {element.get("id"): _collada_size(element) for element in root.iter("geometry")}
     placed = _Placed(geometries, {element.get("id"): element for element in root.iter("node")})

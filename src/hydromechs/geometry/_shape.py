@@ -142,11 +142,7 @@ class Shape:
         return self.integrals().volume
 
     def inertia(self, density: float) -> Array:
-        """Return the moment of inertia about the centroid [kg·m²], shape (3, 3).
-
-        Args:
-            density: Density [kg/m³].
-        """
+        """Return the moment of inertia about the centroid for a density [kg/m³], [kg·m²], shape (3, 3)."""
         return self.integrals().inertia(density)
 
     @property
@@ -160,19 +156,11 @@ class Shape:
         return np.zeros(3)
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are inside, shape (n,).
-
-        Args:
-            points: Points [m], shape (n, 3).
-        """
+        """Return whether points [m], shape (n, 3), are inside, shape (n,)."""
         raise self._no("inside")
 
     def support(self, direction: Array) -> Array:
-        """Return the point of the shape that is farthest in a direction [m], shape (3,).
-
-        Args:
-            direction: Direction, of any length but 0, shape (3,).
-        """
+        """Return the point of the shape that is farthest in a direction (3,) of any length but 0 [m], shape (3,)."""
         raise self._no("support point")
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
@@ -211,27 +199,15 @@ class Shape:
         return ABOVE - np.array(rays, dtype=float).reshape(np.shape(x))
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles; corners of sharp edges are listed once per side, see `Triangles.merged`.
-
-        Args:
-            sides: Sides of a round surface.
-        """
+        """Return the surface, round parts with so many sides; corners of sharp edges are listed once per side, see `merged`."""
         raise self._no("surface of triangles")
 
     def strips(self, points: int) -> tuple[Strip, ...]:
-        """Return pieces along z by Gauss quadrature.
-
-        Args:
-            points: Number of Gauss points.
-        """
+        """Return pieces along z by Gauss quadrature with a number of points."""
         raise self._no("strips")
 
     def faces(self, points: int) -> tuple[Face, Face, Face]:
-        """Return the pairs of faces across x, y and z.
-
-        Args:
-            points: Number of Gauss points along each edge.
-        """
+        """Return the pairs of faces across x, y and z, with a number of Gauss points along each edge."""
         raise self._no("faces")
 
     def projected_area(self) -> Array:
@@ -292,19 +268,11 @@ class Placed:
         return self.shape.integrals().moved(self.origin.R, np.array(self.origin.xyz))
 
     def inside(self, points: Array) -> Array:
-        """Return whether points of the parent are inside, shape (n,).
-
-        Args:
-            points: Points [m], shape (n, 3).
-        """
+        """Return whether points of the parent [m], shape (n, 3), are inside, shape (n,)."""
         return self.shape.inside((points - np.array(self.origin.xyz)) @ self.origin.R)
 
     def support(self, direction: Array) -> Array:
-        """Return the point of the shape that is farthest in a direction, in the parent's axes [m], shape (3,).
-
-        Args:
-            direction: Direction in the parent's axes, of any length but 0, shape (3,).
-        """
+        """Return the point that is farthest in a direction (3,), not 0, both in the parent's axes [m], shape (3,)."""
         R = self.origin.R
         return R @ self.shape.support(R.T @ np.asarray(direction)) + self.origin.xyz
 
@@ -341,11 +309,7 @@ class Placed:
         return self.shape.elevation(self.origin, x, y, down)
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles in the parent's axes.
-
-        Args:
-            sides: Sides of a round surface.
-        """
+        """Return the surface as triangles in the parent's axes, with so many sides of round parts."""
         return self.shape.triangulate(sides).moved(self.origin.R, self.origin.xyz)
 
 
@@ -353,25 +317,16 @@ class Placed:
 
 
 def sphere_distance(x: Array, radius: Scalar) -> tuple[Scalar, Array]:
-    """Return the signed distance from a sphere about the origin, and its normal.
-
-    Args:
-        x: The point [m], shape (3,).
-        radius: Radius [m].
-    """
+    """Return the signed distance of a point (3,) from a sphere about the origin [m], and its normal."""
     x = np.array([x[0], x[1], x[2] + NUDGE])  # a direction also at the centre
     size = norm(x)
     return size - radius, x / size
 
 
 def box_distance(x: Array | Sequence[Scalar], half: Sequence[Scalar]) -> tuple[Scalar, Array]:
-    """Return the signed distance from the box |x_i| ≤ half_i in any number of dimensions, and its normal.
+    """Return the signed distance of a point (n,) from the box |x_i| ≤ half_i in n dimensions [m], and its normal.
 
     Outside it is the distance from the nearest point, inside that from the nearest face.
-
-    Args:
-        x: The point [m], shape (n,).
-        half: Half edges [m], shape (n,).
     """
     over = [abs(a) - b for a, b in zip(x, half, strict=True)]
     sign = [1.0 - 2.0 * (a < 0.0) for a in x]
@@ -410,13 +365,7 @@ def pipe(x: Scalar, y: Scalar, dx: Scalar, dy: Scalar, radius: Scalar) -> Interv
 
 
 def ball(x: Array, d: Array, radius: Scalar) -> Interval:
-    """Return where along a ray |x + r d| ≤ radius, with x⊥ the part of x across the ray: −x·d ∓ √(R² − |x⊥|²).
-
-    Args:
-        x: Its start [m], shape (3,).
-        d: Unit vector, shape (3,).
-        radius: Radius R [m].
-    """
+    """Return where along a ray |x + r d| ≤ R, d a unit vector, x⊥ the part of x across the ray: −x·d ∓ √(R² − |x⊥|²)."""
     along = x @ d
     across = x - along * d
     inside = radius**2 - across @ across

@@ -149,11 +149,7 @@ class Triangles:
         return out
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are inside the closed surface, by the solid angle that it fills, shape (n,).
-
-        Args:
-            points: Points [m], shape (n, 3).
-        """
+        """Return whether points [m], shape (n, 3), are inside the closed surface, by its solid angle, shape (n,)."""
         out = np.zeros(len(points), dtype=bool)
         step = max(1, CHUNK // max(1, len(self.faces)))
         for at in range(0, len(points), step):
@@ -167,11 +163,7 @@ class Triangles:
         return out
 
     def nearest(self, point: Array) -> Array:
-        """Return the point of the surface nearest to a point [m], shape (3,) (Ericson 2005, sec. 5.1.5).
-
-        Args:
-            point: The point [m], shape (3,).
-        """
+        """Return the point of the surface nearest to a point [m], shape (3,) (Ericson 2005, sec. 5.1.5)."""
         a, b, c = np.moveaxis(self.corners, 1, 0)
         ab, ac, p = b - a, c - a, np.asarray(point, dtype=float)
 
@@ -209,11 +201,7 @@ class Triangles:
         return float(r[met].min(initial=np.inf))
 
     def silhouette(self, axis: int) -> float:
-        """Return the area of the shadow along a coordinate axis [m²], by pixels.
-
-        Args:
-            axis: The axis, 0, 1 or 2.
-        """
+        """Return the area of the shadow along coordinate axis 0, 1 or 2 [m²], by pixels."""
         i, j = (axis + 1) % 3, (axis + 2) % 3
         x = self.corners[:, :, [i, j]]
         low = x.min(axis=(0, 1))

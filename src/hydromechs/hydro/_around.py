@@ -119,12 +119,7 @@ def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, de
 
 
 def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tuple[HullPoint, ...]:
-    """Return the points of a hull at a free surface.
-
-    Args:
-        strips: Its wet strips.
-        a_fg: Acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
-    """
+    """Return the points of a hull at a free surface; `a_fg`: acceleration minus gravity at the points of each strip [m/s²]."""
     out = []
     for strip, accelerations in zip(strips, a_fg, strict=True):
         share = strip.share / len(accelerations)
@@ -134,23 +129,13 @@ def wet_hull(strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]]) -> tup
 
 
 def hull_points(sampling: WetSampling, flows: Sequence[Flow]) -> tuple[HullPoint, ...]:
-    """Return the points of a submerged hull.
-
-    Args:
-        sampling: Points at which the body feels the water.
-        flows: The water at its points.
-    """
+    """Return the points of a submerged hull, from the water at the points at which the body feels it."""
     points = sampling.points
     return tuple(HullPoint(w, w * points[i], flows[i].a_fg) for i, w in sampling.mean)
 
 
 def mean_of(shares: Shares, value: Callable[[int], Array]) -> Array:
-    """Return the weighted mean Σ s_j x_j.
-
-    Args:
-        shares: Numbers of points and their weights.
-        value: x of a point.
-    """
+    """Return the weighted mean Σ s_j x_j of the values x of points."""
     total = None
     for i, w in shares:
         term = value(i) if isinstance(w, float) and w == 1.0 else w * value(i)
@@ -198,11 +183,7 @@ def gradient_power(around: SurroundingWater, item: AddedMassAt) -> Scalar:
 
 
 def drag_of(around: SurroundingWater, item: DragAt) -> tuple[Array, Array]:
-    """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,).
-
-    Args:
-        around: The water around the body.
-    """
+    """Return the wrench of a drag element [N, N·m], shape (6,), and its velocity relative to its water, shape (6,)."""
     V_r = relative_velocity(around, item.shares)
     if isinstance(item.numbers, Strips):
         mean = around.V[:3] - V_r[:3]

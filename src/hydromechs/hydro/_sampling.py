@@ -103,10 +103,9 @@ class WetSampling(NamedTuple):
 
 
 def strip_wavenumber(environment: Environment, gravity: float) -> float:
-    """Return the wavenumber k that strips resolve [rad/m]: the maximum of regular waves, and of seas at `SEA` times their peak.
+    """Return the wavenumber k that strips resolve [rad/m], for a gravity [m/s²].
 
-    Args:
-        gravity: Acceleration of gravity [m/s²].
+    It is the maximum of regular waves, and of seas at `SEA` times their peak.
     """
     depth = math.inf if environment.water_depth is None else environment.water_depth
     periods = [w.period if isinstance(w, RegularWave) else w.peak_period / SEA for w in environment.waves]
@@ -236,11 +235,7 @@ def _cells(body: Body) -> tuple[HullCell, ...]:
 
 
 def corners(spread: Sequence[Array]) -> list[Array]:
-    """Return the points ±a ± b of a strip from its centre [m], shape (3,) each; none for a strip without spread.
-
-    Args:
-        spread: Vectors a and b, or a alone.
-    """
+    """Return the points ±a ± b of a strip with the spread a, b from its centre [m], shape (3,) each; none without spread."""
     out: list[Array] = []
     for a in spread:
         out = [x + y for x in out for y in (-a, a)] if out else [-a, a]

@@ -189,20 +189,12 @@ def total_buoyancy(body: Body, motion: WetMotion) -> Array:
 
 
 def still_buoyancy(body: Body, motion: WetMotion, gravity_B: Array) -> Array:
-    """Return the buoyancy in water that does not accelerate, −m_f g at the centre of the displaced volume [N, N·m], shape (6,).
-
-    Args:
-        gravity_B: Acceleration of gravity in body axes [m/s²], shape (3,).
-    """
+    """Return −m_f g at the centre of the displaced volume, the buoyancy in still water, g in body axes [N, N·m], shape (6,)."""
     return total_buoyancy(body, motion._replace(a_fg=-gravity_B, around=None))
 
 
 def froude_krylov_force(body: Body, motion: WetMotion, gravity_B: Array) -> Array:
-    """Return the force of the acceleration of the displaced water, m_f a_f (Froude-Krylov force in waves) [N, N·m], shape (6,).
-
-    Args:
-        gravity_B: Acceleration of gravity in body axes [m/s²], shape (3,).
-    """
+    """Return m_f a_f of the displaced water, the Froude-Krylov force in waves, for g in body axes [N, N·m], shape (6,)."""
     if motion.around is None:
         return total_buoyancy(body, motion._replace(a_fg=motion.a_fg + gravity_B))
     hull = tuple(point._replace(a_fg=point.a_fg + gravity_B) for point in motion.around.hull)
@@ -349,11 +341,7 @@ def _drags(hydro: Hydro, motion: WetMotion) -> list[tuple[Array, Array]]:
 
 
 def viscous_power(body: Body, motion: WetMotion, drag: Array) -> Scalar:
-    """Return the power of drag, damping and lift relative to the water, Σ F · V_r, which is dissipated [W].
-
-    Args:
-        drag: Their wrench, see `viscous_wrench`, shape (6,).
-    """
+    """Return the dissipated power of drag, damping and lift of the wrench `drag` (6,) relative to the water, Σ F · V_r [W]."""
     if motion.around is None or not isinstance(body.hydro, Hydro):
         return drag @ motion.velocity
     total: Scalar = 0.0
@@ -402,12 +390,9 @@ def added_inertias(model: Model, motions: Sequence[WetMotion]) -> list[Array | N
 
 
 def water_wrench(body: Body, motion: WetMotion, M_A: Array) -> Array:
-    """Return the force of the water on a body except −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
+    """Return the force of the water on a body with added mass M_A but for −M_A a' and −V_r ×* (M_A V_r) [N, N·m], shape (6,).
 
     In non-uniform water it excludes only −M_A a'; each element contributes the remaining terms with its own water velocity.
-
-    Args:
-        M_A: Its added mass, shape (6, 6).
     """
     if motion.around is not None:
         F = total_buoyancy(body, motion) + viscous_wrench(body, motion)

@@ -92,13 +92,10 @@ def wavenumber(omega: float, gravity: float, water_depth: float = math.inf) -> f
 
 
 def sea_spectrum(sea: PiersonMoskowitzSea | JonswapSea, omega: ArrayLike) -> Array:
-    """Spectral density S of the elevation [m²·s/rad]; its integral over all ω > 0 is H_s²/16.
+    """Spectral density S of the elevation at ω > 0 [rad/s], shape (n,) [m²·s/rad]; its integral over all ω is H_s²/16.
 
     S = A 5/16 H_s² ω_p⁴ ω⁻⁵ exp(−5/4 (ω_p/ω)⁴) γ^exp(−½ ((ω − ω_p)/(σ ω_p))²),  σ = 0.07 below ω_p, 0.09 above it;
     γ = A = 1 for Pierson-Moskowitz; A of JONSWAP is found by quadrature.
-
-    Args:
-        omega: Frequencies ω > 0 [rad/s], shape (n,).
     """
     omega_p = 2.0 * np.pi / sea.peak_period
     x = np.asarray(omega, dtype=float) / omega_p
@@ -234,11 +231,7 @@ def wave_motion(
 
 
 def wave_surface(components: WaveComponents, p: Array, t: Scalar) -> WaveSurface:
-    """Slope of the surface η = Σ a cos θ over a point, θ = k n·p − ω t + phase.
-
-    Args:
-        p: The point in world axes [m], shape (3,).
-    """
+    """Slope of the surface η = Σ a cos θ over a point p in world axes [m], shape (3,), θ = k n·p − ω t + phase."""
     a, omega, k, n, phase, _, _ = components
     theta = k * (n[:, 0] * p[0] + n[:, 1] * p[1]) - omega * t + phase
     high, steep = a * np.cos(theta), a * np.sin(theta)

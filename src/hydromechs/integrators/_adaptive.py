@@ -74,13 +74,7 @@ def _reason(norm: float) -> str:
 
 
 def sample_times(every: float, t: float, t_end: float) -> np.ndarray:
-    """Multiples of a period after a time and up to another [s].
-
-    Args:
-        every: The period [s].
-        t: After this [s].
-        t_end: Up to this [s].
-    """
+    """Multiples of a period after t and up to t_end [s]."""
     near = max(1e-9 * every, rounding(t_end))
     first, last = np.floor((t + near) / every) + 1.0, np.floor((t_end + near) / every)
     return np.minimum(np.arange(first, last + 0.5) * every, t_end)

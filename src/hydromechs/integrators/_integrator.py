@@ -115,12 +115,7 @@ class Integrator(abc.ABC):
 
     @abc.abstractmethod
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Longest stable step [s] for a mode ẍ + decay ẋ + frequency² x = 0; infinite where any step is stable.
-
-        Args:
-            frequency: [rad/s]; 0 for a lag.
-            decay: [1/s].
-        """
+        """Longest stable step [s] for ẍ + decay ẋ + frequency² x = 0 [1/s, rad/s]; infinite where any step is stable."""
 
     def remedy(self, step: float) -> str:
         """Return advice for a run with this step [s] that has diverged, or whose energy has."""
@@ -129,12 +124,7 @@ class Integrator(abc.ABC):
         return f"take a step below {step:g} s{', or ' if self.other else ''}{self.other}"
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
-        """The same for a mode whose deflection x is an internal state.
-
-        Args:
-            frequency: [rad/s]; 0 for a lag.
-            decay: [1/s].
-        """
+        """The same for a mode whose deflection x is an internal state."""
         return self.longest_step(frequency, decay)
 
     def propagator(self, stepper: Stepper) -> Propagator:

@@ -73,11 +73,7 @@ class Hydro:
         object.__setattr__(self, "buoyancy", names)
 
     def on(self, shapes: Iterable[BodyShape]) -> Hydro:
-        """Return the data with their references resolved to the shapes of a body; unknown names stay unresolved.
-
-        Args:
-            shapes: Shapes of the body.
-        """
+        """Return the data with their references resolved to the shapes of a body; unknown names stay unresolved."""
         known = {shape.name: Placed(shape=shape.shape, origin=shape.origin) for shape in shapes}
         new: dict[str, Any] = {}
         for name in ("added_mass", "drag"):

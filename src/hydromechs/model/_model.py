@@ -270,11 +270,7 @@ class Model:
         return {f.name: (i, f) for i, b in enumerate(self.bodies) for f in b.frames}
 
     def locate(self, name: str) -> Place:
-        """Where a frame or a body is: its body, and its place on that body.
-
-        Args:
-            name: Name of a frame or of a body.
-        """
+        """Where the frame or body of a name is: its body, and its place on that body."""
         if name in self.frames:
             i, frame = self.frames[name]
             return Place(i, np.array(frame.origin.xyz), frame.origin.R)

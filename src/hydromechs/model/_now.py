@@ -81,12 +81,7 @@ class FrameNow:
         return self.now.water.on_body(self.body, self.p_B).depth
 
     def force(self, f: Array, torque: Array | None = None) -> Wrench:
-        """A force at its origin, and a torque, on its body.
-
-        Args:
-            f: Force in world axes [N], shape (3,).
-            torque: In world axes [N·m], shape (3,); none unless given.
-        """
+        """A force at its origin [N], and optionally a torque [N·m], on its body, both in world axes, shape (3,)."""
         R = self.now.R_WB[self.body]
         return self.force_B(R.T @ f, None if torque is None else R.T @ torque)
 

@@ -33,12 +33,7 @@ def placement_mistakes(bodies: Sequence[Body]) -> list[str]:
 
 
 def angle_mistake(what: str, angles: tuple[float, ...]) -> str:
-    """What to say of angles of which one is more than a turn; empty where none is.
-
-    Args:
-        what: What they are, as "frame 'camera' rpy".
-        angles: The angles [rad].
-    """
+    """What to say of angles [rad], as of "frame 'camera' rpy", of which one is more than a turn; empty where none is."""
     most = max(map(abs, angles))
     if most <= FULL_TURN:
         return ""

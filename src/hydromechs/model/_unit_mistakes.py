@@ -21,11 +21,7 @@ LIGHTEST = 0.01
 
 
 def unit_mistakes(body: Body, density: float) -> list[str]:
-    """What looks like a slip of a unit in a body without faults, in words.
-
-    Args:
-        density: Density of the water [kg/m³].
-    """
+    """What looks like a slip of a unit in a body without faults, in water of a density [kg/m³], in words."""
     out, mass = [], body.inertia.mass
     for part in body.joint.parts:
         if isinstance(part, Revolute) and part.limits is not None:
@@ -53,12 +49,7 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
 
 
 def limits_mistake(what: str, limits: tuple[float, ...]) -> str:
-    """What to say of limits of an angle that look like degrees; empty where they do not.
-
-    Args:
-        what: What they are, as "its joint limits".
-        limits: The limits [rad]; infinite ones are none.
-    """
+    """What to say of limits of an angle [rad] that look like degrees; empty where they do not. Infinite ones are none."""
     turns = max((abs(x) for x in limits if math.isfinite(x)), default=0.0) / (2.0 * math.pi)
     if turns <= TURNS or not all(x.is_integer() and abs(x) <= 360.0 for x in limits if math.isfinite(x)):
         return ""

@@ -120,11 +120,7 @@ class Constraint(NamedTuple):
     """Wrenches on bodies that the forces λ are, shape (c,): what a sensor in an arm that holds something feels."""
 
     def check_closure(self, t: float, component: Component) -> None:
-        """Raise `ValueError` if it cannot be closed because what it joins does not meet.
-
-        Args:
-            component: The component that has the constraint.
-        """
+        """Raise `ValueError` if it cannot be closed because what it joins does not meet; `component` has the constraint."""
         distance, angle = (float(x) for x in self.apart)
         if max(distance, angle) > self.tolerance:
             raise ValueError(
@@ -194,12 +190,7 @@ class FastMode(NamedTuple):
 
 
 def fastest_root(frequency: float, decay: float) -> float:
-    """Maximum |λ| of λ² + decay λ + frequency² = 0 [1/s]; huge numbers do not overflow.
-
-    Args:
-        frequency: √(k/m) [rad/s].
-        decay: c/m [1/s].
-    """
+    """Maximum |λ| of λ² + decay λ + frequency² = 0, decay [1/s], frequency [rad/s], [1/s]; huge numbers do not overflow."""
     if decay <= 2.0 * frequency:
         return frequency
     return 0.5 * decay * (1.0 + math.sqrt(1.0 - (2.0 * frequency / decay) ** 2))
@@ -302,11 +293,7 @@ class Component(abc.ABC):
         return out
 
     def renamed(self, before: str) -> Component:
-        """Return it for a model whose names have a prefix in a scenario of several models.
-
-        Args:
-            before: The prefix, as "rov."; empty for none.
-        """
+        """Return it for a model whose names have a prefix, as "rov.", in a scenario of several models."""
         if not before or not self.refers:
             return self
         own = ("name",) if "name" in {f.name for f in fields(self)} else ()  # type: ignore[arg-type]  # a dataclass

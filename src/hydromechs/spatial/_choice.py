@@ -50,12 +50,7 @@ def nearest_integer(x: Scalar) -> Scalar:
 
 
 def lookup(table: Sequence[float] | Array, index: Scalar) -> Scalar:
-    """The entry of a table of constants at a whole number, held at the ends; its slope counts as zero.
-
-    Args:
-        table: Constants, a tuple or array of shape (n,).
-        index: Where, a scalar that is cut to a whole number of 0 to n − 1.
-    """
+    """The entry of a table (n,) of constants at a whole number, held at the ends; its slope counts as zero."""
     if hasattr(index, "lookup"):
         return index.lookup(tuple(np.asarray(table, dtype=float).tolist()))
     if math.isnan(index):

@@ -25,11 +25,7 @@ Told: TypeAlias = Callable[[str], None]
 
 
 def as_commands(simulation: Simulation, content: Any) -> None:
-    """A message with commands: they hold from now on.
-
-    Args:
-        content: Commands of all actuators, in order or by name.
-    """
+    """A message with commands of all actuators, in order or by name: they hold from now on."""
     simulation.command = content
 
 

@@ -50,13 +50,7 @@ def _turn(angle: float) -> Array:
 
 
 def arrow(start: Array, end: Array, width: float) -> Triangles:
-    """An arrow from one point to another; nothing where they are the same.
-
-    Args:
-        start: Its tail [m], shape (3,).
-        end: Its tip [m], shape (3,).
-        width: Radius of its shaft [m].
-    """
+    """An arrow between two points [m], shape (3,) each, with a shaft of a radius `width` [m]; nothing if they coincide."""
     length = float(np.linalg.norm(end - start))
     if length < 1e-9:
         return joined([])
@@ -69,11 +63,7 @@ def arrow(start: Array, end: Array, width: float) -> Triangles:
 
 
 def mesh_file(path: str | Path) -> list[tuple[Triangles, tuple[float, float, float] | None]]:
-    """Return the parts of a mesh file with their colours, None for a part without one.
-
-    Args:
-        path: OBJ, STL, GLB or DAE file.
-    """
+    """Return the parts of an OBJ, STL, GLB or DAE file with their colours, None for a part without one."""
     return [
         (Triangles(np.asarray(part.vertices, dtype=float), np.asarray(part.faces, dtype=int)), _mesh_color(part))
         for part in read_mesh(path)

@@ -76,55 +76,26 @@ class Joint(abc.ABC):
 
     @abc.abstractmethod
     def pose(self, q: Array) -> tuple[Array, Array]:
-        """Axes R (3, 3) and origin p (3,) [m] of the body in the joint frame.
-
-        Args:
-            q: Its coordinates, shape (nq,).
-        """
+        """Axes R (3, 3) and origin p (3,) [m] of the body in the joint frame."""
 
     @abc.abstractmethod
     def subspace(self, q: Array) -> Array:
-        """S with V_J = S v, the motion of the body on the joint frame in body axes at the body's origin, shape (6, nv).
-
-        Args:
-            q: Its coordinates, shape (nq,).
-        """
+        """S with V_J = S v, the motion of the body on the joint frame in body axes at the body's origin, shape (6, nv)."""
 
     @abc.abstractmethod
     def subspace_rate(self, q: Array, v: Array) -> Array:
-        """dS/dt while it moves with v: Σ_k ∂S/∂q_k q̇_k, shape (6, nv).
-
-        Args:
-            q: Its coordinates, shape (nq,).
-            v: Its velocities, shape (nv,).
-        """
+        """dS/dt while it moves with v: Σ_k ∂S/∂q_k q̇_k, shape (6, nv)."""
 
     def retract(self, q: Array, u: Array) -> Array:
-        """The configuration q ⊕ u with the coordinates u in the chart around q, shape (nq,).
-
-        Args:
-            q: Configuration at the centre of the chart, where u = 0, shape (nq,).
-            u: Coordinates, shape (nv,).
-        """
+        """The configuration q ⊕ u with the coordinates u (nv,) in the chart around q, where u = 0, shape (nq,)."""
         return q + u
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
-        """u̇ of a configuration that moves with v; v itself at the centre of a chart, shape (nv,).
-
-        Args:
-            q: The configuration itself, not the centre, shape (nq,).
-            u: Its coordinates, shape (nv,).
-            v: Its velocities, shape (nv,).
-        """
+        """u̇ of the configuration q, which has the coordinates u and moves with v; v itself where u = 0, shape (nv,)."""
         return v
 
     def difference(self, q: Array, q_other: Array) -> Array:
-        """u with q ⊕ u = q_other, shape (nv,).
-
-        Args:
-            q: Configuration at the centre of the chart, shape (nq,).
-            q_other: The other configuration, shape (nq,).
-        """
+        """u with q ⊕ u = q_other, in the chart around q, shape (nv,)."""
         return q_other - q
 
     @property
@@ -186,18 +157,12 @@ class Joint(abc.ABC):
     def steps(self, iq: int, iv: int) -> tuple:
         """Transformations from the parent's frame to the body's, constant ones and those that move (`MovingStep`).
 
-        Args:
-            iq: Start of its coordinates in `q`.
-            iv: Start of its velocities in `v`.
+        Its coordinates start at iq in the mechanism's q, its velocities at iv in v.
         """
         return (*self.placement.steps(2), GeneralStep(self, iq, iv))
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Random configurations: within its limits, or up to 1 from the initial one in its chart, shape (n, nq).
-
-        Args:
-            rng: Source of random numbers.
-        """
+        """Random configurations: within its limits, or up to 1 from the initial one in its chart, shape (n, nq)."""
         if self.limits is not None and self.nq == 1:
             return rng.uniform(*self.limits, (n, 1))
         start = np.array(self.initial_q)
@@ -205,11 +170,7 @@ class Joint(abc.ABC):
         return np.array(rows).reshape(n, self.nq)
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Problems of its data besides those of single fields: path below the joint, and message.
-
-        Args:
-            where: Path of the joint in the body, for messages.
-        """
+        """Problems of its data besides those of single fields: path below the joint, and message with the path `where`."""
         if not is_dataclass(self) or "__dataclass_fields__" not in vars(type(self)):
             yield (), f"{where}: {type(self).__name__} must be a dataclass: write @dataclass(frozen=True) before it"
             return

@@ -92,11 +92,7 @@ class MovingStep(abc.ABC):
         return q_other - q
 
     def turn(self, q: Array) -> Array | None:
-        """Unit quaternions of its rotation, smooth in the configuration, shape (4, n); None if unknown.
-
-        Args:
-            q: Its coordinates, shape (nq, n).
-        """
+        """Unit quaternions (4, n) of its rotation, smooth in the configuration, at coordinates (nq, n); None if unknown."""
         return None
 
     def opened(self) -> MovingStep:

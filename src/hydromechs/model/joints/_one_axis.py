@@ -75,12 +75,7 @@ class OneAxis(SteppedJoint):
 
 
 def axis_turn(axis: int, angle: Array) -> Array:
-    """Unit quaternions of turns about a coordinate axis, shape (4, n).
-
-    Args:
-        axis: Number of the axis.
-        angle: Angles [rad], shape (n,).
-    """
+    """Unit quaternions of turns by angles [rad], shape (n,), about a coordinate axis, shape (4, n)."""
     out = np.zeros((4, len(angle)))
     out[0], out[1 + axis] = np.cos(0.5 * angle), np.sin(0.5 * angle)
     return out

@@ -19,12 +19,7 @@ def transformation(step: Any, q: Array | Sequence[Scalar]) -> Any:
 
 
 def motion_subspace(steps: Sequence[Any], transformations: Sequence[Any], q: Array | Sequence[Scalar]) -> Array:
-    """S in V = X V_parent + S v, in axes of the body at its origin, shape (6, n).
-
-    Args:
-        steps: Steps of the joint.
-        transformations: The same steps at the configuration.
-    """
+    """S in V = X V_parent + S v of steps with their transformations, in axes of the body at its origin, shape (6, n)."""
     columns: list = []
     for step, X in zip(steps, transformations, strict=True):
         columns = [Path((X,)).motion(c) for c in columns]
