@@ -258,11 +258,7 @@ def instances(values: Any, kind: Any, name: str, what: str) -> tuple[Any, ...]:
 
 def matrix(rows: Any, n: int, name: str) -> tuple[tuple[float, ...], ...]:
     """`rows` as an n×n tuple of tuples of floats."""
-    if isinstance(rows, str) or not isinstance(rows, Iterable):
-        raise FieldError(name, rows, f"must have {n} rows of {n} numbers")
-    out = tuple(floats(row, n, f"{name} row {i}") for i, row in enumerate(rows))
-    if len(out) != n:
-        raise FieldError(name, [list(row) for row in out], f"must have {n} rows, has {len(out)}")
+    out: tuple[tuple[float, ...], ...] = _converted(rows, Bound(size=n, rows=n), name)
     return out
 
 

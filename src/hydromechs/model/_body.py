@@ -72,6 +72,12 @@ class Hydro:
         names = (self.buoyancy,) if isinstance(self.buoyancy, str) else tuple(self.buoyancy)
         object.__setattr__(self, "buoyancy", names)
 
+    @property
+    def own_shapes(self) -> dict[str, Placed]:
+        """Shapes that elements have of their own, by the place of the element, as "drag.0"."""
+        elements = [(f"{key}.{k}", e) for key in ("added_mass", "drag") for k, e in enumerate(getattr(self, key))]
+        return {key: e.shape for key, e in elements if isinstance(getattr(e, "shape", None), Placed)}
+
     def on(self, shapes: Iterable[BodyShape]) -> Hydro:
         """Return the data with their references resolved to the shapes of a body; unknown names stay unresolved."""
         known = {shape.name: Placed(shape=shape.shape, origin=shape.origin) for shape in shapes}

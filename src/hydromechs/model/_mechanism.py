@@ -89,25 +89,19 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
             continue
         lowest = float(np.linalg.eigvalsh(I)[0])
         if lowest < -1e-9 * np.abs(I).max():
-            out.append(
-                Fault(
-                    ("bodies", i, "hydro", "added_mass"),
-                    f"body {body.name!r}: added mass and rigid inertia together (with the bodies fixed to it) have the "
-                    f"eigenvalue {lowest:.4g}, must be positive definite; {ADDED_MASS_SIGN}",
-                )
+            text = (
+                f"body {body.name!r}: added mass and rigid inertia together (with the bodies fixed to it) have the "
+                f"eigenvalue {lowest:.4g}, must be positive definite; {ADDED_MASS_SIGN}"
             )
+            out.append(Fault(("bodies", i, "hydro", "added_mass"), text))
     return out
 
 
 def _configurations(model: Model) -> dict[str, np.ndarray]:
     """Configurations at which accelerations must be defined, by what they are called, shape (nq,) each."""
-    return {"the initial": model.initial().q, "a general": _general_configuration(model)}
-
-
-def _general_configuration(model: Model) -> np.ndarray:
-    """A configuration without special angles, shape (nq,)."""
-    rng = np.random.default_rng(0)
-    return np.concatenate([np.zeros(0), *(p.random_q(rng, 1)[0] for body in model.bodies for p in body.joint.parts)])
+    rng = np.random.default_rng(0)  # a configuration without special angles
+    general = [p.random_q(rng, 1)[0] for body in model.bodies for p in body.joint.parts]
+    return {"the initial": model.initial().q, "a general": np.concatenate([np.zeros(0), *general])}
 
 
 def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
@@ -118,13 +112,11 @@ def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
             S = motion_subspace(steps, [transformation(s, q) for s in steps], q)
             if np.linalg.svd(S / np.linalg.norm(S, axis=0), compute_uv=False)[-1] < 1e-9:
                 kinds = ", ".join(p.kind for p in body.joint.parts)
-                out.append(
-                    Fault(
-                        ("bodies", i, "joint"),
-                        f"body {body.name!r}: the parts of its joint ({kinds}) do not move it independently at {which} "
-                        "position; change an axis, an origin or the initial position, or leave a part out",
-                    )
+                text = (
+                    f"body {body.name!r}: the parts of its joint ({kinds}) do not move it independently at {which} "
+                    "position; change an axis, an origin or the initial position, or leave a part out"
                 )
+                out.append(Fault(("bodies", i, "joint"), text))
     return out
 
 

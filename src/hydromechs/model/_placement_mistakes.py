@@ -48,18 +48,8 @@ def _placements(body: Body) -> Iterator[tuple[str, Origin | Mdh]]:
     for frame in body.frames:
         yield f"frame {frame.name!r}", frame.origin
     yield from ((f"shapes.{shape.name} origin", shape.origin) for shape in body.shapes)
-    for key, elements in (("added_mass", _added(body)), ("drag", _drag(body))):
-        for k, element in enumerate(elements):
-            if isinstance(getattr(element, "shape", None), Placed):
-                yield f"hydro.{key}.{k}.shape origin", element.shape.origin
-
-
-def _added(body: Body) -> tuple:
-    return body.hydro.added_mass if isinstance(body.hydro, Hydro) else ()
-
-
-def _drag(body: Body) -> tuple:
-    return body.hydro.drag if isinstance(body.hydro, Hydro) else ()
+    if isinstance(body.hydro, Hydro):
+        yield from ((f"hydro.{key}.shape origin", placed.origin) for key, placed in body.hydro.own_shapes.items())
 
 
 def _angle_mistakes(body: Body) -> list[str]:
@@ -110,10 +100,11 @@ def _size(body: Body) -> float:
     lengths = [math.cbrt(mass / DENSITY)]
     if mass:
         lengths.append(math.sqrt(12.0 * max(body.inertia.tensor[:3]) / mass))
+    solids: list[Placed] = [s for s in body.shapes if s.contact or s.wetting]
     if isinstance(body.hydro, Hydro):
         lengths.append(math.cbrt(body.hydro.volume))
-    own = [e.shape for e in (*_added(body), *_drag(body)) if isinstance(getattr(e, "shape", None), Placed)]
-    for solid in (*(s for s in body.shapes if s.contact or s.wetting), *own):
+        solids += body.hydro.own_shapes.values()
+    for solid in solids:
         if solid.shape.bounded and not isinstance(solid.shape, Mesh):
             lengths.append(2.0 * float(solid.shape.half_size.max()))
     return max(lengths)

@@ -29,21 +29,14 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
             out.append(Fault(("bodies", i, "name"), f"body {name!r}: the name is used twice; names must be unique"))
         seen.add(name)
         if parent is not None and parent not in there:
-            out.append(
-                Fault(
-                    ("bodies", i, "parent"), f"body {name!r}: there is no body {parent!r} to be its parent; bodies are {known}"
-                )
-            )
+            text = f"body {name!r}: there is no body {parent!r} to be its parent; bodies are {known}"
+            out.append(Fault(("bodies", i, "parent"), text))
     frame_names: set[str] = set()
     for i, body_frames in enumerate(frames):
         for frame in body_frames:
             if frame in seen or frame in frame_names:
-                out.append(
-                    Fault(
-                        ("bodies", i, "frames"),
-                        f"body {links[i][0]!r}: frame {frame!r} has the name of a body or another frame; names must be unique",
-                    )
-                )
+                text = f"body {links[i][0]!r}: frame {frame!r} has the name of a body or another frame; names must be unique"
+                out.append(Fault(("bodies", i, "frames"), text))
             frame_names.add(frame)
     return out + _rings(links)
 
@@ -61,12 +54,8 @@ def _rings(links: list[tuple]) -> list[Fault]:
         if isinstance(at, str) and at in walk:
             names = list(walk)
             ring = " → ".join([*names[names.index(at) :], at])
-            out.append(
-                Fault(
-                    ("bodies", place[at], "parent"),
-                    f"body {at!r}: its parents form a ring ({ring}); one of them must be attached to the world",
-                )
-            )
+            text = f"body {at!r}: its parents form a ring ({ring}); one of them must be attached to the world"
+            out.append(Fault(("bodies", place[at], "parent"), text))
     return out
 
 

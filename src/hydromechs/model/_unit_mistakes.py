@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hydromechs.geometry import Mesh, Placed
+from hydromechs.geometry import Mesh
 from hydromechs.values import plain
 
 from ._body import Body, Hydro
@@ -36,10 +36,9 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
         dense = f"{mass / body.hydro.volume:.3g} kg/m³, denser than any metal"
         meant = f"in grams it would be {mass / 1e3:g} kg; is the volume in m³?"
         out.append(f"its mass of {plain(mass)} kg in a volume of {body.hydro.volume:g} m³ is {dense}; {meant}")
-    elements = [*body.hydro.added_mass, *body.hydro.drag] if isinstance(body.hydro, Hydro) else []
     solids = [s.shape for s in body.shapes if s.contact or s.wetting]
-    own = [getattr(e, "shape", None) for e in elements]
-    solids += [placed.shape for placed in own if isinstance(placed, Placed)]
+    if isinstance(body.hydro, Hydro):
+        solids += [placed.shape for placed in body.hydro.own_shapes.values()]
     for solid in solids:
         volume = solid.volume if solid.bounded and not isinstance(solid, Mesh) else 0.0
         if volume * LIGHTEST > mass:

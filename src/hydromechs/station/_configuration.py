@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Annotated, Any
 
 from hydromechs.actuation import Thruster
 from hydromechs.errors import FieldError
@@ -15,20 +15,16 @@ from hydromechs.scenario import Scenario
 from hydromechs.sensors import common_period
 from hydromechs.simulation import Event, PythonBlock
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
-from hydromechs.values import floats, nearest, number, positive, whole
+from hydromechs.values import Bound, check_fields, nearest
 
 from ._pilot import Pilot
 
-LIMITS = {
-    "current": (-20.0, 20.0),
-    "wave_height": (0.0, 40.0),
-    "wave_period": (0.2, 1000.0),
-    "position": (-1e5, 1e5),
-    "heading_deg": (-3600.0, 3600.0),
-    "bandwidth": (0.01, 100.0),
-    "stiffness": (0.001, 100.0),
-}
-"""Minimum and maximum values that an operator may set, in the units of `Changes`; results beyond these are meaningless."""
+
+def _from(low: float, high: float, **more: Any) -> Bound:
+    """Limits of what an operator may set; results beyond these are meaningless."""
+    return Bound(least=low, most=high, **more)
+
+
 PERIOD = 0.04
 """Least time between two commands of the pilot [s]."""
 
@@ -55,44 +51,25 @@ class Catalog:
 class Changes:
     """What an operator changes of a scenario; None leaves it as it is in the file."""
 
-    current: tuple[float, float, float] | None = None
+    current: Annotated[tuple[float, float, float], _from(-20.0, 20.0, size=3)] | None = None
     """Velocity of the water in world axes [m/s], shape (3,)."""
-    wave_height: float | None = None
+    wave_height: Annotated[float, _from(0.0, 40.0)] | None = None
     """Height of regular waves [m]; 0 for none."""
-    wave_period: float | None = None
+    wave_period: Annotated[float, _from(0.2, 1000.0)] | None = None
     """Their period [s]."""
-    position: tuple[float, float, float] | None = None
+    position: Annotated[tuple[float, float, float], _from(-1e5, 1e5, size=3)] | None = None
     """Where the first model starts, in world axes [m], shape (3,)."""
-    heading_deg: float | None = None
+    heading_deg: Annotated[float, _from(-3600.0, 3600.0)] | None = None
     """Heading that it starts with [°]."""
-    bandwidth: float | None = None
+    bandwidth: Annotated[float, _from(0.01, 100.0)] | None = None
     """Bandwidth of the speed control [rad/s]."""
-    stiffness: float | None = None
+    stiffness: Annotated[float, _from(0.001, 100.0)] | None = None
     """Rate at which errors of place die away [1/s]."""
-    seed: int | None = None
+    seed: Annotated[int, Bound(least=0, whole=True)] | None = None
     """Of gusts, waves and the errors of sensors."""
 
     def __post_init__(self) -> None:
-        for name in ("current", "position"):
-            if getattr(self, name) is not None:
-                values = floats(getattr(self, name), 3, name)
-                if not all(map(math.isfinite, values)):
-                    raise FieldError(name, list(values), "must be 3 finite numbers")
-                object.__setattr__(self, name, values)
-        for name, check in (
-            ("wave_height", number),
-            ("wave_period", positive),
-            ("heading_deg", number),
-            ("bandwidth", positive),
-            ("stiffness", positive),
-            ("seed", whole),
-        ):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, check(getattr(self, name), name))
-        for name, (low, high) in LIMITS.items():
-            value = getattr(self, name)
-            if value is not None and not all(low <= x <= high for x in (value if isinstance(value, tuple) else (value,))):
-                raise FieldError(name, value, f"must be from {low:g} to {high:g}")
+        check_fields(self, "changes")
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Changes:

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import abc
 import json
-import math
 import os
 import threading
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any, Literal, get_args
 
 from hydromechs import files
 from hydromechs.errors import FieldError
-from hydromechs.values import floats, nearest, positive
+from hydromechs.values import Bound, check_fields, nearest, positive
 
-MODES = ("manual", "speed", "hold")
+Mode = Literal["manual", "speed", "hold"]
+ArmMode = Literal["joints", "tool"]
+Gripper = Literal["keep", "close", "open"]
+Deflections = Annotated[tuple[float, ...], Bound(least=-1.0, most=1.0, size=6)]
+MODES: tuple[Mode, ...] = get_args(Mode)
 """What the six axes of the vehicle mean: forces and moments, speeds, motion of the place that it holds."""
-ARM_MODES = ("joints", "tool")
+ARM_MODES: tuple[ArmMode, ...] = get_args(ArmMode)
 """What the axes of an arm mean: rates of its joints, velocity of its tool along the vehicle's axes."""
-GRIPPER = ("keep", "close", "open")
+GRIPPER: tuple[Gripper, ...] = get_args(Gripper)
 """What to do with the gripper of the chosen arm."""
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """Axes of the vehicle: forward, to starboard, down, and about them."""
@@ -33,40 +36,25 @@ FORMAT = 1
 class Operator:
     """All that an operator asks for at one time."""
 
-    mode: str = "hold"
+    mode: Mode = "hold"
     """One of `MODES`."""
-    axes: tuple[float, ...] = (0.0,) * 6
+    axes: Deflections = (0.0,) * 6
     """Deflections of the vehicle's axes in the order of `AXES`, -1 to 1, shape (6,)."""
-    arm: int = 0
+    arm: Annotated[int, Bound(least=0, most=99, whole=True)] = 0
     """Number of the arm that the next fields are for, from 0; a number that no arm has moves none."""
-    arm_mode: str = "joints"
+    arm_mode: ArmMode = "joints"
     """One of `ARM_MODES`."""
-    arm_axes: tuple[float, ...] = (0.0,) * 6
+    arm_axes: Deflections = (0.0,) * 6
     """Deflections of the arm's axes, -1 to 1, shape (6,): joints from the base on, or forward, starboard, down."""
-    gripper: str = "keep"
+    gripper: Gripper = "keep"
     """One of `GRIPPER`; something happens when it changes."""
-    target: tuple[float, ...] | None = None
+    target: Annotated[tuple[float, ...], Bound(least=-1e6, most=1e6, size=3)] | None = None
     """Where the tool should go, in world axes [m], shape (3,); None for nowhere. It counts in the arm's mode "tool"."""
     swing: bool = False
     """True if the tool swings up and down about its place, as in the fast manipulation mission."""
 
     def __post_init__(self) -> None:
-        for name, known in (("mode", MODES), ("arm_mode", ARM_MODES), ("gripper", GRIPPER)):
-            value = getattr(self, name)
-            if value not in known:
-                raise FieldError(f"Operator.{name}", value, f"must be one of {', '.join(known)}")
-        for name in ("axes", "arm_axes"):
-            values = floats(getattr(self, name), 6, f"Operator.{name}")
-            if not all(-1.0 <= x <= 1.0 for x in values):
-                raise FieldError(f"Operator.{name}", list(values), "must be 6 numbers from -1 to 1")
-            object.__setattr__(self, name, values)
-        if not isinstance(self.arm, int) or isinstance(self.arm, bool) or not 0 <= self.arm < 100:
-            raise FieldError("Operator.arm", self.arm, "must be a whole number from 0 on")
-        if self.target is not None:
-            target = floats(self.target, 3, "Operator.target")
-            if not all(math.isfinite(x) and abs(x) < 1e6 for x in target):
-                raise FieldError("Operator.target", list(target), "must be 3 finite numbers")
-            object.__setattr__(self, "target", target)
+        check_fields(self)
         if not isinstance(self.swing, bool):
             raise FieldError("Operator.swing", self.swing, "must be true or false")
 

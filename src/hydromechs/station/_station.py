@@ -243,8 +243,8 @@ class Station:
         """Make the text of the newest frame."""
         snapshot, session = self.session.snapshot, self.session
         asked = session.inputs.now
-        operator = {"mode": asked.mode, "arm": asked.arm, "arm_mode": asked.arm_mode, "swing": asked.swing}
-        operator |= {"axes": asked.axes, "arm_axes": asked.arm_axes, "dragged": asked.target is not None}
+        shown = ("mode", "arm", "arm_mode", "swing", "axes", "arm_axes")
+        operator = {name: getattr(asked, name) for name in shown} | {"dragged": asked.target is not None}
         frame = {"type": "frame", "t": round(snapshot.t, 3), "scene": self._generation, "hud": snapshot.hud}
         frame |= {"status": session.status, "operator": operator, "ahead": self._ways()}
         frame["ghost"] = None if snapshot.ghost is None else {"t": round(snapshot.ghost.t, 3), "hud": snapshot.ghost.hud}

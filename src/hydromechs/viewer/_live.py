@@ -16,8 +16,9 @@ from hydromechs.values import Array
 
 from ._page import Page, node_name, put, segments
 from ._raster import Camera, scene_camera
-from ._recorded import CURRENT, FASTEST, NEAR_SURFACE, SEA, _ground, tether_strand, wave_heights
+from ._recorded import AROUND, CURRENT, FASTEST, NEAR_SURFACE, SEA, _ground, tether_strand, wave_heights
 from ._scene import Arrows, Scene, Surface, _frame_at, body_parts
+from ._solids import turn_about_z
 
 ROOM = 15.0
 """Distance around the start within which the ground and the sea are drawn [m]."""
@@ -63,6 +64,7 @@ def live_scene(
         lines = np.linspace(-2.0 * ROOM, 2.0 * ROOM, 33)
         x, y = center[0] + lines, center[1] + lines
         surfaces = (Surface(name="water surface", x=x, y=y, z=np.zeros((1, 33, 33)), color=SEA, opacity=0.4),)
+    moving = environment is not None and (environment.current or environment.gusts or environment.waves)
     tails = np.broadcast_to(position[0], (1, 8, 2, 3))
     current = Arrows(name="current", ends=tails, width=0.005 * _size(plain), color=CURRENT, layer="current")
     return Scene(
@@ -70,16 +72,11 @@ def live_scene(
         axes=model.world.axes,
         frames=tuple(frames),
         solids=(*solids, *_ground(model, terrain, environment, around)),
-        arrows=(current,) if environment is not None and _moves(environment) else (),
+        arrows=(current,) if moving else (),
         surfaces=surfaces,
         strands=tuple(tether_strand(name, points[None]) for name, points in (tethers or {}).items()),
         wet=model.wet,
     )
-
-
-def _moves(environment: Environment) -> bool:
-    """True if the water moves."""
-    return environment.current is not None or environment.gusts is not None or bool(environment.waves)
 
 
 def _size(scene: Scene) -> float:
@@ -181,7 +178,7 @@ class LivePage(Page):
     def _make_ghost(self, name: str) -> list[Any]:
         api, handles = self.server.scene, {}
         for body in self.model.body_names:
-            handles[body] = api.add_frame(f"{self.paths['']}/{name} {body.replace('/', ' ')}", show_axes=False)
+            handles[body] = api.add_frame(f"{self.paths['']}/{name} {node_name(body)}", show_axes=False)
         for k, solid in enumerate(self.scene.solids):
             if solid.frame in handles and solid.layer == "looks":
                 style = dict(color=(0.2, 0.9, 0.9), opacity=GHOST, cast_shadow=False, receive_shadow=False)
@@ -211,8 +208,7 @@ class LivePage(Page):
             if abs(speed) < 0.05 * FASTEST:
                 continue
             self._angles[k] += passed * speed
-            c, s = np.cos(self._angles[k]), np.sin(self._angles[k])
-            handle.wxyz = quaternion_from_matrix(R @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]))
+            handle.wxyz = quaternion_from_matrix(R @ turn_about_z(self._angles[k]))
 
     def _move_sea(self, t: float) -> None:
         if self._waves is None or not self.scene.surfaces or 0.0 <= t - self._sea_t < SEA_EVERY:
@@ -230,8 +226,7 @@ class LivePage(Page):
             return
         self._arrows_t = t
         size = _size(self.scene) * 0.5
-        offsets = size * np.array([[a, b, c] for a in (-0.8, 0.8) for b in (-0.8, 0.8) for c in (-0.25, 0.25)])
-        tails = position[self._follow or 0] + offsets
+        tails = position[self._follow or 0] + size * AROUND
         ends = np.stack([tails, tails + 3.0 * size * flow], axis=1)
         self.server.scene.get_handle_by_name(f"{self.paths['']}/current").points = ends.astype(np.float32)
 

@@ -133,11 +133,9 @@ def _mesh_pieces(look: BodyShape, mesh: Mesh, body: Body) -> list[Piece]:
         warnings.warn(f"body {body.name!r}: {error}; a grey box is drawn instead", DrawingWarning, stacklevel=2)
         box = _inertia_box(body) or Placed(shape=Box(size=(UNREADABLE_SIZE,) * 3), origin=look.origin).triangulate()
         return [Piece(box, UNREADABLE)]
-    out = []
-    for surface, color in parts:
-        placed = surface.scaled(mesh.scale).moved(look.origin.R, look.origin.xyz)
-        out.append(Piece(placed, look.color or color or STYLES[look.style], look.opacity))
-    return out
+    at, style = look.origin, look.color or STYLES[look.style]
+    placed = [(surface.scaled(mesh.scale).moved(at.R, at.xyz), look.color or color) for surface, color in parts]
+    return [Piece(surface, color or style, look.opacity) for surface, color in placed]
 
 
 def _by_color(pieces: Iterable[Piece]) -> list[Piece]:
@@ -181,12 +179,16 @@ def _of_inertia(body: Body, make: Any, factor: float) -> Triangles | None:
     inertia = body.inertia
     if inertia.mass <= 0.0 or not any(inertia.tensor):
         return None
-    moments, R = np.linalg.eigh(tensor_matrix(inertia.tensor).astype(float))
+    moments, R = _right_handed(tensor_matrix(inertia.tensor))
     squares = 0.5 * factor * (moments.sum() - 2.0 * moments) / inertia.mass
     edges = np.sqrt(np.maximum(squares, 1e-4 * max(squares.max(), 1e-12)))
-    if np.linalg.det(R) < 0.0:
-        R[:, 0] *= -1.0
     return make(tuple(edges.tolist())).moved(R, inertia.com)
+
+
+def _right_handed(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues of a symmetric matrix, shape (3,), and right-handed principal axes, shape (3, 3)."""
+    values, R = np.linalg.eigh(matrix.astype(float))
+    return values, R * [np.sign(np.linalg.det(R)), 1.0, 1.0]
 
 
 # -- properties -----------------------------------------------------------------------------------------------------------
@@ -215,11 +217,9 @@ def body_properties(body: Body, world: World, size: float) -> list[Piece]:
             if (solid := solid_of(element)) is not None:
                 out.append(Piece(solid, DRAG, 0.35, "drag shapes"))
         if hydro.added_mass and world.water_density > 0.0:
-            M = np.sum([added_mass_matrix(e, world.water_density) for e in hydro.added_mass], axis=0).astype(float)
-            masses, R = np.linalg.eigh(M[:3, :3])
+            M = np.sum([added_mass_matrix(e, world.water_density) for e in hydro.added_mass], axis=0)
+            masses, R = _right_handed(M[:3, :3])
             radii = (np.maximum(masses, 1e-6 * abs(masses).max()) * 0.75 / math.pi / world.water_density) ** (1.0 / 3.0)
-            if np.linalg.det(R) < 0.0:
-                R[:, 0] *= -1.0
             if radii.max() > 0.0:
                 solid = Ellipsoid(axes=tuple(radii.tolist())).triangulate().moved(R, hydro.buoyancy_center)
                 out.append(Piece(solid, ADDED, 0.35, "added mass"))

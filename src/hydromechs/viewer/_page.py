@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import Any
 
@@ -79,8 +79,7 @@ class Page:
     def switch(self, layer: str, on: bool) -> None:
         """Show or hide a layer."""
         self.shown[layer] = on
-        for part in self._parts[layer]:
-            part.visible = on
+        show(self._parts[layer], on)
         self.show(self.k)
 
     def show(self, k: int) -> None:
@@ -214,6 +213,12 @@ def heading(title: str, text: str = "") -> str:
     """Return HTML of a title and a text from a file. Viser's Markdown would run HTML in them."""
     paragraphs = "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n") if part.strip())
     return f'<div style="font-size:0.85em;padding:0 1em"><h3 style="margin:0.3em 0">{escape(title)}</h3>{paragraphs}</div>'
+
+
+def show(handles: Iterable[Any], on: bool) -> None:
+    """Show or hide nodes."""
+    for handle in handles:
+        handle.visible = on
 
 
 def node_name(name: str) -> str:

@@ -42,6 +42,8 @@ SEA: Color = (0.80, 0.94, 1.0)
 CURRENT: Color = (0.10, 0.55, 0.85)
 NEAR_SURFACE = 12.0
 """Depth down to which the surface is drawn [m]."""
+AROUND = np.array([[a, b, c] for a in (-0.8, 0.8) for b in (-0.8, 0.8) for c in (-0.25, 0.25)])
+"""Tails of the arrows of the current around a body, over the size of the mechanism, shape (8, 3)."""
 FASTEST = 9.0
 """Rate at which the propeller with the most thrust turns, slow enough to be seen [rad/s]."""
 
@@ -215,8 +217,7 @@ def _current_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
     if "fluid_velocity" not in ds or not np.any(np.nan_to_num(ds["fluid_velocity"].values)):
         return
     v = np.nan_to_num(ds["fluid_velocity"].values[:, 0])
-    offsets = size * np.array([[a, b, c] for a in (-0.8, 0.8) for b in (-0.8, 0.8) for c in (-0.25, 0.25)])
-    tails = ds["position"].values[:, :1] + offsets
+    tails = ds["position"].values[:, :1] + size * AROUND
     ends = np.stack([tails, tails + size * v[:, None]], axis=2)
     yield Arrows(name="current", ends=ends, color=CURRENT, layer="current", width=0.005 * size)
 
@@ -251,13 +252,10 @@ def _terrain(thing: Terrain, center: Array, half: float, down: float) -> Triangl
     """Return the surface of a piece of terrain in world axes; of what has no end, the part around a point."""
     match shape := thing.shape:
         case Plane():
-            z = thing.origin.R[:, 2]
-            x = np.cross(np.eye(3)[1], z) if abs(z[1]) < 0.9 else np.cross(np.eye(3)[0], z)
-            x /= np.linalg.norm(x)
+            z, thick = thing.origin.R[:, 2], 0.02 * half
             foot = center - z * float(z @ (center - np.array(thing.origin.xyz)))
-            thick = 0.02 * half
             disc = Cylinder(radius=12.0 * half, length=thick).triangulate()
-            return disc.moved(np.stack([x, np.cross(z, x), z], axis=1), foot - 0.5 * thick * z)
+            return disc.moved(thing.origin.R, foot - 0.5 * thick * z)
         case HeightField():
             return shape.triangulate().scaled((1.0, 1.0, -down))
     return thing.triangulate()

@@ -15,6 +15,7 @@ from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
 from ._looks import Color, body_looks, body_properties
+from ._solids import turn_about_z
 
 HIDDEN = frozenset(
     {
@@ -239,8 +240,7 @@ def _frame_at(body: Body, p: Array) -> str:
 
 def _turning(name: str, parent: str, R: Array, p: Array, angle: Array) -> MovingFrame:
     """A frame that turns about its z axis by angles [rad], shape (time,)."""
-    c, s, o = np.cos(angle), np.sin(angle), np.zeros(len(angle))
-    turn = np.stack([np.stack([c, -s, o], -1), np.stack([s, c, o], -1), np.stack([o, o, o + 1], -1)], axis=1)
+    turn = np.array([turn_about_z(x) for x in angle])
     return MovingFrame(
         name=name, parent=parent, position=np.broadcast_to(p, (len(angle), 3)), wxyz=quaternion_from_matrix(R @ turn)
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs.geometry import Box, Triangles, joined, quads, read_mesh, revolved
+from hydromechs.spatial import axis_frame, planar_rotation
 from hydromechs.values import Array
 
 
@@ -18,12 +19,8 @@ def duct(radius: float, length: float) -> Triangles:
         [(0.86 * r, -h), (0.93 * r, -1.05 * h), (r, -0.8 * h), (r, 0.5 * h), (0.93 * r, h), (0.84 * r, h), (0.86 * r, -h)]
     )
     hub = revolved([(0.0, -1.4 * h), (0.12 * r, -1.35 * h), (0.2 * r, -h), (0.2 * r, 0.0), (0.0, 0.0)])
-    struts = [
-        Box(size=(0.7 * r, 0.06 * r, 0.3 * h))
-        .triangulate()
-        .moved(_turn(k * 2.0 * np.pi / 3.0), _turn(k * 2.0 * np.pi / 3.0) @ (0.53 * r, 0.0, -0.75 * h))
-        for k in range(3)
-    ]
+    strut = Box(size=(0.7 * r, 0.06 * r, 0.3 * h)).at((0.53 * r, 0.0, -0.75 * h)).triangulate()
+    struts = [strut.moved(turn_about_z(k * 2.0 * np.pi / 3.0), (0.0, 0.0, 0.0)) for k in range(3)]
     return joined([nozzle, hub, *struts])
 
 
@@ -39,14 +36,13 @@ def propeller(radius: float, length: float) -> Triangles:
     blade = np.concatenate([middle - edge, middle + edge]).reshape(2, 6, 3).transpose(1, 0, 2).reshape(-1, 3)
     faces = quads(6, 2)
     both = Triangles(np.concatenate([blade, blade]), np.concatenate([faces, faces[:, ::-1] + len(blade)]))
-    blades = [both.moved(_turn(k * np.pi / 2.0), (0.0, 0.0, 0.0)) for k in range(4)]
+    blades = [both.moved(turn_about_z(k * np.pi / 2.0), (0.0, 0.0, 0.0)) for k in range(4)]
     return joined([nose, *blades])
 
 
-def _turn(angle: float) -> Array:
-    """Rotation about z, shape (3, 3)."""
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+def turn_about_z(angle: float) -> Array:
+    """Rotation about z by an angle [rad], shape (3, 3)."""
+    return planar_rotation(2, np.cos(angle), np.sin(angle))
 
 
 def arrow(start: Array, end: Array, width: float) -> Triangles:
@@ -54,12 +50,9 @@ def arrow(start: Array, end: Array, width: float) -> Triangles:
     length = float(np.linalg.norm(end - start))
     if length < 1e-9:
         return joined([])
-    z = (end - start) / length
-    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
-    x /= np.linalg.norm(x)
     head = min(5.0 * width, length)
     profile = [(0.0, 0.0), (width, 0.0), (width, length - head), (2.5 * width, length - head), (0.0, length)]
-    return revolved(profile, 12, sharp=True).moved(np.stack([x, np.cross(z, x), z], axis=1), start)
+    return revolved(profile, 12, sharp=True).moved(axis_frame(start, end)[0], start)
 
 
 def mesh_file(path: str | Path) -> list[tuple[Triangles, tuple[float, float, float] | None]]:

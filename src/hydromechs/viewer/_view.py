@@ -12,7 +12,7 @@ from hydromechs.model import JointPart, Model, joints
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Array
 
-from ._page import Page, heading
+from ._page import Page, heading, node_name, show
 from ._scene import bodies_at, model_scene
 
 FULL = math.pi
@@ -61,11 +61,7 @@ class ModelPage(Page):
             return  # its coordinates may be anything
         turn = slice(part.q.stop - 4, part.q.stop)
         start = rpy_from_matrix(quaternion_matrix(self.q[turn]))
-        angles = gui.add_vector3(
-            f"{part.name}: roll, pitch, yaw [deg]",
-            tuple(float(x) for x in np.degrees(np.asarray(start, dtype=float))),
-            step=1.0,
-        )
+        angles = gui.add_vector3(f"{part.name}: roll, pitch, yaw [deg]", tuple(np.degrees(start).tolist()), step=1.0)
 
         def turned(event: Any) -> None:
             q = self.q.copy()
@@ -92,7 +88,7 @@ class ModelPage(Page):
             for frame in body.frames:
                 wxyz = quaternion_from_matrix(frame.origin.R)
                 placed = dict(wxyz=wxyz, position=frame.origin.xyz, visible=False)
-                name = f"{at}/frame {frame.name.replace('/', ' ')}"
+                name = f"{at}/frame {node_name(frame.name)}"
                 groups["named frames"] += [
                     api.add_frame(name, axes_length=0.6 * length, axes_radius=0.02 * length, **placed),
                     api.add_label(f"{name} label", frame.name, position=frame.origin.xyz, visible=False),
@@ -101,12 +97,7 @@ class ModelPage(Page):
             for label, handles in groups.items():
                 if handles:
                     box = self.server.gui.add_checkbox(label, False)
-                    box.on_update(lambda event, handles=handles: _show(handles, event.target.value))
-
-
-def _show(handles: list[Any], on: bool) -> None:
-    for handle in handles:
-        handle.visible = on
+                    box.on_update(lambda event, handles=handles: show(handles, event.target.value))
 
 
 def _tree(model: Model) -> str:

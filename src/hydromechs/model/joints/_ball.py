@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from hydromechs.spatial import Turn, cross, quaternion_exp, quaternion_matrix, q
 from hydromechs.values import Array, Bound, NotNegative, Vector3, Vector4
 
 from ._joint import Coordinates, Problem, SteppedJoint, unit_problems
-from ._moving import MovingStep
+from ._moving import MovingStep, StepPlace
 
 Stiffness = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
 """Stiffness about three axes."""
@@ -78,12 +78,7 @@ class Ball(SteppedJoint):
         yield from unit_problems(self.orientation)
 
 
-class _Place(NamedTuple):
-    iq: int
-    iv: int
-
-
-class BallStep(_Place, MovingStep):
+class BallStep(StepPlace, MovingStep):
     """Rotation by the quaternion q."""
 
     __slots__ = ()

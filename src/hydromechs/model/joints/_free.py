@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from hydromechs.spatial import (
 from hydromechs.values import Array, Scalar, Vector3, Vector4, Vector6
 
 from ._joint import Coordinates, Problem, SteppedJoint, unit_problems
-from ._moving import MovingStep
+from ._moving import MovingStep, StepPlace
 
 SMALL = 0.0625
 """θ² below which the series of `TURN_SERIES` is exact to rounding."""
@@ -85,12 +84,7 @@ class Free(SteppedJoint):
         yield from unit_problems(self.orientation)
 
 
-class _Place(NamedTuple):
-    iq: int
-    iv: int
-
-
-class FreeStep(_Place, MovingStep):
+class FreeStep(StepPlace, MovingStep):
     """Translation by q[:3], then rotation by the quaternion q[3:]."""
 
     __slots__ = ()

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from typing import Any, NamedTuple
 
 from hydromechs.values import Array, Scalar
+
+
+class StepPlace(NamedTuple):
+    """Fields of a step without numbers of its own: where its coordinates and velocities start."""
+
+    iq: int
+    iv: int
 
 
 class MovingStep(abc.ABC):
