@@ -237,14 +237,7 @@ def check_each(parts: Iterable[Any], check: Callable[[Any], object]) -> None:
 
 
 def rejections(path: tuple, check: Callable[..., object], *values: Any, prefix: str = "") -> list[Fault]:
-    """Return the fault with which a check rejects values, at a path; an empty list if it accepts them.
-
-    Args:
-        path: Keys and indices.
-        check: Raises an error for values that it rejects.
-        values: Its arguments.
-        prefix: Beginning of the text.
-    """
+    """Return the fault with which a check rejects values, at a path and with a prefix of its text; empty if it accepts them."""
     try:
         check(*values)
     except REJECTED as error:

@@ -237,14 +237,7 @@ def floats(values: Any, n: int, name: str) -> tuple[float, ...]:
 
 
 def instances(values: Any, kind: Any, name: str, what: str) -> tuple[Any, ...]:
-    """`values` as a tuple of objects of a class.
-
-    Args:
-        values: What the caller gave.
-        kind: The class, or several.
-        name: What the error calls it.
-        what: What they must be, as "thrusters, as Thruster(...)".
-    """
+    """`values` as a tuple of objects of a class; errors call it `name` and say `what` they must be, as "thrusters"."""
     if isinstance(values, str | dict) or not isinstance(values, Iterable):
         raise FieldError(name, values, f"must be a list of {what}")
     out = tuple(values)

@@ -93,23 +93,11 @@ class Drive(Component):
         """
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Rates of the internal states, as many as `state_names` has.
-
-        Args:
-            command: Command, in the drive's unit.
-            q: Joint position [rad].
-            qd: Joint speed [rad/s].
-        """
+        """Rates of the internal states, as many as `state_names` has; arguments as of `force`."""
         return ()
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """1 where the drive is at a limit of its command or of its torque, else 0.
-
-        Args:
-            command: Command, in the drive's unit.
-            q: Joint position [rad].
-            qd: Joint speed [rad/s].
-        """
+        """1 where the drive is at a limit of its command or of its torque, else 0; arguments as of `force`."""
         return outside(command, *self.limits)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:

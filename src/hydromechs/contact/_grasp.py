@@ -128,13 +128,7 @@ class Grasp(Component):
 
 
 def check_frames(model: Model, who: str, holder: str, held: str) -> None:
-    """Raise `KeyError` or `ValueError` unless two frames are there and can move apart.
-
-    Args:
-        who: What holds them together, for the message.
-        holder: Frame or body that holds.
-        held: Frame or body that is held.
-    """
+    """Raise `KeyError` or `ValueError` unless two frames are there and can move apart; `who` holds them, for the message."""
     try:
         bodies = [model.locate(name).body for name in (holder, held)]
     except KeyError as e:

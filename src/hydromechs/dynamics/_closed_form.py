@@ -236,16 +236,11 @@ def adjoint(kin: Kinematics, i: int, j: int) -> Array:
 
 
 def adjoint_derivative(kin: Kinematics, jacobians: Sequence[BodyJacobian], i: int, j: int, k: int) -> Array:
-    """∂_k Ad of g_ij, Prop. 1 for any two bodies of a forest, shape (6, 6).
+    """∂_k Ad of g_ij along velocity k, Prop. 1 for any two bodies of a forest, −1 for the world, shape (6, 6).
 
         ∂_k Ad = Ad ad(J_jk) − ad(J_ik) Ad,     0 where k moves both or none
 
     With J_jk = Ad_{j(k−1)} X_k this is ±Ad_{i(k−1)} ad(X_k) Ad_{(k−1)j} of the paper.
-
-    Args:
-        i: Index of a body, −1 for the world.
-        j: Index of a body, −1 for the world.
-        k: Index of a velocity.
     """
     moves_i, moves_j = (b >= 0 and k in jacobians[b].dofs for b in (i, j))
     if moves_i == moves_j:

@@ -121,13 +121,7 @@ def kinematics(model: Model, q: Array, v: Array, observer_velocity: Array | Sequ
 def body_kinematics(
     steps: Sequence[Any], q: Array, v: Array, V_parent: Array, pose: tuple[Array, Array] | None = None
 ) -> BodyKinematics:
-    """Kinematics of one body from those of its parent.
-
-    Args:
-        steps: Steps of its joint, which name their places in `q` and `v`.
-        V_parent: Velocity of the parent, shape (6,).
-        pose: Axes (3, 3) and origin (3,) of the parent in the world; None for the world itself.
-    """
+    """Kinematics of one body from the velocity (6,) and the axes and origin of its parent, None for the world itself."""
     path = Path(tuple(transformation(step, q) for step in steps))
     V, zeta, c = _across_joint(steps, path.steps, V_parent, q, v)
     R, p = path.pose()

@@ -104,15 +104,9 @@ def spin_matrix(w: Array, alpha: Array) -> Array:
 
 
 def moment_of_spin(w: Array, Omega: Array, J: PseudoInertia, a: Array) -> Array:
-    """n = h × a + ∫ r × Ω r dm, the moment on a rigid body about its frame's origin [N·m], shape (3,).
+    """n = h × a + ∫ r × Ω r dm, the moment on a rigid body about its frame's origin, which accelerates by a [N·m], shape (3,).
 
-        (∫ r × Ω r dm)_x = (Ω Σ)_zy − (Ω Σ)_yz, and so on, with  Ω_zz − Ω_yy = ω_z² − ω_y²
-
-    Args:
-        w: Angular velocity ω [rad/s], shape (3,).
-        Omega: Its Ω, shape (3, 3).
-        J: Moments of the body.
-        a: Acceleration of the frame's origin [m/s²], shape (3,).
+    (∫ r × Ω r dm)_x = (Ω Σ)_zy − (Ω Σ)_yz, and so on, with  Ω_zz − Ω_yy = ω_z² − ω_y²
     """
     S, hxa = J.second, cross(J.first, a)
     out = []

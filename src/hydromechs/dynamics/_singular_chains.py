@@ -133,17 +133,12 @@ def singular_chain_dynamics(
 def dual_arm(
     mobility_1: Array, mobility_2: Array, x_1: Array, x_2: Array, I_r: Array, f_r: Array
 ) -> tuple[Array, Array, Array]:
-    """Method I of Table 7: a_r, f_1, f_2 of two arms at the load's reference point; neither may be singular.
+    """Method I of Table 7: a_r, f_1, f_2 (6,) of two arms at the load's reference point; neither may be singular.
 
         a_r = (Λ_1 + Λ_2 + I_r)⁻¹ (Λ_1 ẍ_1 + Λ_2 ẍ_2 + f_r),    f_k = Λ_k (ẍ_k − a_r)
 
-    Args:
-        mobility_1: Λ_1⁻¹, shape (6, 6).
-        mobility_2: Λ_2⁻¹, shape (6, 6).
-        x_1: ẍ of the open first arm, shape (6,).
-        x_2: ẍ of the open second arm, shape (6,).
-        I_r: Diagonal of the load's inertia, shape (6,).
-        f_r: Other forces on the load less its bias, shape (6,).
+    The mobilities are Λ⁻¹ (6, 6) of the arms, x is ẍ of the open arm (6,), I_r the diagonal of the load's inertia (6,), and
+    f_r the other forces on the load less its bias (6,).
     """
     L1, L2 = inverse(mobility_1), inverse(mobility_2)
     A = np.array([[L1[i, j] + L2[i, j] + (I_r[i] if i == j else 0.0) for j in range(6)] for i in range(6)])

@@ -110,16 +110,7 @@ class JointBalance(NamedTuple):
 def joint_balance(
     I: Array, beta: Array, phi: Array, tau: Array, rows: tuple[int, ...] | None, armature: Array | None = None
 ) -> JointBalance | None:
-    """The balance along one body's joint; None for a body without one.
-
-    Args:
-        I: I* of the body, shape (6, 6).
-        beta: β* of the body, shape (6,).
-        phi: ϕ_i, shape (6, n).
-        tau: Its joint's force, shape (n,).
-        rows: As `Model.free_rows` has them.
-        armature: Inertia of geared rotors, shape (n,), or None.
-    """
+    """The balance along a body's joint, `rows` as in `Model.free_rows`, with geared rotors (n,); None without a joint."""
     if not phi.shape[1]:
         return None
     n = I @ phi
@@ -132,15 +123,7 @@ def joint_balance(
 
 
 def passed_on(path: Path, bias: Bias, I: Array, beta: Array, joint: JointBalance | None) -> tuple[Array, Array]:
-    """What one body adds to I* (6, 6) and β* (6,) of its parent.
-
-    Args:
-        path: Transformation from the parent's frame.
-        bias: Bias acceleration of the body.
-        I: I* of the body, shape (6, 6).
-        beta: β* of the body, shape (6,).
-        joint: The balance along its joint; None for a fixed body.
-    """
+    """What one body adds to I* (6, 6) and β* (6,) of its parent, by the balance along its joint; None for a fixed body."""
     if joint is None:
         N, transmitted = I, beta - I @ bias.own
     elif joint.gain is None:
@@ -196,15 +179,7 @@ def outward(
 def accelerated(
     path: Path, phi: Array, bias: Bias, joint: tuple[Array | None, Array] | None, a_parent: Array
 ) -> tuple[Array, Array]:
-    """a' (6,) of one body and v̇ (n,) of its joint.
-
-    Args:
-        path: Transformation from the parent's frame.
-        phi: ϕ_i, shape (6, n).
-        bias: Bias acceleration of the body.
-        joint: Gain and part of its joint, see `JointBalance`; None for a fixed body.
-        a_parent: a' of the parent, shape (6,).
-    """
+    """a' (6,) of one body and v̇ (n,) of its joint, by the gain and part of its `JointBalance`; None for a fixed body."""
     a_bar = arriving(path, bias, a_parent)
     if joint is None:
         return a_bar, np.zeros(0)
@@ -221,13 +196,7 @@ def world_acceleration(model: Model) -> Array:
 
 
 def arriving(path: Path, bias: Bias, a_parent: Array) -> Array:
-    """ā_i = X (a'_p + (swing, 0)) + own, the acceleration of a body without that of its joint, shape (6,).
-
-    Args:
-        path: Transformation from the parent's frame.
-        bias: Bias acceleration of the body.
-        a_parent: a' of the parent, shape (6,).
-    """
+    """ā_i = X (a'_p + (swing, 0)) + own, the acceleration of a body without that of its joint, shape (6,)."""
     return path.motion(np.concatenate([a_parent[:3] + bias.swing, a_parent[3:]])) + bias.own
 
 

@@ -19,14 +19,7 @@ def model_of(model: Any) -> Model:
 
 
 def array(value: ArrayLike, shapes: tuple[tuple[int, ...], ...], name: str, meaning: str) -> Array:
-    """`value` as an array of one of `shapes`.
-
-    Args:
-        value: What the caller gave.
-        shapes: Allowed shapes.
-        name: Name of the argument, for the error.
-        meaning: What it holds, for the error.
-    """
+    """`value` as an array of one of `shapes`; `name` and `meaning` of the argument are for the error."""
     try:
         out = np.asarray(value)
         if np.iscomplexobj(out) or any(x is None or isinstance(x, str) for x in (out.flat if out.dtype == object else ())):

@@ -91,14 +91,9 @@ def in_water(
     fluid_acceleration: Array,
     surface: Sequence[LocalSurface] | None = None,
 ) -> tuple[Kinematics, list[WetMotion]]:
-    """Kinematics, and the motion of every body and of the water around it.
+    """Kinematics, and the motion of every body and of the water around it, see `WaterOptions`; `surface` is that at each body.
 
     A uniform fluid is carried along the chains, as in the papers; else each body turns its own into its axes.
-
-    Args:
-        fluid_velocity: Velocity of the water in world axes [m/s], shape (3,) or (nb, 3).
-        fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,) or (nb, 3).
-        surface: The free surface at each body; None if there is none.
     """
     gravity = model.world.gravity_vector
     uniform = fluid_velocity.ndim == 1
@@ -142,13 +137,7 @@ def dry_force(rigid: RigidBody | None, V: Array) -> tuple[Array | None, Array]:
 def force_in_water(
     body: Body, rigid: RigidBody | None, motion: WetMotion, V: Array, *, uniform: bool
 ) -> tuple[Array | None, Array]:
-    """Inertia (6, 6) or None, and force (6,), of one body of a mechanism in water, for derivatives of numbers.
-
-    Args:
-        rigid: Its rigid inertia, or None.
-        V: Its velocity, relative to the water if that is uniform, shape (6,).
-        uniform: Whether the water moves the same at all bodies.
-    """
+    """Inertia (6, 6) or None, and force (6,), of a body in water, for derivatives of numbers; V relative to uniform water."""
     I, F = None if rigid is None else rigid.matrix, np.zeros(6)
     if body.hydro is not None:
         M_A = hydro.added_mass(body, motion)

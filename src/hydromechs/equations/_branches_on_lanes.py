@@ -96,15 +96,7 @@ class BranchesOnLanes:
         fluid_velocity: ArrayLike = (0.0, 0.0, 0.0),
         fluid_acceleration: ArrayLike = (0.0, 0.0, 0.0),
     ) -> Array:
-        """v̇ as `hm.forward_dynamics` gives it, shape (nv,).
-
-        Args:
-            q: Configuration, shape (nq,).
-            v: Velocity, shape (nv,).
-            tau: Generalised force, shape (nv,).
-            fluid_velocity: Velocity of the water in world axes [m/s], shape (3,).
-            fluid_acceleration: Acceleration of the water in world axes [m/s²], shape (3,).
-        """
+        """v̇ as `hm.forward_dynamics` gives it, of the same arguments, shape (nv,)."""
         q, v, tau, u_f, a_f = (np.asarray(a) for a in (q, v, tau, fluid_velocity, fluid_acceleration))
         base, gravity, n = self.base, self.model.world.gravity_vector, len(self.groups)
         own_q = [k for i in self.trunk for k in _range(self.model.q_slices[i])]

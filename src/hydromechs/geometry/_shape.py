@@ -230,14 +230,7 @@ class Shape:
         raise self._no("wet part in closed form")
 
     def wet_rate(self, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
-        """Return the rate of ∂P/∂x of `wet` [1/s].
-
-        Args:
-            n: Unit vector down, shape (3,).
-            x: Depth of the centre [m].
-            n_rate: Rate of n [1/s], shape (3,).
-            x_rate: Rate of x [m/s].
-        """
+        """Return the rate of ∂P/∂x of `wet` for rates of n [1/s], shape (3,), and x [m/s] [1/s]."""
         raise self._no("wet part in closed form")
 
 
@@ -277,35 +270,18 @@ class Placed:
         return R @ self.shape.support(R.T @ np.asarray(direction)) + self.origin.xyz
 
     def distance(self, p: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return the signed distance of a point of the parent, and its gradient; see `Shape.distance`.
-
-        Args:
-            p: The point [m], shape (3,).
-            down: Unit vector along which heights fall, in the parent's axes, constant, shape (3,).
-        """
+        """Return the signed distance of a point of the parent, and its gradient, in the parent's axes; see `Shape.distance`."""
         R = self.origin.R
         value, n = self.shape.distance(self.shape.local(self.origin, p), R.T @ down)
         return value, R @ n
 
     def ray(self, p: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray of the parent to the solid; see `Shape.ray`.
-
-        Args:
-            p: Start of the ray [m], shape (3,).
-            direction: Unit vector, shape (3,).
-            down: As in `distance`.
-        """
+        """Return the distance along a ray of the parent to the solid; see `Shape.ray`."""
         R = self.origin.R
         return self.shape.ray(self.shape.local(self.origin, p), R.T @ direction, R.T @ down)
 
     def elevation(self, x: Array, y: Array, down: Array) -> Array:
-        """Return the height UP of its surface at many places of the parent; see `Shape.elevation`.
-
-        Args:
-            x: Places [m], any shape.
-            y: Places [m], shaped alike.
-            down: Unit vector down, along z of the parent, shape (3,).
-        """
+        """Return the height UP of its surface at many places of the parent; see `Shape.elevation`."""
         return self.shape.elevation(self.origin, x, y, down)
 
     def triangulate(self, sides: int = SIDES) -> Triangles:

@@ -261,13 +261,7 @@ def joined(parts: Iterable[Triangles]) -> Triangles:
 
 
 def quads(n: int, m: int, *, closed: bool = False) -> Array:
-    """Return the triangles of a grid of n × m points, row-major; closed along the second direction if asked for.
-
-    Args:
-        n: Rows.
-        m: Columns.
-        closed: True if the last column is next to the first.
-    """
+    """Return the triangles of a grid of n × m points, row-major; with `closed` the last column is next to the first."""
     i, j = np.meshgrid(np.arange(n - 1), np.arange(m if closed else m - 1), indexing="ij")
     a, b = i * m + j, i * m + (j + 1) % m
     c, d = a + m, b + m
@@ -275,13 +269,7 @@ def quads(n: int, m: int, *, closed: bool = False) -> Array:
 
 
 def grid(x: Array, y: Array, z: Array) -> Triangles:
-    """Return a surface over a grid, its upper side (towards +z) outside.
-
-    Args:
-        x: Grid lines [m], shape (nx,).
-        y: Grid lines [m], shape (ny,).
-        z: Heights [m], shape (nx, ny).
-    """
+    """Return a surface of heights (nx, ny) over grid lines (nx,) and (ny,) [m], its upper side (towards +z) outside."""
     X, Y = np.meshgrid(x, y, indexing="ij")
     return Triangles(np.stack([X.ravel(), Y.ravel(), z.ravel()], axis=1), quads(len(x), len(y)))
 

@@ -15,13 +15,7 @@ from hydromechs.values import Array, Scalar
 
 
 def fluid_acceleration_force(M_A: Array, displaced: tuple[Scalar, Array], a_fg: Array) -> Array:
-    """M_A (a_f − g, 0) and the total buoyancy m_f (a_f − g) at the centre of buoyancy in one product, shape (6,).
-
-    Args:
-        M_A: Added mass, shape (6, 6).
-        displaced: Mass of the displaced water m_f [kg] and its first moment m_f b [kg·m], shape (3,).
-        a_fg: Acceleration of the fluid less that of gravity, in body axes [m/s²], shape (3,).
-    """
+    """M_A (a_f − g, 0) and the total buoyancy m_f (a_f − g) of m_f [kg] and m_f b [kg·m] in one product, shape (6,)."""
     mass, moment = displaced
     K = M_A[:, :3] + np.concatenate([mass * np.eye(3), skew(moment)])
     return K @ a_fg

@@ -115,10 +115,7 @@ def _cells(piece: Placed) -> list[HullCell]:
 def immersion(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar) -> Immersion:
     """The wet part of a body below a surface that is level around it.
 
-    Args:
-        cells: Cells of the body; without any it counts as wet.
-        down_B: Unit vector down in body axes, shape (3,).
-        depth: Depth of the body origin below the free surface over it [m].
+    The body origin is at a depth [m] below the surface over it; without cells the body counts as wet.
     """
     if not cells:
         return Immersion(1.0, np.zeros(3), depth)
@@ -133,16 +130,9 @@ def immersion(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar) -> Imme
 
 
 def wetting(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar, down_rate: Array, depth_rate: Scalar) -> Scalar:
-    """Rate of the wet part of the volume along a motion [1/s], the time derivative of `Immersion.fraction`.
+    """Rate of the wet part of the volume [1/s], of `Immersion.fraction`, for rates of `down_B` [1/s] and `depth` [m/s].
 
     For a body that does not turn it is the waterplane area over the volume times the speed of sinking.
-
-    Args:
-        cells: Cells of the body.
-        down_B: Unit vector down in body axes, shape (3,).
-        depth: Depth of the body origin below the free surface over it [m].
-        down_rate: Rate of `down_B` [1/s], shape (3,).
-        depth_rate: Rate of `depth` [m/s].
     """
     rate = 0.0
     for cell in cells:

@@ -91,14 +91,7 @@ class Poses(Protocol):
 def body_motions(
     model: Model, kin: Poses, velocities: Sequence[Array], a_fg: Sequence[Array], surface: Sequence[LocalSurface] | None = None
 ) -> list[WetMotion]:
-    """Motion of every body.
-
-    Args:
-        kin: Its kinematics (poses).
-        velocities: Velocity of each body relative to the water in body axes, shape (6,) each.
-        a_fg: Acceleration of the water less that of gravity in the axes of each body, shape (3,) each.
-        surface: The free surface at each body, a `LocalSurface`; None if there is none.
-    """
+    """Motion of every body from velocities relative to the water (6,) and a_f − g (3,), in body axes, and a surface or None."""
     down, density = model.world.down, model.world.water_density
     out = [WetMotion(V, a, R, p, down @ p, density) for V, a, R, p in zip(velocities, a_fg, kin.R_WB, kin.p_WB, strict=True)]
     if surface is None:

@@ -69,13 +69,7 @@ class WaveSurface(NamedTuple):
 
 
 def wavenumber(omega: float, gravity: float, water_depth: float = math.inf) -> float:
-    """k [rad/m] from the dispersion relation ω² = g k tanh(k h), by Newton's method.
-
-    Args:
-        omega: Frequency ω [rad/s].
-        gravity: g [m/s²].
-        water_depth: h [m]; infinite in deep water.
-    """
+    """k [rad/m] from the dispersion relation ω² = g k tanh(k h), by Newton's method; h [m] is infinite in deep water."""
     if not gravity > 0.0:
         raise ValueError(f"gravity is {gravity:g} m/s², must be > 0 for waves; change the world, or remove the waves")
     deep = omega**2 / gravity

@@ -329,12 +329,6 @@ def embedded_step(
 
 
 def dense_output(system: System, q: Array, x: Array, h: float, stages: Array, part: float) -> tuple[Array, Array]:
-    """q and x at a `part` from 0 to 1 of a Dormand-Prince step, from its stages, by the continuous extension of order 4.
-
-    Args:
-        x: Velocity and internal states at the start, shape (nv + nz,).
-        stages: Of the step, shape (7, n).
-        part: Where, 0 to 1.
-    """
+    """q and x at a `part` from 0 to 1 of a Dormand-Prince step by its stages (7, n), the continuous extension of order 4."""
     weights = DENSE @ (part ** np.arange(1, 5))
     return _end(system, q, _start(system, x) + h * (weights @ stages))

@@ -35,14 +35,7 @@ def next_multiple(t: float, period: float, step: float) -> float:
 
 
 def whole_steps(value: float, step: float, name: str, of: str = "steps of", remedy: str = "another step") -> int:
-    """How many steps a time is; a `ValueError` where they are not a whole number.
-
-    Args:
-        value: The time [s].
-        name: What the time is, for the message.
-        of: What the steps are, for the message.
-        remedy: What else can be changed, for the message.
-    """
+    """How many steps a time [s] is; a `ValueError` where they are not a whole number. `name`, `of` and `remedy` are for it."""
     if value > MOST_STEPS * step:
         raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s: take longer ones")
     n = max(1, round(value / step))

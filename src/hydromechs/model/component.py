@@ -424,13 +424,7 @@ class InJoints(Component):
 
     @abc.abstractmethod
     def law(self, q: Array, v: Array, numbers: Array) -> Law:
-        """What acts in a joint, in NumPy operations.
-
-        Args:
-            q: Its position, shape (nq,).
-            v: Its velocity, shape (nv,).
-            numbers: Its numbers, shape (n,).
-        """
+        """What acts in a joint with some numbers (n,), in NumPy operations."""
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
         """The law in all joints."""

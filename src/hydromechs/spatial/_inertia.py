@@ -28,17 +28,11 @@ def tensor_matrix(tensor: Vector) -> Array:
 
 
 def rigid_inertia(mass: Scalar, com: Vector, tensor_com: Array) -> Array:
-    """6×6 inertia of a rigid body about its origin (McMillan, Orin & McGhee 1995, eq. 4, blocks swapped).
+    """6×6 inertia of a rigid body about its origin, [kg, kg·m, kg·m²] (McMillan, Orin & McGhee 1995, eq. 4, blocks swapped).
 
         I = [[m 1, −h̃], [h̃, Ī]],   h = m s,   Ī = I_c + m (|s|² 1 − s sᵀ)
 
-    Args:
-        mass: Mass m [kg].
-        com: Centre of mass s from the origin, in body axes [m], shape (3,).
-        tensor_com: Moment of inertia I_c about the centre of mass, in body axes [kg·m²], shape (3, 3).
-
-    Returns:
-        Inertia [kg, kg·m, kg·m²], shape (6, 6).
+    with the centre of mass s [m], shape (3,), and the moment of inertia I_c about it [kg·m²], shape (3, 3), in body axes.
     """
     s = np.asarray(com)
     h = skew(mass * s)

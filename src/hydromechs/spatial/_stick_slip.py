@@ -11,7 +11,7 @@ from ._rotation import Vector, norm
 
 
 def stick_slip(stiffness: Scalar, damping: Scalar, limit: Scalar, s: Vector, v: Vector) -> tuple[Array, Array]:
-    """Force of a spring k and damper c in parallel, in series with a slider that yields at `limit`.
+    """Force of a spring k [N/m] and damper c [N·s/m] in parallel, in series with a slider that yields at `limit` [N].
 
         trial = k s + c v,    f = trial · min(1, limit / |trial|),    ṡ = (f − k s) / c
 
@@ -19,15 +19,8 @@ def stick_slip(stiffness: Scalar, damping: Scalar, limit: Scalar, s: Vector, v: 
     the time constant c/k. The force on the moving body is −f; of its power f · v, c |ṡ|² + f · (v − ṡ) ≥ 0 is lost and the
     rest stored, ½ k |s|².
 
-    Args:
-        stiffness: k [N/m].
-        damping: c > 0 [N·s/m].
-        limit: Force at which it yields, at least 0 [N].
-        s: Deflection of the spring [m], shape (n,).
-        v: Velocity of the body over the ground, along which the spring is stretched [m/s], shape (n,).
-
     Returns:
-        f [N] and ṡ [m/s], shape (n,) each.
+        f [N] and ṡ [m/s] for a deflection s [m] and the velocity v [m/s] of the body over the ground, shape (n,) each.
     """
     s, v = np.asarray(s), np.asarray(v)
     trial = stiffness * s + damping * v

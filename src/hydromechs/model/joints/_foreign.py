@@ -27,12 +27,7 @@ def missing(table: Mapping[type[Joint], Any], joint: Joint, where: str, remedy: 
 
 
 def foreign(table: Mapping[type[Joint], T], joint: Joint, name: str, where: str, remedy: str) -> T:
-    """The row of a joint's class in the table of a third-party format or engine.
-
-    Args:
-        name: Owner of the joint in messages, as "body 'nut'".
-        where: As of `missing`.
-        remedy: As of `missing`.
+    """The row of a joint's class in the table of a third-party format or engine; `name` owns the joint, as "body 'nut'".
 
     Raises:
         UnsupportedFeature: The table has no row for the class.
