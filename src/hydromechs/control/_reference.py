@@ -11,8 +11,9 @@ import numpy as np
 from hydromechs.actuation import JointStops, drives
 from hydromechs.errors import FieldError
 from hydromechs.model import State
-from hydromechs.simulation import Controller, Simulation
-from hydromechs.values import Positive, nearest, number, positive
+from hydromechs.simulation import Simulation, Site, Tick, TracedBlock, Update
+from hydromechs.spatial import clamp, lookup, where
+from hydromechs.values import Array, Positive, Scalar, nearest, number, positive
 
 BEYOND = 1e-9
 """How far a target may be beyond the stops, for rounding [rad or m]."""
@@ -57,22 +58,27 @@ class Waypoints:
         if (np.diff(self.times) <= 0.0).any():
             raise ValueError(f"times of waypoints must increase, got {self.times.tolist()}")
 
-    def __call__(self, t: float) -> Sample:
-        """Where it is at time `t` [s]; held before the first point and after the last."""
-        k = int(np.searchsorted(self.times, t, side="right"))
-        if k == 0 or k == len(self.times):
-            zero = np.zeros(self.points.shape[1])
-            return Sample(self.points[min(k, len(self.times) - 1)].copy(), zero, zero.copy())
-        T = self.times[k] - self.times[k - 1]
-        s = (t - self.times[k - 1]) / T
-        way = self.points[k] - self.points[k - 1]
+    def __call__(self, t: Scalar) -> Sample:
+        """Where it is at time `t` [s], a number or a symbol; held before the first point and after the last."""
+        passed = sum(where(t >= time, 1.0, 0.0) for time in self.times.tolist())
+        n, last = self.points.shape[1], len(self.times) - 1
+        if last == 0:
+            return Sample(self.points[0].copy(), np.zeros(n), np.zeros(n))
+        inside = where(passed > 0.0, where(passed <= last, 1.0, 0.0), 0.0) != 0.0
+        k = clamp(passed - 1.0, 0.0, last - 1.0)  # number of the segment
+        T = lookup(np.diff(self.times), k)
+        s = where(inside, (t - lookup(self.times, k)) / T, 0.0)
         place = s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
         rate = 30.0 * s * s * (1.0 + s * (-2.0 + s)) / T
         acceleration = 60.0 * s * (1.0 + s * (-3.0 + 2.0 * s)) / (T * T)
-        return Sample(self.points[k - 1] + place * way, rate * way, acceleration * way)
+        position, way = [], []
+        for column in self.points.T:
+            way.append(lookup(np.diff(column), k))
+            position.append(where(passed > last, float(column[last]), lookup(column, k) + place * way[-1]))
+        return Sample(np.array(position), rate * np.array(way), acceleration * np.array(way))
 
 
-class JointTrajectory(Controller):
+class JointTrajectory(TracedBlock):
     """Moves servo-driven joints along waypoints. A controller.
 
     Its signals are the reference and the error of each joint, as "reference.elbow" and "error.elbow".
@@ -99,21 +105,23 @@ class JointTrajectory(Controller):
         rows = [{x: number(w[x], f"{x} of waypoint {k}") for x in ("t", *self.names)} for k, w in enumerate(waypoints)]
         self.path = Waypoints([row["t"] for row in rows], [[row[name] for name in self.names] for row in rows])
 
-    def start(self, simulation: Simulation) -> None:
+    def prepare(self, site: Site) -> None:
         """Check that all joints are driven, and that no waypoint is beyond their stops."""
-        self._servos = Servos(simulation, self.names)
-        stops = {c.joint: c for c in simulation.plant.components if isinstance(c, JointStops)}
+        self._servos = Servos(site, self.names)
+        stops = {c.joint: c for c in site.plant.components if isinstance(c, JointStops)}
         for name, column in zip(self.names, self.path.points.T.tolist(), strict=True):
             if name in stops:
                 _check_targets(name, column, stops[name], self._servos.units[name])
         units = self._servos.units
+        self.commanded = self._servos.commanded
         self.signals = {f"{kind}.{name}": units[name] for kind in ("reference", "error") for name in self.names}
 
-    def __call__(self, state: State) -> dict[str, float]:
-        """Target positions at the time of a `state`, and rates that take the targets to the next call's."""
-        here, there = self.path(state.t).position, self.path(state.t + self.period).position
-        self.signal_values = np.concatenate([here, here - self._servos.positions(state)])
-        return self._servos.commands(here, (there - here) / self.period, state.t)
+    def update(self, tick: Tick) -> Update:
+        """Give target positions at this tick, and rates that take the targets to those of the next tick."""
+        here, there = self.path(tick.t).position, self.path(tick.t + self.period).position
+        values = np.concatenate([here, here - self._servos.positions(tick)])
+        commands = self._servos.commands(here, (there - here) / self.period, tick.t)
+        return Update(commands, signals=dict(zip(self.signals, values, strict=True)))
 
 
 def _check_targets(joint: str, targets: Sequence[float], stops: JointStops, unit: str) -> None:
@@ -137,7 +145,7 @@ class Servos:
         drive: The kind of drive that they must have; any that is led by positions unless given.
     """
 
-    def __init__(self, simulation: Simulation, names: Sequence[str], drive: type[drives.Drive] | None = None) -> None:
+    def __init__(self, simulation: Simulation | Site, names: Sequence[str], drive: type[drives.Drive] | None = None) -> None:
         for name in names:
             if name not in simulation.actuators:
                 raise ValueError(f"joint {name!r} is not driven{nearest(name, simulation.actuators)}")
@@ -149,13 +157,20 @@ class Servos:
                 wanted = f"drives.{drive.__name__}" if drive else "drives.Servo, which is led by positions"
                 raise ValueError(f"joint {c.joint!r} has the drive {type(c).__name__}; this controller needs {wanted}")
         self.names = tuple(names)
+        """Names of the joints."""
         self.units = {p.name: p.joint.unit for p in parts}
         """Unit of each joint's position."""
         self._at = [p.q.start for p in parts]
         self._commands = [simulation.actuators.index(name) for name in names]
         self._follow = [f"{name}.rate" in simulation.plant.layout.held for name in names]
 
-    def positions(self, state: State) -> np.ndarray:
+    @property
+    def commanded(self) -> tuple[str, ...]:
+        """Names of the commands and settings that it gives."""
+        pairs = zip(self.names, self._follow, strict=True)
+        return tuple(x for name, follows in pairs for x in ((name, f"{name}.rate", f"{name}.at") if follows else (name,)))
+
+    def positions(self, state: State | Tick) -> Array:
         """Positions of the joints [rad or m], shape (n,)."""
         return state.q[self._at]
 
@@ -163,14 +178,14 @@ class Servos:
         """Commanded positions of the joints [rad or m], shape (n,)."""
         return state.command[self._commands]
 
-    def commands(self, position: np.ndarray, rate: np.ndarray, t: float) -> dict[str, float]:
+    def commands(self, position: Array, rate: Array, t: Scalar) -> dict[str, Scalar]:
         """Commands for targets that are somewhere at a time and move on from there.
 
         Args:
             position: Targets at the time [rad or m], shape (n,).
             rate: Their rates [rad/s or m/s], shape (n,).
         """
-        out: dict[str, float] = {}
-        for name, follows, r, rd in zip(self.names, self._follow, position.tolist(), rate.tolist(), strict=True):
+        out: dict[str, Scalar] = {}
+        for name, follows, r, rd in zip(self.names, self._follow, position, rate, strict=True):
             out |= {name: r, f"{name}.rate": rd, f"{name}.at": t} if follows else {name: r}
         return out

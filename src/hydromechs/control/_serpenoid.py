@@ -9,10 +9,10 @@ import numpy as np
 
 from hydromechs.equations import kinematics
 from hydromechs.errors import FieldError
-from hydromechs.model import State, joints
-from hydromechs.simulation import Controller, Simulation, check_free_in_world
-from hydromechs.spatial import quaternion_matrix
-from hydromechs.values import Array, Finite, NotNegative, Positive, finite, not_negative, positive
+from hydromechs.model import joints
+from hydromechs.simulation import Site, Tick, TracedBlock, Update, check_free_in_world
+from hydromechs.spatial import clamp, minimum, nearest_integer, quaternion_matrix, where
+from hydromechs.values import Array, Finite, NotNegative, Positive, Scalar, finite, not_negative, positive
 
 from ._reference import Servos
 
@@ -20,7 +20,7 @@ MOST_BEND = math.radians(15.0)
 """Largest offset of a joint with which it steers [rad]."""
 
 
-class Serpenoid(Controller):
+class Serpenoid(TracedBlock):
     """Sends a sine wave through the joints of a snake, from its head to its tail, so that it swims head first. A controller.
 
         φ_i = α g_i sin(2π t/T − (i − 1) δ) + γ,     i = 1 ... n from the head on
@@ -75,10 +75,10 @@ class Serpenoid(Controller):
             must = f"must be below {0.5 / self.period:g}, half the rate of its commands; give it a period below"
             raise FieldError("frequency", float(frequency), f"{must} {0.5 / frequency:g} s, or a slower wave")
 
-    def start(self, simulation: Simulation) -> None:
+    def prepare(self, site: Site) -> None:
         """Look up the joints, the head and where it looks."""
-        model = simulation.model
-        self._servos = Servos(simulation, self.joints)
+        model = site.model
+        self._servos = Servos(site, self.joints)
         parts = [model.joint_part(name) for name in self.joints]
         for part in parts:
             if not isinstance(part.joint, joints.Revolute):
@@ -102,30 +102,37 @@ class Serpenoid(Controller):
         self._axis = X[head, :3, :3].T @ axes[0]
         """What all joints turn about, in the head's axes, shape (3,)."""
         self._head = model.q_slices[head]
-        self.memory = np.zeros(2)  # 1 once it was called; ψ
+        self.first_memory = {"heading": 0.0}
+        self.commanded = self._servos.commanded
         self.signals = {"heading": "rad", "offset": "rad"} | {f"reference.{name}": "rad" for name in self.joints}
 
-    def __call__(self, state: State) -> dict[str, float]:
-        """Commands at a `state`."""
-        angles = self._servos.positions(state)
-        R = quaternion_matrix(state.q[self._head][3:7])
-        ahead, up = R @ self._forward, float((R @ self._axis)[2])
-        behind = np.concatenate([[0.0], np.cumsum(angles)])  # of each module against the head
-        seen = math.atan2(ahead[1], ahead[0]) + math.copysign(1.0, up) * float(behind.mean())
-        begun, heading = self.memory
-        share = min(1.0, self.period * self.omega / (2.0 * math.pi)) if begun else 1.0
-        heading = heading + share * math.remainder(seen - heading, 2.0 * math.pi)
-        self.memory = np.array([1.0, heading])
+    def update(self, tick: Tick) -> Update:
+        """Give the targets of the joints, and their rates until the next tick."""
+        angles = self._servos.positions(tick)
+        R = quaternion_matrix(tick.q[self._head][3:7])
+        ahead, up = R @ self._forward, where((R @ self._axis)[2] < 0.0, -1.0, 1.0)
+        behind = np.concatenate([np.zeros(1), np.cumsum(angles)])  # of each module against the head
+        seen = np.arctan2(ahead[1], ahead[0]) + up * (sum(behind) / len(behind))
+        share = where(tick.first, 1.0, min(1.0, self.period * self.omega / (2.0 * math.pi)))
+        heading = tick.memory["heading"] + share * _smallest(seen - tick.memory["heading"])
         offset = 0.0
         if self.heading is not None:
-            off = math.remainder(self.heading - heading, 2.0 * math.pi)
-            offset = -math.copysign(1.0, up) * float(np.clip(self.steering * off, -MOST_BEND, MOST_BEND))
-        now, soon = (self._wave(t) + offset * min(1.0, t / self.ramp) for t in (state.t, state.t + self.period))
-        self.signal_values = np.array([heading, offset, *now])
-        return self._servos.commands(now, (soon - now) / self.period, state.t)
+            off = _smallest(self.heading - heading)
+            offset = -up * clamp(self.steering * off, -MOST_BEND, MOST_BEND)
+        now, soon = (self._wave(t) + offset * minimum(1.0, t / self.ramp) for t in (tick.t, tick.t + self.period))
+        return Update(
+            self._servos.commands(now, (soon - now) / self.period, tick.t),
+            {"heading": heading},
+            dict(zip(self.signals, [heading, offset, *now], strict=True)),
+        )
 
-    def _wave(self, t: float) -> Array:
+    def _wave(self, t: Scalar) -> Array:
         """Angles of the wave at a time [rad], shape (n,)."""
-        s = min(1.0, max(0.0, t / self.ramp))
+        s = clamp(t / self.ramp, 0.0, 1.0)
         grown = s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
         return grown * self.amplitudes * np.sin(self.omega * t - self.delta * np.arange(len(self.joints)))
+
+
+def _smallest(angle: Scalar) -> Scalar:
+    """The same angle between −π and π [rad]."""
+    return angle - 2.0 * math.pi * nearest_integer(angle / (2.0 * math.pi))

@@ -35,6 +35,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._simulation": ("Simulation",),
         "._start": ("check_time",),
         "._stiffness": ("divergence_hint", "step_faults", "step_limit", "stiff_modes", "stiff_parts"),
+        "._traced_block": ("Site", "Tick", "TracedBlock", "Update"),
         "._trim": ("Trim", "trim"),
         "._water": ("below_the_bed",),
     },

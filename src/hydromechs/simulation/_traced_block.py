@@ -1,0 +1,259 @@
+"""Blocks in NumPy operations: controllers that are compiled and run in one world or in many."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from hydromechs.compiler import Compiled, Recipe, compile_function
+from hydromechs.model import Model, State
+from hydromechs.values import Array, Scalar
+
+from ._controller import Controller, Measured
+from ._pack import Pack
+from ._plant import Plant
+
+NUMBERS = 4
+"""Maximum of numbers in a report."""
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Site(NamedTuple):
+    """What a block is prepared for."""
+
+    plant: Plant
+    """Plant that it measures or controls."""
+    step: float
+    """Step of the integrator [s]."""
+    start_q: Array
+    """Configuration at the start of the mission, shape (nq,); a resumed run has the same."""
+    measured: Mapping[str, Measured] = NOTHING
+    """Sensors by name: frame and number of values, NaN each."""
+
+    @property
+    def model(self) -> Model:
+        """Mechanism."""
+        return self.plant.model
+
+    @property
+    def actuators(self) -> tuple[str, ...]:
+        """Names of the commands, in their order."""
+        return self.plant.layout.commands
+
+
+class Tick(NamedTuple):
+    """What a block sees at one of its ticks; numbers or symbols."""
+
+    t: Scalar
+    """Time [s]."""
+    first: Scalar
+    """1 at the first tick of the block in this world, otherwise 0."""
+    q: Array
+    """Configuration as navigation reports it, shape (nq,)."""
+    v: Array
+    """Velocity as navigation reports it, shape (nv,)."""
+    inputs: Mapping[str, Scalar]
+    """Present commands and settings, by name."""
+    measured: Mapping[str, Array]
+    """Last received values of each sensor, shape (n,); NaN where nothing was received."""
+    memory: Mapping[str, Array]
+    """What the block remembers; see `TracedBlock.first_memory`."""
+    design: Mapping[str, Array]
+    """Numbers that `prepare` computed; see `TracedBlock.design`."""
+
+
+class Update(NamedTuple):
+    """What a block does at a tick; numbers or symbols."""
+
+    commands: Mapping[str, Scalar] = NOTHING
+    """Commands and settings by name: all of `TracedBlock.commanded`."""
+    memory: Mapping[str, Any] = NOTHING
+    """New memory; what is not named stays."""
+    signals: Mapping[str, Scalar] = NOTHING
+    """Values of all `signals`."""
+    messages: Mapping[str, tuple[Scalar, ...]] = NOTHING
+    """By key of `message_texts`: a condition, then up to four numbers of the text. Reported where the condition is not 0."""
+    stops: Mapping[str, tuple[Scalar, ...]] = NOTHING
+    """The same by key of `stop_texts`, for conditions that end the mission."""
+
+
+class TracedBlock(Controller):
+    """Controller in NumPy operations. `prepare` runs once in Python; `update` is traced, compiled and called at every tick.
+
+    `update` must not branch on values (use `hydromechs.spatial.where`) nor keep anything outside of `memory`. With
+    `compiled = False` it runs in floats, under a debugger.
+
+        class Damping(TracedBlock):
+            period = 0.05
+
+            def prepare(self, site):
+                self.commanded, self.signals = ("thruster",), {"speed": "m/s"}
+
+            def update(self, tick):
+                return Update(commands={"thruster": -20.0 * tick.v[0]}, signals={"speed": tick.v[0]})
+    """
+
+    compiled: ClassVar[bool] = True
+    """False to run `update` in floats."""
+    first_memory: Mapping[str, Any] = NOTHING
+    """Initial values of what it remembers, numbers or arrays by name; `prepare` may set them."""
+    design: Mapping[str, Any] = NOTHING
+    """Numbers or arrays that `update` reads from `tick.design`: inputs of the program, so that other values compile nothing."""
+    commanded: tuple[str, ...] = ()
+    """Names of the commands and settings that it gives; `prepare` may set them."""
+    message_texts: Mapping[str, Callable[..., str]] = NOTHING
+    """By key, a function from four numbers to a text, as "refused {0:.0f} times".format."""
+    stop_texts: Mapping[str, Callable[..., str]] = NOTHING
+    """The same for conditions that end the mission."""
+    stop_error: ClassVar[type[Exception]] = RuntimeError
+    """Error that a stop raises in a simulation of one world."""
+
+    def prepare(self, site: Site) -> None:
+        """Look up names, compute gains, and set `first_memory`, `design`, `commanded` and `signals`. Runs once, in Python.
+
+        Take nothing from a present state: a run that is resumed starts elsewhere.
+        """
+
+    @abc.abstractmethod
+    def update(self, tick: Tick) -> Update:
+        """Return what the block does at a tick, in NumPy operations."""
+
+    # -- compiled -------------------------------------------------------------------------------------------------------------
+
+    def prepared(self, site: Site) -> TracedBlock:
+        """Prepare for a site and lay out the memory. Return the block."""
+        self.site = site
+        self.prepare(site)
+        first = {name: np.asarray(x, dtype=float) for name, x in self.first_memory.items()}
+        self.pack = Pack({"ticks": (), **{name: x.shape for name, x in first.items()}})
+        self._design = {name: np.asarray(x, dtype=float) for name, x in self.design.items()}
+        self._numbers = Pack({name: x.shape for name, x in self._design.items()})
+        sizes = {name: (len(m.values),) for name, m in site.measured.items()}
+        self._sensors = Pack(sizes)
+        self.memory = np.zeros(self.pack.size)
+        for name, place in self.pack.views(self.memory).items():
+            place[...] = first.get(name, 0.0)
+        return self
+
+    @property
+    def design_values(self) -> Array:
+        """Numbers of `design` in one array, shape (nd,)."""
+        return np.concatenate([np.zeros(0), *(np.ravel(x) for x in self._design.values())])
+
+    def evaluate(
+        self, t: Scalar, q: Array, v: Array, inputs: Array, measured: Array, memory: Array, design: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Run `update` on flat arrays: commands (nc,), new memory (nm,), signals (ns,), reports (5 per text)."""
+        layout, before = self.site.plant.layout, self.pack.views(np.asarray(memory))
+        tick = Tick(
+            np.asarray(t)[()],
+            before["ticks"][()] == 0.0,
+            q,
+            v,
+            dict(zip((*layout.commands, *layout.held), inputs, strict=False)),
+            self._sensors.views(np.asarray(measured)),
+            {name: x if x.ndim else x[()] for name, x in before.items() if name != "ticks"},
+            self._numbers.views(np.asarray(design)),
+        )
+        done = self.update(tick)
+        for what, given, known in (
+            ("commands", done.commands, self.commanded),
+            ("signals", done.signals, self.signals),
+            ("messages", done.messages, self.message_texts),
+            ("stops", done.stops, self.stop_texts),
+        ):
+            if set(given) != set(known):
+                raise ValueError(f"{type(self).__name__}.update: {what} are {sorted(given)}, must be {sorted(known)}")
+        if set(done.memory) - set(before):
+            raise ValueError(f"{type(self).__name__}.update: memory has {sorted(done.memory)}, must be of {sorted(before)}")
+        after = [done.memory.get(name, x) for name, x in before.items()]
+        after[0] = before["ticks"] + 1.0
+        rows = [(*done.messages[k], *(0.0,) * (1 + NUMBERS - len(done.messages[k]))) for k in self.message_texts]
+        rows += [(*done.stops[k], *(0.0,) * (1 + NUMBERS - len(done.stops[k]))) for k in self.stop_texts]
+        return (
+            np.array([done.commands[name] for name in self.commanded]),
+            np.concatenate([np.ravel(np.asarray(x)) for x in after]),
+            np.array([done.signals[name] for name in self.signals]),
+            np.array([x for row in rows for x in row]),
+        )
+
+    def program(self, *, lanes: int = 1, threads: int = 1) -> Compiled:
+        """Return `evaluate` in machine code.
+
+        Args:
+            lanes: Worlds per vector operation.
+            threads: Threads that share worlds.
+        """
+        model, layout = self.site.model, self.site.plant.layout
+        inputs = {
+            "t": (),
+            "q": (model.nq,),
+            "v": (model.nv,),
+            "inputs": (len(layout.commands) + len(layout.held),),
+            "measured": (self._sensors.size,),
+            "memory": (self.pack.size,),
+            "design": (self._numbers.size,),
+        }
+        reports = (1 + NUMBERS) * (len(self.message_texts) + len(self.stop_texts))
+        outputs = {
+            "commands": (len(self.commanded),),
+            "memory_after": (self.pack.size,),
+            "signals": (len(self.signals),),
+            "reports": (reports,),
+        }
+        name = f"block_{type(self).__name__.replace('_', '')}"
+        return compile_function(name, self.evaluate, inputs, outputs, rarely_called=True, lanes=lanes, threads=threads)
+
+    def reported(self, reports: Array) -> tuple[list[str], list[str]]:
+        """Return texts of messages and of stops whose conditions hold, from reports (5 per text)."""
+        rows = np.reshape(reports, (-1, 1 + NUMBERS))
+        texts = [*self.message_texts.values(), *self.stop_texts.values()]
+        said = [text(*row[1:]) if row[0] != 0.0 else "" for text, row in zip(texts, rows, strict=True)]
+        first = len(self.message_texts)
+        return [x for x in said[:first] if x], [x for x in said[first:] if x]
+
+    # -- as a controller of one simulation ------------------------------------------------------------------------------------
+
+    def start(self, simulation: Any) -> None:
+        self.prepared(Site(simulation.plant, simulation.step_size, simulation.start_q, self.measured))
+        self._code = self.program()
+        if self.compiled:
+            self._code.code(1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what `start` makes again."""
+        made = ("site", "_code")
+        return {name: x for name, x in self.__dict__.items() if name not in made}
+
+    def __call__(self, state: State) -> dict[str, float]:
+        """Return the commands at a state, by name."""
+        measured = np.full(self._sensors.size, np.nan)
+        for name, place in self._sensors.views(measured).items():
+            if name in self.measured:
+                place[:] = self.measured[name].values
+        given = (
+            np.asarray(float(state.t)),
+            np.asarray(state.q, dtype=float),
+            np.asarray(state.v, dtype=float),
+            np.concatenate([state.command, state.held]),
+            measured,
+            np.array(self.memory, dtype=float),
+            self.design_values,
+        )
+        results = self._code.single_results(*given) if self.compiled else _floats(self._code.recipe, given)
+        commands, self.memory, self.signal_values, reports = results
+        self.messages, stops = self.reported(reports)
+        if stops:
+            raise self.stop_error(f"t = {state.t:.3f} s: {stops[0]}")
+        return dict(zip(self.commanded, commands.tolist(), strict=True))
+
+
+def _floats(recipe: Recipe, given: tuple[Array, ...]) -> list[Array]:
+    """Results of the NumPy function itself."""
+    assert recipe.function is not None
+    arrays = {a.name: x if a.shape else x[()] for a, x in zip(recipe.inputs, given, strict=True)}
+    return [np.asarray(y, dtype=float) for y in recipe.function(**arrays)]
