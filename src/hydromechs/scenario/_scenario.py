@@ -26,17 +26,20 @@ from hydromechs.simulation import (
     Block,
     Controller,
     Event,
+    Mission,
     Phase,
     Plant,
     PythonBlock,
     Setup,
     Simulation,
     SimulationSource,
+    TracedBlock,
     components_of,
     coordinates,
     quantities,
     watchable,
 )
+from hydromechs.simulation import Part as BlockPart
 from hydromechs.values import Bound, Positive, instances, nearest, number, positive, whole
 
 from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults
@@ -252,8 +255,11 @@ class Scenario(SimulationSource):
             (inner,) = made
         elif made:
             phases = [(block.name if len(made) > 1 else "", block.phase) for block in self.controllers]
-            parts = [Part(c, name, phase.start, phase.end) for (name, phase), c in zip(phases, made, strict=True)]
-            inner = Together(parts=parts, period=min(c.period for c in made))
+            if all(isinstance(c, TracedBlock) and c.compiled for c in made):
+                inner = Mission(parts=[BlockPart(c, *phase) for phase, c in zip(phases, made, strict=True)])
+            else:
+                parts = [Part(c, name, phase.start, phase.end) for (name, phase), c in zip(phases, made, strict=True)]
+                inner = Together(parts=parts, period=min(c.period for c in made))
         if not self.sensors:
             return inner
         return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.parts(contact.Terrain))

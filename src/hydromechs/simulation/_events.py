@@ -173,6 +173,8 @@ class Watched:
             before: The point at the last look.
             advance: From a point to a time, with the integrator.
         """
+        if self.event.quantity == "time" and abs(after.t - self.event.level) <= rounding(after.t):
+            return Crossing(after, self) if self.last < 0.0 else None  # a run stops at the instant itself
         now, last = self._off(after), self.last
         if self._period is not None and abs(now - last) > 0.5 * self._period:
             return None  # half a turn from the level, where the difference jumps by a full turn

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from signal import Signals
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +19,21 @@ from ._events import Watched, first_crossings
 from ._held import settled_targets
 from ._implicit_size import advice
 from ._interrupt import Interrupt
+from ._mission_run import MissionRun
 from ._recorder import Recorder
 from ._results import Run, RunLog
 from ._soft_stops import SoftStops
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
+
+
+STRETCH = 16.0
+"""Samples that the compiled loop of a mission takes at first before it returns."""
+MAX_SAMPLES = 256.0
+"""Maximum of these samples."""
+PATIENCE = 0.1
+"""Time after which the compiled loop should return, so that Ctrl-C acts and progress shows [s]."""
 
 
 class LiveRun:
@@ -68,6 +78,10 @@ class LiveRun:
         self.clock = Clock(sim._at.t, sim.step_size, periods, progress, real_time)
         """When it looks up from compiled code."""
         self._stops = SoftStops(sim.plant)
+        march = sim.mission_march
+        self._mission = None if march is None else MissionRun(sim, march)
+        self._stretch = STRETCH * sim.record
+        """Time that the compiled loop runs without returning [s]."""
         self._finished: tuple[float, float] | None = None
 
     @property
@@ -89,7 +103,7 @@ class LiveRun:
             return self.stopped
         try:
             with Interrupt() as interrupt:
-                self.stopped = self._advance(until, interrupt)
+                self.stopped = (self._advance if self._mission is None else self._march)(until, interrupt)
             if interrupt.signal is not None:
                 raise self._interrupted(interrupt.signal)
         except BaseException as error:
@@ -129,6 +143,39 @@ class LiveRun:
                 self._saved(sim.state)
             if stopped or sim._at.t >= until - slack(until, sim.step_size):
                 return stopped  # at the end the controller is not asked: the next advance, or run, asks
+
+    def _march(self, until: float, interrupt: Interrupt) -> str | None:
+        """The same for a mission that is compiled as a whole."""
+        sim, mission = self.simulation, self._mission
+        assert mission is not None
+        looks = self.clock.pace is not None or any(event.quantity != "time" for event in sim.events)
+        while True:
+            before, began = sim._at, perf_counter()
+            if interrupt.asked:
+                until = min(until, next_multiple(before.t, sim.record, sim.step_size))
+            stop = min(until, before.t + self._stretch, sim._inputs(before.t)[1], *self._instants(before.t))
+            stop = self.clock.next(before.t, stop) if looks else stop
+            for text in mission.advance(stop, self.recorder):
+                self.log.say(text)
+            if mission.diverged:
+                raise sim._diverged("the next step is not finite")
+            if perf_counter() - began < 0.5 * PATIENCE:
+                self._stretch = min(2.0 * self._stretch, MAX_SAMPLES * sim.record)
+            elif perf_counter() - began > PATIENCE:
+                self._stretch *= 0.5
+            self.clock.look(sim._at.t)
+            for text in self._stops.look(sim._at.q):
+                self.log.say(f"t = {self.t:g} s: {text}")
+            stopped = self._handle_events(before)
+            if self.recorder.commit():
+                self._saved(sim.state)
+            if stopped or sim._at.t >= until - slack(until, sim.step_size):
+                return stopped
+
+    def _instants(self, t: float) -> list[float]:
+        """Times of events after a time [s]."""
+        levels = (event.level for event in self.simulation.events if event.quantity == "time")
+        return [level for level in levels if level > t + slack(t, self.simulation.step_size)]
 
     @property
     def _inputs(self) -> np.ndarray:

@@ -50,6 +50,16 @@ class CommandRanges:
         said = {name: self.fault(name, value) for name, value in given.items()}
         return {name: text for name, text in said.items() if text}
 
+    def found(self, counts: np.ndarray, values: np.ndarray) -> list[str]:
+        """Take the numbers of commands outside, shape (na,), and the first of them; texts of actuators that are new."""
+        out = []
+        for k, name in enumerate(self.slots) if counts.any() else ():
+            if counts[k]:
+                out += [] if name in self.counts else [self.fault(name, float(values[k]))]
+                self.counts[name] += int(counts[k])
+        counts[:] = 0.0
+        return out
+
     def look(self, values: np.ndarray) -> list[str]:
         """Count commands that are outside; what to say of actuators for which it is the first time.
 

@@ -112,6 +112,16 @@ class Recorder:
         self._count += len(times)
         self._newest = float(times[-1])
 
+    def take(self, times: np.ndarray, q: np.ndarray, x: np.ndarray, inputs: np.ndarray, signals: np.ndarray) -> None:
+        """Take samples that each have their own inputs (n, nu) and signals (n, ns), unless the first is recorded already."""
+        first = 1 if len(times) and self._has(times[0]) else 0
+        if first:
+            self._newest_row()
+            self._count -= 1
+        self._rows += [(times[k : k + 1], q[k : k + 1], x[k : k + 1], inputs[k], signals[k]) for k in range(len(times))]
+        self._count += len(times)
+        self._newest = float(times[-1]) if len(times) else self._newest
+
     def commit(self) -> bool:
         """Hand all samples but the newest on if there are many, or if it is time; whether it did."""
         due = self._count >= BLOCK or time.perf_counter() - self._flushed > FLUSH

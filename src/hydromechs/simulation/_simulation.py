@@ -14,7 +14,17 @@ from hydromechs.contact import unrepresented_contacts
 from hydromechs.equations import configuration
 from hydromechs.errors import SimulationDiverged, placed
 from hydromechs.hydro import Environment
-from hydromechs.integrators import Integrator, NotFinite, Point, is_multiple, method_named, reached, rounding, whole_steps
+from hydromechs.integrators import (
+    FixedStep,
+    Integrator,
+    NotFinite,
+    Point,
+    is_multiple,
+    method_named,
+    reached,
+    rounding,
+    whole_steps,
+)
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.recording import ATTITUDE, STORED_ENERGIES, find_quantity, source_of, values_of
@@ -28,6 +38,8 @@ from ._events import Event, check_events
 from ._held import switch_places, wrench_places
 from ._initial_instant import InitialInstant
 from ._live import LiveRun
+from ._mission import Mission
+from ._mission_march import MissionMarch
 from ._observe import coordinates, quantities
 from ._plant import Plant
 from ._programs import PlantPrograms
@@ -37,6 +49,7 @@ from ._results import Run
 from ._setup import Setup, SimulationSource, setup_of
 from ._start import check_is_state, check_start
 from ._stiffness import divergence_hint
+from ._traced_block import TracedBlock
 from ._water import below_the_bed
 from ._whole_step import unstable_together
 
@@ -377,8 +390,23 @@ class Simulation:
 
     def compile(self) -> None:
         """Make the machine code now instead of at the first step."""
-        self._propagator.compile()
+        if self.mission_march is None:
+            self._propagator.compile()
+        else:
+            self.mission_march.code.compile()
         self._programs.observer.code(1)
+
+    @cached_property
+    def mission_march(self) -> MissionMarch | None:
+        """The compiled loop of plant and controller; None if a part of them runs in Python or divides its steps."""
+        controller = self.controller
+        if not isinstance(self.method, FixedStep) or not isinstance(controller, TracedBlock | Mission | None):
+            return None
+        if isinstance(controller, TracedBlock):
+            controller = Mission.of(controller, controller.site) if controller.compiled else None
+            if controller is None:
+                return None
+        return MissionMarch(self._programs, controller, self.step_size, self.record, 1, 1)
 
     def step(self, command: Commands = None, duration: float | None = None) -> State:
         """Advance with held commands and without the controller: by one step, or for a duration.

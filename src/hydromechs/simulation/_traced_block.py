@@ -181,6 +181,11 @@ class TracedBlock(Controller):
             np.array([x for row in rows for x in row]),
         )
 
+    @property
+    def report_size(self) -> int:
+        """Number of entries of its reports."""
+        return (1 + NUMBERS) * (len(self.message_texts) + len(self.stop_texts))
+
     def program(self, *, lanes: int = 1, threads: int = 1) -> Compiled:
         """Return `evaluate` in machine code.
 
@@ -198,12 +203,11 @@ class TracedBlock(Controller):
             "memory": (self.pack.size,),
             "design": (self._numbers.size,),
         }
-        reports = (1 + NUMBERS) * (len(self.message_texts) + len(self.stop_texts))
         outputs = {
             "commands": (len(self.commanded),),
             "memory_after": (self.pack.size,),
             "signals": (len(self.signals),),
-            "reports": (reports,),
+            "reports": (self.report_size,),
         }
         name = f"block_{type(self).__name__.replace('_', '')}"
         return compile_function(name, self.evaluate, inputs, outputs, rarely_called=True, lanes=lanes, threads=threads)

@@ -1,0 +1,207 @@
+"""Whole missions in compiled code: steps of a plant, ticks of its blocks and samples, for one world or many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.compiler import Argument, Recipe, Routine, RoutineCode, StepPlaces
+from hydromechs.integrators import slack, whole_steps
+from hydromechs.spatial import floor, minimum, where
+from hydromechs.values import Array, Scalar
+
+from ._mission import Mission, TickPlaces
+from ._programs import PlantPrograms
+
+SAMPLED = ("n", "part", "y", "told", "signals")
+"""Arrays of a row of the records."""
+
+
+class GridTime(NamedTuple):
+    """A time on the grid of multiples of a step: t = n h + part."""
+
+    n: float
+    """Number of the last multiple."""
+    part: float
+    """Time since then [s]; 0 on the grid."""
+
+    @classmethod
+    def of(cls, t: float, step: float) -> GridTime:
+        """Return a time [s] on the grid; times within rounding of a multiple are that multiple."""
+        n = round(t / step)
+        if abs(t - n * step) <= slack(t, step):
+            return cls(float(n), 0.0)
+        n = math.floor(t / step)
+        return cls(float(n), t - n * step)
+
+    def time(self, step: float) -> float:
+        """Return the time [s]."""
+        return self.n * step + self.part
+
+
+class MissionMarch:
+    """The compiled loop of a mission.
+
+    One pass goes from one instant to the next: blocks that are due, a sample if one is due, then steps up to the next tick or
+    sample. A world leaves the loop, and waits, where it reaches its end, where a block reports something, and where its next
+    step is not finite.
+
+    Args:
+        mission: Blocks; None for a plant without.
+        record: Time between two samples [s].
+        lanes: Worlds per vector operation.
+        threads: Threads that share worlds.
+    """
+
+    def __init__(
+        self, programs: PlantPrograms, mission: Mission | None, step: float, record: float, lanes: int, threads: int
+    ) -> None:
+        self.plant, self.mission, self.step = programs.plant, mission, step
+        self.every = whole_steps(record, step, "record")
+        """Steps from sample to sample."""
+        self.ticking = 0 if mission is None else whole_steps(mission.period, step, "period")
+        """Steps from tick to tick; 0 without blocks."""
+        self._step = programs.stepper.march.recipe
+        self.code = RoutineCode(self._routine, lanes, threads)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        """Sizes of the arrays of the state."""
+        plant, layout = self.plant, self.plant.layout
+        told = len(layout.commands) + len(layout.held)
+        sizes = {"n": 1, "part": 1, "y": plant.model.nq + plant.model.nv + layout.nz, "inputs": layout.size, "told": told}
+        own = {"memory": 0, "signals": 0, "reports": 0} if self.mission is None else self.mission.sizes
+        counters = dict.fromkeys(("outside", "extreme"), len(layout.commands))
+        return sizes | {"alive": 1, "paused": 1, "control": 1, "sample": 1} | own | counters
+
+    @cached_property
+    def given(self) -> dict[str, Array]:
+        """Arrays that do not change, shape (1, n)."""
+        return {"h": np.array([[self.step]]), **({} if self.mission is None else self.mission.given)}
+
+    @property
+    def _routine(self) -> Routine:
+        """One pass."""
+        given = {name: x.shape[1] for name, x in self.given.items()}
+        r = Routine("mission", self._sizes, {"until": 2, **given}, SAMPLED)
+        active, ticks, t, tick, due, goal = (r.scratch(a.name, a.size) for a in self._plan.outputs[:-1])
+        at = [r[name] for name in ("n", "part", "h", "until", "alive", "paused", "sample")]
+        r.call(self._plan, at, [active, ticks, t, tick, due, goal, r["sample"]])
+        nq, told = self.plant.model.nq, self._sizes["told"]
+        inputs = r.part("inputs", 0, told)
+        with r.when(active):
+            if self.mission is not None:
+                with r.when(ticks):
+                    q, v = r.part("y", 0, nq), r.part("y", nq, self.plant.model.nv)
+                    self.mission.add(r, TickPlaces(t, tick, q, v, inputs, r["control"]))
+                    if self._sizes["outside"]:
+                        commands = r.part("inputs", 0, len(self.plant.layout.commands))
+                        counted = [r["outside"], r["extreme"], r["paused"]]
+                        r.call(self._ranges, [commands, *counted], counted)
+                    if self._sizes["reports"]:
+                        r.call(self._pause, [r["reports"], r["paused"]], [r["paused"]])
+            with r.when(due):
+                r.copy(inputs, r["told"])
+                r.sample()
+            whole = r.part("y", 0, nq), r.part("y", nq, self._sizes["y"] - nq)
+            places = r["n"], r["part"], *whole, r["inputs"], r["h"], r["alive"], goal
+            r.steps(self._step, StepPlaces(*places))
+        return r
+
+    @cached_property
+    def _plan(self) -> Recipe:
+        """What happens at an instant, and the next one."""
+        every, ticking = float(self.every), float(self.ticking)
+
+        def plan(
+            n: Scalar, part: Scalar, h: Scalar, until: Array, alive: Scalar, paused: Scalar, sample: Scalar
+        ) -> tuple[Scalar, ...]:
+            n, part, h, alive, paused, sample = (np.asarray(x)[()] for x in (n, part, h, alive, paused, sample))
+            ahead = where(n < until[0], 1.0, where(n == until[0], where(part < until[1], 1.0, 0.0), 0.0))
+            active = where(alive != 0.0, where(paused != 0.0, 0.0, ahead), 0.0)
+            on_grid = where(part == 0.0, 1.0, 0.0)
+            due = where(n % every == 0.0, on_grid, 0.0)
+            following = (floor(n / every) + 1.0) * every
+            ticks, tick = 0.0, 0.0
+            if ticking:
+                ticks, tick = where(n % ticking == 0.0, on_grid, 0.0), floor(n / ticking + 0.5)
+                following = minimum(following, (floor(n / ticking) + 1.0) * ticking)
+            inside = where(following <= until[0], 1.0, 0.0) != 0.0
+            goal = np.array([where(inside, following, until[0]), where(inside, 0.0, until[1])])
+            due = where(sample != 0.0, 1.0, due)
+            return active, ticks, n * h + part, tick, due, goal, where(active != 0.0, 0.0, sample)
+
+        names = ("n", "part", "h", "until", "alive", "paused", "sample")
+        inputs = tuple(Argument(name, (2,) if name == "until" else ()) for name in names)
+        names = ("active", "ticks", "t", "tick", "due", "goal", "sample_after")
+        outputs = tuple(Argument(name, (2,) if name == "goal" else ()) for name in names)
+        return Recipe("plan", plan, inputs, outputs, f"{self.every} {self.ticking}", rarely_called=True)
+
+    @cached_property
+    def _ranges(self) -> Recipe:
+        """Count commands outside of their ranges; pause where it is the first time."""
+        slots = self.plant.layout.input_slots[: len(self.plant.layout.commands)]
+        limits = np.array([s.limits for s in slots], dtype=float)
+        room = 1e-9 * np.abs(np.where(np.isfinite(limits), limits, 0.0))
+
+        def ranges(command: Array, outside: Array, extreme: Array, paused: Scalar) -> tuple[Array, Array, Scalar]:
+            counts, values, new = [], [], np.asarray(paused)[()]
+            for u, count, value, (low, high), (below, above) in zip(command, outside, extreme, limits, room, strict=True):
+                bad = where(u < low - below, 1.0, where(u > high + above, 1.0, 0.0))
+                first = where(count == 0.0, bad, 0.0)
+                counts.append(count + bad)
+                values.append(where(first != 0.0, u, value))
+                new = where(first != 0.0, 1.0, new)
+            return np.array(counts), np.array(values), new
+
+        n = len(slots)
+        inputs = (*(Argument(x, (n,)) for x in ("command", "outside", "extreme")), Argument("paused", ()))
+        outputs = Argument("outside", (n,)), Argument("extreme", (n,)), Argument("paused", ())
+        return Recipe("ranges", ranges, inputs, outputs, repr(limits.tolist()), rarely_called=True)
+
+    @cached_property
+    def _pause(self) -> Recipe:
+        """Pause where a block reports something."""
+        size = self._sizes["reports"]
+        conditions = range(0, size, size // max(1, self._reported))
+
+        def pause(reports: Array, paused: Scalar) -> Scalar:
+            out = np.asarray(paused)[()]
+            for k in conditions:
+                out = where(reports[k] != 0.0, 1.0, out)
+            return out
+
+        inputs = Argument("reports", (size,)), Argument("paused", ())
+        return Recipe("pause", pause, inputs, (Argument("paused", ()),), f"{size} {conditions}", rarely_called=True)
+
+    @property
+    def _reported(self) -> int:
+        """Number of conditions that blocks report."""
+        assert self.mission is not None
+        return sum(len(p.block.message_texts) + len(p.block.stop_texts) for p in self.mission.parts)
+
+    def new(self, worlds: int) -> dict[str, Array]:
+        """Return arrays of the state of some worlds, shape (worlds, n) each."""
+        out = {name: np.zeros((worlds, size)) for name, size in self._sizes.items()}
+        out["alive"][:] = 1.0
+        return out
+
+    def passes(self, at: GridTime, until: GridTime) -> int:
+        """Return the number of passes that suffice from a time to another."""
+        steps = until.n - at.n + 1.0
+        return int(steps // self.every + (steps // self.ticking if self.ticking else 0.0)) + 3
+
+    def run(self, state: Mapping[str, Array], until: Array, passes: int, records: Mapping[str, Array] | None = None) -> Array:
+        """Run worlds in place up to a time. Return the number of rows recorded in each, shape (worlds,).
+
+        Args:
+            state: As of `new`.
+            until: n and part of the time, shape (worlds or 1, 2).
+            passes: How many passes at most.
+            records: Rows of the records, by name of `SAMPLED`, shape (worlds, rows, n).
+        """
+        return self.code.run(state, {"until": until, **self.given}, passes, records)

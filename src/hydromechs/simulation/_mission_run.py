@@ -1,0 +1,75 @@
+"""One world of a compiled mission: between a simulation and the arrays of the compiled loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hydromechs.integrators import Point
+
+from ._mission_march import SAMPLED, GridTime, MissionMarch
+from ._recorder import Recorder
+
+if TYPE_CHECKING:
+    from ._simulation import Simulation
+
+
+class MissionRun:
+    """A simulation in the compiled loop.
+
+    Args:
+        march: The loop, on one lane.
+    """
+
+    def __init__(self, simulation: Simulation, march: MissionMarch) -> None:
+        self.simulation, self.march = simulation, march
+        self.state = march.new(1)
+        self._ranges_seen = np.zeros(len(simulation.actuators))
+
+    def advance(self, until: float, recorder: Recorder) -> list[str]:
+        """Run up to a time at which inputs may change [s], or to a report. Return messages; raise what stops the mission."""
+        sim, march, state = self.simulation, self.march, self.state
+        at, end = GridTime.of(sim._at.t, march.step), GridTime.of(until, march.step)
+        inputs, _ = sim._inputs(sim._at.t)
+        nq = len(sim._at.q)
+        state["n"][0], state["part"][0] = at
+        state["y"][0, :nq], state["y"][0, nq:] = sim._at.q, sim._at.x
+        state["inputs"][0], state["control"][0], state["sample"][0] = inputs, sim._controlled, recorder.empty
+        state["alive"][0], state["paused"][0], state["reports"][:] = 1.0, 0.0, 0.0
+        controller = sim.controller
+        if controller is not None:
+            state["memory"][0], state["signals"][0] = controller.memory, sim._signal
+        passes = march.passes(at, end)
+        records = {name: np.empty((1, passes, state[name].shape[1])) for name in SAMPLED}
+        rows = int(march.run(state, np.array([[end.n, end.part]]), passes, records)[0])
+        there = GridTime(float(state["n"][0, 0]), float(state["part"][0, 0]))
+        sim._at = Point(there.time(march.step), state["y"][0, :nq].copy(), state["y"][0, nq:].copy())
+        na, told = len(sim._command), state["told"].shape[1]
+        sim._command, sim._held = state["inputs"][0, :na].copy(), state["inputs"][0, na:told].copy()
+        if controller is not None:
+            controller.memory, sim._signal = state["memory"][0].copy(), state["signals"][0].copy()
+            controller.signal_values = sim._signal.copy()
+        if rows:
+            got = {name: x[0, :rows] for name, x in records.items()}
+            times = got["n"][:, 0] * march.step + got["part"][:, 0]
+            own = np.concatenate([got["told"], np.broadcast_to(inputs[told:], (rows, len(inputs) - told))], axis=1)
+            recorder.take(times, got["y"][:, :nq], got["y"][:, nq:], own, got["signals"])
+        recorder.signal = sim._signal
+        return self._said(there)
+
+    @property
+    def diverged(self) -> bool:
+        """True if the next step is not finite."""
+        return self.state["alive"][0, 0] == 0.0
+
+    def _said(self, there: GridTime) -> list[str]:
+        """What the last tick before a time reported."""
+        out = self.simulation._ranges.found(self.state["outside"][0], self.state["extreme"][0])
+        mission, every = self.march.mission, self.march.ticking
+        if mission is not None and self.state["paused"][0, 0]:
+            k = there.n + (there.part > 0.0)
+            n = there.n // every if self.diverged else -(-k // every) - 1.0
+            t = n * every * self.march.step
+            out = [f"t = {t:g} s: {text}" for text in [*out, *mission.texts(t, self.state["reports"][0])]]
+        return out
