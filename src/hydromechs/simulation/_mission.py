@@ -187,8 +187,8 @@ class Mission(Controller):
     def _settle(self, k: int, servos: Sequence[str]) -> Recipe:
         """Stop servo targets that part k moved, unless a part that runs now commands them.
 
-        A controller sets the target of a servo and the rate at which it moves until the next tick. Without a next tick the target
-        would move on, past the stops.
+        A controller sets the target of a servo and the rate at which it moves until the next tick. Without a next tick the
+        target would move on, past the stops.
         """
         others = {x: [i for i, p in enumerate(self.parts) if i != k and x in p.block.commanded] for x in servos}
 
