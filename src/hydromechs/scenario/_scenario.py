@@ -24,6 +24,7 @@ from hydromechs.sensors import Sensor
 from hydromechs.simulation import (
     SWITCH,
     Block,
+    BlockPart,
     Controller,
     Event,
     Mission,
@@ -39,7 +40,6 @@ from hydromechs.simulation import (
     quantities,
     watchable,
 )
-from hydromechs.simulation import Part as BlockPart
 from hydromechs.values import Bound, Positive, instances, nearest, number, positive, whole
 
 from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, start_faults

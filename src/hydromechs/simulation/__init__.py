@@ -21,7 +21,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._interrupt": ("sigterm_interrupts",),
         "._linearize": ("Linearization", "linearize"),
         "._live": ("LiveRun",),
-        "._mission": ("Mission", "Part"),
+        "._mission": ("BlockPart", "Mission"),
         "._modes": ("Mode", "Modes", "modes"),
         "._observe": ("coordinates", "quantities", "schema"),
         "._external_terms": ("ExternalTerms", "external_terms", "external_program"),

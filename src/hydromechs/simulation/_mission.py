@@ -20,10 +20,10 @@ from ._controller import Controller
 from ._traced_block import Site, TracedBlock
 
 TIMES = 1e-6
-"""Part of a period within which times count as equal."""
+"""BlockPart of a period within which times count as equal."""
 
 
-class Part(NamedTuple):
+class BlockPart(NamedTuple):
     """A block of a mission."""
 
     block: TracedBlock
@@ -63,8 +63,8 @@ class Mission(Controller):
         period: Time between two ticks [s]; periods of the parts are integer multiples of it. Defaults to the shortest.
     """
 
-    def __init__(self, *, parts: Sequence[Part | TracedBlock], period: float | None = None) -> None:
-        self.parts = [part if isinstance(part, Part) else Part(part) for part in parts]
+    def __init__(self, *, parts: Sequence[BlockPart | TracedBlock], period: float | None = None) -> None:
+        self.parts = [part if isinstance(part, BlockPart) else BlockPart(part) for part in parts]
         if not self.parts:
             raise ValueError("parts is empty; give at least one controller")
         self.period = min(p.block.period for p in self.parts) if period is None else positive(period, "period")
