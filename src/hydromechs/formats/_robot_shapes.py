@@ -74,7 +74,7 @@ def visual_of(
     if _is_flat(findings, shape, owner, sizes):
         return None
     try:
-        return BodyShape(shape=Mesh(file=str(files.find(sizes["file"])), scale=sizes["scale"]), **look)
+        return BodyShape(shape=Mesh(file=str(files.find(sizes["file"], shape.file)), scale=sizes["scale"]), **look)
     except Missing as missing:
         findings.left_out(shape, owner, f"mesh {sizes['file']!r}", f"{missing}; a grey box is shown instead")
         box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
@@ -102,7 +102,7 @@ def collision_of(
     if _is_flat(findings, shape, owner, sizes):
         return None
     try:
-        mesh = Mesh(file=str(files.find(sizes["file"])), scale=sizes["scale"])
+        mesh = Mesh(file=str(files.find(sizes["file"], shape.file)), scale=sizes["scale"])
         return BodyShape(shape=mesh, origin=origin, roles=COLLISION)
     except Missing as missing:
         if findings.options.placeholders:
