@@ -79,7 +79,8 @@ def visual_of(
         findings.left_out(shape, owner, f"mesh {sizes['file']!r}", f"{missing}; a grey box is shown instead")
         box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
         size, origin = box or ((PLACEHOLDER,) * 3, look["origin"])
-        return BodyShape(**(look | {"shape": Box(size=size), "origin": origin, "color": (0.5, 0.5, 0.5)}))
+        grey = {"color": (0.5, 0.5, 0.5), "style": "placeholder"}
+        return BodyShape(**(look | grey | {"shape": Box(size=size), "origin": origin}))
 
 
 def _box_of(solid: BodyShape, origin: Origin) -> tuple[tuple[float, float, float], Origin]:
