@@ -258,6 +258,18 @@ def test_relative_meshes_of_an_included_model_are_in_the_folder_of_that_model(tm
         import_file(tmp_path / "worlds/w.sdf")
 
 
+def test_a_link_of_a_merged_model_is_named_with_its_model(tmp_path):
+    (tmp_path / "arm").mkdir()
+    (tmp_path / "arm/model.sdf").write_text(sdf(LINK.replace("'a'", "'base'")).replace("name='m'", "name='arm'"))
+    joint = "<joint name='j' type='fixed'><parent>{}</parent><child>a</child></joint>"
+    include = "<include merge='true'><uri>arm</uri><name>arm</name></include>"
+    (tmp_path / "rov.sdf").write_text(sdf(include + LINK + joint.format("base")))
+    with pytest.raises(hm.ModelError, match="no link 'base' .*did you mean 'arm::base'"):
+        import_file(tmp_path / "rov.sdf")
+    (tmp_path / "rov.sdf").write_text(sdf(include + LINK + joint.format("arm::base")))
+    assert import_file(tmp_path / "rov.sdf").model.nv == 6
+
+
 @pytest.mark.parametrize("text", [ROV, WORLD], ids=["rov", "auv"])
 def test_written_and_read_again_it_moves_alike(text):
     model = loads_robot(text, "in.sdf").model

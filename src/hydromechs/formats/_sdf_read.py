@@ -194,7 +194,7 @@ class _Sdf:
         model.children += include.all("plugin")
         if is_true(include.attributes.get("merge", "")):
             what = f"merge='true' of the include of {model.attributes.get('name')!r}"
-            self.findings.left_out(include, "include", what, "it is a model of its own, fixed to nothing")
+            self.findings.left_out(include, "include", what, "it is a separate model; its links are named MODEL::LINK")
         known = ("uri", "name", "pose", "static", "plugin")
         self.findings.unknown(include, known, f"include of {model.attributes.get('name')!r}")
         return model
