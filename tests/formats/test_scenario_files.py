@@ -668,6 +668,8 @@ def test_place_of_names_with_dots():
     for wrong in ("speed", "position", "position.c.x", "position.a.b", "depth.a.y", "energy.x"):
         with pytest.raises(KeyError):
             find_quantity(wrong, variables, labels)
+    with pytest.raises(KeyError, match=r"add one name of the dimension 'body' after 'depth\.'; there are a, a\.b"):
+        find_quantity("depth", variables, labels)
 
 
 def test_a_star_stands_for_all_names():

@@ -238,6 +238,38 @@ def test_included_models_come_from_allowed_folders_only(tmp_path):
     assert "outside of the folder" in " ".join(map(str, imported.notes))
 
 
+def test_relative_meshes_of_an_included_model_are_in_the_folder_of_that_model(tmp_path):
+    """As in SDFormat; the including file may be elsewhere, such as a world that includes a marked model."""
+    (tmp_path / "worlds").mkdir()
+    (tmp_path / "models/rov/meshes").mkdir(parents=True)
+    (tmp_path / "models/rov/model.config").write_text("<model/>")
+    (tmp_path / "models/rov/meshes/hull.stl").write_text("solid hull\nendsolid\n")
+    mesh = "<geometry><mesh><uri>meshes/hull.stl</uri></mesh></geometry>"
+    link = LINK.replace("</link>", f"<collision name='c'>{mesh}</collision><visual name='v'>{mesh}</visual></link>", 1)
+    (tmp_path / "models/rov/model.sdf").write_text(sdf(link))
+    world = "<sdf version='1.9'><world name='w'><include><uri>model://rov</uri></include></world></sdf>"
+    (tmp_path / "worlds/w.sdf").write_text(world)
+    imported = import_file(tmp_path / "worlds/w.sdf")
+    hull = str(tmp_path / "models/rov/meshes/hull.stl")
+    assert [shape.shape.file for shape in imported.model.bodies[0].shapes] == [hull, hull]
+    (tmp_path / "models/rov/model.sdf").write_text(sdf(link.replace("meshes/hull.stl", "../../secret.stl")))
+    (tmp_path / "secret.stl").write_text("solid hull\nendsolid\n")
+    with pytest.raises(hm.ModelError, match="secret.stl"):
+        import_file(tmp_path / "worlds/w.sdf")
+
+
+def test_a_link_of_a_merged_model_is_named_with_its_model(tmp_path):
+    (tmp_path / "arm").mkdir()
+    (tmp_path / "arm/model.sdf").write_text(sdf(LINK.replace("'a'", "'base'")).replace("name='m'", "name='arm'"))
+    joint = "<joint name='j' type='fixed'><parent>{}</parent><child>a</child></joint>"
+    include = "<include merge='true'><uri>arm</uri><name>arm</name></include>"
+    (tmp_path / "rov.sdf").write_text(sdf(include + LINK + joint.format("base")))
+    with pytest.raises(hm.ModelError, match="no link 'base' .*did you mean 'arm::base'"):
+        import_file(tmp_path / "rov.sdf")
+    (tmp_path / "rov.sdf").write_text(sdf(include + LINK + joint.format("arm::base")))
+    assert import_file(tmp_path / "rov.sdf").model.nv == 6
+
+
 @pytest.mark.parametrize("text", [ROV, WORLD], ids=["rov", "auv"])
 def test_written_and_read_again_it_moves_alike(text):
     model = loads_robot(text, "in.sdf").model

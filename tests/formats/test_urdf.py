@@ -217,6 +217,8 @@ def test_a_missing_visual_becomes_a_box_with_a_note_and_a_missing_shape_is_left_
     imported = import_file(file)
     assert isinstance(imported.model.bodies[0].shapes[0].shape, hm.geometry.Box)
     assert any("none.stl" in str(note) for note in imported.notes)
+    dry, report = hm.add_water(imported.model)  # the size of the box is not that of the link
+    assert dry.bodies[0].hydro is None and report.dry == ("a",)
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes/none.stl").touch()
     found = import_file(file, packages={"p": str(tmp_path / "meshes")}).model.bodies[0].shapes[0]

@@ -56,6 +56,14 @@ def test_macros_includes_arguments_and_yaml_are_expanded(robot):
         assert hm.load(robot, arguments={"joints": "1"}).nb == 2
 
 
+def test_an_argument_that_the_file_does_not_have_is_an_error(robot):
+    with pytest.raises(hm.ModelError, match="no argument 'joint' .*'joints'"):
+        import_file(robot, arguments={"joint": "5"})
+    robot.with_name("plain.urdf").write_text(f"<robot name='r'>{LINK.format(name='base', mass=1)}</robot>")
+    with pytest.raises(hm.ModelError, match="joints: .*not a xacro file"):
+        import_file(robot.with_name("plain.urdf"), arguments={"joints": "5"})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

@@ -302,6 +302,15 @@ def test_what_cannot_be_ballasted_is_refused():
         hm.ballast(model, float_density=3000.0)
 
 
+def test_warnings_of_each_of_several_mechanisms_have_the_name_of_its_root():
+    inertia = hm.Inertia(mass=100.0, tensor=(1.0, 2.0, 2.0, 0, 0, 0))
+    drag = (hm.drag.Damping(linear=(1.0,) * 6),)
+    hull = hm.Body(name="hull", inertia=inertia, hydro=hm.Hydro(drag=drag))
+    weight = hm.Body(name="weight", inertia=hm.Inertia(mass=1.0, tensor=(0.01, 0.01, 0.01, 0, 0, 0)))
+    warnings = hm.hydrostatics(hm.Model(bodies=[hull, weight])).warnings
+    assert [text.split(":")[0:2] for text in warnings] == [["hull", " no buoyancy"], ["weight", " dry"]]
+
+
 def test_warnings_of_a_naval_architect():
     def words(mass, com):
         inertia = hm.Inertia(mass=mass, com=com, tensor=(1, 1, 1, 0, 0, 0))

@@ -24,12 +24,12 @@ class Missing(ValueError):
 class RobotFiles:
     """Finds the files that a description in a folder names.
 
-    A relative path starts at the folder. `package://name/rest` and `model://name/rest` are looked for in the folder of that
-    package, where one is given; else in every allowed folder, in the folder and in those above it, as `name/rest`,
-    `models/name/rest` or, in a folder that is called `name`, as `rest`. Outside the allowed folders and the file's own, a
-    folder counts as a package only if it is marked as one (`package.xml`, `model.config`): otherwise a file in a home folder
-    could name that folder. Only what is found below an allowed folder, the file's own folder or such a package is taken; links
-    are followed before that is looked at.
+    A relative path starts at the folder of the file that has it. `package://name/rest` and `model://name/rest` are looked
+    for in the folder of that package, where one is given; else in every allowed folder, in the folder and in those above
+    it, as `name/rest`, `models/name/rest` or, in a folder that is called `name`, as `rest`. Outside the allowed folders and
+    the file's own, a folder counts as a package only if it is marked as one (`package.xml`, `model.config`): otherwise a
+    file in a home folder could name that folder. Only what is found below an allowed folder, the file's own folder or such
+    a package is taken; links are followed before that is looked at.
     """
 
     def __init__(self, folder: str | Path, options: ImportOptions) -> None:
@@ -37,17 +37,25 @@ class RobotFiles:
         self.options = options
         self.allowed = [Path(os.path.realpath(f)) for f in options.folders]
         self.packages = {name: Path(os.path.realpath(f)) for name, f in options.packages.items()}
+        self.used: set[Path] = set()
+        """Folders of the packages in which a file was found."""
+        self.included: set[str] = set()
+        """Paths of the files that the description includes."""
 
-    def find(self, written: str) -> Path:
-        """Return the absolute path of the file that a description names by a path or an address, or raise `Missing`."""
+    def find(self, written: str, by: str = "") -> Path:
+        """Return the absolute path of the file that a description names by a path or an address, or raise `Missing`.
+
+        A relative path starts at the folder of the file `by` if that is one of `included`.
+        """
+        folder = Path(by).parent if by in self.included else self.folder
         scheme, separator, rest = written.partition("://")
         if "\0" in written or not written.strip():
             raise Missing(f"the file name is {written!r}; give a path")
         if not separator or scheme not in SCHEMES:
-            return self._relative(written, written)
+            return self._relative(written, written, folder)
         if scheme == "file":
             try:
-                return self._relative(written, unquote(rest))
+                return self._relative(written, unquote(rest), folder)
             except Missing:  # Gazebo also searches its models for file://NAME/...
                 if rest.startswith("/") or not list(self._package_roots(unquote(rest).partition("/")[0])):
                     raise
@@ -77,10 +85,10 @@ class RobotFiles:
         return found
 
     def _is_allowed(self, file: Path) -> bool:
-        return any(file.is_relative_to(root) for root in (self.folder, *self.allowed, *self.packages.values()))
+        return any(file.is_relative_to(root) for root in (self.folder, *self.allowed, *self.packages.values(), *self.used))
 
-    def _relative(self, written: str, path: str) -> Path:
-        tried = [Path(os.path.realpath(root / path.replace("\\", "/"))) for root in (self.folder, *self.allowed)]
+    def _relative(self, written: str, path: str, folder: Path) -> Path:
+        tried = [Path(os.path.realpath(root / path.replace("\\", "/"))) for root in (folder, *self.allowed)]
         for found in tried:
             if os.path.isfile(found):
                 if self._is_allowed(found):
@@ -99,6 +107,7 @@ class RobotFiles:
             tried.append(found)
             if os.path.isfile(found):
                 if found.is_relative_to(root):
+                    self.used.add(root)
                     return found
                 raise Missing(f"the file {written!r} is {str(found)!r}, outside of its package {str(root)!r}; move it there")
         where = f"set the folder of the package, packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"

@@ -74,12 +74,13 @@ def visual_of(
     if _is_flat(findings, shape, owner, sizes):
         return None
     try:
-        return BodyShape(shape=Mesh(file=str(files.find(sizes["file"])), scale=sizes["scale"]), **look)
+        return BodyShape(shape=Mesh(file=str(files.find(sizes["file"], shape.file)), scale=sizes["scale"]), **look)
     except Missing as missing:
         findings.left_out(shape, owner, f"mesh {sizes['file']!r}", f"{missing}; a grey box is shown instead")
         box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
         size, origin = box or ((PLACEHOLDER,) * 3, look["origin"])
-        return BodyShape(**(look | {"shape": Box(size=size), "origin": origin, "color": (0.5, 0.5, 0.5)}))
+        grey = {"color": (0.5, 0.5, 0.5), "style": "placeholder"}
+        return BodyShape(**(look | grey | {"shape": Box(size=size), "origin": origin}))
 
 
 def _box_of(solid: BodyShape, origin: Origin) -> tuple[tuple[float, float, float], Origin]:
@@ -102,7 +103,7 @@ def collision_of(
     if _is_flat(findings, shape, owner, sizes):
         return None
     try:
-        mesh = Mesh(file=str(files.find(sizes["file"])), scale=sizes["scale"])
+        mesh = Mesh(file=str(files.find(sizes["file"], shape.file)), scale=sizes["scale"])
         return BodyShape(shape=mesh, origin=origin, roles=COLLISION)
     except Missing as missing:
         if findings.options.placeholders:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hydromechs.spatial import matrix_from_rpy, quaternion_matrix
+from hydromechs.values import nearest
 
 from ._imported import Findings
 from ._pose import IDENTITY, Pose
@@ -198,7 +199,9 @@ class Frames:
             if reference is not None:
                 kind, _, held = reference
                 return inner.full(last) if kind == "link" else self.link(inner, held, at, depth + 1)
-        names = [*scope.links, *scope.frames, *scope.models]
-        words = f"there is no link {name!r} in {scope.name or 'the world'!r}; there are {', '.join(names[:20])}"
+        inside = [f"{model}::{link}" for model, inner in scope.models.items() for link in inner.links]
+        words = (
+            f"there is no link {name!r} in {scope.name or 'the world'!r}{nearest(name, [*scope.links, *scope.frames, *inside])}"
+        )
         self.findings.fault(at, words, name)
         return None

@@ -160,7 +160,7 @@ class _Sdf:
         inside = f"{uri.rstrip('/')}/model.sdf"
         for name in (uri, inside) if "/" in uri else (uri, inside, f"model://{inside}"):  # Gazebo also finds bare names
             try:
-                path = self.files.find(name)
+                path = self.files.find(name, include.file)
             except Missing as missing:
                 why = str(missing)
                 continue
@@ -171,6 +171,7 @@ class _Sdf:
             if self.included > MAX_INCLUDED:
                 f.fault(include, f"{owner}: more than {MAX_INCLUDED} files are included", uri, "split the world")
                 f.raise_faults()
+            self.files.included.add(str(path))
             root = parse_xml(read_bytes(path), str(path))
             model = root.first("model")
             if root.tag != "sdf" or model is None:
@@ -193,7 +194,7 @@ class _Sdf:
         model.children += include.all("plugin")
         if is_true(include.attributes.get("merge", "")):
             what = f"merge='true' of the include of {model.attributes.get('name')!r}"
-            self.findings.left_out(include, "include", what, "it is a model of its own, fixed to nothing")
+            self.findings.left_out(include, "include", what, "it is a separate model; its links are named MODEL::LINK")
         known = ("uri", "name", "pose", "static", "plugin")
         self.findings.unknown(include, known, f"include of {model.attributes.get('name')!r}")
         return model

@@ -22,6 +22,7 @@ from unittest.mock import patch
 import yaml
 
 from hydromechs.errors import Fault, ModelError
+from hydromechs.values import nearest
 
 from ._robot_files import Missing, RobotFiles
 from ._xml import read_bytes
@@ -103,7 +104,10 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
         try:
             xacro.init_stacks(str(files.folder / Path(source).name))
             document = job.document(raw)
-            xacro.process_doc(document, mappings=dict(arguments), verbosity=0)
+            given = _Arguments(arguments)
+            xacro.process_doc(document, mappings=given, verbosity=0)
+            if unread := [name for name in arguments if name not in given.read]:
+                raise ValueError(f"it has no argument {unread[0]!r}{nearest(unread[0], sorted(given.read))}; correct the name")
             return document.toprettyxml(indent=" ")
         except (xacro.XacroException, Missing, ExpatError, OSError, ValueError, RecursionError) as error:
             text = f"xacro cannot expand the file: {str(error).strip() or type(error).__name__}"
@@ -112,6 +116,18 @@ def expanded(raw: str | bytes, source: str, files: RobotFiles, arguments: Mappin
         inside = Path(xacro.filestack[-1]).name if getattr(xacro, "filestack", None) else ""
     where = f" (in {inside})" if inside and inside != Path(source).name else ""
     raise ModelError(source, [Fault((), " ".join(f"{text}{where}".split()), line=1)])
+
+
+class _Arguments(dict[str, str]):
+    """Arguments of a xacro file by name; remembers the names that the file declares or reads."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(given)
+        self.read: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.read.add(str(name))
+        return super().__contains__(name)
 
 
 class _Expansion:

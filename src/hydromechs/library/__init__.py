@@ -147,6 +147,8 @@ def load_vehicle(name: str) -> Scenario:
     """
     from hydromechs.formats import load_scenario_file
 
+    if name in names() and name not in plant_names():
+        raise ScenarioError(name, [f"the library model {name!r} has no actuators; load it as a model, in a file model: {name}"])
     if name not in plant_names():
         raise ScenarioError(name, [_unknown("vehicle", name, plant_names())])
     return load_scenario_file(str(files(__package__) / "vehicles" / f"{name}.yaml"), load, load_vehicle, code=True)

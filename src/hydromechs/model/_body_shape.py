@@ -19,9 +19,22 @@ Part = Annotated[float, Bound(least=0.0, most=1.0)]
 Role = Literal["contact", "wetting", "appearance"]
 """Use of a shape: it touches, the free surface cuts it, it is drawn."""
 Style = Literal[
-    "hull", "float", "frame", "thruster", "housing", "glass", "link", "joint", "gripper", "tool", "load", "propeller"
+    "hull",
+    "float",
+    "frame",
+    "thruster",
+    "housing",
+    "glass",
+    "link",
+    "joint",
+    "gripper",
+    "tool",
+    "load",
+    "propeller",
+    "placeholder",
 ]
-"""Kind of part; the viewer has a colour for each. A propeller is drawn in a duct of the size of its cylinder, and turns."""
+"""Kind of part; the viewer has a colour for each. A propeller is drawn in a duct of the size of its cylinder, and turns. A
+placeholder replaces a missing mesh; nothing is estimated from its size."""
 ROLES: tuple[Role, ...] = get_args(Role)
 
 

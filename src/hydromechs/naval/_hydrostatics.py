@@ -74,7 +74,8 @@ class Hydrostatics:
     tilt: float
     """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN where nothing turns it there."""
     warnings: tuple[str, ...]
-    """Warnings: no buoyancy, heavy, light, unstable, tender, out of trim, dry. Empty for models that cannot float freely."""
+    """Warnings: no buoyancy, heavy, light, unstable, tender, out of trim, dry. Empty for models that cannot float freely. If
+    several roots move, those of each with its name."""
 
 
 def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] | None = None) -> Hydrostatics:
@@ -111,12 +112,26 @@ def hydrostatics(model: Model, q: Array | None = None, bodies: Collection[int] |
         tilt=math.atan2(across, down) if apart > 0.0 else math.nan,
         warnings=(),
     )
-    floats = [i for i in chosen if model.parent[i] < 0]
-    if len(floats) != 1 or not isinstance(model.bodies[floats[0]].joint, joints.Free) or not mass:
+    roots = [i for i in chosen if model.parent[i] < 0]
+    if len(roots) > 1:
+        return replace(found, warnings=_of_each(model, q, chosen))
+    if not roots or not isinstance(model.bodies[root].joint, joints.Free) or not mass:
         return found
     sinking, dry = _sinking(model, chosen), _dry(model, chosen)
     found = _with_warnings(found, model, dry) if displaced else replace(found, warnings=tuple(dry))
     return replace(found, warnings=(*sinking, *found.warnings))
+
+
+def _of_each(model: Model, q: Array, chosen: Sequence[int]) -> tuple[str, ...]:
+    """The warnings about each mechanism of several that move independently, with the name of its root."""
+    trees: dict[int, list[int]] = {}
+    for i in chosen:
+        root = i
+        while model.parent[root] >= 0:
+            root = model.parent[root]
+        trees.setdefault(root, []).append(i)
+    each = [(model.body_names[root], hydrostatics(model, q, tree).warnings) for root, tree in trees.items()]
+    return tuple(f"{name}: {text}" for name, warnings in each for text in warnings)
 
 
 def down_in_body(model: Model, roll: float, pitch: float) -> Array:

@@ -76,8 +76,9 @@ def part_of(piece: Placed, folder: Path) -> SolidPart | None:
 
 
 def solid_or_drawn(body: Body) -> tuple[list[BodyShape], list[BodyShape]]:
-    """Return the solid shapes of a body, and those for appearance only."""
-    solid, drawn = ([s for s in body.shapes if (s.roles == ("appearance",)) == seen] for seen in (False, True))
+    """Return the solid shapes of a body, and those for appearance only, without the boxes in place of missing meshes."""
+    known = [s for s in body.shapes if s.style != "placeholder"]
+    solid, drawn = ([s for s in known if (s.roles == ("appearance",)) == seen] for seen in (False, True))
     return solid, drawn
 
 

@@ -108,5 +108,7 @@ def find_terms(
     missing, text = min(tried)
     if not missing:
         raise KeyError(f"{name!r}: {text!r} at its end is too much")
+    dim = dims[len(dims) - missing]
     before = name.removesuffix(text).removesuffix(".")
-    raise KeyError(f"{name!r}: no {text!r} after {before!r}{nearest(text, labels[dims[len(dims) - missing]])}")
+    what = f"no {text!r} after {before!r}" if text else f"add one name of the dimension {dim!r} after {before + '.'!r}"
+    raise KeyError(f"{name!r}: {what}{nearest(text, labels[dim])}")

@@ -31,6 +31,7 @@ STYLES: dict[str, Color] = {
     "tool": (0.85, 0.22, 0.12),
     "load": (0.80, 0.47, 0.16),
     "propeller": (0.11, 0.12, 0.14),
+    "placeholder": (0.5, 0.5, 0.5),
 }
 """Colours by style, each from 0 to 1."""
 PROPELLER: Color = (0.78, 0.62, 0.25)
@@ -42,8 +43,6 @@ BUOYANCY: Color = (0.05, 0.35, 0.85)
 MASS: Color = (0.75, 0.10, 0.10)
 AIR, WATER = 1.2, 1000.0
 """Densities of air and of water [kg/m³]."""
-UNREADABLE: Color = (0.5, 0.5, 0.5)
-"""Colour of the box that replaces an unreadable mesh."""
 UNREADABLE_SIZE = 0.1
 """Edge length of that box for a body without inertia [m]."""
 
@@ -132,7 +131,7 @@ def _mesh_pieces(look: BodyShape, mesh: Mesh, body: Body) -> list[Piece]:
     except (OSError, ValueError) as error:  # a visual must not stop a run
         warnings.warn(f"body {body.name!r}: {error}; a grey box is drawn instead", DrawingWarning, stacklevel=2)
         box = _inertia_box(body) or Placed(shape=Box(size=(UNREADABLE_SIZE,) * 3), origin=look.origin).triangulate()
-        return [Piece(box, UNREADABLE)]
+        return [Piece(box, STYLES["placeholder"])]
     at, style = look.origin, look.color or STYLES[look.style]
     placed = [(surface.scaled(mesh.scale).moved(at.R, at.xyz), look.color or color) for surface, color in parts]
     return [Piece(surface, color or style, look.opacity) for surface, color in placed]
