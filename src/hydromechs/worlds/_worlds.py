@@ -37,6 +37,7 @@ from ._mechanism import Mechanism
 from ._plant import PlantRun, PlantSource
 from ._refused import check_target, law_of
 from ._results import Rollout
+from ._seeds import seeds_of
 from ._seen import Seen
 from ._shapes import as_array, check_quaternions, leading, shape_text
 from ._source import Place, Source
@@ -347,7 +348,7 @@ class Worlds:
         which = _numbers(mask, self.worlds)
         target, nv = self.target, self.model.nv
         if seed is not None:
-            seeds = _seeds(seed, self.worlds)
+            seeds = seeds_of(seed, self.worlds)
             self._run.seeds[which] = seeds[which]
         check_quaternions(self.model, self.start_q[which])
         target.put(target.number, which, np.zeros(len(which)))
@@ -530,18 +531,6 @@ def _numbers(mask: Any, worlds: int) -> np.ndarray:
     if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= worlds):
         raise FieldError("mask", mask, f"must be booleans of shape ({worlds},), or numbers of worlds from 0 to {worlds - 1}")
     return np.unique(given.astype(int))
-
-
-def _seeds(seed: int | Sequence[int], worlds: int) -> np.ndarray:
-    """A seed for each world."""
-    if np.ndim(seed) == 0:
-        first = whole(seed, "seed")
-        drawn = [int(np.random.SeedSequence((first, k)).generate_state(1, np.uint64)[0]) for k in range(worlds)]
-        return np.array(drawn, dtype=object)
-    out = np.array([whole(x, "seed") for x in np.ravel(np.asarray(seed, dtype=object))], dtype=object)
-    if out.shape != (worlds,):
-        raise ValueError(f"seed must be an integer or one for each of {worlds} worlds, got {out.shape[0]}")
-    return out
 
 
 def _source(

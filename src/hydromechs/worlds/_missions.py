@@ -1,0 +1,474 @@
+"""Whole missions of a scenario in many worlds: plant, blocks and samples in compiled code, events between its stretches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs import compiler
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.hydro import WaveComponents, wave_components
+from hydromechs.integrators import Point, rounding, slack
+from hydromechs.recording import STORED_ENERGIES, CheckResult, angle_difference, find_terms, period_of, source_of, values_of
+from hydromechs.scenario import Scenario
+from hydromechs.simulation import (
+    SAMPLED,
+    Event,
+    GridTime,
+    MissionMarch,
+    PlantPrograms,
+    Simulation,
+    closed,
+    coordinates,
+    divergence_hint,
+    quantities,
+    settled_targets,
+    switch_places,
+    wrench_places,
+)
+from hydromechs.values import Array, positive, whole
+
+from ._seeds import seeds_of
+
+ROWS = 64
+"""Samples that the compiled loop takes before it returns."""
+NEAR = 1e-9
+"""Accuracy of the time of an event [s]."""
+
+
+class Message(NamedTuple):
+    """Something that happened in a world."""
+
+    world: int
+    """Number of the world."""
+    t: float
+    """Time [s]."""
+    text: str
+    """What happened."""
+
+
+@dataclass
+class _Watch:
+    """A quantity that is sampled in all worlds."""
+
+    name: str
+    head: str
+    terms: list[tuple[int, ...]]
+    rows: list[Array] = field(default_factory=list)
+
+
+class Missions:
+    """Missions of a scenario in many worlds, with controllers, events and checks.
+
+        missions = hm.worlds.Missions(hm.load_scenario("pick_and_release"), 1000, seed=1)
+        missions.run()
+        missions.passed.mean()
+
+    A world that diverges or that an event stops is marked; the others continue. All worlds run the same code on the same
+    lanes: the bits of a world depend on its own seed and start alone.
+
+    Args:
+        scenario: The scenario. Its controllers must be traced blocks and its integrator must take steps of one length.
+        worlds: Number of worlds.
+        seed: Seed of gusts, waves and sensors: one integer, from which world k derives its own, or one per world, shape
+            (worlds,). Defaults to the seed of the scenario in all worlds.
+        start_q: Initial configurations, shape (worlds, nq) or (nq,). Defaults to those of the scenario.
+        start_v: Initial velocities, shape (worlds, nv) or (nv,).
+        watch: Quantities to sample, besides those of the checks.
+        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to what the machine has.
+        threads: Threads that share the worlds.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        worlds: int,
+        *,
+        seed: int | Sequence[int] | None = None,
+        start_q: Any = None,
+        start_v: Any = None,
+        watch: Sequence[str] = (),
+        lanes: int | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.scenario, self.worlds = scenario, whole(worlds, "worlds", 1)
+        self.simulation = sim = scenario.simulation()
+        single = sim.mission_march
+        if single is None:
+            raise UnsupportedFeature(f"scenario {scenario.name!r} cannot run in many worlds: {_obstacle(sim)}")
+        lanes = compiler.native_lanes() if lanes is None else lanes
+        self.plant, self.step = sim.plant, sim.step_size
+        self.programs = PlantPrograms(sim.plant, sim.method, lanes=lanes, threads=threads)
+        self.march = MissionMarch(self.programs, single.mission, self.step, sim.record, lanes, threads)
+        self.state = self.march.new(self.worlds)
+        """Arrays of the compiled loop, shape (worlds, n) each."""
+        own = [self.plant.seed] * self.worlds if seed is None else seed
+        self.seeds = seeds_of(own, self.worlds)
+        """Seed of each world."""
+        self.t = sim.state.t
+        """Time reached [s]."""
+        self.messages: list[Message] = []
+        """What happened, in all worlds."""
+        self.ended: dict[int, str] = {}
+        """By number, why a world ended early."""
+        self._flows = {s: self.plant.flow(int(s)) for s in dict.fromkeys(self.seeds)}
+        self._waves: dict[int, WaveComponents] = {}
+        names = dict.fromkeys([*(c.quantity for c in scenario.checks), *watch, *(e.quantity for e in self._guarded)])
+        self._variables = quantities(self.plant, sim.signals)
+        self._watched = [self._watch(name) for name in names if name != "time"]
+        self._times: list[Array] = []
+        state = sim.state
+        nq, nv = sim.model.nq, sim.model.nv
+        y = self.state["y"]
+        y[:, :nq], y[:, nq : nq + nv], y[:, nq + nv :] = state.q, state.v, state.internal
+        for given, part in ((start_q, y[:, :nq]), (start_v, y[:, nq : nq + nv])):
+            if given is not None:
+                part[:] = given
+        self.state["n"][:], self.state["part"][:] = GridTime.of(self.t, self.step)
+        na = len(state.command)
+        self.state["inputs"][:, :na], self.state["inputs"][:, na : na + len(state.held)] = state.command, state.held
+        self.state["memory"][:], self.state["signals"][:], self.state["control"][:] = state.memory, np.nan, state.control
+        self.state["sample"][:] = 1.0
+        self._outside = np.zeros((self.worlds, na), dtype=bool)
+        self._last: dict[str, Array] = {}
+        self._energy: Array | None = None
+        """Stored energy less work at the start [J], shape (worlds, 1)."""
+
+    @property
+    def _guarded(self) -> list[Event]:
+        """Events whose time is not known beforehand."""
+        return [e for e in self.scenario.events if e.quantity != "time"]
+
+    def _watch(self, name: str) -> _Watch:
+        head, terms = find_terms(name, self._variables, coordinates(self.plant, self.simulation.signals))
+        return _Watch(name, head, terms)
+
+    # -- running --------------------------------------------------------------------------------------------------------------
+
+    def run(self, until: float | None = None) -> None:
+        """Run all worlds up to a time [s]. Defaults to the duration of the scenario."""
+        until = self.scenario.duration if until is None else positive(until, "until")
+        if self._guarded and not self._last:
+            self._last = self._guards()
+        while self.t < until - slack(until, self.step):
+            self._renew()
+            stop = min(until, self.t + ROWS * self.simulation.record, self._until)
+            later = [e.level for e in self.scenario.events if e.quantity == "time"]
+            stop = min([stop, *(x for x in later if x > self.t + slack(self.t, self.step))])
+            if self._guarded:
+                stop = min(stop, self._next_look())
+            before = {name: x.copy() for name, x in self.state.items()} if self._guarded else {}
+            self._advance(stop)
+            self.t = stop
+            self._handle_events(before)
+        self._sample_end()
+
+    def _next_look(self) -> float:
+        """Time of the next tick or sample [s]."""
+        n = self.state["n"].max(initial=0.0)
+        every = [k for k in (self.march.every, self.march.ticking) if k]
+        return float(min((n // k + 1.0) * k for k in every)) * self.step
+
+    def _advance(self, stop: float) -> None:
+        """March all worlds to a time; worlds that report something continue after it."""
+        at, end = GridTime.of(self.t, self.step), GridTime.of(stop, self.step)
+        goal, passes, state = np.array([[end.n, end.part]]), self.march.passes(at, end), self.state
+        rows = {name: np.full((self.worlds, passes, state[name].shape[1]), np.nan) for name in SAMPLED}
+        filled = self.march.run(state, goal, passes, rows)
+        reported = self._reports()
+        while len(reported):  # these have stopped at their report
+            some = {name: np.ascontiguousarray(x[reported]) for name, x in state.items()}
+            more = {name: np.full((len(reported), *x.shape[1:]), np.nan) for name, x in rows.items()}
+            count = self.march.run(some, goal, passes, more)
+            for name, x in some.items():
+                state[name][reported] = x
+            for k, world in enumerate(reported):
+                for name, x in more.items():
+                    rows[name][world, filled[world] : filled[world] + count[k]] = x[k, : count[k]]
+                filled[world] += count[k]
+            reported = self._reports()
+        self._keep({name: x[:, : filled.max(initial=0)] for name, x in rows.items()})
+        for world in np.flatnonzero((state["alive"][:, 0] == 0.0) & (state["paused"][:, 0] == 0.0)):
+            nq, t = self.simulation.model.nq, self._time(int(world))
+            point = Point(t, state["y"][world, :nq], state["y"][world, nq:])
+            hint = divergence_hint(self.plant, point, self.simulation.method, self.step)
+            self._end(int(world), f"the next step is not finite; {hint}")
+
+    def _end(self, world: int, reason: str) -> None:
+        """Mark a world that ends early."""
+        self.ended[world] = reason
+        self.messages.append(Message(world, self._time(world), reason))
+        self.state["paused"][world] = 1.0
+
+    def _time(self, world: int) -> float:
+        return float(self.state["n"][world, 0]) * self.step + float(self.state["part"][world, 0])
+
+    def _reports(self) -> Array:
+        """Take what blocks reported; worlds that continue."""
+        state, out = self.state, []
+        for world in np.flatnonzero(state["paused"][:, 0] != 0.0):
+            if world in self.ended:
+                continue
+            t = self._time(int(world))
+            ranges = self.simulation._ranges
+            new = (state["outside"][world] > 0.0) & ~self._outside[world]
+            self._outside[world] |= new
+            texts = [ranges.fault(name, float(state["extreme"][world, k])) for k, name in enumerate(ranges.slots) if new[k]]
+            mission = self.march.mission
+            assert mission is not None
+            try:
+                texts += mission.texts(t, state["reports"][world])
+            except Exception as error:  # what stops a simulation ends one world here
+                self._end(int(world), str(error))
+                continue
+            self.messages += [Message(int(world), t, text) for text in texts if text]
+            state["paused"][world], state["reports"][world] = 0.0, 0.0
+            out.append(int(world))
+        return np.array(out, dtype=int)
+
+    # -- water ----------------------------------------------------------------------------------------------------------------
+
+    def _renew(self) -> None:
+        """Set the current, gusts and waves of each world from now on."""
+        told, self._until = self.state["told"].shape[1], np.inf
+        if told == self.state["inputs"].shape[1]:
+            return
+        now = self.t + max(1e-9 * self.step, rounding(self.t))
+        for seed in dict.fromkeys(self.seeds):
+            data, until = self.plant.data(self._flows[seed], now, {}, self._waves_of(int(seed)))
+            self.state["inputs"][self.seeds == seed, told:] = data
+            self._until = min(self._until, until)
+
+    def _waves_of(self, seed: int) -> WaveComponents | None:
+        plant = self.plant
+        if plant.waves is None:
+            return None
+        if seed not in self._waves:
+            own = seed == plant.seed
+            self._waves[seed] = plant.waves if own else wave_components(plant.environment, plant.model.world.gravity, seed)
+        return self._waves[seed]
+
+    # -- events ---------------------------------------------------------------------------------------------------------------
+
+    def _guards(self, state: Mapping[str, Array] | None = None) -> dict[str, Array]:
+        """Each guarded quantity less its level, by event, shape (worlds,)."""
+        state = self.state if state is None else state
+        rows = {name: state[name][:, None] for name in SAMPLED if name != "told"}
+        rows["told"] = state["inputs"][:, None, : state["told"].shape[1]]
+        values = self._values([w for w in self._watched if any(w.name == e.quantity for e in self._guarded)], rows, state)
+        return {e.name: angle_difference(values[e.quantity][:, 0] - e.level, period_of(e.quantity)) for e in self._guarded}
+
+    def _handle_events(self, before: Mapping[str, Array]) -> None:
+        """Do what events ask for."""
+        now = [e for e in self.scenario.events if e.quantity == "time" and abs(e.level - self.t) <= slack(self.t, self.step)]
+        for event in now:
+            for world in range(self.worlds):
+                if world not in self.ended:
+                    self._act(event, world, self.t)
+        if not self._guarded:
+            return
+        after = self._guards()
+        crossed: dict[int, list[Event]] = {}
+        for event in self._guarded:
+            for world in np.flatnonzero(self._crossing(event, self._last[event.name], after[event.name])):
+                if int(world) not in self.ended:
+                    crossed.setdefault(int(world), []).append(event)
+        for world, events in crossed.items():
+            self._locate(world, events, before)
+        self._last = self._guards()
+
+    @staticmethod
+    def _crossing(event: Event, last: Array, now: Array) -> Array:
+        """True where the guard of an event crossed 0."""
+        rising, falling = (last < 0.0) & (now >= 0.0), (last > 0.0) & (now <= 0.0)
+        out = {"rising": rising, "falling": falling, "either": rising | falling}[event.direction]
+        period = period_of(event.quantity)
+        return out if period is None else out & (np.abs(now - last) <= 0.5 * period)
+
+    def _locate(self, world: int, events: Sequence[Event], before: Mapping[str, Array]) -> None:
+        """Find the instants of events in a world by bisection; act on the first that changes anything, and go on from there."""
+        start = {name: x[world : world + 1] for name, x in before.items()}
+        end = {name: x[world : world + 1].copy() for name, x in self.state.items()}
+        found: list[tuple[float, Event, dict[str, Array]]] = []
+        for event in events:
+            last = self._last[event.name][world]
+            low, high = self._time_of(start), self._time_of(end)
+            a, b = start, end
+            while high - low > max(NEAR, rounding(high)):
+                middle = 0.5 * (low + high)
+                if high - low > 2.0 * self.step:
+                    middle = self.step * round(middle / self.step)
+                if not low < middle < high:
+                    break
+                there = {name: x.copy() for name, x in a.items()}
+                goal = GridTime.of(middle, self.step)
+                self.march.run(there, np.array([list(goal)]), self.march.passes(GridTime.of(low, self.step), goal))
+                if self._guards_of(there)[event.name][0] * last > 0.0:
+                    low, a = middle, there
+                else:
+                    high, b = middle, there
+            found.append((high, event, b))
+        acting = [(t, k) for k, (t, event, _) in enumerate(found) if event.acts]
+        last_time = min(acting)[0] if acting else np.inf
+        for t, event, there in sorted(found, key=lambda x: x[0]):
+            if t > last_time + 1e-8:
+                continue
+            if event.acts and t == last_time:
+                for name, x in there.items():
+                    self.state[name][world] = x[0]
+            self._act(event, world, t)
+        if acting and world not in self.ended:  # back to the others
+            some = {name: np.ascontiguousarray(x[world : world + 1]) for name, x in self.state.items()}
+            some["paused"][:] = 0.0
+            goal = GridTime.of(self.t, self.step)
+            self.march.run(some, np.array([list(goal)]), 2 + self.march.passes(GridTime.of(last_time, self.step), goal))
+            for name, x in some.items():
+                self.state[name][world] = x[0]
+
+    def _guards_of(self, state: Mapping[str, Array]) -> dict[str, Array]:
+        return self._guards(state)
+
+    def _time_of(self, state: Mapping[str, Array]) -> float:
+        return float(state["n"][0, 0]) * self.step + float(state["part"][0, 0])
+
+    def _act(self, event: Event, world: int, t: float) -> None:
+        """Do what an event asks for in a world."""
+        layout, sim = self.plant.layout, self.simulation
+        na, told = len(layout.commands), self.state["told"].shape[1]
+        self.messages.append(Message(world, t, f"{event.name} ({event.quantity} crosses {event.level:g})"))
+        inputs = self.state["inputs"][world]
+        names = [*layout.commands, *layout.held]
+        changes = dict(event.command)
+        if event.control == "off":
+            changes = settled_targets(layout, inputs[:na], inputs[na:told], t) | changes
+        for name, value in changes.items():
+            inputs[names.index(name)] = value
+        after = inputs.copy()
+        for body, wrench in event.wrench:
+            after[na + np.array(wrench_places(self.plant)[body])] = wrench
+        for name, on in event.switches.items():
+            after[na + switch_places(self.plant)[name]] = on
+        if not np.array_equal(after, inputs):
+            nq = sim.model.nq
+            y = self.state["y"][world]
+            point, lost = closed(self.plant, Point(t, y[:nq].copy(), y[nq:].copy()), inputs.copy(), after)
+            y[nq:], inputs[:] = point.x, after
+            self.messages += [Message(world, t, text) for text in event.closing(lost, self.plant, y[:nq])]
+        if event.control is not None:
+            self.state["control"][world] = float(event.control == "on")
+            if event.control == "off":
+                self.state["signals"][world] = np.nan
+        if event.stop:
+            self._end(world, f"stopped by {event.name} at t = {t:.6f} s")
+
+    # -- samples --------------------------------------------------------------------------------------------------------------
+
+    def _values(self, watched: Sequence[_Watch], rows: Mapping[str, Array], state: Mapping[str, Array]) -> dict[str, Array]:
+        """Values of quantities at rows of the records, shape (worlds, rows) each."""
+        nq, nv, layout = self.simulation.model.nq, self.simulation.model.nv, self.plant.layout
+        worlds, n = rows["n"].shape[:2]
+        t = rows["n"][..., 0] * self.step + rows["part"][..., 0]
+        q, x = rows["y"][..., :nq], rows["y"][..., nq:]
+        na, told = len(layout.commands), rows["told"].shape[2]
+        data = np.broadcast_to(state["inputs"][:, None, told:], (worlds, n, layout.size - told))
+        known = {
+            "q": q,
+            "v": x[..., :nv],
+            "internal_state": x[..., nv:],
+            "command": rows["told"][..., :na],
+            "held_input": rows["told"][..., na:],
+            "signal": rows["signals"],
+            "work": x[..., x.shape[-1] - len(layout.causes) :],
+        }
+        sources = {source_of(w.head) for w in watched} - set(known)
+        if sources:
+            audited = "energy_residual" in sources
+            sources = sources - {"energy_residual"} | (set(STORED_ENERGIES) if audited else set())
+            computed = {"R_WB" if name == "orientation" else name for name in sources}
+            code = self.programs.observing(computed)
+            with np.errstate(all="ignore"):
+                found = code([t, q, x, np.concatenate([rows["told"], data], axis=-1)])
+            known |= {a.name: value for a, value in zip(code.recipe.outputs, found, strict=True)}
+            if audited:
+                energy = sum((known[name] for name in STORED_ENERGIES), -known["work"].sum(axis=-1))
+                known["energy_residual"] = energy - (energy[:, :1] if self._energy is None else self._energy)
+                self._energy = energy[:, :1] if self._energy is None else self._energy
+            if "orientation" in sources:
+                flat = self.plant.orientations(known["R_WB"].reshape(worlds * n, *known["R_WB"].shape[2:]), q.reshape(-1, nq))
+                known["orientation"] = flat.reshape(worlds, n, *flat.shape[1:])
+        out = {}
+        for w in watched:
+            samples = known[source_of(w.head)]
+            out[w.name] = values_of(w.head, samples.reshape(worlds * n, *samples.shape[2:]), w.terms).reshape(worlds, n)
+        return out
+
+    def _keep(self, rows: Mapping[str, Array]) -> None:
+        """Keep the watched quantities of rows of the records."""
+        n = rows["n"].shape[1]
+        if not n:
+            return
+        self._times.append(rows["n"][..., 0] * self.step + rows["part"][..., 0])
+        with np.errstate(all="ignore"):
+            for w in self._watched:
+                w.rows.append(self._values([w], rows, self.state)[w.name])
+
+    def _sample_end(self) -> None:
+        """Keep the present instant, the last of a run."""
+        rows = {name: self.state[name][:, None].copy() for name in SAMPLED}
+        rows["told"] = self.state["inputs"][:, None, : self.state["told"].shape[1]]
+        ended = np.array(list(self.ended), dtype=int)
+        rows["n"][ended] = np.nan
+        self._keep(rows)
+        for w in self._watched:
+            w.rows[-1][ended] = np.nan
+
+    @property
+    def times(self) -> Array:
+        """Times of the samples [s], shape (worlds, n); NaN after the end of a world."""
+        return np.concatenate(self._times, axis=1)
+
+    def samples(self, quantity: str) -> Array:
+        """Return samples of a watched quantity, shape (worlds, n); NaN after the end of a world."""
+        for w in self._watched:
+            if w.name == quantity:
+                return np.concatenate(w.rows, axis=1)
+        raise KeyError(f"no samples of {quantity!r}; name it in watch=[...]")
+
+    # -- results --------------------------------------------------------------------------------------------------------------
+
+    @property
+    def q(self) -> Array:
+        """Configurations, shape (worlds, nq); a view."""
+        return self.state["y"][:, : self.simulation.model.nq]
+
+    @property
+    def v(self) -> Array:
+        """Velocities, shape (worlds, nv); a view."""
+        nq = self.simulation.model.nq
+        return self.state["y"][:, nq : nq + self.simulation.model.nv]
+
+    def judge(self) -> list[list[CheckResult]]:
+        """Return the results of the scenario's checks in each world."""
+        times = self.times
+        out: list[list[CheckResult]] = []
+        samples = {c.quantity: times if c.quantity == "time" else self.samples(c.quantity) for c in self.scenario.checks}
+        for world in range(self.worlds):
+            there = np.isfinite(times[world])
+            out.append([c.judge_samples(times[world, there], samples[c.quantity][world, there]) for c in self.scenario.checks])
+        return out
+
+    @cached_property
+    def passed(self) -> Array:
+        """True for each world that passed all checks and did not end early, shape (worlds,)."""
+        return np.array([all(r.passed for r in row) and k not in self.ended for k, row in enumerate(self.judge())])
+
+
+def _obstacle(sim: Simulation) -> str:
+    """What of a simulation is not compiled, and the remedy."""
+    if sim.controller is not None and not sim.method.adaptive and sim.method.many_worlds:
+        return f"its controller {type(sim.controller).__name__!r} is Python code; derive it from TracedBlock"
+    return f"integrator {sim.method.name!r} does not take steps of one length; use rk4 or semi_implicit_euler"
