@@ -17,6 +17,7 @@ from hydromechs.recording import STORED_ENERGIES, CheckResult, angle_difference,
 from hydromechs.scenario import Scenario
 from hydromechs.simulation import (
     SAMPLED,
+    CommandRanges,
     Event,
     GridTime,
     MissionMarch,
@@ -133,6 +134,7 @@ class Missions:
         self.state["inputs"][:, :na], self.state["inputs"][:, na : na + len(state.held)] = state.command, state.held
         self.state["memory"][:], self.state["signals"][:], self.state["control"][:] = state.memory, np.nan, state.control
         self.state["sample"][:] = 1.0
+        self._ranges = CommandRanges(self.plant.layout)
         self._outside = np.zeros((self.worlds, na), dtype=bool)
         self._last: dict[str, Array] = {}
         self._energy: Array | None = None
@@ -214,7 +216,7 @@ class Missions:
             if world in self.ended:
                 continue
             t = self._time(int(world))
-            ranges = self.simulation._ranges
+            ranges = self._ranges
             new = (state["outside"][world] > 0.0) & ~self._outside[world]
             self._outside[world] |= new
             texts = [ranges.fault(name, float(state["extreme"][world, k])) for k, name in enumerate(ranges.slots) if new[k]]

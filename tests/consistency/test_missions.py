@@ -1,0 +1,99 @@
+"""Whole missions in compiled code: many worlds against one, one against ticks in Python, and events in each world."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import hydromechs as hm
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.library import scenario_names
+from hydromechs.recording import samples_of
+from hydromechs.worlds import Missions
+
+SHORT = 2.0
+"""Duration of a mission in these tests [s]; up to the first samples after its first event if that is later."""
+
+
+def shortened(scenario):
+    """The scenario, up to a second after its first event, with the checks that can be judged then."""
+    times = [e.level for e in scenario.events if e.quantity == "time"]
+    duration = min(scenario.duration, max(SHORT, min(times, default=0.0) + 1.0 if times and min(times) < 6.0 else SHORT))
+    events = tuple(e for e in scenario.events if e.quantity != "time" or e.level < duration)
+    return replace(scenario, duration=duration, events=events, checks=())
+
+
+def compiled(name):
+    scenario = shortened(hm.load_scenario(name))
+    sim = scenario.simulation()
+    if sim.mission_march is None:
+        pytest.skip("its controllers or its integrator are not compiled")
+    return scenario, sim
+
+
+@pytest.mark.optimised
+@pytest.mark.parametrize("name", scenario_names())
+def test_worlds_of_a_mission_are_its_simulation(name):
+    """Every sample of each world agrees to 1e-9: one-lane and eight-lane code round differently, and contact amplifies it."""
+    scenario, sim = compiled(name)
+    first = sim.model.coordinate_names[0][0]
+    watch = [f"q.{first}", *(f"signal.{s}" for s in list(sim.signals)[:3])]
+    run = sim.run(scenario.duration)
+    missions = Missions(scenario, 3, watch=watch)
+    missions.run()
+    for world in range(3):
+        np.testing.assert_allclose(missions.times[world], run.recording["time"], rtol=0, atol=1e-12)
+        for quantity in watch:
+            want = samples_of(run.recording, quantity)
+            scale = 1.0 + np.nanmax(np.abs(want), initial=0.0)
+            np.testing.assert_allclose(missions.samples(quantity)[world], want, rtol=0, atol=1e-9 * scale)
+    np.testing.assert_array_equal(missions.q[0], missions.q[2])
+    np.testing.assert_allclose(missions.q[0], sim.state.q, rtol=0, atol=1e-8)
+
+
+def chain(**changes):
+    """A chain that sinks, without checks."""
+    return replace(hm.load_scenario("sinking_chain"), checks=(), **{"duration": 3.0, **changes})
+
+
+DEPTH = hm.Event(name="deep", quantity="depth.link_1", level=0.6, direction="rising", stop=True)
+SPEED = hm.Event(name="fast", quantity="v.link_1.w", level=0.2)
+
+
+def test_events_are_found_in_each_world_at_its_own_time():
+    """Worlds that start at different depths, against one simulation each: times of events to 1e-8 s, states to 1e-9."""
+    scenario = chain(events=(DEPTH, SPEED))
+    sim = scenario.simulation()
+    q = np.tile(sim.state.q, (4, 1))
+    q[:, 2] += [0.0, 0.05, 0.1, 0.2]
+    missions = Missions(scenario, 4, start_q=q)
+    missions.run()
+    for world in range(4):
+        one = scenario.simulation()
+        one.state = replace(one.state, q=q[world])
+        run = one.run(scenario.duration)
+        said = [m.text for m in missions.messages if m.world == world and "crosses" in m.text]
+        assert [text.partition(" (")[0] for text in said] == [m.partition(": ")[2].partition(" (")[0] for m in run.messages]
+        times = [m.t for m in missions.messages if m.world == world and "crosses" in m.text]
+        want = [float(m.partition("t = ")[2].partition(" s")[0]) for m in run.messages]
+        np.testing.assert_allclose(times, want, rtol=0, atol=1e-6)  # messages have six digits
+        assert (world in missions.ended) == (run.stopped is not None)
+        np.testing.assert_allclose(missions.q[world], one.state.q, rtol=0, atol=1e-9)
+
+
+def test_a_world_does_not_depend_on_its_neighbours():
+    scenario = chain(events=(DEPTH,))
+    q = np.tile(scenario.simulation().state.q, (3, 1))
+    q[:, 2] += [0.0, 0.1, np.nan]
+    several, alone = Missions(scenario, 3, start_q=q), Missions(scenario, 1, start_q=q[:1])
+    several.run()
+    alone.run()
+    np.testing.assert_array_equal(several.q[0], alone.q[0])
+    assert 2 in several.ended and "finite" in several.ended[2]
+    assert not several.passed[2]
+
+
+def test_controllers_in_python_are_named():
+    scenario = chain(blocks=(hm.simulation.PythonBlock(controller=lambda state: None, period=0.1),))
+    with pytest.raises(UnsupportedFeature, match="FunctionController.*TracedBlock"):
+        Missions(scenario, 2)
