@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 
+from hydromechs.cli import _settings
 from hydromechs.cli._pilot import catalog
 from hydromechs.recording import load_recording
 
@@ -27,6 +29,15 @@ def test_settings_are_used_recorded_and_kept_by_a_resumed_run(run, scenario, tmp
     assert "has other numbers from here on" not in text
     for ds in (first, second):
         assert np.linalg.norm(ds.force_weight.sel(body="float")[0][:3]) == pytest.approx(9 * 9.81)
+
+
+@pytest.mark.parametrize("text", ["null", "[1]", "x", '{"float.inertia.mass": ', "[" * 100_000])
+def test_damaged_settings_of_an_earlier_run(tmp_path, monkeypatch, text):
+    ds = xarray.Dataset(attrs={"settings": text})
+    monkeypatch.setattr(_settings, "load_recording", lambda path: ds)
+    (tmp_path / "recording.zarr").mkdir()
+    with pytest.raises(_settings.SettingError, match="settings"):
+        _settings.settings_of_run(str(tmp_path))
 
 
 @pytest.mark.parametrize("command", ["run", "check"])

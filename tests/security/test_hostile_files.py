@@ -18,10 +18,12 @@ import hydromechs as hm
 from hydromechs import files, sweeps
 from hydromechs.actuation.motions import recorded_file
 from hydromechs.cli._main import app
+from hydromechs.errors import FieldError
 from hydromechs.formats import is_scenario_file, load_scenario_file, loads
 from hydromechs.geometry import _mesh_file as meshes
-from hydromechs.geometry import read_heights, read_mesh
+from hydromechs.geometry import height_field, read_heights, read_mesh
 from hydromechs.identification import validation
+from hydromechs.identification.validation import _logs
 from hydromechs.model import Body, Model
 from hydromechs.registry import members
 from hydromechs.scenario import SavedState
@@ -311,6 +313,58 @@ def test_a_compressed_table_that_grows_is_not_unpacked(tmp_path):
         recorded_file(str(file), "t", "x")
 
 
+def test_a_compressed_log_that_grows_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr(_logs, "MAX_LOG", 2**20)
+    for text in (b"t,x\n" + b"0,1\n" * 2**20, b"t,x\n" + b"0" * 2**22, b"t" * 2**22):
+        (tmp_path / "log.csv.gz").write_bytes(gzip.compress(text))
+        with pytest.raises((ValueError, KeyError), match="MiB|no column"):
+            validation.read_log(tmp_path / "log.csv.gz", "t")
+
+
+@pytest.mark.parametrize("damage", [lambda raw: raw[:-9], lambda raw: raw[:12] + b"\xff" * 9 + raw[21:]], ids=["cut", "bytes"])
+def test_damaged_compressed_tables(tmp_path, damage):
+    file = tmp_path / "x.csv.gz"
+    file.write_bytes(damage(gzip.compress(b"t,x\n" + b"".join(b"%d,%d\n" % (k, k * k % 97) for k in range(99)))))
+    with pytest.raises(ValueError):
+        validation.read_log(file, "t")
+    with pytest.raises(ValueError):
+        recorded_file(str(file), "t", "x")
+
+
+def test_a_table_with_more_names_than_numbers(tmp_path):
+    (tmp_path / "x.csv").write_text("t,x,y\n" + "".join(f"{k},1\n" for k in range(9)))
+    with pytest.raises(FieldError, match="file"):
+        recorded_file(str(tmp_path / "x.csv"), "t", "y")
+
+
+@pytest.mark.parametrize("name", ["log.mcap", "log.bag", "bag/data.db3", "bag/metadata.yaml"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_logs_of_messages_are_regular_files(tmp_path, name, kind):
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    strange(file, kind)
+    if name == "bag/data.db3":
+        file.with_name("metadata.yaml").write_text("{}")
+    with pytest.raises((ValueError, OSError)):
+        validation.read_log(tmp_path / name.partition("/")[0], "", topic="/imu", columns={"x": "x"})
+
+
+def test_damaged_logs_of_messages(tmp_path):
+    """Every byte of a small log in turn: an error in words, or the numbers that are left."""
+    writer = pytest.importorskip("mcap.writer").Writer(str(tmp_path / "good.mcap"))
+    writer.start()
+    schema = writer.register_schema("imu", "jsonschema", b"{}")
+    imu = writer.register_channel("/imu", "json", schema)
+    for k in range(12):
+        writer.add_message(imu, k, json.dumps({"x": 0.1 * k}).encode(), k)
+    writer.finish()
+    raw, file = (tmp_path / "good.mcap").read_bytes(), tmp_path / "log.mcap"
+    for k in range(0, len(raw), 3):
+        file.write_bytes(raw[:k] + bytes([raw[k] ^ 0x41]) + raw[k + 1 :])
+        with contextlib.suppress(ValueError, KeyError):
+            validation.read_log(file, "", topic="/imu", columns={"x": "x"})
+
+
 def test_arrays_of_python_objects_are_not_unpickled(tmp_path):
     class Evil:
         def __reduce__(self):
@@ -340,6 +394,35 @@ def test_images_and_grids_that_grow_are_not_made(tmp_path):
     for spacing in (1e-9, 1e-300):
         with pytest.raises(ValueError, match="at most 250000"):
             read_heights(tmp_path / "h.stl", None, spacing=spacing)
+
+
+GENERATED = [
+    {"type": "slope", "rise": 0.1, "spacing": 1e-9},
+    {"type": "slope", "rise": 0.1, "spacing": 1e-300},
+    {"type": "rubble_mound", "spacing": 1.0, "stone": 1e-5},
+    {"type": "rubble_mound", "spacing": 1.0, "stone": 1e-320},
+    {"type": ["slope"], "spacing": 1.0},
+    {"type": {}, "spacing": 1.0},
+]
+
+
+@pytest.mark.parametrize("generate", GENERATED, ids=str)
+def test_generated_heights_are_limited_in_number(generate):
+    with pytest.raises(ValueError, match="generate"):
+        height_field(x=(0.0, 10.0), y=(0.0, 10.0), generate=generate)
+
+
+def test_a_long_field_of_generated_heights_is_not_made():
+    with pytest.raises(ValueError, match="heights"):
+        height_field(x=(0.0, 10.0), y=(0.0, 1e300), generate={"type": "slope", "rise": 0.1, "spacing": 1.0})
+
+
+@pytest.mark.parametrize("name", ["[[]]", "{}", "1", "null"])
+def test_what_is_no_name_of_a_terrain(name):
+    tether = "type: tether, winch: [0, 0, 0], frame: b, length: 5, elements: 4, diameter: 0.01, mass: 0.1, stiffness: 1.0e+4"
+    text = "hydromechs_scenario: 2\nname: x\nrun: {duration: 1}\nmodels: {m: {model: m}}\n"
+    with pytest.raises(hm.ScenarioError, match="ground"):
+        hm.formats.loads_scenario(f"{text}tethers: {{t: {{{tether}, ground: [{name}]}}}}\n", library=lambda name: BALL)
 
 
 @pytest.mark.parametrize("text", ["\n" * 1_000_000, " " * 1_000_000, "<!--" * 25_000, "<?" * 50_000, "\n<" * 50_000])

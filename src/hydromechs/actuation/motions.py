@@ -220,6 +220,7 @@ def recorded_file(
         smoothing: Period of a sine that is halved, longer ones are kept [s]; 0 for a spline through all samples.
     """
     import gzip
+    import zlib
 
     try:
         raw: Any = files.open_file(file)
@@ -229,10 +230,12 @@ def recorded_file(
                 raise files.UnreadableFile(f"more than {files.MAX_BYTES // 2**20} MiB of text; split it")
         names = [name.strip() for name in lines[0].split(",")] if lines else []
         rows = np.genfromtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, 1))
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise FieldError("file", file, f"must be a file that can be read ({error})") from None
-    if not np.isfinite(rows).all(axis=1).any():  # this may be any file: do not quote its column names
-        raise FieldError("file", file, "must contain rows of comma-separated numbers below a row of column names")
+    if (
+        rows.shape[1] < len(names) or not np.isfinite(rows).all(axis=1).any()
+    ):  # this may be any file: do not quote its column names
+        raise FieldError("file", file, "must contain rows of comma-separated numbers, one for each name in its first line")
     for key, name in (("time", time), ("position", position)):
         if name not in names:
             raise FieldError(key, name, f"must be a column of {file}{nearest(name, names)}")

@@ -71,7 +71,12 @@ def settings_of_run(path: str) -> dict[str, Any]:
     given = Path(path)
     recording = RunFolder(given if given.is_dir() else given.parent).recording
     text = str(load_recording(recording).attrs.get("settings", "")) if recording.exists() else ""
-    return {key: _tuples(value) for key, value in json.loads(text or "{}").items()}
+    try:
+        return {key: _tuples(value) for key, value in json.loads(text or "{}").items()}
+    except (ValueError, AttributeError, RecursionError):
+        raise SettingError(
+            f"{recording}: the attribute 'settings' is {text[:40]!r}, must be a JSON object of numbers by path"
+        ) from None
 
 
 def _shown(value: Any) -> str:

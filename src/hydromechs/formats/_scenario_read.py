@@ -264,6 +264,8 @@ class _ScenarioReader(Reader):
 
     def _solid(self, name: Any, path: tuple) -> Any:
         """Terrain by its name, from either section that may have it."""
+        if not isinstance(name, str):
+            return self.wrong(path, name, "must be the name of a terrain")
         sections = [key for key in ("terrain", "components") if isinstance(self.data.get(key), dict)]
         for section in sections if name not in self.solids else ():
             if name in self.data[section]:

@@ -95,9 +95,11 @@ def grid_lines(ends: Sequence[float], spacing: float, name: str = "x") -> Array:
     """
     if len(ends) < 2 or not all(np.isfinite(ends)) or not ends[0] < ends[-1]:
         raise FieldError(name, list(ends), "must be the first and the last grid line, rising")
-    n = round((ends[-1] - ends[0]) / positive(spacing, "spacing")) + 1
+    n = round(min((ends[-1] - ends[0]) / positive(spacing, "spacing"), 1e15)) + 1
     if n < 2:
         raise FieldError("spacing", spacing, f"must be at most {ends[-1] - ends[0]:g} m, the length of {name}")
+    if n > MAX_HEIGHTS:  # before memory is taken for them
+        raise FieldError("spacing", spacing, f"makes {n:g} lines along {name}, a field has at most {MAX_HEIGHTS} heights")
     return np.linspace(ends[0], ends[-1], n)
 
 
@@ -158,6 +160,9 @@ def rubble_mound(
     heights = np.zeros((len(x), len(y)))
     # a stone in each cell of a lattice, drawn from (seed, cell), so that a larger grid has the same stones
     cell = 0.55 * stone
+    n = (float(np.ptp(x)) / max(cell, 1e-300) + 5.0) * (float(np.ptp(y)) / max(cell, 1e-300) + 5.0)
+    if n > MAX_HEIGHTS:
+        raise FieldError("stone", stone, f"makes {n:.3g} stones, must make at most {MAX_HEIGHTS}; use larger stones")
     for i in range(int(np.floor(x[0] / cell)) - 2, int(np.ceil(x[-1] / cell)) + 3):
         for j in range(int(np.floor(y[0] / cell)) - 2, int(np.ceil(y[-1] / cell)) + 3):
             rng = np.random.default_rng([seed, i + 2**20, j + 2**20])
@@ -196,7 +201,7 @@ def _generated(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) 
 def _heights(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) -> tuple[tuple[Array, Array], Array]:
     given = dict(made)
     kind, spacing = given.pop("type", None), given.pop("spacing", None)
-    if kind not in GENERATORS:
+    if not isinstance(kind, str) or kind not in GENERATORS:
         raise ValueError(f"type is {kind!r}, must be one of {', '.join(GENERATORS)}{nearest(str(kind), GENERATORS)}")
     if spacing is None:
         raise ValueError("spacing is missing: give the spacing of the grid [m]")

@@ -270,11 +270,19 @@ def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -
     return out
 
 
+def _seed(ds: xarray.Dataset) -> int:
+    """Return the seed of the waves of a recording, which may come from anywhere."""
+    seed = ds.attrs.get("seed", 0)
+    if not (isinstance(seed, int | np.integer) and seed >= 0):
+        raise ValueError(f"the attribute 'seed' of the recording is {str(seed)[:40]!r}, must be a whole number of at least 0")
+    return int(seed)
+
+
 def _sea(model: Model, ds: xarray.Dataset, environment: Environment, path: tuple[Array, Array]) -> Iterator[Surface]:
     """The water's surface, where the mechanism comes near to it."""
     if float(depth(ds, str(ds["body"].values[0])).min()) > NEAR_SURFACE:
         return
-    components = wave_components(environment, model.world.gravity, int(ds.attrs.get("seed", 0)))
+    components = wave_components(environment, model.world.gravity, _seed(ds))
     down = float(model.world.down[2])
     center, half = _around(path, down)
     lines = 2.0 * half * np.linspace(-1.0, 1.0, 33)

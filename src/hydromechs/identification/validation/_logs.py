@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,9 +134,14 @@ def _read_table(path: Path, time: str) -> tuple[list[str], np.ndarray]:
     try:
         files.require_file(path, MAX_LOG)
         with opener(path, "rt", encoding="utf-8") as text:
-            names = [name.strip() for name in text.readline().split(",")]
-            lines = [line for line in text if line.strip()]
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+            names = [name.strip() for name in text.readline(MAX_LOG).split(",")]
+            lines, length = [], 0
+            while line := text.readline(MAX_LOG):
+                length += len(line)
+                if length > MAX_LOG:  # a small compressed file can unpack to terabytes
+                    raise ValueError(f"more than {MAX_LOG // 2**20} MiB of text; split it")
+                lines += [line] if line.strip() else []
+    except (OSError, EOFError, zlib.error, ValueError) as error:
         raise ValueError(f"{path} is not a log that can be read: {error}") from None
     if time not in names:
         shown = names if any(map(_is_numbers, lines)) else []  # this may be any file: do not quote its column names

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.values import nearest
 
 NANO = 1e-9
@@ -46,6 +47,8 @@ def _messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
     """Time of logging [ns] and content of each message of a topic."""
     if not path.exists():
         raise ValueError(f"{path} is not there")
+    for part in [p for p in path.iterdir() if not p.is_dir()] if path.is_dir() else [path]:
+        files.require_file(part, 2**50)  # libraries would wait for a pipe
     return _mcap_messages(path, topic) if path.suffix == ".mcap" else _bag_messages(path, topic)
 
 
@@ -67,8 +70,12 @@ def _mcap_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
                 if channel.id not in decode:
                     decode[channel.id] = _decoder(path, channel.message_encoding, schema)
                 yield message.log_time, decode[channel.id](message.data)
+    except (ValueError, KeyError):
+        raise
     except (McapError, EOFError) as error:
         raise ValueError(f"{path.name} is not a log that can be read: {error or type(error).__name__}") from None
+    except Exception as error:  # damaged chunks and definitions make the libraries raise anything; they may quote the file
+        raise ValueError(f"{path.name} is not a log that can be read: {type(error).__name__}") from None
 
 
 def _decoder(path: Path, encoding: str, schema: Any) -> Any:
@@ -110,8 +117,12 @@ def _bag_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
             chosen = [c for c in reader.connections if c.topic == topic]
             for connection, logged, data in reader.messages(connections=chosen):
                 yield logged, reader.deserialize(data, connection.msgtype)
+    except (ValueError, KeyError):
+        raise
     except AnyReaderError as error:
         raise ValueError(f"{path.name} is not a log that can be read: {error}") from None
+    except Exception as error:  # see `_mcap_messages`
+        raise ValueError(f"{path.name} is not a log that can be read: {type(error).__name__}") from None
 
 
 def _at(message: Any, path: str) -> Any:
