@@ -232,9 +232,8 @@ def recorded_file(
         rows = np.genfromtxt(lines[1:], delimiter=",", ndmin=2) if lines[1:] else np.zeros((0, 1))
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise FieldError("file", file, f"must be a file that can be read ({error})") from None
-    if (
-        rows.shape[1] < len(names) or not np.isfinite(rows).all(axis=1).any()
-    ):  # this may be any file: do not quote its column names
+    # this may be any file: do not quote its column names
+    if rows.shape[1] < len(names) or not np.isfinite(rows).all(axis=1).any():
         raise FieldError("file", file, "must contain rows of comma-separated numbers, one for each name in its first line")
     for key, name in (("time", time), ("position", position)):
         if name not in names:
