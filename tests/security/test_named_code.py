@@ -105,6 +105,20 @@ def test_a_file_cannot_call_other_functions_of_the_package(tmp_path, monkeypatch
     assert not Path("ran").exists()
 
 
+@pytest.mark.parametrize(
+    "section",
+    [
+        "components: {x: {type: 'hydromechs.actuation.drives:Drive', joint: link_3}}",
+        "components: {x: {type: 'hydromechs.contact._touching:Touching'}}",
+        "blocks: {x: {type: 'hydromechs.simulation._controller:FunctionController', function: x}}",
+    ],
+)
+def test_classes_of_the_package_that_a_file_cannot_make(section):
+    text = "hydromechs_scenario: 2\nname: s\nrun: {duration: 1}\nmodels: {m: {model: sinking_chain}}\n"
+    with pytest.raises(hm.ScenarioError, match=r"\.x"):
+        hm.formats.loads_scenario(f"{text}{section}\n", library=hm.load)
+
+
 def test_classes_of_the_package_need_no_permission(tmp_path):
     file = tmp_path / "s.yaml"
     file.write_text(

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass, replace
+from inspect import isabstract
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args, get_origin
 
@@ -342,7 +343,7 @@ class Reader:
             cls = imported(word, self.folder, functions=takes_functions and not is_ours(word))
         except ValueError as e:
             return self.add(at, f"{self.label(at)} is {word!r}: {e}", word)
-        if isinstance(cls, type) and not issubclass(cls, family.bases):
+        if isinstance(cls, type) and (not issubclass(cls, family.bases) or isabstract(cls)):
             names = " or ".join(base.__name__ for base in family.bases)
             return self.wrong(at, word, f"must be a class derived from {names}")
         return self.member(cls, data, family, path, **given)
@@ -426,7 +427,7 @@ class Reader:
             return self.read(data, _option(data, options(hint)), path, marks)
         if isinstance(hint, type):
             return self.build(hint, data, path)
-        raise TypeError(f"{dotted(path)}: a file has no way to write {hint}")
+        return self.add(path, f"{self.label(path)}: a file has no way to write {hint}; set it in Python")
 
     def _plain(self, data: Any, kind: Any, path: Place, marks: tuple) -> Any:
         if type(data) is not kind:
@@ -499,10 +500,13 @@ class Reader:
 
     def _called(self, thing: Any, name: str, path: Place) -> Any:
         """An object, if it has the name under which the file has it; some classes derive theirs from other fields."""
-        if thing is BROKEN or thing.name == name:
+        if thing is BROKEN or (own := getattr(thing, "name", None)) == name:
             return thing
+        if not isinstance(own, str):
+            words = f"{self.label((*path, name))}: {type(thing).__name__} has no name"
+            return self.add((*path, name), words, name, remedy="give the class an attribute name")
         words = f"{self.label((*path, name))}: the name of a {type(thing).__name__} follows from its other keys"
-        return self.add((*path, name), words, name, remedy=f"write {thing.name!r} in its place")
+        return self.add((*path, name), words, name, remedy=f"write {own!r} in its place")
 
     def _numbers(self, data: Any, bound: Bound, path: Place) -> Any:
         """Read a number, a row or a table of numbers. The object that gets them checks the bound."""
