@@ -503,9 +503,7 @@ class Reader:
         if thing is BROKEN or (own := getattr(thing, "name", None)) == name:
             return thing
         if not isinstance(own, str):
-            return self.add(
-                (*path, name), f"{self.label((*path, name))}: {type(thing).__name__} has no attribute 'name'; add it"
-            )
+            return self.add((*path, name), f"{self.label((*path, name))}: {type(thing).__name__} has no name; add one")
         words = f"{self.label((*path, name))}: the name of a {type(thing).__name__} follows from its other keys"
         return self.add((*path, name), words, name, remedy=f"write {own!r} in its place")
 
