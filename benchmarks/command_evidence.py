@@ -24,6 +24,7 @@ STUDIES = {
     "Speed of the dynamics": (*PACKAGE, "bench", "dynamics"),
     "Speed of simulations": (*PACKAGE, "bench", "simulation"),
     "Speed of many worlds": (*PACKAGE, "bench", "worlds"),
+    "Speed of large trees": (*BENCHMARKS, "trees"),
     "Missions in all engines": (*BENCHMARKS, "missions", "--seeds", "10"),
     "Speed of missions in all engines": (*BENCHMARKS, "speed"),
     "Added mass in other engines": (*BENCHMARKS, "hybrid"),
@@ -43,7 +44,7 @@ SHORT = {
     "mutations": ("--files", "50"),
 }
 """Options of a short run; other studies have --quick, or none and are skipped."""
-QUICK = {"papers", "hybrid", "decoupled", "stiffness", "navigation"}
+QUICK = {"papers", "trees", "hybrid", "decoupled", "stiffness", "navigation"}
 
 
 def evidence(

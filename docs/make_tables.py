@@ -21,13 +21,13 @@ from doc_tables import DATA, DOCS, TABLES
 
 COMMANDS = {
     "dynamics": ("hydromechs.cli", "bench", "dynamics", "--json"),
-    "gpu": ("hydromechs.cli", "bench", "gpu", "--json"),
+    "gpu": ("benchmarks", "gpu", "--json"),
     "hybrid": ("benchmarks", "hybrid", "--json"),
     "missions": ("benchmarks", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
     "navigation": ("benchmarks", "navigation", "--json"),
     "papers": ("hydromechs.cli", "papers", "--json"),
     "stiffness": ("benchmarks", "stiffness", "--json", "--out", str(DOCS / "pictures" / "stiffness.png")),
-    "trees": ("hydromechs.cli", "bench", "trees", "--json"),
+    "trees": ("benchmarks", "trees", "--json"),
 }
 """Commands whose reports are kept in docs/data, because they take long or measure times."""
 BLOCK = re.compile(r"(?P<head><!-- table: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(?P<foot><!-- end -->)", re.DOTALL)

@@ -72,23 +72,23 @@ def test_unknown_model(run):
     assert "no library model" in err
 
 
-def test_gpu_without_one(run):
+def test_gpu_without_one(run, study):
     try:
         if importlib.import_module("cupy").cuda.is_available():
             pytest.skip("there is a GPU")
     except ImportError:
         pass
-    for command in (("gpu",), ("worlds", "--target", "cuda")):
-        status, out, err = run("bench", *command)
+    for command, arguments in ((study, ("gpu",)), (run, ("bench", "worlds", "--target", "cuda"))):
+        status, out, err = command(*arguments)
         assert (status, out) == (1, "")
         assert "hydromechs[cuda]" in err
 
 
-def test_gpu_quick(run):
+def test_gpu_quick(study):
     cupy = pytest.importorskip("cupy", reason="needs a GPU and CuPy: pip install 'hydromechs[cuda]'")
     if not cupy.cuda.is_available():
         pytest.skip("no GPU")
-    status, out, err = run("bench", "gpu", "--quick", "--json")
+    status, out, err = study("gpu", "--quick", "--json")
     assert (status, err) == (0, "")
     report = json.loads(out)
     assert {(r["precision"], r["layout"]) for r in report["runs"]} == {
@@ -127,10 +127,10 @@ def test_worlds_bench_runs_and_reports(run):
     assert code == 0 and "one lane" in text and "MuJoCo's rollout" in text and "not judged in a quick run" in text
 
 
-def test_trees_bench_runs_and_reports(run):
+def test_trees_bench_runs_and_reports(study):
     pytest.importorskip("pinocchio", reason="needs Pinocchio: pip install 'hydromechs[dev]'")
     pytest.importorskip("mujoco", reason="needs MuJoCo: pip install 'hydromechs[dev]'")
-    status, out, err = run("bench", "trees", "--quick", "--json")
+    status, out, err = study("trees", "--quick", "--json")
     assert (status, err) == (0, "")
     report = json.loads(out)
     assert [c["links"] for c in report["chains"]] == [4, 8]

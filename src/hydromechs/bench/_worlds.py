@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import statistics
 import time
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -18,7 +19,6 @@ from hydromechs.library import load_scenario
 from hydromechs.model import Model
 from hydromechs.spatial import maximum, minimum, quaternion_matrix
 
-from ._gpu import event_times, gpu_device
 from ._machine import machine, random_states, report, target, timed
 from ._worlds_peers import mjx_times, mujoco_rollout
 
@@ -41,6 +41,20 @@ MJX = "MJX"
 """What a row of MuJoCo in JAX is called."""
 MJX_WANTED = 200.0
 """Our steps per second in water over those of MJX, dry, on the same GPU."""
+
+
+LANES = {
+    70: (64, 32),
+    75: (64, 2),
+    80: (64, 32),
+    86: (128, 2),
+    87: (128, 2),
+    89: (128, 2),
+    90: (128, 64),
+    100: (128, 64),
+    120: (128, 2),
+}
+"""Float32 and float64 multiply-adds per clock and multiprocessor, by compute capability (CUDA C programming guide)."""
 
 
 def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> dict[str, Any]:
@@ -204,6 +218,42 @@ def _cpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 # -- GPU ----------------------------------------------------------------------------------------------------------------------
+
+
+def gpu_device(cupy: Any) -> dict[str, Any]:
+    """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s]."""
+    attributes = cupy.cuda.Device().attributes
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    capability = int(cupy.cuda.Device().compute_capability)
+    # newer CUDA versions leave the clocks out of the properties; the attributes are in kHz
+    clock, memory_clock = 1e3 * attributes["ClockRate"], 1e3 * attributes["MemoryClockRate"]
+    cores = attributes["MultiProcessorCount"]
+    lanes = LANES.get(capability)
+    peaks = (None, None) if lanes is None else tuple(2.0 * clock * cores * n for n in lanes)
+    return {
+        "name": properties["name"].decode(),
+        "compute_capability": capability,
+        "multiprocessors": cores,
+        "clock_hz": clock,
+        "peak_float32": peaks[0],
+        "peak_float64": peaks[1],
+        "memory_bytes_per_s": 2.0 * memory_clock * attributes["GlobalMemoryBusWidth"] / 8.0,
+        "cuda_runtime": cupy.cuda.runtime.runtimeGetVersion(),
+        "cuda_driver": cupy.cuda.runtime.driverGetVersion(),
+    }
+
+
+def event_times(cupy: Any, call: Callable[[], object], repeats: int) -> list[float]:
+    """Milliseconds of calls on the current stream, by CUDA events."""
+    times = []
+    for _ in range(repeats):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end))
+    return times
 
 
 def _gpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The commands `hydromechs bench dynamics`, `simulation`, `trees`, `gpu` and `worlds`."""
+"""The commands `hydromechs bench dynamics`, `simulation` and `worlds`."""
 
 from __future__ import annotations
 
@@ -34,26 +34,6 @@ def bench_simulation(
 ) -> None:
     """Time rollouts and a whole scenario with its recording."""
     _measure("simulation", as_json, quick=quick)
-
-
-def bench_trees(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and small trees, to check that it runs.")] = False,
-    as_json: JSON = False,
-) -> None:
-    """Time forward dynamics of trees of up to 5,000 links: ours in water and dry, Pinocchio and MuJoCo dry."""
-    _measure("trees", as_json, quick=quick)
-
-
-def bench_gpu(
-    model: MODEL = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
-    as_json: JSON = False,
-    code: CODE = False,
-) -> None:
-    """Time forward dynamics in water on a GPU (needs CuPy)."""
-    from hydromechs.library import load
-
-    _measure("gpu", as_json, load(model, code=code), quick=quick)
 
 
 def bench_worlds(

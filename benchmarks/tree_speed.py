@@ -15,13 +15,14 @@ import numpy as np
 
 import hydromechs as hm
 from hydromechs import compiler
+from hydromechs.bench._dynamics import FastMujoco, Row, measure
+from hydromechs.bench._machine import dry_model, machine, random_states, relative_difference, report, target
+from hydromechs.bench.peers import PinocchioPeer
 from hydromechs.equations import Form
 from hydromechs.library import random_tree, serial_chain, star
 from hydromechs.model import Model
 
-from ._dynamics import FastMujoco, Row, measure
-from ._machine import dry_model, machine, random_states, relative_difference, report, target
-from .peers import PinocchioPeer
+__all__ = ["measure_trees"]
 
 PEERS: dict[str, type[PinocchioPeer] | type[FastMujoco]] = {"Pinocchio": PinocchioPeer, "MuJoCo": FastMujoco}
 """Other codes, with dry trees."""
@@ -44,7 +45,7 @@ grow with the cube of a chain's length; for 300 links Pinocchio takes 2 GB."""
 
 
 def measure_trees(*, quick: bool = False) -> dict[str, Any]:
-    """All measurements of `hydromechs bench trees`; if quick, with few repeats and small trees, to see that it runs."""
+    """All measurements of `python -m benchmarks trees`; if quick, with few repeats and small trees, to see that it runs."""
     start = machine()
     rounds = 2 if quick else 15
     sizes = (4, 8) if quick else (10, 100, 300, 1000, 5000)
@@ -57,7 +58,7 @@ def measure_trees(*, quick: bool = False) -> dict[str, Any]:
         start | {"native_lanes": compiler.native_lanes()},
         (*_targets(chains), *_walker_targets(forms, papers)),
         quick=quick,
-        command="hydromechs bench trees",
+        command="python -m benchmarks trees",
         rounds=rounds,
         chains=chains,
         trees=trees,
