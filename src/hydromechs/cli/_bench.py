@@ -29,10 +29,10 @@ def bench_dynamics(
 
 
 def bench_simulation(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts, to check that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few and short runs, to check that it works.")] = False,
     as_json: JSON = False,
 ) -> None:
-    """Time rollouts and a whole scenario with its recording."""
+    """Time a whole scenario with its recording, as a multiple of real time."""
     _measure("simulation", as_json, quick=quick)
 
 
