@@ -1,16 +1,48 @@
-"""`python -m benchmarks trees` and `python -m benchmarks gpu`."""
+"""`python -m benchmarks goals`, `trees` and `gpu`."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Console
 
 from hydromechs.cli._tables import print_report
 
-__all__ = ["bench_gpu", "bench_trees"]
+__all__ = ["bench_goals", "bench_gpu", "bench_trees"]
 
+MODEL = "tiburon_titan2"
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def bench_goals(
+    what: Annotated[Literal["dynamics", "simulation", "worlds"], typer.Argument(help="What `hydromechs bench` measures.")],
+    target: Annotated[str, typer.Option(help="Machine of worlds: cpu or cuda.")] = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats, to check that it runs; goals are not judged.")] = False,
+    as_json: JSON = False,
+) -> None:
+    """Measure as `hydromechs bench` does, and compare with the goals of the project."""
+    from hydromechs import bench
+    from hydromechs.cli import _print_bench
+    from hydromechs.library import load
+
+    from .goals import GOALS, print_targets, with_targets
+
+    model = load(MODEL)
+    if what == "dynamics":
+        report = bench.measure_dynamics(model, MODEL, quick=quick)
+    else:
+        report = (
+            bench.measure_worlds(model, where=target, quick=quick)
+            if what == "worlds"
+            else bench.measure_simulation(quick=quick)
+        )
+
+    def show(report: dict[str, Any], console: Console) -> None:
+        getattr(_print_bench, f"print_{what}")(report, console)
+        print_targets(report, console)
+
+    print_report(with_targets(report, GOALS[what](report)), show, as_json)
 
 
 def bench_trees(
@@ -25,7 +57,7 @@ def bench_trees(
 
 
 def bench_gpu(
-    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = "tiburon_titan2",
+    model: Annotated[str, typer.Option(help="A library model or the path of a model file.")] = MODEL,
     quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
     as_json: JSON = False,
 ) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 import hydromechs as hm
-from hydromechs.bench._machine import machine, random_states, report, target
+from hydromechs.bench._machine import machine, random_states, report
 from hydromechs.bench._worlds import event_times, gpu_device
 from hydromechs.compiler import CudaKernel, trace
 from hydromechs.model import Model
+
+from .goals import target, with_targets
 
 __all__ = ["measure_gpu"]
 
@@ -75,9 +77,8 @@ def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
                         "fraction_of_bandwidth": None if not memory else bandwidth / memory,
                     }
                 )
-    return report(
+    found = report(
         start,
-        _targets(codes, runs),
         quick=quick,
         command="python -m benchmarks gpu",
         device=device,
@@ -85,6 +86,7 @@ def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
         kernels=codes,
         runs=runs,
     )
+    return with_targets(found, _targets(codes, runs))
 
 
 def _arrays(cupy: Any, kernel: CudaKernel, model: Model, n: int, layout: str) -> list[Any]:

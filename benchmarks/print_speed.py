@@ -8,7 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from hydromechs.cli._print_bench import print_peers
-from hydromechs.cli._tables import print_heading, print_targets, table_of
+from hydromechs.cli._tables import print_heading, table_of
+
+from .goals import print_targets
 
 __all__ = ["print_gpu", "print_trees"]
 

@@ -16,11 +16,13 @@ import numpy as np
 import hydromechs as hm
 from hydromechs import compiler
 from hydromechs.bench._dynamics import FastMujoco, Row, measure
-from hydromechs.bench._machine import dry_model, machine, random_states, relative_difference, report, target
+from hydromechs.bench._machine import dry_model, machine, random_states, relative_difference, report
 from hydromechs.bench.peers import PinocchioPeer
 from hydromechs.equations import Form
 from hydromechs.library import random_tree, serial_chain, star
 from hydromechs.model import Model
+
+from .goals import target, with_targets
 
 __all__ = ["measure_trees"]
 
@@ -54,9 +56,8 @@ def measure_trees(*, quick: bool = False) -> dict[str, Any]:
     forms = [_forms(model, rounds, 64 if quick else 2048) for model in walkers]
     papers = _papers(forms, rounds, quick)
     trees = [] if quick else [_tree(n, rounds) for n in (30, 200)]
-    return report(
+    found = report(
         start | {"native_lanes": compiler.native_lanes()},
-        (*_targets(chains), *_walker_targets(forms, papers)),
         quick=quick,
         command="python -m benchmarks trees",
         rounds=rounds,
@@ -68,6 +69,7 @@ def measure_trees(*, quick: bool = False) -> dict[str, Any]:
         missing=missing,
         relative_difference_to_ours_dry=differences,
     )
+    return with_targets(found, (*_targets(chains), *_walker_targets(forms, papers)))
 
 
 def _ours(key: str, model: Model, n: int, lanes: int, form: Form) -> tuple[Row, float]:

@@ -30,7 +30,7 @@ from hydromechs.hybrid import MujocoTree, placement_pose
 from hydromechs.library import serial_chain
 from hydromechs.model import Model, joints
 
-from ._machine import dry_model, machine, random_states, relative_difference, report, target
+from ._machine import dry_model, machine, random_states, relative_difference, report
 from .peers import MujocoPeer, PinocchioPeer
 
 PROCESSES = 4
@@ -369,7 +369,6 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bo
     }
     return report(
         start | {"native_lanes": lanes},
-        _targets(times, chains, compiling, threads_here()),
         quick=quick,
         command="hydromechs bench dynamics",
         model=about,
@@ -463,37 +462,3 @@ def _chain(links: int, times: dict[str, dict[str, Any]], lanes: int) -> dict[str
         "lanes_ns_per_link": many["minimum_ns"] / links,
         "rolled_lanes_ns_per_link": rolled["minimum_ns"] / links,
     }
-
-
-def _targets(
-    times: dict[str, dict[str, Any]], chains: list[dict[str, Any]], compiling: dict[str, dict[str, float]], threads: int
-) -> list[dict[str, Any]]:
-    """The goals of the project for this command, and whether they were met."""
-
-    def fastest(prefix: str) -> float | None:
-        """Of another code's single-threaded rows, nanoseconds."""
-        found = [r["minimum_ns"] for key, r in times.items() if key.startswith(prefix) and r["threads"] == 1]
-        return min(found) if found else None
-
-    def at_least(what: str, factor: float, of: float | None, ours: float | None) -> dict[str, Any]:
-        return target(what, f"≥ {factor:g}", None if of is None or ours is None else of / ours)
-
-    def ns(key: str) -> float | None:
-        return times[key]["minimum_ns"] if key in times else None
-
-    one, lanes = (ns("ours_one_lane"), min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes")))
-    peers = (("Pinocchio aba", "pinocchio"), ("MuJoCo mj_forward", "mujoco"))
-    out = [at_least(f"one lane in water, faster than {name} dry", 9, fastest(key), one) for name, key in peers]
-    out += [at_least(f"lanes in water, per core, faster than {name} dry", 30, fastest(key), lanes) for name, key in peers]
-    out.append(
-        at_least("two threads, faster than one", 1.7, ns("ours_one_thread") if threads == 2 else None, ns("ours_threads"))
-    )
-    out.append(at_least("one call from Python, faster than Pinocchio's", 1, ns("pinocchio_call"), ns("ours_call")))
-    out.append(at_least("the same, arrays fresh in each call", 1, ns("pinocchio_call_fresh"), ns("ours_call_fresh")))
-    for name, key in (("one lane", "one_lane_ns_per_link"), ("lanes", "lanes_ns_per_link")):
-        costs = [chain[key] for chain in chains if chain["links"] >= 12]
-        spread = max(costs) / min(costs) - 1.0 if len(costs) > 1 else None
-        out.append(target(f"cost per link from 12 to 48 links, {name}: spread", "≤ 0.15", spread))
-    out.append(target("cold compile of forward dynamics [s]", "< 3", compiling["cold"]["single_s"]))
-    out.append(target("the same from the cache [s]", "< 0.1", compiling["cached"]["single_s"]))
-    return out

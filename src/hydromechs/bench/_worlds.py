@@ -19,7 +19,7 @@ from hydromechs.library import load_scenario
 from hydromechs.model import Model
 from hydromechs.spatial import maximum, minimum, quaternion_matrix
 
-from ._machine import machine, random_states, report, target, timed
+from ._machine import machine, random_states, report, timed
 from ._worlds_peers import mjx_times, mujoco_rollout
 
 STEP = 1e-3
@@ -27,20 +27,10 @@ SCENARIO = "station_keeping"
 """Its plant has thrusters, servos, friction and stops."""
 METHODS = {"semi_implicit_euler": "EULER", "rk4": "RK4"}
 """Our integrators, and MuJoCo's of the same kind."""
-WANTED = {"semi_implicit_euler": 30.0, "rk4": 20.0}
-"""Steps per second on the lanes of one core over those of MuJoCo's rollout."""
-GPU_WANTED = 8e9
-"""Whole semi-implicit steps per second in float32 on an H200."""
-HELD_WANTED = 2e9
-"""The same with thrusters, servos and a law that holds the pose."""
 HELD = "thrusters, servos, a law"
 """What a row with all of `SCENARIO` is called."""
-PEAK_WANTED = 0.45
-"""Share of its peak arithmetic."""
 MJX = "MJX"
 """What a row of MuJoCo in JAX is called."""
-MJX_WANTED = 200.0
-"""Our steps per second in water over those of MJX, dry, on the same GPU."""
 
 
 LANES = {
@@ -66,7 +56,6 @@ def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> 
     rows, device = _cpu(model, quick) if where == "cpu" else _gpu(model, quick)
     return report(
         start,
-        _cpu_targets(rows) if where == "cpu" else _gpu_targets(rows),
         quick=quick,
         command=f"hydromechs bench worlds --target {where}",
         device=device,
@@ -205,18 +194,6 @@ def _row(
     }
 
 
-def _cpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    out = []
-    for method, wanted in WANTED.items():
-        of = {row["what"]: row["per_second"] for row in rows if row["method"] == method}
-        theirs = of.get("MuJoCo's rollout, one thread")
-        lanes = next((what for what in of if what.endswith("lanes") and HELD not in what), "")
-        ours = max(rate for what, rate in of.items() if what in ("ours, one lane", lanes))
-        ratio = None if theirs is None else ours / theirs
-        out.append(target(f"{method}: one core in water over MuJoCo's rollout, dry", f"≥ {wanted:g}", ratio))
-    return out
-
-
 # -- GPU ----------------------------------------------------------------------------------------------------------------------
 
 
@@ -326,21 +303,3 @@ def _difference(model: Model, method: str, precision: str, steps: int) -> float 
         worlds.step(None, steps)
         ends.append(np.concatenate([worlds.target.get(worlds.q), worlds.target.get(worlds.v)], axis=1))
     return float((np.abs(ends[1] - ends[0]) / np.maximum(1.0, np.abs(ends[0]))).max())
-
-
-def _gpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    plain = [r for r in rows if r["what"] not in (HELD, MJX)]
-    held = max(r["per_second"] for r in rows if r["what"] == HELD)
-    best = max(
-        (r for r in plain if r["precision"] == "float32" and r["method"] == "semi_implicit_euler"),
-        key=lambda r: r["per_second"],
-    )
-    rate, share = best["per_second"], best["fraction_of_peak"]
-    theirs = max((r["per_second"] for r in rows if r["what"] == MJX), default=None)
-    over = None if theirs is None else rate / theirs
-    return [
-        target("float32: whole semi-implicit steps per second", f"≥ {GPU_WANTED:g}", rate),
-        target(f"float32: the same with {HELD}", f"≥ {HELD_WANTED:g}", held),
-        target("share of peak arithmetic", f"≥ {PEAK_WANTED:g}", share),
-        target("in water over MJX, dry", f"≥ {MJX_WANTED:g}", over),
-    ]

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ._tables import print_heading, print_targets, table_of
+from ._tables import print_heading, table_of
 
 SHORT = {"semi_implicit_euler": "Euler", "rk4": "RK4"}
 """Names of integrators in a table."""
@@ -51,7 +51,6 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
     rows = [(what, *(f"{report['compile'][when][key]:.3f}" for when in ("cold", "cached"))) for key, what in parts.items()]
     console.print(Text("\nCompile times in a new process"))
     console.print(table_of("", ">empty cache\ns", ">filled cache\ns", rows=rows))
-    print_targets(report, console)
 
 
 def print_peers(report: dict[str, Any], console: Console) -> None:
@@ -72,7 +71,6 @@ def print_simulation(report: dict[str, Any], console: Console) -> None:
             f"real time (median {s['median_factor']:.0f}); set up and compiled in {s['compile_time']:.2f} s"
         )
     )
-    print_targets(report, console)
 
 
 def print_worlds(report: dict[str, Any], console: Console) -> None:
@@ -109,4 +107,3 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
             rows.append((f"{row['what']}, {SHORT[row['method']]}, {row['precision']}", *sizes))
         columns = ("kernel", ">worlds", ">registers", ">local\nbytes", ">set up\ns", ">difference\nto CPU", ">frozen")
         console.print(table_of(*columns, rows=rows))
-    print_targets(report, console)

@@ -27,17 +27,6 @@ def print_report(report: dict[str, Any], show: Callable[[dict[str, Any], Console
         show(report, Console())
 
 
-def print_targets(report: dict[str, Any], console: Console) -> None:
-    """Print the goals of a report and whether they were met."""
-    rows = []
-    for t in report["targets"]:
-        measured = "–" if t["measured"] is None else f"{t['measured']:.3g}"
-        held = {True: "yes", False: "NO", None: "not measured"}[t["held"]]
-        rows.append((t["what"], t["needed"], measured, "not judged in a quick run" if report["quick"] else held))
-    console.print()
-    console.print(table_of("goal", ">needed", ">measured", "met in this run", rows=rows))
-
-
 def listing(*columns: str) -> Table:
     """An empty table of names and what they are."""
     table = Table(box=None)
