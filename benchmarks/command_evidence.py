@@ -21,6 +21,7 @@ STUDIES = {
     "Cross-check with DART, Pinocchio and MuJoCo": (*PACKAGE, "crosscheck", "--trees", "1000"),
     "Machine code against floats": (*BENCHMARKS, "backends", "--trees", "200"),
     "Tables of the papers": (*PACKAGE, "papers"),
+    "Block methods on lanes": (*BENCHMARKS, "blocks"),
     "Speed of the dynamics": (*BENCHMARKS, "goals", "dynamics"),
     "Speed of simulations": (*BENCHMARKS, "goals", "simulation"),
     "Speed of many worlds": (*BENCHMARKS, "goals", "worlds"),
@@ -44,7 +45,7 @@ SHORT = {
     "mutations": ("--files", "50"),
 }
 """Options of a short run; other studies have --quick, or none and are skipped."""
-QUICK = {"papers", "trees", "hybrid", "decoupled", "stiffness", "navigation"}
+QUICK = {"papers", "blocks", "trees", "hybrid", "decoupled", "stiffness", "navigation"}
 
 
 def evidence(

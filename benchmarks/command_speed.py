@@ -1,4 +1,4 @@
-"""`python -m benchmarks goals`, `trees` and `gpu`."""
+"""`python -m benchmarks goals`, `blocks`, `trees` and `gpu`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.console import Console
 
 from hydromechs.cli._tables import print_report
 
-__all__ = ["bench_goals", "bench_gpu", "bench_trees"]
+__all__ = ["bench_blocks", "bench_goals", "bench_gpu", "bench_trees"]
 
 MODEL = "tiburon_titan2"
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -43,6 +43,18 @@ def bench_goals(
         print_targets(report, console)
 
     print_report(with_targets(report, GOALS[what](report)), show, as_json)
+
+
+def bench_blocks(
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats, rough times.")] = False,
+    picture: Annotated[str, typer.Option(help="File for the plot of error over time.")] = "",
+    as_json: JSON = False,
+) -> None:
+    """Time block methods beside others: the thesis's Fig. 14 and Tables 5 and 6, and what lanes gain over the best of all."""
+    from .block_study import measure_study, print_blocks
+
+    notes = Console(stderr=True)
+    print_report(measure_study(quick=quick, picture=picture, report=notes.print), print_blocks, as_json)
 
 
 def bench_trees(

@@ -8,8 +8,10 @@ from typing import Any
 
 from rich.console import Console
 
-from hydromechs.bench._worlds import HELD, MJX
+from hydromechs.bench._worlds import HELD
 from hydromechs.cli._tables import table_of
+
+from .mjx_speed import MJX
 
 __all__ = ["GOALS", "print_targets", "target", "with_targets"]
 

@@ -25,7 +25,7 @@ COMMANDS = {
     "hybrid": ("benchmarks", "hybrid", "--json"),
     "missions": ("benchmarks", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
     "navigation": ("benchmarks", "navigation", "--json"),
-    "papers": ("hydromechs.cli", "papers", "--json"),
+    "papers": ("benchmarks", "blocks", "--json"),
     "stiffness": ("benchmarks", "stiffness", "--json", "--out", str(DOCS / "pictures" / "stiffness.png")),
     "trees": ("benchmarks", "trees", "--json"),
 }

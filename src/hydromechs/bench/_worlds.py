@@ -1,4 +1,4 @@
-"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout and MJX."""
+"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from hydromechs.library import load_scenario
 from hydromechs.model import Model
 from hydromechs.spatial import maximum, minimum, quaternion_matrix
 
-from ._machine import machine, random_states, report, timed
-from ._worlds_peers import mjx_times, mujoco_rollout
+from ._machine import dry_model, machine, random_states, report, timed
 
 STEP = 1e-3
 SCENARIO = "station_keeping"
@@ -29,8 +28,6 @@ METHODS = {"semi_implicit_euler": "EULER", "rk4": "RK4"}
 """Our integrators, and MuJoCo's of the same kind."""
 HELD = "thrusters, servos, a law"
 """What a row with all of `SCENARIO` is called."""
-MJX = "MJX"
-"""What a row of MuJoCo in JAX is called."""
 
 
 LANES = {
@@ -144,15 +141,15 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
                 each += timed(partial(worlds.step, None, steps), 1)
             theirs += timed(peer[0], 1) if peer else []
         for (what, worlds, threads), each in zip(made, times, strict=True):
-            row = _row(f"ours, {what}", method, n, steps, each, threads, _bytes(worlds), water=True)
+            row = row_of(f"ours, {what}", method, n, steps, each, threads, _bytes(worlds), water=True)
             share = row["per_second"] * _operations(model)[method] / (peak * threads)
             rows.append({**row, "fraction_of_peak": share if worlds.source.stepper.lanes > 1 else None})
         if peer:
-            rows.append(_row("MuJoCo's rollout, one thread", method, *peer[1], theirs, 1, None, water=False))
+            rows.append(row_of("MuJoCo's rollout, one thread", method, *peer[1], theirs, 1, None, water=False))
     worlds, steps = _held(n, method="semi_implicit_euler", lanes=lanes), 20
     worlds.step(None, steps)
     each = timed(partial(worlds.step, None, steps), 1 if quick else 3)
-    row = _row(f"ours, {HELD}, {lanes} lanes", "semi_implicit_euler", n, steps, each, 1, _bytes(worlds), water=True)
+    row = row_of(f"ours, {HELD}, {lanes} lanes", "semi_implicit_euler", n, steps, each, 1, _bytes(worlds), water=True)
     return [*rows, row], {"lanes": lanes, "cores": cores, "peak_per_core": peak}
 
 
@@ -178,7 +175,7 @@ def _peak(lanes: int, rounds: int) -> float:
     return 2.0 * lanes * CHAINS * LENGTH * steps / seconds
 
 
-def _row(
+def row_of(
     what: str, method: str, n: int, steps: int, times: list[float], threads: int, memory: int | None, *, water: bool
 ) -> dict[str, Any]:
     return {
@@ -192,6 +189,42 @@ def _row(
         "median_per_second": n * steps / statistics.median(times),
         "bytes_per_world": memory,
     }
+
+
+def mujoco_peer(model: Model, integrator: str, step: float) -> Any:
+    """The same tree, dry, in MuJoCo, with an integrator and a step [s]; None without MuJoCo."""
+    try:
+        import mujoco
+    except ModuleNotFoundError:
+        return None
+    from ._dynamics import FastMujoco
+
+    peer = FastMujoco(dry_model(model))
+    peer.model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator}")
+    peer.model.opt.timestep = step
+    return peer
+
+
+def mujoco_rollout(
+    model: Model, integrator: str, step: float, quick: bool
+) -> tuple[Callable[[], object], tuple[int, int]] | None:
+    """A call of MuJoCo's rollout on one thread, and how many worlds and steps it has; None without MuJoCo."""
+    peer = mujoco_peer(model, integrator, step)
+    if peer is None:
+        return None
+    import mujoco
+    from mujoco import rollout
+
+    data, kind = mujoco.MjData(peer.model), mujoco.mjtState.mjSTATE_FULLPHYSICS
+    n, steps = (4, 10) if quick else (64, 100)
+    q, v, _ = random_states(model, n)
+    starts = np.zeros((n, mujoco.mj_stateSize(peer.model, kind)))
+    for k in range(n):
+        data.qpos[peer.q_of], data.qvel[peer.v_of] = q[k], 0.2 * v[k]
+        mujoco.mj_getState(peer.model, data, starts[k], kind)
+    runner = rollout.Rollout(nthread=1)
+    runner.rollout([peer.model] * n, [data], starts, nstep=2)
+    return lambda: runner.rollout([peer.model] * n, [data], starts, nstep=steps), (n, steps)
 
 
 # -- GPU ----------------------------------------------------------------------------------------------------------------------
@@ -247,7 +280,7 @@ def _gpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
                 worlds = hm.Worlds(model, n, step=STEP, method=method, target="cuda", precision=precision)
                 seconds = time.perf_counter() - begin
                 _set(worlds, model)
-                row = _row("one GPU", method, n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
+                row = row_of("one GPU", method, n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
                 apart = _difference(model, method, precision, steps)
                 peak = device[f"peak_{precision}"]
                 share = None if peak is None else row["per_second"] * operations / peak
@@ -257,22 +290,9 @@ def _gpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
     begin = time.perf_counter()
     worlds = _held(n, method="semi_implicit_euler", target="cuda", precision="float32")
     seconds = time.perf_counter() - begin
-    row = _row(HELD, "semi_implicit_euler", n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
+    row = row_of(HELD, "semi_implicit_euler", n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
     more = {"compile_s": seconds, "fraction_of_peak": None, "difference_to_cpu": None}
-    return [*rows, {**row, **_kernel_facts(worlds, "float32"), **more}, *_mjx_rows(model, quick)], device
-
-
-def _mjx_rows(model: Model, quick: bool) -> list[dict[str, Any]]:
-    """MJX of the dry tree with as many worlds as suit it, in float32; nothing where it is not installed."""
-    if find_spec("jax") is None or find_spec("mujoco") is None or find_spec("mujoco.mjx") is None:
-        return []
-    rows = []
-    for exponent in (4,) if quick else (13, 15, 17):
-        n, steps, rounds = 2**exponent, 2 if quick else 100, 2 if quick else 5
-        times, compiling = mjx_times(model, METHODS["semi_implicit_euler"], STEP, n, steps, rounds)
-        row = _row(MJX, "semi_implicit_euler", n, steps, times, 0, None, water=False)
-        rows.append({**row, "precision": "float32", "compile_s": compiling})
-    return rows
+    return [*rows, {**row, **_kernel_facts(worlds, "float32"), **more}], device
 
 
 def _kernel_facts(worlds: hm.Worlds, precision: str) -> dict[str, Any]:

@@ -104,7 +104,6 @@ def count(
 
 def papers(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats, rough times.")] = False,
-    picture: Annotated[str, typer.Option(help="File for the plot of error over time.")] = "",
     as_json: JSON = False,
 ) -> None:
     """Reproduce the papers' tables: operation counts, block methods, speedups on lanes."""
@@ -113,4 +112,4 @@ def papers(
     from ._print_papers import print_papers_tables
 
     notes = Console(stderr=True)
-    print_report(measure_papers(quick=quick, picture=picture, report=notes.print), print_papers_tables, as_json)
+    print_report(measure_papers(quick=quick, report=notes.print), print_papers_tables, as_json)

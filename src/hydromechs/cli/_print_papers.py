@@ -64,6 +64,11 @@ def print_papers_tables(report: dict[str, Any], console: Console) -> None:
         Comparison(*(tuple(c[k]) if isinstance(c[k], list) else c[k] for k in Comparison._fields)) for c in report["counts"]
     ]
     print_papers(counts, console)
+    print_block_tables(report, console)
+
+
+def print_block_tables(report: dict[str, Any], console: Console) -> None:
+    """Print Tables 5 and 6 of a report, theirs beside ours."""
     console.print(
         Text(
             f"\nTime to an error of {report['benchmark_error']:g}, four arms of six joints on a free body, on one core", "bold"
@@ -79,11 +84,6 @@ def print_papers_tables(report: dict[str, Any], console: Console) -> None:
     ]
     columns = ("theirs", ">4 processors", "ours", ">lanes of one core")
     console.print(table_of("Table 6: over the serial B1PC5", *columns, rows=rows))
-    console.print(Text(f"Four points on lanes take {report['four_points_over_one']:.2f} times as long as one."))
-    best = report["best_serial"]
-    console.print(Text(f"\nThe best serial method is {best}, {report['times_ms'][best]:.3f} ms. On lanes, over that:"))
-    for name, gain in sorted(report["speedup_over_best_serial"].items(), key=lambda pair: -pair[1]):
-        console.print(Text(f"  {name:34s} {gain:5.2f}   (order {report['orders'][name]:.1f})"))
 
 
 def print_crosscheck(result: Crosscheck, console: Console) -> None:

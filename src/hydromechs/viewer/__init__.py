@@ -14,11 +14,12 @@ from ._recorded import recording_scene
 from ._replay import MOST_HTML, ReplayPage, replay, replay_html
 from ._report import report_page, write_report
 from ._scene import Arrows, Line, MovingFrame, Scene, SceneSolid, Surface, model_scene
-from ._style import figure
+from ._style import COLOURS, figure
 from ._video import VIDEOS, chosen_layers, follow, video_moments, write_video
 from ._view import ModelPage, view
 
 __all__ = [
+    "COLOURS",
     "LARGEST",
     "MOST_HTML",
     "VIDEOS",

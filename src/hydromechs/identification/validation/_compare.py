@@ -17,7 +17,7 @@ import numpy as np
 from hydromechs.bench import machine
 
 from ._campaign import Campaign, read_campaign
-from ._report import unit_of
+from ._logs import unit_of
 from ._shared_work import Iteration, Telling, in_processes
 from ._study import ValidationStudy
 from ._validate import fit, predictions

@@ -12,17 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.viewer import report_page
+from hydromechs.viewer import COLOURS, figure, report_page
 
+from ._logs import unit_of
 from ._validate import Predicted, Validation
-
-
-def unit_of(channel: str) -> tuple[float, str]:
-    """What a channel's numbers are multiplied by for people, and the unit then."""
-    quantity = channel.split(".")[1]
-    if quantity in ("roll", "pitch", "yaw"):
-        return math.degrees(1.0), "°"
-    return (math.degrees(1.0), "°/s") if quantity in ("p", "q", "r") else (1.0, "m" if quantity in "xyz" else "m/s")
 
 
 def report_of(v: Validation) -> dict[str, Any]:
@@ -114,62 +107,42 @@ def write_validation(v: Validation, folder: str | Path) -> Path:
 
 def _overlay(v: Validation, path: Path, channels: Sequence[str], *, from_start: bool = False) -> Path:
     """Measured (thin) and predicted (dashed) signals of all trials."""
-    from matplotlib.figure import Figure
-
-    n = len(v.predicted)
-    columns = min(4, n)
-    rows = -(-n // columns)
-    figure = Figure(figsize=(4.2 * columns, 2.6 * rows), layout="constrained")
-    colours = ("#0072b2", "#d55e00", "#009e73")
-    for k, p in enumerate(v.predicted):
-        ax = figure.add_subplot(rows, columns, k + 1)
-        for name, colour in zip(channels, colours, strict=False):
-            _draw(ax, p, name, colour, from_start)
-        ax.axvline(p.begins, color="#9aa5ad", lw=0.8)
-        ax.set_title(f"{p.trial}", fontsize=9)
-        ax.tick_params(labelsize=7)
-        ax.grid(alpha=0.3)
-        if k == 0:
-            ax.legend(fontsize=7)
-    figure.supxlabel(
-        "time [s]; left of the grey line the start is fitted, right of it only the joint angles are known", fontsize=10
-    )
-    figure.supylabel(f"[{unit_of(channels[0])[1]}], measured (line) and predicted (dashed)", fontsize=10)
-    figure.savefig(path, dpi=110)
+    columns = min(4, len(v.predicted))
+    rows = -(-len(v.predicted) // columns)
+    with figure(path, width=4.2 * columns, height=2.6 * rows, math=False) as fig:
+        grid = fig.subplots(rows, columns, squeeze=False).ravel()
+        for ax in grid[len(v.predicted) :]:
+            ax.set_visible(False)
+        for ax, p in zip(grid, v.predicted, strict=False):
+            for name, colour in zip(channels, COLOURS, strict=False):
+                scale, measured, simulated = unit_of(name)[0], p.measured[name], p.simulated[name]
+                zero = simulated.values[0] if from_start else 0.0
+                within = measured.times >= simulated.times[0]
+                label = name.split(".")[1]
+                ax.plot(measured.times[within], scale * (measured.values[within] - zero), color=colour, lw=1.0, label=label)
+                ax.plot(simulated.times, scale * (simulated.values - zero), color=colour, lw=1.2, ls="--", dashes=(3, 2))
+            ax.axvline(p.begins, color="#9aa5ad", lw=0.8)
+            ax.set_title(p.trial)
+        grid[0].legend()
+        fig.supxlabel("time [s]; left of the grey line the start is fitted, right of it only the joint angles are known")
+        fig.supylabel(f"[{unit_of(channels[0])[1]}], measured (line) and predicted (dashed)")
     return path
-
-
-def _draw(ax: Any, p: Predicted, name: str, colour: str, from_start: bool) -> None:
-    scale, _ = unit_of(name)
-    measured, simulated = p.measured[name], p.simulated[name]
-    zero = simulated.values[0] if from_start else 0.0
-    within = measured.times >= simulated.times[0]
-    quantity = name.split(".")[1]
-    ax.plot(measured.times[within], scale * (measured.values[within] - zero), color=colour, lw=1.0, label=quantity)
-    ax.plot(simulated.times, scale * (simulated.values - zero), color=colour, lw=1.2, ls="--", dashes=(3, 2))
 
 
 def _spread(v: Validation, path: Path) -> Path:
     """Errors of all trials, of the prediction and of the quasi-static balance."""
-    from matplotlib.figure import Figure
-
-    channels = v.study.judged[:2]
-    figure = Figure(figsize=(10, 3.2 * len(channels)), layout="constrained")
-    for k, name in enumerate(channels):
-        scale, unit = unit_of(name)
-        ax = figure.add_subplot(len(channels), 1, k + 1)
-        at = np.arange(len(v.predicted))
-        ax.bar(
-            at - 0.2, [scale * p.errors[name] for p in v.predicted], 0.4, color="#0072b2", label="predicted, motion not seen"
-        )
-        if name in v.study.baseline:
-            static = [scale * p.static[name] for p in v.predicted]
-            ax.bar(at + 0.2, static, 0.4, color="#c9d2d8", label="quasi-static balance, motion not seen")
-        ax.set_xticks(at, [p.trial for p in v.predicted], rotation=60, fontsize=7)
-        ax.set_ylabel(f"{name} [{unit}]")
-        ax.grid(axis="y", alpha=0.3)
-        ax.legend(fontsize=8)
-    figure.savefig(path, dpi=110)
+    channels, at = v.study.judged[:2], np.arange(len(v.predicted))
+    with figure(path, width=10.0, height=3.2 * len(channels), math=False) as fig:
+        for ax, name in zip(fig.subplots(len(channels), 1, squeeze=False).ravel(), channels, strict=True):
+            scale, unit = unit_of(name)
+            errors = [scale * p.errors[name] for p in v.predicted]
+            ax.bar(at - 0.2, errors, 0.4, color=COLOURS[0], label="predicted, motion not seen")
+            if name in v.study.baseline:
+                static = [scale * p.static[name] for p in v.predicted]
+                ax.bar(at + 0.2, static, 0.4, color="#c9d2d8", label="quasi-static balance, motion not seen")
+            ax.set_xticks(at, [p.trial for p in v.predicted], rotation=60, fontsize=7)
+            ax.set_ylabel(f"{name} [{unit}]")
+            ax.legend()
     return path
 
 
