@@ -16,30 +16,36 @@ JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def bench_goals(
-    what: Annotated[Literal["dynamics", "simulation", "worlds"], typer.Argument(help="What `hydromechs bench` measures.")],
+    what: Annotated[
+        Literal["dynamics", "simulation", "worlds"],
+        typer.Argument(help="What `hydromechs bench` measures, dynamics with chains and worlds with MJX; or a whole scenario."),
+    ],
     target: Annotated[str, typer.Option(help="Machine of worlds: cpu or cuda.")] = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats, to check that it runs; goals are not judged.")] = False,
     as_json: JSON = False,
 ) -> None:
-    """Measure as `hydromechs bench` does, and compare with the goals of the project."""
-    from hydromechs import bench
-    from hydromechs.cli import _print_bench
+    """Measure the speed, and compare with the goals of the project."""
+    from hydromechs.bench import measure_dynamics, measure_worlds
+    from hydromechs.cli._print_bench import print_dynamics, print_worlds
     from hydromechs.library import load
 
+    from .chain_speed import measure_chains, print_chains
     from .goals import GOALS, print_targets, with_targets
+    from .mjx_speed import mjx_rows
+    from .simulation_speed import measure_simulation, print_simulation
 
-    model = load(MODEL)
-    if what == "dynamics":
-        report = bench.measure_dynamics(model, MODEL, quick=quick)
+    if what == "simulation":
+        report = measure_simulation(quick=quick)
+    elif what == "dynamics":
+        report = measure_dynamics(load(MODEL), MODEL, quick=quick) | {"chains": measure_chains(quick=quick)}
     else:
-        report = (
-            bench.measure_worlds(model, where=target, quick=quick)
-            if what == "worlds"
-            else bench.measure_simulation(quick=quick)
-        )
+        report = measure_worlds(load(MODEL), where=target, quick=quick)
+        report["rows"] += mjx_rows(load(MODEL), quick) if target == "cuda" else []
 
     def show(report: dict[str, Any], console: Console) -> None:
-        getattr(_print_bench, f"print_{what}")(report, console)
+        {"dynamics": print_dynamics, "simulation": print_simulation, "worlds": print_worlds}[what](report, console)
+        if what == "dynamics":
+            print_chains(report["chains"], console)
         print_targets(report, console)
 
     print_report(with_targets(report, GOALS[what](report)), show, as_json)

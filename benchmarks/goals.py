@@ -89,7 +89,7 @@ def dynamics_goals(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def simulation_goals(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Those of `hydromechs bench simulation`."""
+    """Those of a scenario with its recording."""
     scenario = report["scenario"]
     return [target(f"{scenario['name']} with its recording, times real time", "≥ 200", scenario["real_time_factor"])]
 

@@ -6,12 +6,11 @@ __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {
         "._blocks": ("measure_blocks",),
-        "._count": ("ALGORITHMS", "KINDS", "Comparison", "compare_with_papers", "model_counts", "papers_pair"),
+        "._count": ("ALGORITHMS", "KINDS", "Comparison", "compare_with_papers", "model_counts"),
         "._crosscheck": ("TOLERANCE as CROSSCHECK_TOLERANCE", "Crosscheck", "Difference", "crosscheck"),
         "._dynamics": ("measure_dynamics",),
         "._machine": ("machine",),
         "._papers": ("measure_papers",),
-        "._simulation": ("measure_simulation",),
         "._worlds": ("measure_worlds",),
     },
     ("peers",),

@@ -36,15 +36,9 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
     columns: tuple[str, ...] = ("", "", ">minimum\nns", ">median\nns", ">time / ours\non one lane", ">threads", ">batch")
     console.print(table_of(*columns, rows=rows))
     print_peers(report, console)
-    lanes = report["chains"][0]["lanes"]
-    keys = ("one_lane_ns", "one_lane_ns_per_link", "lanes_ns", "lanes_ns_per_link", "rolled_lanes_ns_per_link")
-    rows = [(c["links"], *(f"{c[key]:.1f}" for key in keys)) for c in report["chains"]]
-    columns = (">links", ">one lane\nns", ">per link\nns", f">{lanes} lanes\nns", ">per link\nns", ">as a loop,\nper link")
-    console.print(Text(f"\nGeneral chains on a vehicle in water, batch {report['chains'][0]['batch']}"))
-    console.print(table_of(*columns, rows=rows))
     parts = {
         "single_s": "from hm.compile to the first result of one state",
-        "batch_s": f"then to the first result of a batch, {lanes} lanes",
+        "batch_s": f"then to the first result of a batch, {report['machine']['native_lanes']} lanes",
         "import_compiler_s": "import of CasADi and LLVM before that",
         "load_model_s": "import of hydromechs and reading of the model",
     }
@@ -59,18 +53,6 @@ def print_peers(report: dict[str, Any], console: Console) -> None:
         console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
     for name, difference in report["relative_difference_to_ours_dry"].items():
         console.print(Text(f"{name} differs from ours dry by {difference:.1e} of the largest acceleration"))
-
-
-def print_simulation(report: dict[str, Any], console: Console) -> None:
-    """Print a report of `measure_simulation`."""
-    print_heading(report, console)
-    s = report["scenario"]
-    console.print(
-        Text(
-            f"{s['name']}: {s['duration']:g} s in {s['wall_time']:.3f} s with its recording: {s['real_time_factor']:.0f} x "
-            f"real time (median {s['median_factor']:.0f}); set up and compiled in {s['compile_time']:.2f} s"
-        )
-    )
 
 
 def print_worlds(report: dict[str, Any], console: Console) -> None:

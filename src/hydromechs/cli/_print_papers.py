@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hydromechs.bench import ALGORITHMS, CROSSCHECK_TOLERANCE, KINDS, Comparison, Crosscheck, model_counts, papers_pair
+from hydromechs.bench import ALGORITHMS, CROSSCHECK_TOLERANCE, KINDS, Comparison, Crosscheck
+from hydromechs.equations import operation_count
 from hydromechs.model import Model
 
 from ._tables import table_of
@@ -18,11 +19,11 @@ from ._tables import table_of
 
 def print_counts(model: Model, console: Console) -> None:
     """Print the operation counts of a model: a column for each algorithm, a row for each kind of operation."""
-    counts = model_counts(model)
-    table = table_of("", *(f">{name}\n{ALGORITHMS[name].replace('poses and ', '')}" for name in counts))
+    counts = [operation_count(model, name) for name in ALGORITHMS]
+    table = table_of("", *(f">{name}\n{what.replace('poses and ', '')}" for name, what in ALGORITHMS.items()))
     for kind in KINDS:
-        table.add_row(kind.replace("s_c", "s, c").replace("_", " "), *(str(count[kind]) for count in counts.values()))
-    table.add_row("[M, A]", *(Text(pair_text(papers_pair(count))) for count in counts.values()), style="bold")
+        table.add_row(kind.replace("s_c", "s, c").replace("_", " "), *(str(getattr(count, kind)) for count in counts))
+    table.add_row("[M, A]", *(Text(str([*count.papers])) for count in counts), style="bold")
     where = "in water that moves and accelerates" if model.wet else "without water"
     console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
     console.print(table)
@@ -46,16 +47,11 @@ def print_papers(comparisons: Sequence[Comparison], console: Console) -> None:
             table.add_column(column, justify="right", no_wrap=True)
         for c in comparisons:
             if c.section == section:
-                ours = "not yet" if c.ours is None else pair_text(c.ours)
+                ours = "not yet" if c.ours is None else str([*c.ours])
                 ratio = "" if c.ratio is None else f"{c.ratio[0]:.3f}, {c.ratio[1]:.3f}"
-                table.add_row(c.what, c.source, *map(Text, (pair_text(c.papers), ours, ratio)))
+                table.add_row(c.what, c.source, *map(Text, (str([*c.papers]), ours, ratio)))
         console.print()
         console.print(table)
-
-
-def pair_text(count: tuple[int, int] | list[int]) -> str:
-    """[M, A] as text."""
-    return f"[{count[0]}, {count[1]}]"
 
 
 def print_papers_tables(report: dict[str, Any], console: Console) -> None:

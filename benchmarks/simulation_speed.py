@@ -8,9 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.text import Text
+
+from hydromechs.bench._machine import machine, report
+from hydromechs.cli._tables import print_heading
 from hydromechs.library import load_scenario
 
-from ._machine import machine, report
+__all__ = ["measure_simulation", "print_simulation"]
 
 SCENARIO = "station_keeping"
 
@@ -38,3 +43,15 @@ def measure_simulation(*, quick: bool = False) -> dict[str, Any]:
         "compile_time": compiled,
     }
     return report(start, quick=quick, scenario=found)
+
+
+def print_simulation(report: dict[str, Any], console: Console) -> None:
+    """Print a report of `measure_simulation`."""
+    print_heading(report, console)
+    s = report["scenario"]
+    console.print(
+        Text(
+            f"{s['name']}: {s['duration']:g} s in {s['wall_time']:.3f} s with its recording: {s['real_time_factor']:.0f} x "
+            f"real time (median {s['median_factor']:.0f}); set up and compiled in {s['compile_time']:.2f} s"
+        )
+    )
