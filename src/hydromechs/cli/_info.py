@@ -19,7 +19,7 @@ from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
 from hydromechs.simulation import InitialInstant, Plant
 
 from ._convert import print_notes
-from ._tables import listing, table_of
+from ._tables import table_of
 
 SHOWN = 36
 """Numbers of an array that are printed at most."""
@@ -182,8 +182,5 @@ def print_models(console: Console) -> None:
     """List the models of the library."""
     from hydromechs.library import load, names
 
-    table = listing("model", "bodies", "dof", "what it is")
-    for name in names():
-        model = load(name)
-        table.add_row(*map(Text, (name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())))
-    console.print(table)
+    rows = ((m.name, m.nb, m.nv, m.description.split(". ")[0].strip()) for m in map(load, names()))
+    console.print(table_of("model", ">bodies", ">dof", "what it is", rows=rows))

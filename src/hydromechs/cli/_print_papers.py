@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from hydromechs.bench import ALGORITHMS, CROSSCHECK_TOLERANCE, KINDS, Comparison, Crosscheck
+from hydromechs.bench import ALGORITHMS, CROSSCHECK_TOLERANCE, KINDS, Crosscheck
 from hydromechs.equations import operation_count
 from hydromechs.model import Model
 
@@ -30,8 +29,8 @@ def print_counts(model: Model, console: Console) -> None:
     console.print(Text("[M, A] as in the papers: divisions and square roots among the multiplications, no sines and cosines"))
 
 
-def print_papers(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Print comparisons, a table for each section."""
+def print_papers(comparisons: Sequence[dict[str, Any]], console: Console) -> None:
+    """Print comparisons as plain data, a table for each section."""
     console.print(
         Text(
             "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
@@ -39,27 +38,19 @@ def print_papers(comparisons: Sequence[Comparison], console: Console) -> None:
             "bodies, and the water moves and accelerates. Ours are counted in the traced programs."
         )
     )
-    for section in dict.fromkeys(c.section for c in comparisons):
-        table = Table(title=Text(section, "bold"), title_justify="left", box=None, pad_edge=False, header_style="bold")
-        for column in ("what", "where"):
-            table.add_column(column, overflow="fold")
-        for column in ("papers", "ours", "ours / papers"):
-            table.add_column(column, justify="right", no_wrap=True)
+    for section in dict.fromkeys(c["section"] for c in comparisons):
+        rows = []
         for c in comparisons:
-            if c.section == section:
-                ours = "not yet" if c.ours is None else str([*c.ours])
-                ratio = "" if c.ratio is None else f"{c.ratio[0]:.3f}, {c.ratio[1]:.3f}"
-                table.add_row(c.what, c.source, *map(Text, (str([*c.papers]), ours, ratio)))
-        console.print()
-        console.print(table)
+            if c["section"] == section:
+                ours = "not yet" if c["ours"] is None else [*c["ours"]]
+                rows.append((c["what"], c["source"], [*c["papers"]], ours, ", ".join(f"{x:.3f}" for x in c["ratio"] or ())))
+        console.print(Text(f"\n{section}", "bold"))
+        console.print(table_of("what", "where", ">papers", ">ours", ">ours / papers", rows=rows))
 
 
 def print_papers_tables(report: dict[str, Any], console: Console) -> None:
     """Print a report of `measure_papers`."""
-    counts = [
-        Comparison(*(tuple(c[k]) if isinstance(c[k], list) else c[k] for k in Comparison._fields)) for c in report["counts"]
-    ]
-    print_papers(counts, console)
+    print_papers(report["counts"], console)
     print_block_tables(report, console)
 
 
@@ -84,13 +75,12 @@ def print_block_tables(report: dict[str, Any], console: Console) -> None:
 
 def print_crosscheck(result: Crosscheck, console: Console) -> None:
     """Print the largest differences from other codes."""
-    table = Table(title=f"{result.trees} random trees of up to 12 bodies, all joint types", box=None)
-    tolerance = f"within {CROSSCHECK_TOLERANCE:g}"
-    for column in ("code", "quantity", "largest difference", "median", "condition at the largest", tolerance):
-        table.add_column(column)
+    rows = []
     for (code, quantity), differences in result.found.items():
         worst = max(differences, key=lambda d: d.relative)
         median = statistics.median(d.relative for d in differences)
         good = "yes" if worst.relative <= CROSSCHECK_TOLERANCE else "NO"
-        table.add_row(code, quantity, f"{worst.relative:.2e}", f"{median:.1e}", f"{worst.condition:.1e}", good)
-    console.print(table)
+        rows.append((code, quantity, f"{worst.relative:.2e}", f"{median:.1e}", f"{worst.condition:.1e}", good))
+    console.print(Text(f"{result.trees} random trees of up to 12 bodies, all joint types"))
+    columns = ("code", "quantity", ">largest difference", ">median", ">condition at the largest")
+    console.print(table_of(*columns, f"within {CROSSCHECK_TOLERANCE:g}", rows=rows))

@@ -28,7 +28,7 @@ from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario,
 
 from ._settings import recorded, settings_of_run, with_settings
 from ._show import has_display, own_command, run_scene, scenario_scene
-from ._tables import listing
+from ._tables import table_of
 
 Drawn = TypeVar("Drawn")
 LIBRARIES = (Path(__file__).parents[1], Path(np.__file__).parent)
@@ -289,10 +289,8 @@ def print_scenarios(console: Console) -> None:
     from hydromechs.formats import read_document
     from hydromechs.library import scenario_names, scenario_path
 
-    table = listing("scenario", "time", "what happens")
-    for name in scenario_names():
-        # only what is shown: building all scenarios takes seconds
-        data = read_document(scenario_path(name), "scenario", ScenarioError).data
-        table.add_row(name, f"{data['run']['duration']:g} s", Text(data["title"]))
-    console.print(table)
+    # only what is shown: building all scenarios takes seconds
+    found = {name: read_document(scenario_path(name), "scenario", ScenarioError).data for name in scenario_names()}
+    rows = ((name, f"{data['run']['duration']:g} s", data["title"]) for name, data in found.items())
+    console.print(table_of("scenario", ">time", "what happens", rows=rows))
     console.print("run one with: hydromechs run NAME")
