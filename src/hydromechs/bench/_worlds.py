@@ -178,6 +178,7 @@ def _peak(lanes: int, rounds: int) -> float:
 def row_of(
     what: str, method: str, n: int, steps: int, times: list[float], threads: int, memory: int | None, *, water: bool
 ) -> dict[str, Any]:
+    """One row of the report, from the seconds of calls of some steps of n worlds."""
     return {
         "what": what,
         "method": method,
