@@ -14,6 +14,7 @@ from .command_files import study_files
 from .command_imports import study_imports
 from .command_missions import bench_missions, study_missions
 from .command_mutations import study_mutations
+from .command_speed import bench_blocks, bench_goals, bench_gpu, bench_trees
 from .command_stiffness import study_stiffness
 from .command_studies import study_decoupled, study_hybrid, study_navigation
 from .command_surface import study_surface
@@ -26,6 +27,10 @@ app = typer.Typer(
 app.command("evidence")(evidence)
 app.command("missions")(study_missions)
 app.command("speed")(bench_missions)
+app.command("goals")(bench_goals)
+app.command("blocks")(bench_blocks)
+app.command("trees")(bench_trees)
+app.command("gpu")(bench_gpu)
 app.command("imports")(study_imports)
 app.command("files")(study_files)
 app.command("mutations")(study_mutations)

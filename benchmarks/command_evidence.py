@@ -21,9 +21,11 @@ STUDIES = {
     "Cross-check with DART, Pinocchio and MuJoCo": (*PACKAGE, "crosscheck", "--trees", "1000"),
     "Machine code against floats": (*BENCHMARKS, "backends", "--trees", "200"),
     "Tables of the papers": (*PACKAGE, "papers"),
-    "Speed of the dynamics": (*PACKAGE, "bench", "dynamics"),
-    "Speed of simulations": (*PACKAGE, "bench", "simulation"),
-    "Speed of many worlds": (*PACKAGE, "bench", "worlds"),
+    "Block methods on lanes": (*BENCHMARKS, "blocks"),
+    "Speed of the dynamics": (*BENCHMARKS, "goals", "dynamics"),
+    "Speed of simulations": (*BENCHMARKS, "goals", "simulation"),
+    "Speed of many worlds": (*BENCHMARKS, "goals", "worlds"),
+    "Speed of large trees": (*BENCHMARKS, "trees"),
     "Missions in all engines": (*BENCHMARKS, "missions", "--seeds", "10"),
     "Speed of missions in all engines": (*BENCHMARKS, "speed"),
     "Added mass in other engines": (*BENCHMARKS, "hybrid"),
@@ -43,7 +45,7 @@ SHORT = {
     "mutations": ("--files", "50"),
 }
 """Options of a short run; other studies have --quick, or none and are skipped."""
-QUICK = {"papers", "hybrid", "decoupled", "stiffness", "navigation"}
+QUICK = {"papers", "blocks", "trees", "hybrid", "decoupled", "stiffness", "navigation"}
 
 
 def evidence(

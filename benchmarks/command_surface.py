@@ -30,7 +30,7 @@ def study_surface(
 
 def print_surface(report: dict[str, Any], console: Console) -> None:
     """Print the errors at each height, in degrees and metres; the fitted height is marked."""
-    from hydromechs.identification.validation._report import unit_of
+    from hydromechs.identification.validation._logs import unit_of
 
     channels = list(report["rows"][0]["predicted"])
     kinds = {"predicted": "", "measured_heave": "\nmeasured heave"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from hydromechs.bench._machine import machine, target, versions
+from hydromechs.bench._machine import machine, versions
 
+from .goals import target
 from .mission_flights import OURS, Said, chosen_engines, chosen_missions, fly, quiet
 
 __all__ = ["measure_mission_speed"]

@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from hydromechs.cli._tables import print_heading, print_targets, table_of
+from hydromechs.cli._tables import print_heading, table_of
+
+from .goals import print_targets
 
 __all__ = ["flying", "print_mission_speed", "print_missions"]
 

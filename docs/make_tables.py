@@ -2,7 +2,7 @@
 
 python docs/make_tables.py                      counts are made anew, times come from docs/data
 python docs/make_tables.py --check              says what is out of date and ends with status 1
-python docs/make_tables.py --measure dynamics   runs `hydromechs bench dynamics --json` first and keeps its report in
+python docs/make_tables.py --measure dynamics   runs `python -m benchmarks goals dynamics --json` first and keeps its report in
                                                 docs/data; also: papers, gpu, hybrid, trees, navigation, and missions
                                                 and stiffness, which draw docs/pictures/mission_*.png and stiffness.png
 """
@@ -20,14 +20,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # for benchmarks
 from doc_tables import DATA, DOCS, TABLES
 
 COMMANDS = {
-    "dynamics": ("hydromechs.cli", "bench", "dynamics", "--json"),
-    "gpu": ("hydromechs.cli", "bench", "gpu", "--json"),
+    "dynamics": ("benchmarks", "goals", "dynamics", "--json"),
+    "gpu": ("benchmarks", "gpu", "--json"),
     "hybrid": ("benchmarks", "hybrid", "--json"),
     "missions": ("benchmarks", "missions", "--seeds", "10", "--json", "--out", str(DOCS / "pictures")),
     "navigation": ("benchmarks", "navigation", "--json"),
-    "papers": ("hydromechs.cli", "papers", "--json"),
+    "papers": ("benchmarks", "blocks", "--json"),
     "stiffness": ("benchmarks", "stiffness", "--json", "--out", str(DOCS / "pictures" / "stiffness.png")),
-    "trees": ("hydromechs.cli", "bench", "trees", "--json"),
+    "trees": ("benchmarks", "trees", "--json"),
 }
 """Commands whose reports are kept in docs/data, because they take long or measure times."""
 BLOCK = re.compile(r"(?P<head><!-- table: (?P<name>[\w-]+) -->\n)(?P<body>.*?)(?P<foot><!-- end -->)", re.DOTALL)

@@ -1,16 +1,21 @@
-"""Draw block_methods.png: error against wall time of block methods (thesis Fig. 14), as `hydromechs papers` measures it.
+"""Draw block_methods.png: error against wall time of block methods (thesis Fig. 14).
 
 python docs/pictures/make_block_methods.py
 """
 
+import sys
 from pathlib import Path
 
-from hydromechs.bench._blocks import BENCHMARK, arms, measure_blocks, plot_blocks, time_to
+sys.path.insert(0, str(Path(__file__).parents[2]))  # for benchmarks
+
+from benchmarks.block_study import plot_blocks, runners
+
+from hydromechs.bench._blocks import BENCHMARK, arms, measure_blocks, time_to
 
 
 def main() -> None:
     """Measure, print a table, draw."""
-    results = measure_blocks(arms(), print)
+    results = measure_blocks(runners(arms()), print)
     for name, rows in results.items():
         print(f"{name:32s} {1e3 * time_to(rows, BENCHMARK):7.3f} ms to {BENCHMARK:g}")
     path = Path(__file__).with_name("block_methods.png")

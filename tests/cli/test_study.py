@@ -1,17 +1,16 @@
 """The study of decoupled dynamics: its vehicles, its errors, its command."""
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
+from benchmarks import block_study, hybrid_study
 from benchmarks import decoupled as _study
 from benchmarks import file_study as _file_study
-from benchmarks import hybrid_study
+from benchmarks.block_study import MethodRunner
 
 import hydromechs as hm
 from hydromechs.bench import Comparison, _papers
-from hydromechs.bench._blocks import Runner
 
 
 @pytest.fixture(scope="module")
@@ -70,29 +69,39 @@ def test_command(study, report, tmp_path, monkeypatch):
     assert json.loads(out)["ratios"] == [5.0, 47.5]
 
 
-def test_papers_tables_are_printed_and_drawn(run, tmp_path, monkeypatch):
-    """`hydromechs papers` with made-up errors and times in place of half a minute of measuring."""
+def made_up(monkeypatch):
+    """Made-up errors and times in place of half a minute of measuring."""
     steps = np.array([50.0, 200.0, 800.0, 3200.0])
     rows = np.stack([steps, 1e3 * steps**-4.0, 1e-5 * steps], axis=1)
     names = [*_papers.SERIAL.values(), *_papers.LANES.values(), "Runge-Kutta 4", "Dormand-Prince 5"]
-    monkeypatch.setattr(_papers, "measure_blocks", lambda *a, **k: dict.fromkeys(names, rows))
-    monkeypatch.setattr(_papers, "lane_ratio", lambda *a: 1.2)
+    for module in (_papers, block_study):
+        monkeypatch.setattr(module, "measure_blocks", lambda *a, **k: dict.fromkeys(names, rows))
+    monkeypatch.setattr(block_study, "lane_ratio", lambda *a: 1.2)
     monkeypatch.setattr(_papers, "compare_with_papers", lambda: [Comparison("Chains", "a chain", "Table I", (10, 8), (5, 4))])
-    status, out, err = run("papers", "--quick", "--picture", tmp_path / "blocks.png")
+
+
+def test_papers_tables_are_printed(run, monkeypatch):
+    made_up(monkeypatch)
+    status, out, err = run("papers", "--quick")
     assert (status, err) == (0, "")
     assert "[10, 8]" in out and "2 chains × 2 points" in out and "0.770" in out
-    assert (tmp_path / "blocks.png").stat().st_size > 10_000
     status, out, _ = run("papers", "--quick", "--json")
     assert json.loads(out)["table_6"][1]["theirs"] == 2.63  # thesis, Table 6
+
+
+def test_block_methods_are_printed_and_drawn(study, tmp_path, monkeypatch):
+    made_up(monkeypatch)
+    status, out, err = study("blocks", "--quick", "--picture", tmp_path / "blocks.png")
+    assert (status, err) == (0, "")
+    assert "2 chains × 2 points" in out and "The best serial method" in out and "1.20 times" in out
+    assert (tmp_path / "blocks.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("name", ["rk4", "dormand_prince", "b1pc5", "b2pc5"])
 def test_the_block_study_can_run_each_kind_of_method(name):
     """Verify that a few short steps of each end where those of one kind do."""
     model = hm.library.serial_chain(1, base="fixed", wet=False)
-    ends = [
-        Runner(model, hm.integrators.method_named(m), partial(hm.forward_dynamics, model)).run(1e-3, 12) for m in (name, "rk4")
-    ]
+    ends = [MethodRunner(model, hm.integrators.method_named(m)).run(1e-3, 12) for m in (name, "rk4")]
     for got, wanted in zip(*ends, strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-9)  # fourth order: h^4 = 1e-12
 

@@ -147,5 +147,5 @@ def hostile(request, tmp_path, monkeypatch, ran):
 @pytest.fixture
 def no_pages(monkeypatch):
     """Pages that are not served."""
-    monkeypatch.setattr(_show, "_serve", lambda page, *others: page.close())
+    monkeypatch.setattr(_show, "serve", lambda page, *others: page.close())
     monkeypatch.setattr(_pilot.time, "sleep", lambda seconds: (_ for _ in ()).throw(KeyboardInterrupt))

@@ -316,7 +316,6 @@ PUBLIC = {
 }
 """Every public function that reads a file or folder, of a path."""
 OTHERS = {
-    "hydromechs.bench": {"plot_blocks"},
     "hydromechs.compiler": {"Backend.check_command"},
     "hydromechs.equations": {"export_source"},
     "hydromechs.formats": {"Note", "check_target", "dumps", "dumps_scenario", "reject_options"},

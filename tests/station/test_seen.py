@@ -10,11 +10,30 @@ import hydromechs as hm
 from hydromechs import contact, geometry
 from hydromechs.simulation import Simulation
 from hydromechs.station import LiveInputs, configured
-from hydromechs.station._camera import _hits, _triangles, camera_place
+from hydromechs.station._camera import camera_place
 from hydromechs.station._session import pilot_of, piloted
 from hydromechs.station._telemetry import Display
 from hydromechs.viewer import LivePage, live_scene
 from hydromechs.viewer._scene import bodies_at
+
+
+def _triangles(scene, frame, R, p):
+    """Return the triangles of the visuals of a body, rotated and translated, shape (n, 3, 3)."""
+    found = [s.triangles.vertices[s.triangles.faces] @ R.T + p for s in scene.solids if s.frame == frame and s.layer == "looks"]
+    return np.concatenate([np.zeros((0, 3, 3)), *found])
+
+
+def _hits(triangles, p, d):
+    """Return the distances at which a ray intersects triangles (Möller and Trumbore) [m], shape (hits,)."""
+    a, e1, e2 = triangles[:, 0], triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
+    h = np.cross(d, e2)
+    det = np.einsum("ij,ij->i", e1, h)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        s = p - a
+        q = np.cross(s, e1)
+        u, v, t = np.einsum("ij,ij->i", s, h) / det, q @ d / det, np.einsum("ij,ij->i", e2, q) / det
+        hit = (np.abs(det) > 1e-14) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (t > 0.0)
+    return np.asarray(t[hit])
 
 
 @pytest.mark.parametrize("name", ["bluerov2_square", "pick_and_release", "underwater_dual_arm"])

@@ -5,15 +5,12 @@ from hydromechs._lazy import lazy_names as _lazy_names
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {
-        "._blocks": ("measure_blocks", "plot_blocks"),
-        "._count": ("ALGORITHMS", "KINDS", "Comparison", "compare_with_papers", "model_counts", "papers_pair"),
+        "._blocks": ("measure_blocks",),
+        "._count": ("ALGORITHMS", "KINDS", "Comparison", "compare_with_papers", "model_counts"),
         "._crosscheck": ("TOLERANCE as CROSSCHECK_TOLERANCE", "Crosscheck", "Difference", "crosscheck"),
         "._dynamics": ("measure_dynamics",),
-        "._gpu": ("measure_gpu",),
         "._machine": ("machine",),
         "._papers": ("measure_papers",),
-        "._simulation": ("measure_simulation",),
-        "._trees": ("measure_trees",),
         "._worlds": ("measure_worlds",),
     },
     ("peers",),

@@ -6,7 +6,7 @@ left out. Their numbers are those of McMillan, Orin and McGhee 1995 and of McMil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -67,11 +67,6 @@ def model_counts(model: Model) -> dict[str, dict[str, int]]:
     """Operations of every algorithm for a model, by name and kind."""
     counts = {name: operation_count(model, name) for name in ALGORITHMS}
     return {name: {kind: getattr(count, kind) for kind in KINDS} for name, count in counts.items()}
-
-
-def papers_pair(count: Mapping[str, int]) -> tuple[int, int]:
-    """[M, A] of one entry of `model_counts`: divisions and square roots among the multiplications."""
-    return count["multiplications"] + count["divisions"] + count["square_roots"], count["additions"]
 
 
 # -- ours beside the papers' ----------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Times of forward dynamics on this machine: ours in water, other codes dry, growth with the links, compile times.
+"""Times of forward dynamics on this machine: ours in water, other codes dry, compile times.
 
 All rows of a table take turns, round after round, so that a slow spell of the machine affects them all; of each the
 minimum and the median over the rounds are kept, and ratios are those of the minima. Where code, stack and arrays lie in memory
@@ -27,16 +27,13 @@ import numpy as np
 import hydromechs as hm
 from hydromechs import compiler, equations
 from hydromechs.hybrid import MujocoTree, placement_pose
-from hydromechs.library import serial_chain
 from hydromechs.model import Model, joints
 
-from ._machine import dry_model, machine, random_states, relative_difference, report, target
+from ._machine import dry_model, machine, random_states, relative_difference, report
 from .peers import MujocoPeer, PinocchioPeer
 
 PROCESSES = 4
 """Processes that measure all rows, one after another."""
-CHAINS, SHORT = (6, 12, 24, 48), (2, 4)
-"""Links of the chains, and of those that only show that it runs."""
 
 # -- timing ---------------------------------------------------------------------------------------------------------------
 
@@ -94,7 +91,7 @@ def measure(rows: Sequence[Row], rounds: int, clock: Callable[[], float] = time.
 # -- ours -----------------------------------------------------------------------------------------------------------------
 
 
-def _batch_row(
+def batch_row(
     key: str,
     what: str,
     model: Model,
@@ -112,7 +109,7 @@ def _batch_row(
     return Row(key, what, model.wet, lambda: dyn.forward_dynamics(q, v, tau, out=out, **water), n, threads)
 
 
-def _with_room(model: Model, n: int) -> tuple[np.ndarray, ...]:
+def with_room(model: Model, n: int) -> tuple[np.ndarray, ...]:
     """Random states q, v, tau of a mechanism, and room for results."""
     return *random_states(model, n), np.empty((n, model.nv))
 
@@ -348,17 +345,16 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bo
     Args:
         model: The mechanism.
         source: Its library name or path, for the processes that measure.
-        quick: Few repeats and short chains, in this process, to check that it runs.
+        quick: Few repeats, in this process, to check that it runs.
         code: True to allow the Python code that the model file names in these processes.
     """
     arguments = [source, *(["code"] if code else [])]
     start, lanes = machine(), compiler.native_lanes()
     runs = [times_here(model, quick=True)] if quick else [_times_there(arguments) for _ in range(PROCESSES)]
-    times, of_chains = (_least([run[key] for run in runs]) for key in ("times", "chains"))
+    times = _least([run["times"] for run in runs])
     base = times["ours_one_lane"]["minimum_ns"]
     for row in times.values():
         row["ratio"] = row["minimum_ns"] / base
-    chains = [_chain(links, of_chains, lanes) for links in (SHORT if quick else CHAINS)]
     compiling = _compile_times(arguments, 1 if quick else 3)
     about = {
         "name": model.name,
@@ -369,14 +365,12 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bo
     }
     return report(
         start | {"native_lanes": lanes},
-        _targets(times, chains, compiling, threads_here()),
         quick=quick,
         command="hydromechs bench dynamics",
         model=about,
         processes=len(runs),
         rounds=len(runs) * runs[0]["rounds"],
         times=times,
-        chains=chains,
         compile=compiling,
         missing=runs[0]["missing"],
         relative_difference_to_ours_dry=runs[0]["differences"],
@@ -390,20 +384,20 @@ def threads_here() -> int:
 
 def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
     """Times of all rows in this process."""
-    rounds, n, n_threads, n_peer, n_chain, calls = (2, 64, 512, 64, 64, 16) if quick else (20, 16384, 262144, 2048, 4096, 512)
+    rounds, n, n_threads, n_peer, calls = (2, 64, 512, 64, 16) if quick else (20, 16384, 262144, 2048, 512)
     threads, lanes = threads_here(), compiler.native_lanes()
     dry = dry_model(model)
-    few, many, same_dry = _with_room(model, n), _with_room(model, n_threads), _with_room(dry, n)
+    few, many, same_dry = with_room(model, n), with_room(model, n_threads), with_room(dry, n)
     rows = [
-        _batch_row("ours_one_lane", "ours, one lane, compiled loop", model, few, 1),
-        _batch_row("ours_one_lane_moving", "ours, the same, water moves and accelerates", model, few, 1, fluid=True),
-        _batch_row("ours_4_lanes", "ours, 4 lanes", model, few, 4),
-        _batch_row("ours_8_lanes", "ours, 8 lanes", model, few, 8),
-        _batch_row("ours_one_thread", f"ours, {lanes} lanes, larger batch", model, many, lanes),
-        _batch_row("ours_threads", f"ours, the same{_threads(threads)}", model, many, lanes, threads),
+        batch_row("ours_one_lane", "ours, one lane, compiled loop", model, few, 1),
+        batch_row("ours_one_lane_moving", "ours, the same, water moves and accelerates", model, few, 1, fluid=True),
+        batch_row("ours_4_lanes", "ours, 4 lanes", model, few, 4),
+        batch_row("ours_8_lanes", "ours, 8 lanes", model, few, 8),
+        batch_row("ours_one_thread", f"ours, {lanes} lanes, larger batch", model, many, lanes),
+        batch_row("ours_threads", f"ours, the same{_threads(threads)}", model, many, lanes, threads),
         *_call_rows(model, calls),
-        _batch_row("ours_dry_one_lane", "ours dry, one lane, compiled loop", dry, same_dry, 1),
-        _batch_row("ours_dry_lanes", f"ours dry, {lanes} lanes", dry, same_dry, lanes),
+        batch_row("ours_dry_one_lane", "ours dry, one lane, compiled loop", dry, same_dry, 1),
+        batch_row("ours_dry_lanes", f"ours dry, {lanes} lanes", dry, same_dry, lanes),
     ]
     missing, differences = [], {}
     for name, make in (("Pinocchio", _pinocchio_rows), ("MuJoCo", _mujoco_rows)):
@@ -413,11 +407,9 @@ def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
             missing.append(name)
             continue
         rows += found
-    chains = [row for links in (SHORT if quick else CHAINS) for row in _chain_rows(links, n_chain)]
     return {
         "rounds": rounds,
         "times": measure(rows, rounds),
-        "chains": measure(chains, rounds),
         "missing": missing,
         "differences": differences,
     }
@@ -435,65 +427,4 @@ def _least(runs: Sequence[dict[str, dict[str, Any]]]) -> dict[str, dict[str, Any
     for key, row in runs[0].items():
         least = min(run[key]["minimum_ns"] for run in runs)
         out[key] = row | {"minimum_ns": least, "median_ns": statistics.median(run[key]["median_ns"] for run in runs)}
-    return out
-
-
-def _chain_rows(links: int, n: int) -> list[Row]:
-    """A general chain on a vehicle in water as it is compiled by default, on one lane and on the machine's lanes.
-
-    And on lanes as a loop over the bodies, as chains from `equations.LARGER` bodies on are.
-    """
-    chain, lanes = serial_chain(links), compiler.native_lanes()
-    states = _with_room(chain, n)
-    rows = [_batch_row(f"{links} {k}", "", chain, states, k) for k in (1, lanes)]
-    return [*rows, _batch_row(f"{links} rolled", "", chain, states, lanes, form="rolled")]
-
-
-def _chain(links: int, times: dict[str, dict[str, Any]], lanes: int) -> dict[str, Any]:
-    """The report's line of a chain."""
-    one, many, rolled = (times[f"{links} {k}"] for k in (1, lanes, "rolled"))
-    return {
-        "links": links,
-        "batch": one["batch"],
-        "one_lane_ns": one["minimum_ns"],
-        "one_lane_median_ns": one["median_ns"],
-        "one_lane_ns_per_link": one["minimum_ns"] / links,
-        "lanes": lanes,
-        "lanes_ns": many["minimum_ns"],
-        "lanes_ns_per_link": many["minimum_ns"] / links,
-        "rolled_lanes_ns_per_link": rolled["minimum_ns"] / links,
-    }
-
-
-def _targets(
-    times: dict[str, dict[str, Any]], chains: list[dict[str, Any]], compiling: dict[str, dict[str, float]], threads: int
-) -> list[dict[str, Any]]:
-    """The goals of the project for this command, and whether they were met."""
-
-    def fastest(prefix: str) -> float | None:
-        """Of another code's single-threaded rows, nanoseconds."""
-        found = [r["minimum_ns"] for key, r in times.items() if key.startswith(prefix) and r["threads"] == 1]
-        return min(found) if found else None
-
-    def at_least(what: str, factor: float, of: float | None, ours: float | None) -> dict[str, Any]:
-        return target(what, f"≥ {factor:g}", None if of is None or ours is None else of / ours)
-
-    def ns(key: str) -> float | None:
-        return times[key]["minimum_ns"] if key in times else None
-
-    one, lanes = (ns("ours_one_lane"), min(times[key]["minimum_ns"] for key in ("ours_4_lanes", "ours_8_lanes")))
-    peers = (("Pinocchio aba", "pinocchio"), ("MuJoCo mj_forward", "mujoco"))
-    out = [at_least(f"one lane in water, faster than {name} dry", 9, fastest(key), one) for name, key in peers]
-    out += [at_least(f"lanes in water, per core, faster than {name} dry", 30, fastest(key), lanes) for name, key in peers]
-    out.append(
-        at_least("two threads, faster than one", 1.7, ns("ours_one_thread") if threads == 2 else None, ns("ours_threads"))
-    )
-    out.append(at_least("one call from Python, faster than Pinocchio's", 1, ns("pinocchio_call"), ns("ours_call")))
-    out.append(at_least("the same, arrays fresh in each call", 1, ns("pinocchio_call_fresh"), ns("ours_call_fresh")))
-    for name, key in (("one lane", "one_lane_ns_per_link"), ("lanes", "lanes_ns_per_link")):
-        costs = [chain[key] for chain in chains if chain["links"] >= 12]
-        spread = max(costs) / min(costs) - 1.0 if len(costs) > 1 else None
-        out.append(target(f"cost per link from 12 to 48 links, {name}: spread", "≤ 0.15", spread))
-    out.append(target("cold compile of forward dynamics [s]", "< 3", compiling["cold"]["single_s"]))
-    out.append(target("the same from the cache [s]", "< 0.1", compiling["cached"]["single_s"]))
     return out

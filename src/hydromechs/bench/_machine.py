@@ -1,12 +1,11 @@
-"""What the benchmarks share: the machine and its versions, goals, random states."""
+"""What the benchmarks share: the machine and its versions, random states."""
 
 from __future__ import annotations
 
-import operator
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -33,9 +32,6 @@ PACKAGES = (
     "cupy-cuda13x",
     "cupy",
 )
-
-COMPARISONS = {"≥": operator.ge, ">": operator.gt, "≤": operator.le, "<": operator.lt, "=": operator.eq}
-"""How goals compare what was measured with a limit."""
 
 
 def machine() -> dict[str, Any]:
@@ -69,18 +65,9 @@ def versions() -> dict[str, str]:
     return out
 
 
-def target(what: str, needed: str, measured: float | None) -> dict[str, Any]:
-    """One goal: what it is, what is needed, as "≥ 30", what was measured, and whether it was met (None: not measured)."""
-    sign, limit = needed.split()
-    held = None if measured is None else COMPARISONS[sign](measured, float(limit))
-    return {"what": what, "needed": needed, "measured": measured, "held": held}
-
-
-def report(start: dict[str, Any], targets: Iterable[dict[str, Any]], *, quick: bool, **found: Any) -> dict[str, Any]:
-    """A report with the machine at the start and its load now; goals are not judged in a quick run."""
-    judged = [goal | {"held": None} if quick else goal for goal in targets]
-    about = {"quick": quick, "machine": {**start, "load_after": machine()["load"]}, "versions": versions()}
-    return {**about, **found, "targets": judged}
+def report(start: dict[str, Any], *, quick: bool, **found: Any) -> dict[str, Any]:
+    """A report with the machine at the start and its load now."""
+    return {"quick": quick, "machine": {**start, "load_after": machine()["load"]}, "versions": versions(), **found}
 
 
 def dry_model(model: Model) -> Model:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from ._blocks import BENCHMARK, arms, lane_ratio, measure_blocks, plot_blocks, time_to
+from ._blocks import BENCHMARK, arms, measure_blocks, papers_runners, time_to
 from ._count import compare_with_papers
 from ._machine import machine, versions
 
@@ -20,27 +17,22 @@ SERIAL = {1: "B1PC5", 2: "B2PC5, one point after another", 4: "B4PC5, one point 
 LANES = {1: "B1PC5, arms on lanes", 2: "B2PC5, points on lanes", 4: "B4PC5, points on lanes"}
 
 
-def measure_papers(
-    *, quick: bool = False, picture: str = "", report: Callable[[str], object] = lambda line: None
-) -> dict[str, Any]:
+def measure_papers(*, quick: bool = False, report: Callable[[str], object] = lambda line: None) -> dict[str, Any]:
     """All that the command prints, as plain data; if quick, with few repeats and rough times.
 
-    The picture is the file for the plot of error against time, if any; `report` is called with a line for each method.
+    `report` is called with a line for each method.
     """
     where = machine()
     counts = [{**c._asdict(), "ratio": c.ratio} for c in compare_with_papers()]
-    model = arms()
-    results = measure_blocks(model, report, repeat=30 if quick else 300)
-    if picture:
-        plot_blocks(results, Path(picture))
+    results = measure_blocks(papers_runners(arms()), report, repeat=30 if quick else 300)
     times = {name: time_to(rows, BENCHMARK) for name, rows in results.items()}
-    serial = {name: t for name, t in times.items() if "lanes" not in name}
-    best = min(serial, key=lambda name: serial[name])
     where["load_after"] = machine()["load"]
+    return {"machine": where, "versions": versions(), "counts": counts, **block_tables(times)}
+
+
+def block_tables(times: Mapping[str, float]) -> dict[str, Any]:
+    """Thesis Tables 5 and 6 beside ours, from the time of each method to `BENCHMARK` [s]."""
     return {
-        "machine": where,
-        "versions": versions(),
-        "counts": counts,
         "benchmark_error": BENCHMARK,
         "times_ms": {name: 1e3 * t for name, t in times.items()},
         "table_5": [
@@ -63,14 +55,4 @@ def measure_papers(
             }
             for p, (speedup, what) in TABLE_6.items()
         ],
-        "best_serial": best,
-        "speedup_over_best_serial": {name: serial[best] / t for name, t in times.items() if "lanes" in name},
-        "four_points_over_one": lane_ratio(model, 4, 300 if quick else 3000),
-        "orders": {name: _order(rows) for name, rows in results.items()},
     }
-
-
-def _order(rows: np.ndarray) -> float:
-    """Order of convergence between the finest runs above rounding."""
-    good = rows[(rows[:, 1] < 1e-3) & (rows[:, 1] > 1e-11)]
-    return float(np.polyfit(np.log(good[:, 0]), -np.log(good[:, 1]), 1)[0]) if len(good) > 1 else float("nan")

@@ -1,10 +1,11 @@
-"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout and MJX."""
+"""Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout."""
 
 from __future__ import annotations
 
 import os
 import statistics
 import time
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from typing import Any
@@ -18,29 +19,29 @@ from hydromechs.library import load_scenario
 from hydromechs.model import Model
 from hydromechs.spatial import maximum, minimum, quaternion_matrix
 
-from ._gpu import event_times, gpu_device
-from ._machine import machine, random_states, report, target, timed
-from ._worlds_peers import mjx_times, mujoco_rollout
+from ._machine import dry_model, machine, random_states, report, timed
 
 STEP = 1e-3
 SCENARIO = "station_keeping"
 """Its plant has thrusters, servos, friction and stops."""
 METHODS = {"semi_implicit_euler": "EULER", "rk4": "RK4"}
 """Our integrators, and MuJoCo's of the same kind."""
-WANTED = {"semi_implicit_euler": 30.0, "rk4": 20.0}
-"""Steps per second on the lanes of one core over those of MuJoCo's rollout."""
-GPU_WANTED = 8e9
-"""Whole semi-implicit steps per second in float32 on an H200."""
-HELD_WANTED = 2e9
-"""The same with thrusters, servos and a law that holds the pose."""
 HELD = "thrusters, servos, a law"
 """What a row with all of `SCENARIO` is called."""
-PEAK_WANTED = 0.45
-"""Share of its peak arithmetic."""
-MJX = "MJX"
-"""What a row of MuJoCo in JAX is called."""
-MJX_WANTED = 200.0
-"""Our steps per second in water over those of MJX, dry, on the same GPU."""
+
+
+LANES = {
+    70: (64, 32),
+    75: (64, 2),
+    80: (64, 32),
+    86: (128, 2),
+    87: (128, 2),
+    89: (128, 2),
+    90: (128, 64),
+    100: (128, 64),
+    120: (128, 2),
+}
+"""Float32 and float64 multiply-adds per clock and multiprocessor, by compute capability (CUDA C programming guide)."""
 
 
 def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> dict[str, Any]:
@@ -52,7 +53,6 @@ def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> 
     rows, device = _cpu(model, quick) if where == "cpu" else _gpu(model, quick)
     return report(
         start,
-        _cpu_targets(rows) if where == "cpu" else _gpu_targets(rows),
         quick=quick,
         command=f"hydromechs bench worlds --target {where}",
         device=device,
@@ -141,15 +141,15 @@ def _cpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
                 each += timed(partial(worlds.step, None, steps), 1)
             theirs += timed(peer[0], 1) if peer else []
         for (what, worlds, threads), each in zip(made, times, strict=True):
-            row = _row(f"ours, {what}", method, n, steps, each, threads, _bytes(worlds), water=True)
+            row = row_of(f"ours, {what}", method, n, steps, each, threads, _bytes(worlds), water=True)
             share = row["per_second"] * _operations(model)[method] / (peak * threads)
             rows.append({**row, "fraction_of_peak": share if worlds.source.stepper.lanes > 1 else None})
         if peer:
-            rows.append(_row("MuJoCo's rollout, one thread", method, *peer[1], theirs, 1, None, water=False))
+            rows.append(row_of("MuJoCo's rollout, one thread", method, *peer[1], theirs, 1, None, water=False))
     worlds, steps = _held(n, method="semi_implicit_euler", lanes=lanes), 20
     worlds.step(None, steps)
     each = timed(partial(worlds.step, None, steps), 1 if quick else 3)
-    row = _row(f"ours, {HELD}, {lanes} lanes", "semi_implicit_euler", n, steps, each, 1, _bytes(worlds), water=True)
+    row = row_of(f"ours, {HELD}, {lanes} lanes", "semi_implicit_euler", n, steps, each, 1, _bytes(worlds), water=True)
     return [*rows, row], {"lanes": lanes, "cores": cores, "peak_per_core": peak}
 
 
@@ -175,9 +175,10 @@ def _peak(lanes: int, rounds: int) -> float:
     return 2.0 * lanes * CHAINS * LENGTH * steps / seconds
 
 
-def _row(
+def row_of(
     what: str, method: str, n: int, steps: int, times: list[float], threads: int, memory: int | None, *, water: bool
 ) -> dict[str, Any]:
+    """One row of the report, from the seconds of calls of some steps of n worlds."""
     return {
         "what": what,
         "method": method,
@@ -191,19 +192,79 @@ def _row(
     }
 
 
-def _cpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    out = []
-    for method, wanted in WANTED.items():
-        of = {row["what"]: row["per_second"] for row in rows if row["method"] == method}
-        theirs = of.get("MuJoCo's rollout, one thread")
-        lanes = next((what for what in of if what.endswith("lanes") and HELD not in what), "")
-        ours = max(rate for what, rate in of.items() if what in ("ours, one lane", lanes))
-        ratio = None if theirs is None else ours / theirs
-        out.append(target(f"{method}: one core in water over MuJoCo's rollout, dry", f"≥ {wanted:g}", ratio))
-    return out
+def mujoco_peer(model: Model, integrator: str, step: float) -> Any:
+    """The same tree, dry, in MuJoCo, with an integrator and a step [s]; None without MuJoCo."""
+    try:
+        import mujoco
+    except ModuleNotFoundError:
+        return None
+    from ._dynamics import FastMujoco
+
+    peer = FastMujoco(dry_model(model))
+    peer.model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator}")
+    peer.model.opt.timestep = step
+    return peer
+
+
+def mujoco_rollout(
+    model: Model, integrator: str, step: float, quick: bool
+) -> tuple[Callable[[], object], tuple[int, int]] | None:
+    """A call of MuJoCo's rollout on one thread, and how many worlds and steps it has; None without MuJoCo."""
+    peer = mujoco_peer(model, integrator, step)
+    if peer is None:
+        return None
+    import mujoco
+    from mujoco import rollout
+
+    data, kind = mujoco.MjData(peer.model), mujoco.mjtState.mjSTATE_FULLPHYSICS
+    n, steps = (4, 10) if quick else (64, 100)
+    q, v, _ = random_states(model, n)
+    starts = np.zeros((n, mujoco.mj_stateSize(peer.model, kind)))
+    for k in range(n):
+        data.qpos[peer.q_of], data.qvel[peer.v_of] = q[k], 0.2 * v[k]
+        mujoco.mj_getState(peer.model, data, starts[k], kind)
+    runner = rollout.Rollout(nthread=1)
+    runner.rollout([peer.model] * n, [data], starts, nstep=2)
+    return lambda: runner.rollout([peer.model] * n, [data], starts, nstep=steps), (n, steps)
 
 
 # -- GPU ----------------------------------------------------------------------------------------------------------------------
+
+
+def gpu_device(cupy: Any) -> dict[str, Any]:
+    """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s]."""
+    attributes = cupy.cuda.Device().attributes
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    capability = int(cupy.cuda.Device().compute_capability)
+    # newer CUDA versions leave the clocks out of the properties; the attributes are in kHz
+    clock, memory_clock = 1e3 * attributes["ClockRate"], 1e3 * attributes["MemoryClockRate"]
+    cores = attributes["MultiProcessorCount"]
+    lanes = LANES.get(capability)
+    peaks = (None, None) if lanes is None else tuple(2.0 * clock * cores * n for n in lanes)
+    return {
+        "name": properties["name"].decode(),
+        "compute_capability": capability,
+        "multiprocessors": cores,
+        "clock_hz": clock,
+        "peak_float32": peaks[0],
+        "peak_float64": peaks[1],
+        "memory_bytes_per_s": 2.0 * memory_clock * attributes["GlobalMemoryBusWidth"] / 8.0,
+        "cuda_runtime": cupy.cuda.runtime.runtimeGetVersion(),
+        "cuda_driver": cupy.cuda.runtime.driverGetVersion(),
+    }
+
+
+def event_times(cupy: Any, call: Callable[[], object], repeats: int) -> list[float]:
+    """Milliseconds of calls on the current stream, by CUDA events."""
+    times = []
+    for _ in range(repeats):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end))
+    return times
 
 
 def _gpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -220,7 +281,7 @@ def _gpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
                 worlds = hm.Worlds(model, n, step=STEP, method=method, target="cuda", precision=precision)
                 seconds = time.perf_counter() - begin
                 _set(worlds, model)
-                row = _row("one GPU", method, n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
+                row = row_of("one GPU", method, n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
                 apart = _difference(model, method, precision, steps)
                 peak = device[f"peak_{precision}"]
                 share = None if peak is None else row["per_second"] * operations / peak
@@ -230,22 +291,9 @@ def _gpu(model: Model, quick: bool) -> tuple[list[dict[str, Any]], dict[str, Any
     begin = time.perf_counter()
     worlds = _held(n, method="semi_implicit_euler", target="cuda", precision="float32")
     seconds = time.perf_counter() - begin
-    row = _row(HELD, "semi_implicit_euler", n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
+    row = row_of(HELD, "semi_implicit_euler", n, steps, _gpu_times(cupy, worlds, steps, quick), 0, _bytes(worlds), water=True)
     more = {"compile_s": seconds, "fraction_of_peak": None, "difference_to_cpu": None}
-    return [*rows, {**row, **_kernel_facts(worlds, "float32"), **more}, *_mjx_rows(model, quick)], device
-
-
-def _mjx_rows(model: Model, quick: bool) -> list[dict[str, Any]]:
-    """MJX of the dry tree with as many worlds as suit it, in float32; nothing where it is not installed."""
-    if find_spec("jax") is None or find_spec("mujoco") is None or find_spec("mujoco.mjx") is None:
-        return []
-    rows = []
-    for exponent in (4,) if quick else (13, 15, 17):
-        n, steps, rounds = 2**exponent, 2 if quick else 100, 2 if quick else 5
-        times, compiling = mjx_times(model, METHODS["semi_implicit_euler"], STEP, n, steps, rounds)
-        row = _row(MJX, "semi_implicit_euler", n, steps, times, 0, None, water=False)
-        rows.append({**row, "precision": "float32", "compile_s": compiling})
-    return rows
+    return [*rows, {**row, **_kernel_facts(worlds, "float32"), **more}], device
 
 
 def _kernel_facts(worlds: hm.Worlds, precision: str) -> dict[str, Any]:
@@ -276,21 +324,3 @@ def _difference(model: Model, method: str, precision: str, steps: int) -> float 
         worlds.step(None, steps)
         ends.append(np.concatenate([worlds.target.get(worlds.q), worlds.target.get(worlds.v)], axis=1))
     return float((np.abs(ends[1] - ends[0]) / np.maximum(1.0, np.abs(ends[0]))).max())
-
-
-def _gpu_targets(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    plain = [r for r in rows if r["what"] not in (HELD, MJX)]
-    held = max(r["per_second"] for r in rows if r["what"] == HELD)
-    best = max(
-        (r for r in plain if r["precision"] == "float32" and r["method"] == "semi_implicit_euler"),
-        key=lambda r: r["per_second"],
-    )
-    rate, share = best["per_second"], best["fraction_of_peak"]
-    theirs = max((r["per_second"] for r in rows if r["what"] == MJX), default=None)
-    over = None if theirs is None else rate / theirs
-    return [
-        target("float32: whole semi-implicit steps per second", f"≥ {GPU_WANTED:g}", rate),
-        target(f"float32: the same with {HELD}", f"≥ {HELD_WANTED:g}", held),
-        target("share of peak arithmetic", f"≥ {PEAK_WANTED:g}", share),
-        target("in water over MJX, dry", f"≥ {MJX_WANTED:g}", over),
-    ]

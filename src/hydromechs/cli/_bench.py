@@ -1,8 +1,8 @@
-"""The commands `hydromechs bench dynamics`, `simulation`, `trees`, `gpu` and `worlds`."""
+"""The commands `hydromechs bench dynamics` and `worlds`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -18,42 +18,17 @@ WHERE = "; ".join(f"{name}: {backend.about}" for name, backend in TARGETS.items(
 
 def bench_dynamics(
     model: MODEL = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short chains, to check that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repeats, to check that it runs.")] = False,
     as_json: JSON = False,
     code: CODE = False,
 ) -> None:
     """Time forward dynamics: ours in water, Pinocchio and MuJoCo dry."""
+    from hydromechs.bench import measure_dynamics
     from hydromechs.library import load
 
-    _measure("dynamics", as_json, load(model, code=code), model, quick=quick, code=code)
+    from ._print_bench import print_dynamics
 
-
-def bench_simulation(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and short rollouts, to check that it runs.")] = False,
-    as_json: JSON = False,
-) -> None:
-    """Time rollouts and a whole scenario with its recording."""
-    _measure("simulation", as_json, quick=quick)
-
-
-def bench_trees(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats and small trees, to check that it runs.")] = False,
-    as_json: JSON = False,
-) -> None:
-    """Time forward dynamics of trees of up to 5,000 links: ours in water and dry, Pinocchio and MuJoCo dry."""
-    _measure("trees", as_json, quick=quick)
-
-
-def bench_gpu(
-    model: MODEL = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Small batches and few repeats, to check that it runs.")] = False,
-    as_json: JSON = False,
-    code: CODE = False,
-) -> None:
-    """Time forward dynamics in water on a GPU (needs CuPy)."""
-    from hydromechs.library import load
-
-    _measure("gpu", as_json, load(model, code=code), quick=quick)
+    print_report(measure_dynamics(load(model, code=code), model, quick=quick, code=code), print_dynamics, as_json)
 
 
 def bench_worlds(
@@ -64,16 +39,9 @@ def bench_worlds(
     code: CODE = False,
 ) -> None:
     """Measure whole steps per second of many worlds: ours in water, MuJoCo's rollout dry."""
+    from hydromechs.bench import measure_worlds
     from hydromechs.library import load
 
-    _measure("worlds", as_json, load(model, code=code), where=target, quick=quick)
+    from ._print_bench import print_worlds
 
-
-def _measure(what: str, as_json: bool, *arguments: Any, **options: Any) -> None:
-    """Print the report of `bench.measure_WHAT` as JSON or as tables, by `_print_bench.print_WHAT`."""
-    from hydromechs import bench
-
-    from . import _print_bench
-
-    report = getattr(bench, f"measure_{what}")(*arguments, **options)
-    print_report(report, getattr(_print_bench, f"print_{what}"), as_json)
+    print_report(measure_worlds(load(model, code=code), where=target, quick=quick), print_worlds, as_json)

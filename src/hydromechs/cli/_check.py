@@ -52,9 +52,16 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
 
     kinds = kinds_of(file)
     if kinds == {"sweep"}:
-        return _good_sweep(file, settings, code)
+        from hydromechs.sweeps import load_sweep
+
+        sweep = load_sweep(file, code=code)
+        sweep = replace(sweep, scenario=with_settings(sweep.scenario, settings))
+        return f"{file}: good, a sweep of {sweep.runs} runs"
     if kinds == {"validation"}:
-        return _good_validation(file)
+        from hydromechs.identification.validation import load_validation_study
+
+        load_validation_study(file)
+        return f"{file}: good; only `hydromechs validate` reads its logs"
     if file not in scenario_names() and not is_scenario_file(file):
         model = with_settings(load(file, code=code, **options), settings)
         for text in (*buoyancy_mistakes(model, dry=is_robot_file(file)), *drawing_notes(model)):
@@ -68,20 +75,3 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
     for text in (*unit_mistakes(scenario), *contact_warnings(scenario), *unseen):
         warnings.warn(text, stacklevel=2)
     return f"{file}: good"
-
-
-def _good_sweep(file: str, settings: Mapping[str, Any], code: bool) -> str:
-    """Describe a sweep file without errors."""
-    from hydromechs.sweeps import load_sweep
-
-    sweep = load_sweep(file, code=code)
-    sweep = replace(sweep, scenario=with_settings(sweep.scenario, settings)) if settings else sweep
-    return f"{file}: good, a sweep of {sweep.runs} runs"
-
-
-def _good_validation(file: str) -> str:
-    """Describe a validation study without errors."""
-    from hydromechs.identification import validation
-
-    validation.load_validation_study(file)
-    return f"{file}: good; only `hydromechs validate` reads its logs"

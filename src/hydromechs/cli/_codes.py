@@ -79,32 +79,23 @@ def count(
     """Count multiplications and additions of the algorithms for a model."""
     if (model is None) is not papers:
         raise typer.BadParameter("give either a model or --papers")
-    import json
-
     from hydromechs import bench
 
     from ._print_papers import print_counts, print_papers
 
     if papers:
-        found = list(bench.compare_with_papers())
-        if as_json:
-            print(json.dumps([{**c._asdict(), "ratio": c.ratio} for c in found], indent=2, ensure_ascii=False))
-        else:
-            print_papers(found, Console())
+        print_report([{**c._asdict(), "ratio": c.ratio} for c in bench.compare_with_papers()], print_papers, as_json)
         return
     from hydromechs.library import load
 
     expect(str(model), "count", "model")
     mechanism = load(str(model), code=code, **options)
-    if as_json:
-        print(json.dumps({"model": mechanism.name, "operations": bench.model_counts(mechanism)}, indent=2))
-    else:
-        print_counts(mechanism, Console())
+    report = {"model": mechanism.name, "operations": bench.model_counts(mechanism)}
+    print_report(report, lambda _, console: print_counts(mechanism, console), as_json)
 
 
 def papers(
     quick: Annotated[bool, typer.Option("--quick", help="Few repeats, rough times.")] = False,
-    picture: Annotated[str, typer.Option(help="File for the plot of error over time.")] = "",
     as_json: JSON = False,
 ) -> None:
     """Reproduce the papers' tables: operation counts, block methods, speedups on lanes."""
@@ -113,4 +104,4 @@ def papers(
     from ._print_papers import print_papers_tables
 
     notes = Console(stderr=True)
-    print_report(measure_papers(quick=quick, picture=picture, report=notes.print), print_papers_tables, as_json)
+    print_report(measure_papers(quick=quick, report=notes.print), print_papers_tables, as_json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,10 @@ from hydromechs import hydro, registry
 from hydromechs.hybrid import added_masses
 from hydromechs.model import Hydro, HydroModel, Model, element_word
 from hydromechs.naval import Hydrostatics, WaterReport, add_water, hydrostatics
-from hydromechs.scenario import Scenario
 from hydromechs.simulation import InitialInstant, Plant
 
 from ._convert import print_notes
-from ._tables import listing, table_of
+from ._tables import table_of
 
 SHOWN = 36
 """Numbers of an array that are printed at most."""
@@ -45,7 +44,8 @@ def info(
         if parameters:
             print_numbers(scenario, console)
             return
-        print_scenario_info(scenario, console, sources=sources)
+        parts = {start.name: start.model for start in scenario.models}
+        print_info(scenario.model, parts, console, q=scenario.start.q, sources=sources)
         print_commands(scenario.plant, scenario.start.q, console)
         return
     imported = import_file(source, **options) if is_robot_file(source) else None
@@ -56,7 +56,8 @@ def info(
     if parameters:
         print_numbers(model, console)
         return
-    print_info(model, console, sources=sources, headlines=() if imported is None else imported.headlines)
+    headlines = () if imported is None else imported.headlines
+    print_info(model, {model.name: model}, console, sources=sources, headlines=headlines)
     if imported is not None:
         print_notes(imported, console)
 
@@ -68,21 +69,44 @@ def print_numbers(thing: Any, console: Console) -> None:
         console.print(Text(f"{number.path} = {shown}{f' {number.unit}' if number.unit else ''}"), soft_wrap=True)
 
 
-def print_info(model: Model, console: Console, *, sources: bool = False, headlines: Iterable[str] = ()) -> None:
-    """Print the warnings about a model, its tree as a table, totals and, if asked for, the sources of its numbers.
+def print_info(
+    model: Model,
+    parts: Mapping[str, Model],
+    console: Console,
+    *,
+    q: np.ndarray | None = None,
+    sources: bool = False,
+    headlines: Iterable[str] = (),
+) -> None:
+    """Print the warnings about a model, its tree as a table, the totals of its parts and, if asked for, their sources.
 
-    User text is printed as `Text`, which does not interpret `[m]` or `:x:` as markup.
+    Parts are models by name, alone the whole model, else with the bodies `name.body` of it. The configuration, shape (nq,), is
+    that of the start of a scenario; None for the model's initial one. User text is printed as `Text`, which does not interpret
+    `[m]` or `:x:` as markup.
     """
-    floats = hydrostatics(model)
-    _print_title(model, console)
-    _print_warnings((*headlines, *floats.warnings), console)
+    several = len(parts) > 1
+    summary = Table(show_header=False, box=None, pad_edge=False)
+    summary.add_row("degrees of freedom", f"{model.nv} (nq = {model.nq}, {model.nb} bodies)")
+    warnings = list(headlines)
+    for name in parts:
+        own = [i for i, body in enumerate(model.body_names) if not several or body.startswith(f"{name}.")]
+        if several:
+            summary.add_row(Text(name, "bold"))
+        floats = hydrostatics(model, q, own)
+        _add_totals(summary, model, floats)
+        warnings += [f"{name}: {text}" if several else text for text in floats.warnings]
+    when = "at the initial configuration" if q is None else "at the start of the scenario"
+    summary.add_row("", f"(in world axes, {model.world.axes}, {when})")
+    if model.frames:
+        summary.add_row("frames", Text(", ".join(model.frames)))
+    description = model.description.strip()
+    console.print(Text.assemble((model.name, "bold"), f"  {description}" if description else ""))
+    for text in warnings:
+        console.print(Text.assemble(("warning: ", "yellow"), text))
     _print_tree(model, console)
-    summary = _summary(model)
-    _add_totals(summary, model, floats)
-    summary.add_row("", f"(in world axes, {model.world.axes}, at the initial configuration)")
-    _print_summary(summary, model, console)
-    if sources:
-        _print_sources(model, console)
+    console.print(summary, highlight=False)
+    for part in parts.values() if sources else ():
+        console.print(table_of("number", "source", rows=part.sources))
 
 
 def print_water(report: WaterReport, console: Console) -> None:
@@ -97,34 +121,6 @@ def print_water(report: WaterReport, console: Console) -> None:
         console.print(Text(f"note: {note}"))
 
 
-def print_scenario_info(scenario: Scenario, console: Console, *, sources: bool = False) -> None:
-    """Print the models of a scenario as one tree, then the totals of each where it starts, and the sources if asked for."""
-    model, names = scenario.model, [start.name for start in scenario.models]
-    q = scenario.start.q
-    summary = _summary(model)
-    warnings: list[str] = []
-    for name in names:
-        own = [i for i, body in enumerate(model.body_names) if len(names) == 1 or body.startswith(f"{name}.")]
-        if len(names) > 1:
-            summary.add_row(Text(name, "bold"))
-        floats = hydrostatics(model, q, own)
-        _add_totals(summary, model, floats)
-        warnings += [text if len(names) == 1 else f"{name}: {text}" for text in floats.warnings]
-    summary.add_row("", f"(in world axes, {model.world.axes}, at the start of the scenario)")
-    _print_title(model, console)
-    _print_warnings(warnings, console)
-    _print_tree(model, console)
-    _print_summary(summary, model, console)
-    if sources:
-        for start in scenario.models:
-            _print_sources(start.model, console)
-
-
-def _print_title(model: Model, console: Console) -> None:
-    description = model.description.strip()
-    console.print(Text.assemble((model.name, "bold"), f"  {description}" if description else ""))
-
-
 def _print_tree(model: Model, console: Console) -> None:
     rows = []
     for body, A in zip(model.bodies, added_masses(model), strict=True):
@@ -136,12 +132,6 @@ def _print_tree(model: Model, console: Console) -> None:
         rows.append((body.name, body.parent or "world", joint, mass, displaced, added, _drag(body.hydro)))
     columns = ("body", "parent", "joint", ">mass\nkg", ">displaced\nkg", ">added mass\nx, y, z  kg", "drag")
     console.print(table_of(*columns, rows=rows))
-
-
-def _summary(model: Model) -> Table:
-    summary = Table(show_header=False, box=None, pad_edge=False)
-    summary.add_row("degrees of freedom", f"{model.nv} (nq = {model.nq}, {model.nb} bodies)")
-    return summary
 
 
 def _add_totals(summary: Table, model: Model, t: Hydrostatics) -> None:
@@ -160,22 +150,6 @@ def _add_totals(summary: Table, model: Model, t: Hydrostatics) -> None:
             "centre of buoyancy",
             f"{_vector(t.cob)}, {abs(t.stability):.3g} m {'below' if t.stability < 0.0 else 'above'} the centre of mass",
         )
-
-
-def _print_summary(summary: Table, model: Model, console: Console) -> None:
-    if model.frames:
-        summary.add_row("frames", Text(", ".join(model.frames)))
-    console.print(summary, highlight=False)
-
-
-def _print_warnings(warnings: Iterable[str], console: Console) -> None:
-    """What a naval architect would say."""
-    for text in warnings:
-        console.print(Text.assemble(("warning: ", "yellow"), text))
-
-
-def _print_sources(model: Model, console: Console) -> None:
-    console.print(table_of("number", "source", rows=model.sources))
 
 
 def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
@@ -208,8 +182,5 @@ def print_models(console: Console) -> None:
     """List the models of the library."""
     from hydromechs.library import load, names
 
-    table = listing("model", "bodies", "dof", "what it is")
-    for name in names():
-        model = load(name)
-        table.add_row(*map(Text, (name, str(model.nb), str(model.nv), model.description.split(". ")[0].strip())))
-    console.print(table)
+    rows = ((m.name, m.nb, m.nv, m.description.split(". ")[0].strip()) for m in map(load, names()))
+    console.print(table_of("model", ">bodies", ">dof", "what it is", rows=rows))

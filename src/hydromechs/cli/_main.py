@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hydromechs.errors import ModelError, message_of
 
-from ._bench import bench_dynamics, bench_gpu, bench_simulation, bench_trees, bench_worlds
+from ._bench import bench_dynamics, bench_worlds
 from ._codes import count, crosscheck, export, papers
 from ._convert import convert
 from ._demo import demo
@@ -230,9 +230,6 @@ bench = typer.Typer(
 )
 app.add_typer(bench, name="bench")
 bench.command("dynamics")(bench_dynamics)
-bench.command("simulation")(bench_simulation)
-bench.command("trees")(bench_trees)
-bench.command("gpu")(bench_gpu)
 bench.command("worlds")(bench_worlds)
 
 app.command()(convert)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ._options import CODE
-from ._tables import table_of
+from ._tables import print_report, table_of
 
 if TYPE_CHECKING:
     from hydromechs.simulation import Mode, Modes, Simulation
@@ -54,11 +53,7 @@ def modes(
     if trim:
         _balance(sim, free or [], tolerance)
     found = modes_of(sim, tolerance=tolerance)
-    console = Console()
-    if as_json:
-        print(json.dumps([_row(mode) for mode in found.modes], indent=2, ensure_ascii=False))
-    else:
-        _print(found, console)
+    print_report([_row(mode) for mode in found.modes], lambda _, console: _print(found, console), as_json)
     if out and not found.oscillating:
         raise ValueError(f"--out {out}: no mode oscillates, there is nothing to draw")
     if out:

@@ -7,7 +7,6 @@ import re
 import signal
 import socket
 import time
-import webbrowser
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +26,7 @@ from hydromechs.station import fly_again as simulate_again
 
 from ._run import print_summary
 from ._settings import recorded, settings_of_run, with_settings
-from ._show import has_display
+from ._show import serve
 
 
 def catalog(*more: str, code: bool = False, settings: Mapping[str, Any] = MappingProxyType({}), of: str = "") -> Catalog:
@@ -122,23 +121,12 @@ def fly(
     name = Path(source).stem if is_path(source) else source
     with console.status("compiling (cached afterwards)"):
         station = Station(known, name, out, share=share, port=port, lost_after=lost_after, link=link)
-    console.print(Text(f"open {station.url} (Ctrl-C to stop)", "bold"), soft_wrap=True)
     if share:
         there = station.url.replace("127.0.0.1", socket.gethostname())
         console.print(Text(f"from other machines: {there}; whoever has this address can steer", "yellow"), soft_wrap=True)
-    if port and station.gate.port != port:
-        console.print(Text(f"port {port} is in use, so this is another one", "yellow"))
-    if browser and has_display():
-        webbrowser.open(station.url)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a plain kill ends it as Ctrl-C does
-    try:
-        while True:
-            time.sleep(0.5)
-    except KeyboardInterrupt:
-        folder = station.session.run_folder
-        console.print("ending the run")
-    finally:
-        station.close()
+    serve(station, lambda: time.sleep(0.5), console, port, browser)
+    folder = station.session.run_folder
     if folder.has_run():
         console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
         console.print(Text(f"see it: hydromechs replay {folder.path}"), soft_wrap=True)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from hydromechs.bench import ALGORITHMS, CROSSCHECK_TOLERANCE, KINDS, Comparison, Crosscheck, model_counts, papers_pair
+from hydromechs.bench import ALGORITHMS, CROSSCHECK_TOLERANCE, KINDS, Crosscheck
+from hydromechs.equations import operation_count
 from hydromechs.model import Model
 
 from ._tables import table_of
@@ -18,19 +18,19 @@ from ._tables import table_of
 
 def print_counts(model: Model, console: Console) -> None:
     """Print the operation counts of a model: a column for each algorithm, a row for each kind of operation."""
-    counts = model_counts(model)
-    table = table_of("", *(f">{name}\n{ALGORITHMS[name].replace('poses and ', '')}" for name in counts))
+    counts = [operation_count(model, name) for name in ALGORITHMS]
+    table = table_of("", *(f">{name}\n{what.replace('poses and ', '')}" for name, what in ALGORITHMS.items()))
     for kind in KINDS:
-        table.add_row(kind.replace("s_c", "s, c").replace("_", " "), *(str(count[kind]) for count in counts.values()))
-    table.add_row("[M, A]", *(Text(pair_text(papers_pair(count))) for count in counts.values()), style="bold")
+        table.add_row(kind.replace("s_c", "s, c").replace("_", " "), *(str(getattr(count, kind)) for count in counts))
+    table.add_row("[M, A]", *(Text(str([*count.papers])) for count in counts), style="bold")
     where = "in water that moves and accelerates" if model.wet else "without water"
     console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
     console.print(table)
     console.print(Text("[M, A] as in the papers: divisions and square roots among the multiplications, no sines and cosines"))
 
 
-def print_papers(comparisons: Sequence[Comparison], console: Console) -> None:
-    """Print comparisons, a table for each section."""
+def print_papers(comparisons: Sequence[dict[str, Any]], console: Console) -> None:
+    """Print comparisons as plain data, a table for each section."""
     console.print(
         Text(
             "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
@@ -38,32 +38,24 @@ def print_papers(comparisons: Sequence[Comparison], console: Console) -> None:
             "bodies, and the water moves and accelerates. Ours are counted in the traced programs."
         )
     )
-    for section in dict.fromkeys(c.section for c in comparisons):
-        table = Table(title=Text(section, "bold"), title_justify="left", box=None, pad_edge=False, header_style="bold")
-        for column in ("what", "where"):
-            table.add_column(column, overflow="fold")
-        for column in ("papers", "ours", "ours / papers"):
-            table.add_column(column, justify="right", no_wrap=True)
+    for section in dict.fromkeys(c["section"] for c in comparisons):
+        rows = []
         for c in comparisons:
-            if c.section == section:
-                ours = "not yet" if c.ours is None else pair_text(c.ours)
-                ratio = "" if c.ratio is None else f"{c.ratio[0]:.3f}, {c.ratio[1]:.3f}"
-                table.add_row(c.what, c.source, *map(Text, (pair_text(c.papers), ours, ratio)))
-        console.print()
-        console.print(table)
-
-
-def pair_text(count: tuple[int, int] | list[int]) -> str:
-    """[M, A] as text."""
-    return f"[{count[0]}, {count[1]}]"
+            if c["section"] == section:
+                ours = "not yet" if c["ours"] is None else [*c["ours"]]
+                rows.append((c["what"], c["source"], [*c["papers"]], ours, ", ".join(f"{x:.3f}" for x in c["ratio"] or ())))
+        console.print(Text(f"\n{section}", "bold"))
+        console.print(table_of("what", "where", ">papers", ">ours", ">ours / papers", rows=rows))
 
 
 def print_papers_tables(report: dict[str, Any], console: Console) -> None:
     """Print a report of `measure_papers`."""
-    counts = [
-        Comparison(*(tuple(c[k]) if isinstance(c[k], list) else c[k] for k in Comparison._fields)) for c in report["counts"]
-    ]
-    print_papers(counts, console)
+    print_papers(report["counts"], console)
+    print_block_tables(report, console)
+
+
+def print_block_tables(report: dict[str, Any], console: Console) -> None:
+    """Print Tables 5 and 6 of a report, theirs beside ours."""
     console.print(
         Text(
             f"\nTime to an error of {report['benchmark_error']:g}, four arms of six joints on a free body, on one core", "bold"
@@ -79,22 +71,16 @@ def print_papers_tables(report: dict[str, Any], console: Console) -> None:
     ]
     columns = ("theirs", ">4 processors", "ours", ">lanes of one core")
     console.print(table_of("Table 6: over the serial B1PC5", *columns, rows=rows))
-    console.print(Text(f"Four points on lanes take {report['four_points_over_one']:.2f} times as long as one."))
-    best = report["best_serial"]
-    console.print(Text(f"\nThe best serial method is {best}, {report['times_ms'][best]:.3f} ms. On lanes, over that:"))
-    for name, gain in sorted(report["speedup_over_best_serial"].items(), key=lambda pair: -pair[1]):
-        console.print(Text(f"  {name:34s} {gain:5.2f}   (order {report['orders'][name]:.1f})"))
 
 
 def print_crosscheck(result: Crosscheck, console: Console) -> None:
     """Print the largest differences from other codes."""
-    table = Table(title=f"{result.trees} random trees of up to 12 bodies, all joint types", box=None)
-    tolerance = f"within {CROSSCHECK_TOLERANCE:g}"
-    for column in ("code", "quantity", "largest difference", "median", "condition at the largest", tolerance):
-        table.add_column(column)
+    rows = []
     for (code, quantity), differences in result.found.items():
         worst = max(differences, key=lambda d: d.relative)
         median = statistics.median(d.relative for d in differences)
         good = "yes" if worst.relative <= CROSSCHECK_TOLERANCE else "NO"
-        table.add_row(code, quantity, f"{worst.relative:.2e}", f"{median:.1e}", f"{worst.condition:.1e}", good)
-    console.print(table)
+        rows.append((code, quantity, f"{worst.relative:.2e}", f"{median:.1e}", f"{worst.condition:.1e}", good))
+    console.print(Text(f"{result.trees} random trees of up to 12 bodies, all joint types"))
+    columns = ("code", "quantity", ">largest difference", ">median", ">condition at the largest")
+    console.print(table_of(*columns, f"within {CROSSCHECK_TOLERANCE:g}", rows=rows))

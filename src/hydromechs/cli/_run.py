@@ -8,7 +8,7 @@ import traceback
 import warnings
 import webbrowser
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -28,7 +28,7 @@ from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario,
 
 from ._settings import recorded, settings_of_run, with_settings
 from ._show import has_display, own_command, run_scene, scenario_scene
-from ._tables import listing
+from ._tables import table_of
 
 Drawn = TypeVar("Drawn")
 LIBRARIES = (Path(__file__).parents[1], Path(np.__file__).parent)
@@ -102,7 +102,7 @@ def run(
         except ScenarioError as e:
             raise ScenarioError(source, located(e.faults, loaded)) from e
         except RunInterrupted as stopped:
-            bar.close()
+            bar.stop()
             _print_interrupted(stopped, source, console, code)
             raise
         try:
@@ -116,7 +116,7 @@ def run(
             warned = [w for w in result.warnings if w not in mistakes]  # these were printed before the run
             result = replace(result, warnings=(*warned, *dict.fromkeys(notes)))
         finally:  # Ctrl-C while it draws
-            bar.close()
+            bar.stop()
             _print_result(result, console)
     if show and has_display() and result.folder.replay.exists():
         webbrowser.open(result.folder.replay.absolute().as_uri())
@@ -201,48 +201,26 @@ def _attempt(what: str, notes: list[str], work: Callable[[], Drawn]) -> Drawn | 
     return out
 
 
-class _ProgressBar:
-    """Shows the phases of a run: a spinner while compiling and drawing, a bar with the time reached while simulating."""
+class _ProgressBar(Progress):
+    """Shows the phases of a run; while simulating, the time reached and the time left."""
 
     def __init__(self, console: Console, duration: float) -> None:
-        self.console, self.duration = console, duration
-        self._phase, self._stack = "", ExitStack()
-        self._update: Callable[[float], None] = lambda t: None
-
-    def __enter__(self) -> _ProgressBar:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Remove it from the terminal."""
-        self._stack.close()
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[reached]}"), TimeRemainingColumn())
+        super().__init__(*columns, console=console, transient=True)
+        self.duration, self.phase, self.started = duration, "", 0.0
+        self.task = self.add_task("", total=None, reached="")
 
     def show(self, phase: str, t: float) -> None:
         """Show the phase and, while simulating, the time reached [s]."""
-        if phase != self._phase:
-            self.close()
-            self._phase, self._stack = phase, ExitStack()
-            if phase == "simulating":
-                self._update = self._bar()
-            else:
-                text = "compiling (cached afterwards)" if phase == "compiling" else phase
-                self._update = lambda t: None
-                self._stack.enter_context(self.console.status(text))
-        self._update(t)
-
-    def _bar(self) -> Callable[[float], None]:
-        columns = (TextColumn("simulating"), BarColumn(), TextColumn("{task.fields[reached]}"), TimeRemainingColumn())
-        bar = self._stack.enter_context(Progress(*columns, console=self.console, transient=True))
-        task = bar.add_task("", total=self.duration, reached="")
-        started = time.perf_counter() - REPORTED_AFTER
-
-        def update(t: float) -> None:
-            factor = t / (time.perf_counter() - started)
-            bar.update(task, completed=t, reached=f"{t:.1f} of {self.duration:g} s, {factor:.3g} x real time")
-
-        return update
+        simulating = phase == "simulating"
+        if phase != self.phase:
+            self.phase, self.started = phase, time.perf_counter() - REPORTED_AFTER
+            text = "compiling (cached afterwards)" if phase == "compiling" else phase
+            self.remove_task(self.task)
+            self.task = self.add_task(text, total=self.duration if simulating else None, reached="")
+        if simulating:
+            factor = t / (time.perf_counter() - self.started)
+            self.update(self.task, completed=t, reached=f"{t:.1f} of {self.duration:g} s, {factor:.3g} x real time")
 
 
 def _print_interrupted(stopped: RunInterrupted, source: str, console: Console, code: bool) -> None:
@@ -311,10 +289,8 @@ def print_scenarios(console: Console) -> None:
     from hydromechs.formats import read_document
     from hydromechs.library import scenario_names, scenario_path
 
-    table = listing("scenario", "time", "what happens")
-    for name in scenario_names():
-        # only what is shown: building all scenarios takes seconds
-        data = read_document(scenario_path(name), "scenario", ScenarioError).data
-        table.add_row(name, f"{data['run']['duration']:g} s", Text(data["title"]))
-    console.print(table)
+    # only what is shown: building all scenarios takes seconds
+    found = {name: read_document(scenario_path(name), "scenario", ScenarioError).data for name in scenario_names()}
+    rows = ((name, f"{data['run']['duration']:g} s", data["title"]) for name, data in found.items())
+    console.print(table_of("scenario", ">time", "what happens", rows=rows))
     console.print("run one with: hydromechs run NAME")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from hydromechs.model import Model
     from hydromechs.scenario import Scenario
+    from hydromechs.station import Station
     from hydromechs.viewer import Page, Scene
 
 AZIMUTH = Annotated[float, typer.Option(help="Viewing direction about the vertical, from the x axis [deg].")]
@@ -62,7 +63,7 @@ def view(
     from hydromechs.viewer import view as view_model
 
     expect(model, "view", "model")
-    _serve(view_model(load(model, code=code, **options), port=port), lambda: time.sleep(0.2), Console(), port, browser)
+    serve(view_model(load(model, code=code, **options), port=port), lambda: time.sleep(0.2), Console(), port, browser)
 
 
 def replay(
@@ -113,7 +114,7 @@ def _replay_page(run: str, console: Console, model: str, port: int, browser: boo
         page.tick()
         time.sleep(FRAME)
 
-    _serve(page, tick, console, port, browser)
+    serve(page, tick, console, port, browser)
 
 
 def _write_html(run: str, html: str, console: Console, model: str) -> None:
@@ -173,8 +174,8 @@ def _layers(scene: Scene, text: str) -> list[str]:
     return chosen_layers(scene, [name.strip() for name in text.split(",") if name.strip()])
 
 
-def _serve(page: Page, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
-    """Keep a page going until Ctrl-C."""
+def serve(page: Page | Station, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
+    """Show the URL of a page or a station, open a browser if wanted, and keep it going until Ctrl-C."""
     console.print(Text(f"open {page.url} (Ctrl-C to stop)", "bold"), soft_wrap=True)
     if port and page.gate.port != port:
         console.print(Text(f"port {port} is in use, so this is another one", "yellow"))

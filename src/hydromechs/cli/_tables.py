@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+Report = TypeVar("Report")
 
 
 def print_heading(report: dict[str, Any], console: Console) -> None:
@@ -19,31 +21,12 @@ def print_heading(report: dict[str, Any], console: Console) -> None:
     console.print(Text(", ".join(f"{name} {number}" for name, number in report["versions"].items()) + "\n"))
 
 
-def print_report(report: dict[str, Any], show: Callable[[dict[str, Any], Console], None], as_json: bool) -> None:
-    """Print a report as JSON, or as tables by a function."""
+def print_report(report: Report, show: Callable[[Report, Console], None], as_json: bool) -> None:
+    """Print a report, plain data, as JSON or as tables by a function."""
     if as_json:
         print(json.dumps(report, indent=2, ensure_ascii=False))
     else:
         show(report, Console())
-
-
-def print_targets(report: dict[str, Any], console: Console) -> None:
-    """Print the goals of a report and whether they were met."""
-    rows = []
-    for t in report["targets"]:
-        measured = "–" if t["measured"] is None else f"{t['measured']:.3g}"
-        held = {True: "yes", False: "NO", None: "not measured"}[t["held"]]
-        rows.append((t["what"], t["needed"], measured, "not judged in a quick run" if report["quick"] else held))
-    console.print()
-    console.print(table_of("goal", ">needed", ">measured", "met in this run", rows=rows))
-
-
-def listing(*columns: str) -> Table:
-    """An empty table of names and what they are."""
-    table = Table(box=None)
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    return table
 
 
 def table_of(*columns: str, rows: Iterable[Iterable[object]] = ()) -> Table:

@@ -111,26 +111,22 @@ def print_variants(report: dict[str, Any], console: Console) -> None:
 
 def print_validation(report: dict[str, Any], console: Console) -> None:
     """Print the result of a validation."""
-    from hydromechs.identification.validation import found_cells
+    from hydromechs.identification.validation import channel_cells, found_cells
 
     console.print(
         Text(f"{report['title'] or report['study']}: {len(report['trials'])} trials, {report['seconds']:.0f} s", "bold")
     )
     console.print(Text("Errors of predictions, root mean square from the start of the motion to the end of the trial:"))
-    columns = {
-        "mean": ">mean",
-        "median": ">median",
-        "ninth": ">9 of 10",
-        "largest": ">largest",
-        "whole": ">with the\ntime before",
-        "static": ">statics,\nnot seen",
-        "static_all": ">statics,\nall seen",
-    }
-    rows = [
-        (f"{c['channel']} [{c['unit']}]", *(f"{c[key]:.3f}" if key in c else "–" for key in columns))
-        for c in report["channels"]
-    ]
-    console.print(table_of("channel", *columns.values(), rows=rows))
+    columns = (
+        ">mean",
+        ">median",
+        ">9 of 10",
+        ">largest",
+        ">with the\ntime before",
+        ">statics,\nnot seen",
+        ">statics,\nall seen",
+    )
+    console.print(table_of("channel", *columns, rows=map(channel_cells, report["channels"])))
     console.print(Text("\nEstimates from all trials:"))
     numbers = ("number", ">value", ">deviation", ">between\ntrials", ">before", ">deviation\nbefore")
     console.print(table_of(*numbers, rows=map(found_cells, report["found"])))

@@ -197,7 +197,7 @@ class Triangles:
             u = np.einsum("ni,ni->n", start, across) / size
             w = np.cross(start, edge) @ d / size
             r = np.einsum("ni,ni->n", other, np.cross(start, edge)) / size
-        met = (size > 0.0) & (u >= 0.0) & (w >= 0.0) & (u + w <= 1.0) & (r >= 0.0)
+            met = (size > 0.0) & (u >= 0.0) & (w >= 0.0) & (u + w <= 1.0) & (r >= 0.0)
         return float(r[met].min(initial=np.inf))
 
     def silhouette(self, axis: int) -> float:

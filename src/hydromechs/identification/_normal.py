@@ -66,11 +66,8 @@ class Normal:
         """The change within the bounds, by an active set (Nocedal and Wright 2006, 16.5).
 
         On the way to where the problem is least with some unknowns held, the first bound that is met holds its unknown, too;
-        there, the unknown that is pushed inward the most is let go; until none is.
-
-        Args:
-            damping: Of Levenberg and Marquardt, relative to the diagonal of H; gaps are closed by as much less, so that steps
-                get as short as it takes.
+        there, the unknown that is pushed inward the most is let go; until none is. The damping of Levenberg and Marquardt is
+        relative to the diagonal of H; gaps are closed by as much less, so that steps get as short as it takes.
         """
         pinned, size = self.lower == self.upper, self._size
         change, side = np.zeros(len(self.b)), np.where(pinned, 1, 0)

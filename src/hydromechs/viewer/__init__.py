@@ -12,13 +12,14 @@ from ._plots import plot_recording, plot_variable
 from ._raster import Camera, camera_for, raster
 from ._recorded import recording_scene
 from ._replay import MOST_HTML, ReplayPage, replay, replay_html
-from ._report import write_report
+from ._report import report_page, write_report
 from ._scene import Arrows, Line, MovingFrame, Scene, SceneSolid, Surface, model_scene
-from ._style import figure
+from ._style import COLOURS, figure
 from ._video import VIDEOS, chosen_layers, follow, video_moments, write_video
 from ._view import ModelPage, view
 
 __all__ = [
+    "COLOURS",
     "LARGEST",
     "MOST_HTML",
     "VIDEOS",
@@ -56,6 +57,7 @@ __all__ = [
     "recording_scene",
     "replay",
     "replay_html",
+    "report_page",
     "snapshot",
     "video_moments",
     "view",

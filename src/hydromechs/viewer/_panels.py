@@ -9,8 +9,9 @@ import numpy as np
 
 from hydromechs.values import Array
 
+from ._assets import asset
 from ._plots import depth, free_bodies, roll_pitch_yaw
-from ._style import COLOURS, GREY, INK, RED
+from ._style import COLOURS
 
 if TYPE_CHECKING:
     import xarray
@@ -76,7 +77,8 @@ def panels_html(ds: xarray.Dataset) -> str:
     if not found:
         return ""
     drawn = "".join(f"<h4>{escape(p.title)}</h4>{_svg(p)}<p>{_legend(p)}</p>" for p in found)
-    return f"{STYLE}<details id='hm-plots' open><summary>Plots</summary>{drawn}</details>{SCRIPT}"
+    page = f"<details id='hm-plots' open><summary>Plots</summary>{drawn}</details>"
+    return f"<style>{asset('plots.css')}</style>{page}<script>{asset('plots.js')}</script>"
 
 
 def _svg(panel: Panel) -> str:
@@ -118,41 +120,3 @@ def distinct(*values: float) -> list[str]:
 def _legend(panel: Panel) -> str:
     names = list(panel.curves)
     return " ".join(f"<b style='color:{COLOURS[k % len(COLOURS)]}'>{escape(name)}</b>" for k, name in enumerate(names))
-
-
-STYLE = f"""<style>
-#hm-plots {{position: fixed; top: 8px; right: 8px; z-index: 300; width: {LEFT + WIDTH + 16:.0f}px;
-  max-height: calc(100% - 70px); overflow-y: auto; padding: 6px 10px; border-radius: 6px;
-  background: #fffffff0; color: {INK}; font: 12px sans-serif}}
-#hm-plots:not([open]) {{width: auto}}
-#hm-plots summary {{cursor: pointer; font-weight: bold}}
-#hm-plots h4 {{margin: 8px 0 2px}} #hm-plots p {{margin: 0; font-size: 10px}} #hm-plots b {{font-weight: normal}}
-#hm-plots svg {{display: block; cursor: crosshair}}
-#hm-plots rect {{fill: #f3f6f8}} #hm-plots polyline {{fill: none; stroke-width: 1.3}}
-#hm-plots text {{text-anchor: end; font-size: 10px; fill: {GREY}}} #hm-plots line {{stroke: {RED}; stroke-width: 1.5}}
-</style>"""
-
-SCRIPT = f"""<script>
-(() => {{
-  const [left, width] = [{LEFT}, {WIDTH}];
-  const slider = () => document.querySelector('[role=slider][aria-valuenow]');  // the time line of the replay
-  const part = e => (e.getAttribute('aria-valuenow') - e.getAttribute('aria-valuemin'))
-    / (e.getAttribute('aria-valuemax') - e.getAttribute('aria-valuemin') || 1);
-  const marks = document.querySelectorAll('#hm-plots line');
-  const follow = () => {{
-    const now = slider();
-    if (now) for (const mark of marks) for (const end of ['x1', 'x2']) mark.setAttribute(end, left + width * part(now));
-    setTimeout(follow, 60);
-  }};
-  follow();
-  for (const plot of document.querySelectorAll('#hm-plots svg')) plot.addEventListener('click', event => {{
-    const field = document.querySelector('input[inputmode=decimal]');  // the time as a number, beside the time line
-    if (!field || !slider()) return;
-    const share = Math.min(1, Math.max(0, (event.clientX - plot.getBoundingClientRect().left - left) / width));
-    const [low, high] = ['min', 'max'].map(end => Number(slider().getAttribute('aria-value' + end)));
-    const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
-    set.call(field, (low + share * (high - low)).toFixed(3));
-    field.dispatchEvent(new Event('input', {{bubbles: true}}));
-  }});
-}})();
-</script>"""

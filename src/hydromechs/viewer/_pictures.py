@@ -14,6 +14,7 @@ import numpy as np
 from hydromechs.model import Model
 from hydromechs.values import Array
 
+from ._assets import asset
 from ._page import Page
 from ._raster import raster, scene_camera
 from ._scene import Scene, model_scene
@@ -23,14 +24,6 @@ MOMENTS = 6
 """Moments of a run in its report."""
 FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 """What makes a browser draw without a window and without a graphics card."""
-BARE = "<style>button, [class*=mantine-Notif], [class*=mantine-Paper] {visibility: hidden !important}</style>"
-"""Hides controls and messages of the page."""
-AWAKE = """<script>(function frame() {
-  const canvas = document.querySelector("canvas[data-engine]"), gl = canvas && canvas.getContext("webgl2");
-  if (gl) gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
-  requestAnimationFrame(frame);
-})()</script>"""
-"""Keeps the clock of an idle page from running ahead of what is still being loaded and drawn: each frame waits for the last."""
 WAITS = (4000, 16000)
 """Times by the page's own clock after which it is looked at, one after the other until it is complete [ms]."""
 
@@ -135,7 +128,7 @@ def browser_picture(
     try:
         for layer in scene.layers if layers is not None else ():
             page.switch(layer, layer in (layers or ()))
-        text = page.html().replace("</head>", f"{BARE}{AWAKE}</head>", 1)
+        text = page.html().replace("</head>", f"{asset('bare.html')}</head>", 1)
     finally:
         page.close()
     with tempfile.TemporaryDirectory() as folder:

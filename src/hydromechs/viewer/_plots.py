@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -238,58 +239,76 @@ def _span(ax: Axes, least: float) -> None:
         ax.set_ylim(0.5 * (low + high) - 0.5 * least, 0.5 * (low + high) + 0.5 * least)
 
 
-def _attitude(ds: xarray.Dataset, out: Path) -> bool:
-    bodies = free_bodies(ds)
-    if not bodies or not _has(ds, "orientation"):
-        return False
-    time, shown = ds["time"].values, bodies[:4]
-    with figure(out, height=0.6 + 2.1 * len(shown), math=False) as fig:
-        panels = time_panels(fig, [(f"Attitude of {body}", "angle [deg]") for body in shown], time)
-        for ax, body in zip(panels, shown, strict=True):
-            angles = np.degrees(roll_pitch_yaw(ds["orientation"].sel(body=body).values))
-            names = ("roll", "pitch", "yaw")
-            wanted = {n: np.degrees(x) for n, x in _references(ds, names).items()} if _led(ds, body) else {}
-            curves(ax, time, dict(zip(names, angles.T, strict=True)), references=wanted)
-            _span(ax, 0.1)
-    return True
+class PlotPanel(NamedTuple):
+    """Curves of a recording over time in one panel."""
+
+    title: str
+    """What they are."""
+    label: str
+    """Unit of their values."""
+    series: dict[str, np.ndarray]
+    """Values by name, shape (time,) each."""
+    colours: Mapping[str, str] | None = None
+    """Colours of some curves."""
+    references: Mapping[str, np.ndarray] | None = None
+    """References of some curves, shape (time,) each."""
+    least: float = 0.0
+    """Range of values that the panel shows at least."""
 
 
-def _velocity(ds: xarray.Dataset, out: Path) -> bool:
-    bodies = free_bodies(ds)
-    if not bodies or not _has(ds, "velocity"):
-        return False
-    time, shown = ds["time"].values, bodies[:3]
-    titles = [
-        pair
-        for body in shown
-        for pair in ((f"Velocity of {body}, in its axes", "[m/s]"), (f"Angular velocity of {body}, in its axes", "[rad/s]"))
-    ]
-    with figure(out, height=0.6 + 1.9 * len(titles), math=False) as fig:
-        panels = time_panels(fig, titles, time)
-        for k, body in enumerate(shown):
-            V = ds["velocity"].sel(body=body).values
-            curves(panels[2 * k], time, {"u surge": V[:, 0], "v sway": V[:, 1], "w heave": V[:, 2]})
-            curves(panels[2 * k + 1], time, {"p roll": V[:, 3], "q pitch": V[:, 4], "r yaw": V[:, 5]})
-    return True
-
-
-def _joints(ds: xarray.Dataset, out: Path) -> bool:
-    names = [name for name in _names(ds, "coordinate") if name in _names(ds, "dof")]
-    if not names or not _has(ds, "q", "v"):
+def _stacked(panels_of: Callable[[xarray.Dataset], list[PlotPanel]], ds: xarray.Dataset, out: Path) -> bool:
+    """Draw panels under each other; False if there are none."""
+    shown = panels_of(ds)
+    if not shown:
         return False
     time = ds["time"].values
-    parts = [("q", "coordinate", "Joint positions", "[rad] or [m]"), ("v", "dof", "Joint rates", "[rad/s] or [m/s]")]
-    if "tau" in ds and _anything(ds["tau"].sel(dof=names).values):
-        parts.append(("tau", "dof", "Joint torques and forces", "[N·m] or [N]"))
-    series = {part[0]: {n: ds[part[0]].sel({part[1]: n}).values for n in names} for part in parts}
-    keep = list(_largest(series["v"]))
-    with figure(out, height=0.6 + 2.1 * len(parts), math=False) as fig:
-        rest = "" if len(keep) == len(names) else f" (the {len(keep)} fastest of {len(names)})"
-        panels = time_panels(fig, [(part[2] + rest, part[3]) for part in parts], time)
-        for k, (ax, part) in enumerate(zip(panels, parts, strict=True)):
-            wanted = _references(ds, keep) if part[0] == "q" else {}
-            curves(ax, time, {n: series[part[0]][n] for n in keep}, legend=k == 0, references=wanted)
+    with figure(out, height=0.6 + 2.1 * len(shown), math=False) as fig:
+        named: set[tuple[str, ...]] = set()
+        for ax, p in zip(time_panels(fig, [(p.title, p.label) for p in shown], time), shown, strict=True):
+            legend = tuple(p.series) not in named  # once for panels with the same curves
+            curves(ax, time, p.series, legend=legend, colours=p.colours, references=p.references)
+            named.add(tuple(p.series))
+            _span(ax, p.least)
     return True
+
+
+def _attitude(ds: xarray.Dataset) -> list[PlotPanel]:
+    out, names = [], ("roll", "pitch", "yaw")
+    for body in free_bodies(ds)[:4] if _has(ds, "orientation") else ():
+        angles = np.degrees(roll_pitch_yaw(ds["orientation"].sel(body=body).values))
+        wanted = {n: np.degrees(x) for n, x in _references(ds, names).items()} if _led(ds, body) else {}
+        series = dict(zip(names, angles.T, strict=True))
+        out.append(PlotPanel(f"Attitude of {body}", "angle [deg]", series, references=wanted, least=0.1))
+    return out
+
+
+def _velocity(ds: xarray.Dataset) -> list[PlotPanel]:
+    out = []
+    for body in free_bodies(ds)[:3] if _has(ds, "velocity") else ():
+        V = ds["velocity"].sel(body=body).values.T
+        linear = dict(zip(("u surge", "v sway", "w heave"), V[:3], strict=True))
+        angular = dict(zip(("p roll", "q pitch", "r yaw"), V[3:], strict=True))
+        out.append(PlotPanel(f"Velocity of {body}, in its axes", "[m/s]", linear))
+        out.append(PlotPanel(f"Angular velocity of {body}, in its axes", "[rad/s]", angular))
+    return out
+
+
+def _joints(ds: xarray.Dataset) -> list[PlotPanel]:
+    names = [name for name in _names(ds, "coordinate") if name in _names(ds, "dof")]
+    if not names or not _has(ds, "q", "v"):
+        return []
+    rates = {n: ds["v"].sel(dof=n).values for n in names}
+    keep = list(_largest(rates))
+    rest = "" if len(keep) == len(names) else f" (the {len(keep)} fastest of {len(names)})"
+    positions = {n: ds["q"].sel(coordinate=n).values for n in keep}
+    out = [
+        PlotPanel(f"Joint positions{rest}", "[rad] or [m]", positions, references=_references(ds, keep)),
+        PlotPanel(f"Joint rates{rest}", "[rad/s] or [m/s]", {n: rates[n] for n in keep}),
+    ]
+    if "tau" in ds and _anything(ds["tau"].sel(dof=names).values):
+        torques = {n: ds["tau"].sel(dof=n).values for n in keep}
+        out.append(PlotPanel(f"Joint torques and forces{rest}", "[N·m] or [N]", torques))
+    return out
 
 
 def _actuators(ds: xarray.Dataset, out: Path) -> bool:
@@ -363,7 +382,7 @@ def _change(series: xarray.DataArray) -> np.ndarray:
     return series.values - series.values[0]
 
 
-def _energy(ds: xarray.Dataset, out: Path) -> bool:
+def _energy(ds: xarray.Dataset) -> list[PlotPanel]:
     labels = {
         "kinetic_energy_body": "kinetic, bodies",
         "kinetic_energy_fluid": "kinetic, water",
@@ -375,19 +394,14 @@ def _energy(ds: xarray.Dataset, out: Path) -> bool:
     work = {str(c): _change(ds["work"].sel(cause=c)) for c in ds["cause"].values} if _has(ds, "work") else {}
     work = {cause: values for cause, values in work.items() if _anything(values)}
     if not stored and not work:
-        return False
-    time = ds["time"].values
+        return []
     if len(stored) > 1:
         stored["total"] = np.sum(list(stored.values()), axis=0)
-    parts = [("Energy stored, change since the start", stored), ("Work done on the mechanism, by cause", work)]
+    parts = {"Energy stored, change since the start": stored, "Work done on the mechanism, by cause": work}
     if _has(ds, "energy_residual"):
-        parts.append(("Audit: energy not accounted for", {"residual": _change(ds["energy_residual"])}))
-    parts = [(title, series) for title, series in parts if series]
-    with figure(out, height=0.6 + 2.1 * len(parts), math=False) as fig:
-        panels = time_panels(fig, [(title, "[J]") for title, _ in parts], time)
-        for ax, (_, series) in zip(panels, parts, strict=True):
-            curves(ax, time, series, colours={"residual": GREY, "total": INK, **_cause_colours(work)})
-    return True
+        parts["Audit: energy not accounted for"] = {"residual": _change(ds["energy_residual"])}
+    colours = {"residual": GREY, "total": INK, **_cause_colours(work)}
+    return [PlotPanel(title, "[J]", series, colours=colours) for title, series in parts.items() if series]
 
 
 def _cause_colours(causes: Iterable[str]) -> dict[str, str]:
@@ -397,49 +411,38 @@ def _cause_colours(causes: Iterable[str]) -> dict[str, str]:
     return known | {cause: free[k % len(free)] for k, cause in enumerate(c for c in causes if c not in known)}
 
 
-def _contact(ds: xarray.Dataset, out: Path) -> bool:
+def _contact(ds: xarray.Dataset) -> list[PlotPanel]:
     if not _has(ds, "contact_force") or not _anything(ds["contact_force"].values):
-        return False
-    time, names = ds["time"].values, _names(ds, "contact")
+        return []
+    names = _names(ds, "contact")
     forces = {n: ds["contact_force"].sel(contact=n).values for n in names}
-    keep = [n for n in _largest(forces) if _anything(forces[n])]
-    rest = "" if len(keep) == len(names) else f" ({len(keep)} of {len(names)} pairs)"
-    what = keep[0] if len(keep) == 1 else "contacts"  # one curve has no legend
-    with figure(out, height=0.6 + 2.1 * (1 + ("contact_gap" in ds)), math=False) as fig:
-        titles = [(f"Normal force of {what}{rest}", "[N]")]
-        if "contact_gap" in ds:
-            titles.append(("Gap, negative in contact", "[m]"))
-        panels = time_panels(fig, titles, time)
-        curves(panels[0], time, {n: forces[n] for n in keep})
-        if len(panels) > 1:
-            curves(panels[1], time, {n: ds["contact_gap"].sel(contact=n).values for n in keep}, legend=False)
-    return True
+    forces = {n: force for n, force in _largest(forces).items() if _anything(force)}
+    rest = "" if len(forces) == len(names) else f" ({len(forces)} of {len(names)} pairs)"
+    what = next(iter(forces)) if len(forces) == 1 else "contacts"  # one curve has no legend
+    out = [PlotPanel(f"Normal force of {what}{rest}", "[N]", forces)]
+    if "contact_gap" in ds:
+        gaps = {n: ds["contact_gap"].sel(contact=n).values for n in forces}
+        out.append(PlotPanel("Gap, negative in contact", "[m]", gaps))
+    return out
 
 
-def _water(ds: xarray.Dataset, out: Path) -> bool:
+def _water(ds: xarray.Dataset) -> list[PlotPanel]:
     body = _shown_body(ds)
-    if body is None or not _has(ds, "fluid_velocity"):
-        return False
-    v = ds["fluid_velocity"].sel(body=body).values
-    if not _anything(v):
-        return False
-    time = ds["time"].values
-    with figure(out, height=2.7, math=False) as fig:
-        (ax,) = time_panels(fig, [(f"Velocity of the water at {body}, in world axes", "[m/s]")], time)
-        curves(ax, time, dict(zip("xyz", v.T, strict=True)))
-    return True
+    v = ds["fluid_velocity"].sel(body=body).values if body is not None and _has(ds, "fluid_velocity") else np.zeros((0, 3))
+    series = dict(zip("xyz", v.T, strict=True))
+    return [PlotPanel(f"Velocity of the water at {body}, in world axes", "[m/s]", series)] if _anything(v) else []
 
 
 PICTURES: dict[str, Callable[[xarray.Dataset, Path], bool]] = {
     "path": _path,
-    "attitude": _attitude,
-    "velocity": _velocity,
-    "joints": _joints,
+    "attitude": partial(_stacked, _attitude),
+    "velocity": partial(_stacked, _velocity),
+    "joints": partial(_stacked, _joints),
     "actuators": _actuators,
     "commands": _commands,
     "forces": _forces,
-    "energy": _energy,
-    "contact": _contact,
-    "water": _water,
+    "energy": partial(_stacked, _energy),
+    "contact": partial(_stacked, _contact),
+    "water": partial(_stacked, _water),
 }
 """What `plot_recording` draws, by file name; each says whether there was something to show."""

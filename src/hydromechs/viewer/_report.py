@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from hydromechs.recording import STORED_ENERGIES, CheckResult, RunWarning, Summary
 
-from ._report_style import CSS
+from ._assets import asset
 
 if TYPE_CHECKING:
     import xarray
@@ -72,29 +72,15 @@ def write_report(
         _audit(summary),
         _setup(ds, summary),
     ]
-    text = PAGE.format(title=escape(title), css=CSS, body="\n".join(s for s in sections if s), foot=_foot(ds))
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path.write_text(report_page(title, sections, _foot(ds)), encoding="utf-8")
     return path
 
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{css}</style>
-</head>
-<body>
-<main>
-{body}
-</main>
-<footer>{foot}</footer>
-</body>
-</html>
-"""
+def report_page(title: str, sections: Iterable[str], foot: str = "") -> str:
+    """One HTML page without scripts, in the style of reports, from its title and the HTML of its sections and foot."""
+    body = "\n".join(section for section in sections if section)
+    return asset("report.html").format(title=escape(title), css=asset("report.css"), body=body, foot=foot)
 
 
 def _head(ds: xarray.Dataset, summary: Summary, title: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,39 +23,6 @@ WIDTH = 7.6
 POINTS = 4000
 """Curves with more points than this are thinned, keeping their peaks."""
 
-STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9.5,
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titlepad": 7,
-    "axes.labelsize": 9.5,
-    "axes.labelcolor": "#333b41",
-    "axes.edgecolor": "#9aa5ad",
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.formatter.limits": (-3, 4),
-    "axes.formatter.useoffset": False,
-    "grid.color": "#e3e8eb",
-    "grid.linewidth": 0.8,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "legend.fontsize": 9,
-    "legend.frameon": False,
-    "legend.handlelength": 1.4,
-    "lines.linewidth": 1.3,
-    "lines.solid_joinstyle": "round",
-    "figure.facecolor": "white",
-    "figure.constrained_layout.use": True,
-    "figure.dpi": DPI,
-}
-
 
 @contextlib.contextmanager
 def figure(out: Path, *, height: float, width: float = WIDTH, math: bool = True) -> Iterator[Figure]:
@@ -70,7 +38,8 @@ def figure(out: Path, *, height: float, width: float = WIDTH, math: bool = True)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(cast(Any, {**STYLE, "text.parse_math": math})):
+    own = cast(Any, {"text.parse_math": math})
+    with as_file(files(__package__) / "page" / "figures.mplstyle") as style, matplotlib.rc_context(own, fname=style):
         fig = Figure(figsize=(width, height))
         FigureCanvasAgg(fig)
         cast(Any, fig.get_layout_engine()).set(h_pad=0.09, w_pad=0.08)

@@ -5,7 +5,7 @@ from ._campaign import Campaign, RecordedTrial, read_campaign
 from ._compare import compare_variants
 from ._decay import Decay, decay_of
 from ._logs import LogFile, euler_angles, read_log
-from ._report import found_cells, report_of, write_validation
+from ._report import channel_cells, found_cells, report_of, write_validation
 from ._shared_work import Iteration
 from ._study import ValidationStudy, load_validation_study, validation_json_schema
 from ._validate import Fitted, Predicted, Validation, validate
@@ -23,6 +23,7 @@ __all__ = [
     "Validation",
     "ValidationStudy",
     "Variant",
+    "channel_cells",
     "compare_variants",
     "decay_of",
     "euler_angles",

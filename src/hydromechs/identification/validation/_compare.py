@@ -17,7 +17,7 @@ import numpy as np
 from hydromechs.bench import machine
 
 from ._campaign import Campaign, read_campaign
-from ._report import unit_of
+from ._logs import unit_of
 from ._shared_work import Iteration, Telling, in_processes
 from ._study import ValidationStudy
 from ._validate import fit, predictions
@@ -168,7 +168,7 @@ def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dic
     own = np.array(start["own"]) if start else None
     what = f"{name}, without {', '.join(left_out)}"
     try:
-        s = fit(campaign, known, shared=shared, own=own, telling=_telling(telling, what)).solution
+        s = fit(campaign, known, shared=shared, own=own, telling=lambda i, cost, _: telling(Iteration(what, i, cost))).solution
         errors = {p.trial: p.errors for p in predictions(campaign, known, unseen, s.at.shared)}
     except ValueError as error:
         if name == BASE:
@@ -176,7 +176,3 @@ def _fitted(campaign: Campaign, name: str, left_out: tuple[str, ...], start: dic
         return Fold(name, {}, False, 0, f"without {', '.join(left_out)}: {error}")
     found = dict(zip(names, s.at.shared.tolist(), strict=True))
     return Fold(name, errors, s.converged, s.iterations, "", {"shared": found, "own": s.at.own.tolist()})
-
-
-def _telling(telling: Telling, what: str) -> Callable[[int, float, float], None]:
-    return lambda i, cost, damping: telling(Iteration(what, i, cost))

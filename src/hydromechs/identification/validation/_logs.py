@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs import files
+from hydromechs.recording import attitude
 from hydromechs.values import nearest
 
 from ._messages import is_messages, read_messages
@@ -47,6 +48,14 @@ SELDOM, HOUR = 0.5, 3600.0
 """Time between two samples and length of a log from which its times are suspect [s]."""
 FEW = 10
 """Least number of samples of a log."""
+
+
+def unit_of(channel: str) -> tuple[float, str]:
+    """What a channel's numbers are multiplied by for people, and the unit then."""
+    quantity = channel.split(".")[1]
+    if quantity in ("roll", "pitch", "yaw"):
+        return math.degrees(1.0), "°"
+    return (math.degrees(1.0), "°/s") if quantity in ("p", "q", "r") else (1.0, "m" if quantity in "xyz" else "m/s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,9 +260,5 @@ def euler_angles(columns: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
         raise ValueError(
             f"quaternions have lengths from {size.min():.3g} to {size.max():.3g}, must be 1: is their order x, y, z, w?"
         )
-    x, y, z, w = q / size
-    return {
-        "roll": np.arctan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y)),
-        "pitch": np.arcsin(np.clip(2.0 * (w * y - z * x), -1.0, 1.0)),
-        "yaw": np.unwrap(np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))),
-    }
+    wxyz = (q / size)[[3, 0, 1, 2]].T
+    return {"roll": attitude("roll", wxyz), "pitch": attitude("pitch", wxyz), "yaw": np.unwrap(attitude("heading", wxyz))}

@@ -21,14 +21,10 @@ def is_messages(path: Path) -> bool:
 
 
 def read_messages(path: Path, topic: str, time: str, columns: Mapping[str, str]) -> tuple[list[str], np.ndarray]:
-    """Names and rows of a table, the times first; what a message does not have is not a number.
+    """Names and rows of a table of the messages of a topic, the times first; what a message does not have is not a number.
 
-    Args:
-        path: The file, or the folder of a bag.
-        topic: Which messages.
-        time: Path of their time, as "header.stamp"; "" for the time at which they were logged.
-        columns: Path in a message of each column, as "orientation.x", "position.2" or, in messages with a list `name` beside
-            it, "position.elbow".
+    The path of their time is as "header.stamp", "" for the time at which they were logged. Those of columns are as
+    "orientation.x", "position.2" or, in messages with a list `name` beside it, "position.elbow".
     """
     if not topic or not columns:
         raise ValueError(f"{path.name}: a log of messages needs its topic and its columns, as columns: {{x: orientation.x}}")

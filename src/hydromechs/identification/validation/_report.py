@@ -6,27 +6,16 @@ import base64
 import html
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hydromechs.viewer import COLOURS, figure, report_page
+
+from ._logs import unit_of
 from ._validate import Predicted, Validation
-
-STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 20px;color:#1d2b33}"
-    "table{border-collapse:collapse;margin:1em 0}th,td{padding:4px 10px;border-bottom:1px solid #dde4e8;text-align:right}"
-    "th:first-child,td:first-child{text-align:left}img{max-width:100%}"
-)
-
-
-def unit_of(channel: str) -> tuple[float, str]:
-    """What a channel's numbers are multiplied by for people, and the unit then."""
-    quantity = channel.split(".")[1]
-    if quantity in ("roll", "pitch", "yaw"):
-        return math.degrees(1.0), "°"
-    return (math.degrees(1.0), "°/s") if quantity in ("p", "q", "r") else (1.0, "m" if quantity in "xyz" else "m/s")
 
 
 def report_of(v: Validation) -> dict[str, Any]:
@@ -79,6 +68,12 @@ def found_cells(found: dict[str, Any]) -> list[str]:
     return [found["name"], *cells]
 
 
+def channel_cells(channel: dict[str, Any]) -> list[str]:
+    """Name with unit, and the errors, of a row of `channels`: mean, median, 9 of 10, largest, whole, both of the statics."""
+    keys = ("mean", "median", "ninth", "largest", "whole", "static", "static_all")
+    return [f"{channel['channel']} [{channel['unit']}]", *(f"{channel[k]:.3f}" if k in channel else "–" for k in keys)]
+
+
 def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[dict[str, Any]]:
     """Swings of channels, by name, after the joints have stopped, measured and predicted, for JSON."""
     rows = []
@@ -112,94 +107,79 @@ def write_validation(v: Validation, folder: str | Path) -> Path:
 
 def _overlay(v: Validation, path: Path, channels: Sequence[str], *, from_start: bool = False) -> Path:
     """Measured (thin) and predicted (dashed) signals of all trials."""
-    from matplotlib.figure import Figure
-
-    n = len(v.predicted)
-    columns = min(4, n)
-    rows = -(-n // columns)
-    figure = Figure(figsize=(4.2 * columns, 2.6 * rows), layout="constrained")
-    colours = ("#0072b2", "#d55e00", "#009e73")
-    for k, p in enumerate(v.predicted):
-        ax = figure.add_subplot(rows, columns, k + 1)
-        for name, colour in zip(channels, colours, strict=False):
-            _draw(ax, p, name, colour, from_start)
-        ax.axvline(p.begins, color="#9aa5ad", lw=0.8)
-        ax.set_title(f"{p.trial}", fontsize=9)
-        ax.tick_params(labelsize=7)
-        ax.grid(alpha=0.3)
-        if k == 0:
-            ax.legend(fontsize=7)
-    figure.supxlabel(
-        "time [s]; left of the grey line the start is fitted, right of it only the joint angles are known", fontsize=10
-    )
-    figure.supylabel(f"[{unit_of(channels[0])[1]}], measured (line) and predicted (dashed)", fontsize=10)
-    figure.savefig(path, dpi=110)
+    columns = min(4, len(v.predicted))
+    rows = -(-len(v.predicted) // columns)
+    with figure(path, width=4.2 * columns, height=2.6 * rows, math=False) as fig:
+        grid = fig.subplots(rows, columns, squeeze=False).ravel()
+        for ax in grid[len(v.predicted) :]:
+            ax.set_visible(False)
+        for ax, p in zip(grid, v.predicted, strict=False):
+            for name, colour in zip(channels, COLOURS, strict=False):
+                scale, measured, simulated = unit_of(name)[0], p.measured[name], p.simulated[name]
+                zero = simulated.values[0] if from_start else 0.0
+                within = measured.times >= simulated.times[0]
+                label = name.split(".")[1]
+                ax.plot(measured.times[within], scale * (measured.values[within] - zero), color=colour, lw=1.0, label=label)
+                ax.plot(simulated.times, scale * (simulated.values - zero), color=colour, lw=1.2, ls="--", dashes=(3, 2))
+            ax.axvline(p.begins, color="#9aa5ad", lw=0.8)
+            ax.set_title(p.trial)
+        grid[0].legend()
+        fig.supxlabel("time [s]; left of the grey line the start is fitted, right of it only the joint angles are known")
+        fig.supylabel(f"[{unit_of(channels[0])[1]}], measured (line) and predicted (dashed)")
     return path
-
-
-def _draw(ax: Any, p: Predicted, name: str, colour: str, from_start: bool) -> None:
-    scale, _ = unit_of(name)
-    measured, simulated = p.measured[name], p.simulated[name]
-    zero = simulated.values[0] if from_start else 0.0
-    within = measured.times >= simulated.times[0]
-    quantity = name.split(".")[1]
-    ax.plot(measured.times[within], scale * (measured.values[within] - zero), color=colour, lw=1.0, label=quantity)
-    ax.plot(simulated.times, scale * (simulated.values - zero), color=colour, lw=1.2, ls="--", dashes=(3, 2))
 
 
 def _spread(v: Validation, path: Path) -> Path:
     """Errors of all trials, of the prediction and of the quasi-static balance."""
-    from matplotlib.figure import Figure
-
-    channels = v.study.judged[:2]
-    figure = Figure(figsize=(10, 3.2 * len(channels)), layout="constrained")
-    for k, name in enumerate(channels):
-        scale, unit = unit_of(name)
-        ax = figure.add_subplot(len(channels), 1, k + 1)
-        at = np.arange(len(v.predicted))
-        ax.bar(
-            at - 0.2, [scale * p.errors[name] for p in v.predicted], 0.4, color="#0072b2", label="predicted, motion not seen"
-        )
-        if name in v.study.baseline:
-            static = [scale * p.static[name] for p in v.predicted]
-            ax.bar(at + 0.2, static, 0.4, color="#c9d2d8", label="quasi-static balance, motion not seen")
-        ax.set_xticks(at, [p.trial for p in v.predicted], rotation=60, fontsize=7)
-        ax.set_ylabel(f"{name} [{unit}]")
-        ax.grid(axis="y", alpha=0.3)
-        ax.legend(fontsize=8)
-    figure.savefig(path, dpi=110)
+    channels, at = v.study.judged[:2], np.arange(len(v.predicted))
+    with figure(path, width=10.0, height=3.2 * len(channels), math=False) as fig:
+        for ax, name in zip(fig.subplots(len(channels), 1, squeeze=False).ravel(), channels, strict=True):
+            scale, unit = unit_of(name)
+            errors = [scale * p.errors[name] for p in v.predicted]
+            ax.bar(at - 0.2, errors, 0.4, color=COLOURS[0], label="predicted, motion not seen")
+            if name in v.study.baseline:
+                static = [scale * p.static[name] for p in v.predicted]
+                ax.bar(at + 0.2, static, 0.4, color="#c9d2d8", label="quasi-static balance, motion not seen")
+            ax.set_xticks(at, [p.trial for p in v.predicted], rotation=60, fontsize=7)
+            ax.set_ylabel(f"{name} [{unit}]")
+            ax.legend()
     return path
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{html.escape(x)}</th>" for x in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(x)}</td>" for x in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    """A table whose first column has names and whose others have numbers."""
+
+    def line(kind: str, cells: Sequence[str]) -> str:
+        others = "".join(f'<{kind} class="n">{html.escape(x)}</{kind}>' for x in cells[1:])
+        return f"<tr><{kind}>{html.escape(cells[0])}</{kind}>{others}</tr>"
+
+    body = "".join(line("td", row) for row in rows)
+    return f'<div class="scroll"><table><thead>{line("th", head)}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _section(heading: str, content: str) -> str:
+    return f"<section><h2>{heading}</h2>{content}</section>" if content else ""
+
+
+def _listed(texts: Iterable[str]) -> str:
+    items = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> str:
     """All of it as one page."""
-    parts = [f"<h1>{html.escape(v.study.title or v.study.name)}</h1>"]
-    parts.append(
+    opening = (
+        f"<header><h1>{html.escape(v.study.title or v.study.name)}</h1>"
         f"<p>{len(v.predicted)} trials in {html.escape(v.data)}; each predicted by a model fitted to trials of other motions "
         "only, from its joint angles and the measurements before the motion. Root mean square errors from its start to the "
-        "end.</p>"
+        "end.</p></header>"
     )
-    rows = []
-    for c in report["channels"]:
-        static = [f"{c[k]:.3f}" if k in c else "–" for k in ("static", "static_all")]
-        rows.append(
-            [
-                f"{c['channel']} [{c['unit']}]",
-                *(f"{c[k]:.3f}" for k in ("mean", "median", "ninth", "largest", "whole")),
-                *static,
-            ]
-        )
     head = ["channel", "mean", "median", "9 of 10", "largest", "with the time before"]
-    parts.append(_table([*head, "statics, not seen", "statics, fitted to all"], rows))
-    for path in pictures:
-        data = base64.b64encode(path.read_bytes()).decode()
-        parts.append(f'<img alt="{path.stem}" src="data:image/png;base64,{data}">')
+    errors = _table([*head, "statics, not seen", "statics, fitted to all"], [channel_cells(c) for c in report["channels"]])
+    drawn = "".join(
+        f'<figure><img alt="{path.stem}" src="data:image/png;base64,{base64.b64encode(path.read_bytes()).decode()}"></figure>'
+        for path in pictures
+    )
     swings = [
         [
             f"{d['trial']}, {d['channel']}",
@@ -208,30 +188,28 @@ def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> st
         ]
         for d in report["decays"]
     ]
-    if swings:
-        parts.append("<h2>Free decay after the joints have stopped</h2>")
-        head = ["frequency [rad/s], measured", "predicted", "damping ratio, measured", "predicted", "amplitude [°]"]
-        parts.append(_table(["trial, channel", *head], swings))
-    parts.append("<h2>Estimates from all trials</h2>")
-    found = [found_cells(f) for f in report["found"]]
-    parts.append(_table(["number", "value", "deviation", "from scatter between trials", "before", "deviation before"], found))
-    weak = report["directions"]
-    parts.append("<h2>Not determined by the data</h2>")
-    said = "".join(f"<li>{html.escape(text)} (information {x:.2f} of the prior information)</li>" for x, text in weak)
-    parts.append(f"<ul>{said}</ul>" if said else "<p>Nothing: the data improve on the prior in all directions.</p>")
-    pairs = "".join(f"<li>{html.escape(a)} and {html.escape(b)}: {c:+.3f}</li>" for a, b, c in report["correlated"])
-    parts.append(f"<p>Correlations above 0.9:</p><ul>{pairs}</ul>" if pairs else "<p>No correlation is above 0.9.</p>")
-    parts.append("<h2>Residuals</h2>")
+    head = ["frequency [rad/s], measured", "predicted", "damping ratio, measured", "predicted", "amplitude [°]"]
+    decays = _table(["trial, channel", *head], swings) if swings else ""
+    head = ["number", "value", "deviation", "from scatter between trials", "before", "deviation before"]
+    found = _table(head, [found_cells(f) for f in report["found"]])
+    weak = _listed(f"{text} (information {x:.2f} of the prior information)" for x, text in report["directions"])
+    pairs = _listed(f"{a} and {b}: {c:+.3f}" for a, b, c in report["correlated"])
+    weak = weak or "<p>Nothing: the data improve on the prior in all directions.</p>"
+    pairs = f"<p>Correlations above 0.9:</p>{pairs}" if pairs else "<p>No correlation is above 0.9.</p>"
     white = [
         [w[0], f"{unit_of(w[0])[0] * w[1]:.3g} {unit_of(w[0])[1]}", f"{w[2]:.2f}", f"{w[3]:.2f}"] for w in report["whiteness"]
     ]
-    parts.append(_table(["channel", "rms", "correlation with the next", "hangs together for [s]"], white))
+    residuals = _table(["channel", "rms", "correlation with the next", "hangs together for [s]"], white)
     if report["not_converged"]:
-        parts.append(
-            f"<p><b>Not converged:</b> {html.escape(', '.join(report['not_converged']))}; the best result so far was used.</p>"
-        )
-    if v.notes:
-        parts.append("<h2>Processing of the logs</h2><ul>" + "".join(f"<li>{html.escape(n)}</li>" for n in v.notes) + "</ul>")
-    title = html.escape(v.study.name)
-    opening = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-    return f"{opening}{''.join(parts)}</html>"
+        names = html.escape(", ".join(report["not_converged"]))
+        residuals += f"<p><b>Not converged:</b> {names}; the best result so far was used.</p>"
+    sections = (
+        opening,
+        _section("Errors of the predictions", errors + drawn),
+        _section("Free decay after the joints have stopped", decays),
+        _section("Estimates from all trials", found),
+        _section("Not determined by the data", weak + pairs),
+        _section("Residuals", residuals),
+        _section("Processing of the logs", _listed(v.notes)),
+    )
+    return report_page(v.study.name, sections)

@@ -34,12 +34,10 @@ def check_units(
     attitude: Mapping[str, np.ndarray] | None = None,
     limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> None:
-    """Refuse columns whose numbers can hardly be in m, rad, m/s and rad/s, with what they look like.
+    """Refuse columns, by quantity, whose numbers can hardly be in m, rad, m/s and rad/s, with what they look like.
 
-    Args:
-        quantities: Columns by quantity: roll, pitch, yaw, joint; x, y, z; p, q, r.
-        attitude: Roll, pitch and yaw [rad] of the same instrument, to compare rates with, shape (n,) each.
-        limits: Least and largest position of joints [rad], by quantity.
+    Rates are compared with the attitude of the same instrument, roll, pitch and yaw [rad], shape (n,) each; joints with their
+    limits [rad].
     """
     angles = dict(attitude or {})
     for quantity, name in quantities.items():
@@ -153,13 +151,8 @@ def resampled(log: LogFile, rate: float) -> LogFile:
 def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndarray, most: float) -> tuple[LogFile, float]:
     """The log on the clock of another, and by how much it was moved [s]: the shift with which two signals are most alike.
 
-    Alike up to a constant and a factor; found on a fine grid, between whose ticks a parabola is laid.
-
-    Args:
-        column: One of its signals, shape (n,).
-        other: What has the right clock.
-        reference: A signal of that which shows the same motion, shape (m,).
-        most: Largest shift that is looked for [s].
+    One of its signals, shape (n,), and a reference of the other log, shape (m,), are alike up to a constant and a factor. The
+    shift, of at most `most` [s], is found on a fine grid, between whose ticks a parabola is laid.
     """
     h = 0.5 * min(float(np.median(np.diff(log.time))), float(np.median(np.diff(other.time))))
     k = max(1, int(np.ceil(most / h)))

@@ -20,6 +20,7 @@ from .. import ChannelSamples, Found, Identification, Problem, solve
 from ._baseline import StaticBalance
 from ._campaign import Campaign, RecordedTrial, read_campaign
 from ._decay import Decay, decay_of, still_from
+from ._logs import unit_of
 from ._shared_work import Iteration, Telling, in_processes
 from ._study import ValidationStudy
 
@@ -157,13 +158,9 @@ def validate(
 def _line(fitted: Fitted, rows: Sequence[Predicted]) -> str:
     what = f"without {fitted.left_out}" if fitted.left_out else "all trials"
     how = "" if fitted.converged else f", NOT converged: {fitted.reason}"
-    said = "; ".join(f"{p.trial} " + " ".join(f"{_shown(c, x)}" for c, x in list(p.errors.items())[:2]) for p in rows)
+    shown = {p.trial: [(x, *unit_of(c)) for c, x in list(p.errors.items())[:2]] for p in rows}
+    said = "; ".join(f"{trial} {' '.join(f'{k * x:.3f}{unit}' for x, k, unit in errors)}" for trial, errors in shown.items())
     return f"{what}: {fitted.iterations} iterations, {fitted.seconds:.0f} s{how}" + (f"; {said}" if said else "")
-
-
-def _shown(channel: str, x: float) -> str:
-    angle = channel.split(".")[1] in ("roll", "pitch", "yaw")
-    return f"{np.degrees(x):.2f}°" if angle else f"{x:.3f}"
 
 
 def _fold_alone(study: ValidationStudy, data: str, group: str, telling: Telling) -> tuple[Fitted, list[Predicted]]:

@@ -15,13 +15,16 @@ import numpy as np
 
 import hydromechs as hm
 from hydromechs import compiler
+from hydromechs.bench._dynamics import FastMujoco, Row, measure
+from hydromechs.bench._machine import dry_model, machine, random_states, relative_difference, report
+from hydromechs.bench.peers import PinocchioPeer
 from hydromechs.equations import Form
 from hydromechs.library import random_tree, serial_chain, star
 from hydromechs.model import Model
 
-from ._dynamics import FastMujoco, Row, measure
-from ._machine import dry_model, machine, random_states, relative_difference, report, target
-from .peers import PinocchioPeer
+from .goals import target, with_targets
+
+__all__ = ["measure_trees"]
 
 PEERS: dict[str, type[PinocchioPeer] | type[FastMujoco]] = {"Pinocchio": PinocchioPeer, "MuJoCo": FastMujoco}
 """Other codes, with dry trees."""
@@ -44,7 +47,7 @@ grow with the cube of a chain's length; for 300 links Pinocchio takes 2 GB."""
 
 
 def measure_trees(*, quick: bool = False) -> dict[str, Any]:
-    """All measurements of `hydromechs bench trees`; if quick, with few repeats and small trees, to see that it runs."""
+    """All measurements of `python -m benchmarks trees`; if quick, with few repeats and small trees, to see that it runs."""
     start = machine()
     rounds = 2 if quick else 15
     sizes = (4, 8) if quick else (10, 100, 300, 1000, 5000)
@@ -53,11 +56,10 @@ def measure_trees(*, quick: bool = False) -> dict[str, Any]:
     forms = [_forms(model, rounds, 64 if quick else 2048) for model in walkers]
     papers = _papers(forms, rounds, quick)
     trees = [] if quick else [_tree(n, rounds) for n in (30, 200)]
-    return report(
+    found = report(
         start | {"native_lanes": compiler.native_lanes()},
-        (*_targets(chains), *_walker_targets(forms, papers)),
         quick=quick,
-        command="hydromechs bench trees",
+        command="python -m benchmarks trees",
         rounds=rounds,
         chains=chains,
         trees=trees,
@@ -67,6 +69,7 @@ def measure_trees(*, quick: bool = False) -> dict[str, Any]:
         missing=missing,
         relative_difference_to_ours_dry=differences,
     )
+    return with_targets(found, (*_targets(chains), *_walker_targets(forms, papers)))
 
 
 def _ours(key: str, model: Model, n: int, lanes: int, form: Form) -> tuple[Row, float]:

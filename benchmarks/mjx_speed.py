@@ -1,54 +1,36 @@
-"""What `bench worlds` measures beside us, with the dry tree: MuJoCo's rollout on one thread, MJX on the GPU that JAX finds."""
+"""Whole steps per second of many dry worlds in MJX, on the GPU that JAX finds."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import time
-from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from hydromechs.bench._machine import random_states
+from hydromechs.bench._worlds import METHODS, STEP, mujoco_peer, row_of
 from hydromechs.model import Model
 
-from ._machine import dry_model, random_states
+__all__ = ["mjx_rows"]
+
+MJX = "MJX"
+"""What a row of MuJoCo in JAX is called."""
 
 
-def mujoco_peer(model: Model, integrator: str, step: float) -> Any:
-    """The same tree, dry, in MuJoCo, with an integrator and a step [s]; None without MuJoCo."""
-    try:
-        import mujoco
-    except ModuleNotFoundError:
-        return None
-    from ._dynamics import FastMujoco
-
-    peer = FastMujoco(dry_model(model))
-    peer.model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator}")
-    peer.model.opt.timestep = step
-    return peer
-
-
-def mujoco_rollout(
-    model: Model, integrator: str, step: float, quick: bool
-) -> tuple[Callable[[], object], tuple[int, int]] | None:
-    """A call of MuJoCo's rollout on one thread, and how many worlds and steps it has; None without MuJoCo."""
-    peer = mujoco_peer(model, integrator, step)
-    if peer is None:
-        return None
-    import mujoco
-    from mujoco import rollout
-
-    data, kind = mujoco.MjData(peer.model), mujoco.mjtState.mjSTATE_FULLPHYSICS
-    n, steps = (4, 10) if quick else (64, 100)
-    q, v, _ = random_states(model, n)
-    starts = np.zeros((n, mujoco.mj_stateSize(peer.model, kind)))
-    for k in range(n):
-        data.qpos[peer.q_of], data.qvel[peer.v_of] = q[k], 0.2 * v[k]
-        mujoco.mj_getState(peer.model, data, starts[k], kind)
-    runner = rollout.Rollout(nthread=1)
-    runner.rollout([peer.model] * n, [data], starts, nstep=2)
-    return lambda: runner.rollout([peer.model] * n, [data], starts, nstep=steps), (n, steps)
+def mjx_rows(model: Model, quick: bool) -> list[dict[str, Any]]:
+    """MJX of the dry tree with as many worlds as suit it, in float32; nothing where it is not installed."""
+    if find_spec("jax") is None or find_spec("mujoco") is None or find_spec("mujoco.mjx") is None:
+        return []
+    rows = []
+    for exponent in (4,) if quick else (13, 15, 17):
+        n, steps, rounds = 2**exponent, 2 if quick else 100, 2 if quick else 5
+        times, compiling = mjx_times(model, METHODS["semi_implicit_euler"], STEP, n, steps, rounds)
+        row = row_of(MJX, "semi_implicit_euler", n, steps, times, 0, None, water=False)
+        rows.append({**row, "precision": "float32", "compile_s": compiling})
+    return rows
 
 
 def mjx_times(model: Model, integrator: str, step: float, n: int, steps: int, rounds: int) -> tuple[list[float], float]:

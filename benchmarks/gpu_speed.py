@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import statistics
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import hydromechs as hm
+from hydromechs.bench._machine import machine, random_states, report
+from hydromechs.bench._worlds import event_times, gpu_device
 from hydromechs.compiler import CudaKernel, trace
 from hydromechs.model import Model
 
-from ._machine import machine, random_states, report, target
+from .goals import target, with_targets
+
+__all__ = ["measure_gpu"]
 
 LAUNCHES = 20
 """Launches that are timed together, as one CUDA graph: what is measured is the GPU, not Python's overhead."""
@@ -22,22 +25,9 @@ LAUNCHES = 20
 LAYOUTS = ("row-major", "world-fastest")
 """Arrays of shape (B, n): in C order, and in Fortran order."""
 
-LANES = {
-    70: (64, 32),
-    75: (64, 2),
-    80: (64, 32),
-    86: (128, 2),
-    87: (128, 2),
-    89: (128, 2),
-    90: (128, 64),
-    100: (128, 64),
-    120: (128, 2),
-}
-"""Float32 and float64 multiply-adds per clock and multiprocessor, by compute capability (CUDA C programming guide)."""
-
 
 def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
-    """All measurements of `hydromechs bench gpu`; if quick, with small batches and few repeats, to see that it runs."""
+    """All measurements of `python -m benchmarks gpu`; if quick, with small batches and few repeats, to see that it runs."""
     # else the compile times may be those of files found on disk
     os.environ["CUPY_CACHE_IN_MEMORY"] = os.environ["CUDA_CACHE_DISABLE"] = "1"
     CudaKernel(trace(lambda x: x + 1.0, {"x": (1,)}, name="nothing"), "float32")  # loads CuPy and starts CUDA
@@ -87,39 +77,16 @@ def measure_gpu(model: Model, *, quick: bool = False) -> dict[str, Any]:
                         "fraction_of_bandwidth": None if not memory else bandwidth / memory,
                     }
                 )
-    return report(
+    found = report(
         start,
-        _targets(codes, runs),
         quick=quick,
-        command="hydromechs bench gpu",
+        command="python -m benchmarks gpu",
         device=device,
         model={"name": model.name, "degrees_of_freedom": model.nv, "operations": operations, "numbers": numbers},
         kernels=codes,
         runs=runs,
     )
-
-
-def gpu_device(cupy: Any) -> dict[str, Any]:
-    """The GPU and its peaks: arithmetic [1/s], with a multiply-add as two, and memory [bytes/s]."""
-    attributes = cupy.cuda.Device().attributes
-    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-    capability = int(cupy.cuda.Device().compute_capability)
-    # newer CUDA versions leave the clocks out of the properties; the attributes are in kHz
-    clock, memory_clock = 1e3 * attributes["ClockRate"], 1e3 * attributes["MemoryClockRate"]
-    cores = attributes["MultiProcessorCount"]
-    lanes = LANES.get(capability)
-    peaks = (None, None) if lanes is None else tuple(2.0 * clock * cores * n for n in lanes)
-    return {
-        "name": properties["name"].decode(),
-        "compute_capability": capability,
-        "multiprocessors": cores,
-        "clock_hz": clock,
-        "peak_float32": peaks[0],
-        "peak_float64": peaks[1],
-        "memory_bytes_per_s": 2.0 * memory_clock * attributes["GlobalMemoryBusWidth"] / 8.0,
-        "cuda_runtime": cupy.cuda.runtime.runtimeGetVersion(),
-        "cuda_driver": cupy.cuda.runtime.driverGetVersion(),
-    }
+    return with_targets(found, _targets(codes, runs))
 
 
 def _arrays(cupy: Any, kernel: CudaKernel, model: Model, n: int, layout: str) -> list[Any]:
@@ -146,19 +113,6 @@ def _time(cupy: Any, kernel: CudaKernel, model: Model, n: int, layout: str, repe
         graph.launch(stream)  # warms up
         stream.synchronize()
         return [ms / LAUNCHES for ms in event_times(cupy, lambda: graph.launch(stream), repeats)]
-
-
-def event_times(cupy: Any, call: Callable[[], object], repeats: int) -> list[float]:
-    """Milliseconds of calls on the current stream, by CUDA events."""
-    times = []
-    for _ in range(repeats):
-        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-        begin.record()
-        call()
-        end.record()
-        end.synchronize()
-        times.append(cupy.cuda.get_elapsed_time(begin, end))
-    return times
 
 
 def _difference(cupy: Any, kernel: CudaKernel, model: Model, n: int = 256) -> float:

@@ -1,0 +1,142 @@
+"""Block methods beside others, on lanes and one point after another: thesis Fig. 14, and the gain over the best of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+import hydromechs as hm
+from hydromechs import compiler
+from hydromechs.bench._blocks import BENCHMARK, Runner, arms, measure_blocks, papers_runners, time_to
+from hydromechs.bench._machine import machine, timed, versions
+from hydromechs.bench._papers import block_tables
+from hydromechs.cli._print_papers import print_block_tables
+from hydromechs.compiler import Argument
+from hydromechs.integrators import DormandPrince, SlidingBlock, method_named
+
+__all__ = ["MethodRunner", "measure_study", "plot_blocks", "print_blocks"]
+
+
+class MethodRunner(Runner):
+    """The same of Runge and Kutta's method, and of Dormand and Prince's with constant steps."""
+
+    def __init__(self, model: hm.Model, method: Any, *, branches: bool = False) -> None:
+        super().__init__(model, SlidingBlock(points=1) if isinstance(method, DormandPrince) else method, branches=branches)
+        self.method = method
+
+    def run(self, h: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """q and v after n steps."""
+        if isinstance(self.method, SlidingBlock):
+            return super().run(h, n)
+        if isinstance(self.method, DormandPrince):  # blocks start with its steps
+            Q, X, _, _ = self.blocks._started(0.0, 0.0, self.q, self.v, [self.tau], h, n)  # noqa: SLF001
+            return Q[0, -1], X[0, -1]
+        march = self.stepper.march
+        end = march([np.zeros(1), self.q, self.v], [np.array([h]), np.zeros(1), self.tau], n, stride=n).ends
+        return end[1][0], end[2][0]
+
+
+def runners(model: hm.Model) -> dict[str, Runner]:
+    """All methods, the most exact with many steps first."""
+    of = partial(MethodRunner, model)
+    return {
+        "Dormand-Prince 5": of(DormandPrince()),
+        **papers_runners(model),
+        "Runge-Kutta 4": of(method_named("rk4")),
+        "B4PC7, points on lanes": of(SlidingBlock(points=4, order=7)),
+        "B6PC7, points on lanes": of(SlidingBlock(points=6, order=7)),
+        "Runge-Kutta 4, arms on lanes": of(method_named("rk4"), branches=True),
+        "Dormand-Prince 5, arms on lanes": of(DormandPrince(), branches=True),
+    }
+
+
+def measure_study(
+    *, quick: bool = False, picture: str = "", report: Callable[[str], object] = lambda line: None
+) -> dict[str, Any]:
+    """All that is printed, as plain data; if quick, with few repeats and rough times.
+
+    The picture is the file for the plot of error against time, if any; `report` is called with a line for each method.
+    """
+    where, model = machine(), arms()
+    results = measure_blocks(runners(model), report, repeat=30 if quick else 300)
+    if picture:
+        plot_blocks(results, Path(picture))
+    times = {name: time_to(rows, BENCHMARK) for name, rows in results.items()}
+    serial = {name: t for name, t in times.items() if "lanes" not in name}
+    best = min(serial, key=lambda name: serial[name])
+    where["load_after"] = machine()["load"]
+    return {
+        "machine": where,
+        "versions": versions(),
+        **block_tables(times),
+        "best_serial": best,
+        "speedup_over_best_serial": {name: serial[best] / t for name, t in times.items() if "lanes" in name},
+        "four_points_over_one": lane_ratio(model, 4, 300 if quick else 3000),
+        "orders": {name: _order(rows) for name, rows in results.items()},
+    }
+
+
+def _order(rows: np.ndarray) -> float:
+    """Order of convergence between the finest runs above rounding."""
+    good = rows[(rows[:, 1] < 1e-3) & (rows[:, 1] > 1e-11)]
+    return float(np.polyfit(np.log(good[:, 0]), -np.log(good[:, 1]), 1)[0]) if len(good) > 1 else float("nan")
+
+
+def print_blocks(report: dict[str, Any], console: Console) -> None:
+    """Print a report of `measure_study`."""
+    print_block_tables(report, console)
+    console.print(Text(f"Four points on lanes take {report['four_points_over_one']:.2f} times as long as one."))
+    best = report["best_serial"]
+    console.print(Text(f"\nThe best serial method is {best}, {report['times_ms'][best]:.3f} ms. On lanes, over that:"))
+    for name, gain in sorted(report["speedup_over_best_serial"].items(), key=lambda pair: -pair[1]):
+        console.print(Text(f"  {name:34s} {gain:5.2f}   (order {report['orders'][name]:.1f})"))
+
+
+def plot_blocks(results: dict[str, np.ndarray], path: Path) -> None:
+    """Two panels: one point after another as in the thesis, and with lanes."""
+    from hydromechs.viewer import figure
+
+    colors = {"B1PC5": "#0072b2", "B2PC5": "#009e73", "B4PC5": "#d55e00", "B4PC7": "#cc79a7", "B6PC7": "#e69f00"}
+    colors |= {"Runge": "#8c8c8c", "Dormand": "#000000"}
+    styles = {"one": "-", "points": "-", "arms": "--"}
+    with figure(path, height=4.6, width=12.4) as fig:
+        left, right = fig.subplots(1, 2, sharex=True, sharey=True)
+        for name, rows in results.items():
+            first, how = name.split(",")[0], (name.split(", ")[1:] or ["one"])[0].split()[0]
+            serial, known = how == "one", first.startswith(("Runge", "Dormand"))
+            good = rows[(rows[:, 1] < 0.1) & (rows[:, 1] > 3e-13)]
+            style = dict(color=colors[first.split("-")[0]], linestyle=styles[how], marker="o", markersize=3.5, linewidth=1.6)
+            if serial and not known:
+                left.loglog(1e3 * good[:, 2], good[:, 1], label=first, **style)
+            if not serial or known or first == "B1PC5":
+                right.loglog(1e3 * good[:, 2], good[:, 1], label=name, **style)
+        for axes, title in ((left, "One point after another (thesis Fig. 14)"), (right, "On the lanes of one core")):
+            axes.axhline(BENCHMARK, color="#bbbbbb", linewidth=1.0)
+            axes.set(xlabel="wall time for 5 s [ms]", title=title)
+        left.set(ylabel="error of (q, v) at the end")
+        left.legend(fontsize=8)
+        right.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def lane_ratio(model: hm.Model, points: int = 4, repeat: int = 2000) -> float:
+    """Time of forward dynamics at 4 or 8 points on the lanes of one core, over that at one point; the shortest of several."""
+    shapes = {"q": (model.nq,), "v": (model.nv,), "tau": (model.nv,)}
+    program = compiler.trace(lambda q, v, tau: hm.forward_dynamics(model, q, v, tau), shapes, name="fd", outputs=("vdot",))
+    rng = np.random.default_rng(0)
+    q = np.array([hm.integrate(model, model.neutral()[0], rng.normal(size=model.nv), 0.3) for _ in range(points)])
+    arrays = [q, rng.normal(size=(points, model.nv)), rng.normal(size=(points, model.nv))]
+    best = []
+    for count in (1, points):
+        inputs = tuple(Argument(a.name, (count, *a.shape)) for a in program.inputs)
+        outputs = (Argument("vdot", (count, model.nv)),)
+        recipe = compiler.Recipe("points", lambda **x: compiler.call_on_lanes(program, *x.values())[0], inputs, outputs, None)
+        single = compiler.Compiled(recipe, 1, 1).single()
+        given, out = [np.ascontiguousarray(a[:count]) for a in arrays], np.empty((count, model.nv))
+        best.append(min(timed(partial(single, *given, out), repeat)))
+    return best[1] / best[0]
