@@ -83,14 +83,7 @@ class Drive(Component):
 
     @abc.abstractmethod
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """Torque on the joint [N·m].
-
-        Args:
-            command: Command, in the drive's unit.
-            q: Joint position [rad].
-            qd: Joint speed [rad/s].
-            x: Internal states, as `state_names` has them.
-        """
+        """Torque on the joint [N·m] at its position q [rad] and speed qd [rad/s]; x are the states that `state_names` names."""
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """Rates of the internal states, as many as `state_names` has; arguments as of `force`."""

@@ -118,7 +118,6 @@ class JointFriction(Component):
         return [Slot(named(axis, x), unit="rad") for axis in axes(model.joint_part(self.joint)) for x in self.state_names]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Friction, what it stores and what it loses."""
         joint = now.joint(self.joint)
         names = [named(axis, x) for axis in axes(joint.part) for x in self.state_names]
         f = self.force(joint.v, np.array([z[n] for n in names]) if names else np.zeros(len(joint.v)))

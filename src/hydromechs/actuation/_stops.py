@@ -109,7 +109,6 @@ class JointStops(Component):
             )
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Force, what it stores and what it loses."""
         joint, stops = now.joint(self.joint), self
         if len(joint.v) == 1:
             q, qd, out = joint.q[0], joint.v[0], np.ones(1)

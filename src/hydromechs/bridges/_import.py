@@ -7,13 +7,7 @@ from types import ModuleType
 
 
 def import_extra(module: str, extra: str, wanted: str) -> ModuleType:
-    """A module of an extra, or an error that names the extra.
-
-    Args:
-        module: Name of the module.
-        extra: The extra of this package that brings it.
-        wanted: The function that needs it, for the message.
-    """
+    """A module that an extra of this package brings, or an error that names the extra and what is `wanted`."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -24,13 +24,10 @@ ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
 
 
 def unrepresented_contacts(model: Model, components: Iterable[Component]) -> list[str]:
-    """Return warnings about contacts whose geometry the probes cannot represent; pairs with the same defect share a message.
+    """Return warnings about contacts of a plant's components whose geometry the probes cannot represent, one for each defect.
 
     A contact is represented if the probes of one side cover its whole surface, since distances to solids are exact. Spheres
     cover theirs; capsules do if the spheres along their axis overlap; boxes do against a plane. Terrain has no probes.
-
-    Args:
-        components: Components of its plant; contacts count.
     """
     pairs = [c for c in components if isinstance(c, Pair)]
     found: dict[str, list[str]] = {}

@@ -17,9 +17,7 @@ from ._sweeps import inward, outward, world_acceleration
 def rigid_bias(rigid: RigidBody, V: Array) -> Array:
     """β_i = −(ω × (ω × h), ω × Ī ω), the velocity-dependent force of a rigid body for true accelerations (Table I), shape (6,).
 
-    Args:
-        rigid: Inertia of the body with those fixed to it.
-        V: Its velocity, of which only ω counts, shape (6,).
+    Of the body's velocity V (6,) only ω counts.
     """
     w = V[3:]
     return -np.concatenate([cross(w, cross(w, rigid.first_moment)), cross(w, rigid.matrix[3:, 3:] @ w)])
@@ -62,19 +60,15 @@ def _less_common(values: Array) -> Array:
 
 
 def articulated_body(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
-    """Accelerations v̇ for given joint forces.
+    """Accelerations v̇ (nv,) for given joint forces.
 
     The force balance of a link, with the acceleration biased by gravity, a' = a − g (eqs. 5, 8, 29):
 
         f_i = I_i^H a'_i − F_i + Σ f_outboard = I*_i a'_i − β*_i
 
-    is passed on from body to body by the two sweeps of `inward` and `outward`.
-
-    Args:
-        armature: Inertia of geared rotors that each degree of freedom feels in addition, part of m*, shape (nv,), or None.
-
-    Returns:
-        v̇, shape (nv,).
+    is passed on from body to body by the two sweeps of `inward` and `outward`. `armature` is the inertia of geared rotors that
+    each
+    degree of freedom feels in addition, part of m*, shape (nv,), or None.
     """
     return articulated_body_with_motions(model, b, tau, armature, {})[0]
 

@@ -43,13 +43,7 @@ def chart_rate(model: Model, q: Array, u: Array, v: Array) -> Array:
 
 
 def difference(model: Model, q: Array, q_other: Array) -> Array:
-    """u with q ⊕ u = q_other; angles of orientations at most π, shape (nv,).
-
-    Args:
-        model: The mechanism.
-        q: Configuration at the centre of the chart, shape (nq,).
-        q_other: The other configuration, shape (nq,).
-    """
+    """u with q ⊕ u = q_other, in the chart around q; angles of orientations at most π, shape (nv,)."""
     out: list = [0.0] * model.nv
     for step in moving_steps(model):
         out[step.at_v] = step.difference(np.asarray(q[step.at_q]), np.asarray(q_other[step.at_q]))

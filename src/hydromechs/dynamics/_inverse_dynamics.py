@@ -44,18 +44,11 @@ def accelerations(
 
 
 def inverse_dynamics(model: Model, b: Balance, vdot: Array, known: Mapping[int, Array] = NOTHING) -> Array:
-    """Joint forces that give the accelerations v̇.
+    """Joint forces τ (nv,) that give the accelerations v̇ (nv,).
 
         f_i = I_i^H a'_i − F_i + Σ Xᵀ f_outboard,     τ_i = ϕ_iᵀ f_i
 
-    Args:
-        model: The mechanism.
-        b: Inertias and forces of its bodies.
-        vdot: v̇, shape (nv,).
-        known: Accelerations a' that are given whatever v̇ says, by index of the body, shape (6,) each.
-
-    Returns:
-        τ, shape (nv,).
+    `known` are accelerations a' (6,) that are given whatever v̇ says, by index of the body.
     """
     a = accelerations(model, b.kin, b.bias, vdot, world_acceleration(model), known)
     needed = [-F if I is None else I @ a_i - F for I, a_i, F in zip(b.inertia, a, b.force, strict=True)]

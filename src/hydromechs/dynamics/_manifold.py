@@ -29,10 +29,6 @@ def displacement(model: Model, q: Array, q_other: Array) -> Array:
     Orientations turn by φ, the shorter way. The position of a free joint goes by u = J_l⁻¹(φ) Rᵀ (p_other − p), with
 
         J_l⁻¹ = 1 − ½ φ̃ + c φ̃²,    c = (1 − (θ/2) cot(θ/2))/θ²,    θ = |φ|
-
-    Args:
-        q: Configuration to start at, shape (nq,).
-        q_other: Configuration to reach, shape (nq,).
     """
     out: list[Scalar] = [0.0] * model.nv
     for step in moving_steps(model):

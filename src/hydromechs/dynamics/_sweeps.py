@@ -149,19 +149,11 @@ def outward(
     *,
     members: Sequence[int],
 ) -> tuple[Array, dict[int, Array]]:
-    """v̇ of some bodies' joints, and a' of the bodies, from the roots outwards.
+    """v̇ of some bodies' joints, and a' of the bodies and of those known before, from the roots outwards.
 
-    Args:
-        kin: Its kinematics, of which paths and subspaces count.
-        bias: Bias acceleration of each body.
-        gains: What `inward` gave.
-        parts: What `inward` gave.
-        known: a' of the bodies that carry members and are not members themselves, by index, −1 for the world, shape (6,) each.
-        given: As in `inward`.
-        members: Bodies to sweep over, by index, in the order of the model.
-
-    Returns:
-        v̇ of the members' joints, and a' of the members and of the bodies known before.
+    Gains and parts are those of `inward`, `given` and `members` as there; of the kinematics paths and subspaces count. `known`
+    has a' (6,)
+    of the bodies that carry members and are not members themselves, by index, −1 for the world.
     """
     given, a = given or {}, dict(known)
     vdot: list = []

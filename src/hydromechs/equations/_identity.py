@@ -10,12 +10,9 @@ from hydromechs.model import added_mass_matrix, definition
 def identity_of(thing: Any) -> str | None:
     """A text with every number and class of a model, or of a dataclass that holds models: equal texts, equal equations.
 
-    Args:
-        thing: The model or dataclass.
-
-    Returns:
-        The text; None where a user's own class is inside, or where a user's own handler computes the added mass of an
-        element of this package: then only the traced program itself can tell.
+    None where a user's own class is inside, or where a user's own handler computes the added mass of an element of this
+    package: then
+    only the traced program itself can tell.
     """
     for element, handler in added_mass_matrix.registry.items():
         if element.__module__.startswith("hydromechs.") and not handler.__module__.startswith("hydromechs."):

@@ -69,11 +69,7 @@ def _filled(template: Any, numbers: Array) -> Any:
 
 
 class Alike:
-    """Several things of one structure.
-
-    Args:
-        things: Nested tuples, arrays and numbers.
-    """
+    """Several things of one structure: nested tuples, arrays and numbers."""
 
     def __init__(self, things: Sequence[Any]) -> None:
         found: dict[tuple[float, ...], _Hole] = {}

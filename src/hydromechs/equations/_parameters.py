@@ -50,11 +50,9 @@ def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
 
 
 def open_identity(thing: Any, parameters: Sequence[str]) -> str | None:
-    """Return the identity of a thing without the values of its open numbers: others compile nothing.
+    """Return the identity of a model or plant without the values of its open numbers: others compile nothing.
 
-    Args:
-        thing: The model or plant.
-        parameters: Paths of its open numbers. Those with "*" are factors on the numbers, which stay part of the program.
+    Parameters with "*" are factors on the numbers, which stay part of the program.
     """
     masked = {path: OPEN for path in parameters if not registry.is_factor(path)}
     return identity_of(registry.replaced_all(thing, masked, checked=False) if masked else thing)

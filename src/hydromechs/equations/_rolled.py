@@ -92,12 +92,7 @@ class RolledTree:
         return kinds_of([acting_on(self.model, i, sampling) for i, sampling in enumerate(self.samplings)])
 
     def forward_dynamics(self, extra: Sequence[Argument] = (), after: After | None = None) -> Rolled:
-        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`; and what is computed of the bodies after.
-
-        Args:
-            extra: Which of the optional arguments there are, with their shapes.
-            after: What else is computed.
-        """
+        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`; and what is computed of the bodies after."""
         loop = _Loop(self, extra, after)
         inward, outward = zip(*(s.articulated() for s in loop.steps), strict=True)
         loop.work["star"] = (self.model.nb + 1) * STAR
@@ -125,11 +120,7 @@ class RolledTree:
         return loop.rolled("inverse_dynamics", ("q", "v", "vdot"), ("tau",), sweeps)
 
     def kinematics(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """Poses and velocities of (q, v), see `hm.kinematics`.
-
-        Args:
-            extra: Nothing.
-        """
+        """Poses and velocities of (q, v), see `hm.kinematics`."""
         loop = _Loop(self, extra, None, posed=True)
         outward = (loop.of_joints("motion", loop.motion), loop.of_all(_pose_program(loop.record)))
         return loop.rolled("kinematics", ("q", "v"), ("X_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
@@ -168,10 +159,9 @@ class RolledTree:
 class _Loop:
     """What the loops of all equations share.
 
-    Args:
-        after: What is computed of bodies when their accelerations are known; None for nothing.
-        posed: Whether poses are wanted whatever the forces need.
-        rest: Whether the mechanism is at rest, without gravity.
+    `after` is computed of bodies when their accelerations are known. `posed`: poses are wanted whatever the forces need;
+    `rest`: the
+    mechanism is at rest, without gravity.
     """
 
     def __init__(
@@ -359,10 +349,5 @@ def _uses(programs: Sequence[Program], name: str) -> bool:
 
 
 def rolled_equation(model: Model, name: str, extra: Sequence[Argument] = ()) -> Rolled:
-    """The loop of an equation over the bodies of a model.
-
-    Args:
-        name: One of `ROLLED`.
-        extra: Optional arguments, with their shapes.
-    """
+    """The loop of an equation of `ROLLED` over the bodies of a model; `extra` are its optional arguments, with their shapes."""
     return getattr(RolledTree(model), name)(extra)

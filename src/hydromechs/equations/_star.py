@@ -15,16 +15,9 @@ from ._balance import FlowOptions, prepared
 
 
 def star_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Accelerations for given joint forces of a star, by composite bodies; the same as `forward_dynamics`.
+    """Accelerations for given joint forces of a star, by composite bodies: `forward_dynamics`, of the same arguments.
 
     A star is a base body with chains that do not branch; any other tree is an `UnsupportedFeature` that names the body.
-
-    Args:
-        tau: Generalised force dual to `v`, shape (nv,).
-        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
-
-    Returns:
-        v̇, the time derivative of the numbers in `v`, shape (nv,).
     """
     if arguments.model_of(model).wet:
         return dynamics.star_dynamics(*prepared(model, q, v, tau, flow))

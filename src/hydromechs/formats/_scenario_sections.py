@@ -186,11 +186,7 @@ class ScenarioFile:
 
 
 def section_of(part: Any) -> str:
-    """Return the section of a component: that in which a file is shortest.
-
-    Args:
-        part: The component.
-    """
+    """Return the section of a component: that in which a file is shortest."""
     if _joint_key(part):
         return "joints"
     kinds: dict[Any, str] = {
@@ -217,11 +213,7 @@ def _joint_key(part: Any) -> str:
 
 
 def in_order(parts: Iterable[Component]) -> list[Component]:
-    """Return components in the order of the sections; those of a joint are together.
-
-    Args:
-        parts: The components.
-    """
+    """Return components in the order of the sections; those of a joint are together."""
     parts = list(parts)
     joints: list[Any] = list(dict.fromkeys(part.joint for part in parts if _joint_key(part)))  # type: ignore[attr-defined]
 
@@ -236,13 +228,7 @@ def in_order(parts: Iterable[Component]) -> list[Component]:
 
 
 def grouped(scenario: Scenario, writer: Writer, plain: bool) -> dict[str, Any]:
-    """Return what a file writes of components and blocks, by section.
-
-    Args:
-        scenario: The scenario.
-        writer: Writes objects.
-        plain: True for `components` and `blocks` alone, without shorthand.
-    """
+    """Return what a file writes of components and blocks, by section; `plain`: all under `components` and `blocks`."""
     out: dict[str, Any] = {key: Lines() for key in ("terrain", "contact", "thrusters", "joints", "grasps", "tethers")}
     out |= {"external": [], "components": Lines(), "sensors": Lines(), "blocks": Lines()}
     for part in scenario.components:
@@ -309,11 +295,7 @@ def _group_name(out: Lines, name: str) -> str:
 
 
 def named_materials(scenario: Scenario) -> dict[str, Material]:
-    """Return a name for each material: its ready name, or that of the first terrain that is made of it.
-
-    Args:
-        scenario: The scenario.
-    """
+    """Return a name for each material: its ready name, or that of the first terrain that is made of it."""
     used = [(solid.name, solid.material) for solid in scenario.parts(Terrain)]
     used += [("bodies", part.material) for part in scenario.parts(BodyContact)]
     out: dict[str, Material] = {}

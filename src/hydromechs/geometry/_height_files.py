@@ -96,11 +96,7 @@ def read_heights(
 def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Sequence[float] | None) -> HeightGrid:
     """Heights with their grid lines: those of the file, or those given where it has none; raises `FieldError` for "x" or "y".
 
-    Args:
-        grid: What `read_heights` read.
-        file: Name of the file, for messages.
-        x: Grid lines along x, or the first and the last [m]; None: those of the file.
-        y: Grid lines along y, or the first and the last [m]; None: those of the file.
+    Given are all lines along an axis, or the first and the last [m]; errors name the file.
     """
     lines = []
     for axis, own, given, n in zip("xy", (grid.x, grid.y), (x, y), grid.heights.shape, strict=True):

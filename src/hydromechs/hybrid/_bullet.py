@@ -87,7 +87,6 @@ class BulletEngine(Engine):
     # -- building -----------------------------------------------------------------------------------------------------------
 
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
-        """Build it; see `Engine.load`."""
         self._p, self._model, self._scene = self.library(), model, scene
         p = self._p
         client = p.connect(p.DIRECT)

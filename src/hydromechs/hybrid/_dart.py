@@ -37,7 +37,6 @@ class DartEngine(Engine):
         return added
 
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
-        """Build it; see `Engine.load`."""
         self._dart = dart = self.library()
         inertias = np.stack([body.inertia.matrix for body in model.bodies]) + carried
         self._tree = DartTree(dart, model, inertias)

@@ -61,7 +61,6 @@ class MuJoCoEngine(Engine):
         return np.zeros_like(added)
 
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
-        """Build it; see `Engine.load`."""
         self._mj = mj = self.library()
         self._tree = tree = MujocoTree(mj, model)
         off = mj.mjtDisableBit

@@ -38,10 +38,6 @@ class UniformFlow:
 
     A function of the environment, the seed and time alone: gusts are drawn when they are first needed, but always in the
     same order from time 0. Before time 0 gusts have their first value.
-
-    Args:
-        environment: The environment.
-        seed: Of the gusts.
     """
 
     def __init__(self, environment: Environment, seed: int = 0) -> None:

@@ -112,15 +112,9 @@ def body_motions(
 
 
 def motion_in(sampling: WetSampling, V: Array, flows: Sequence[Flow], R_WB: Array, p_WB: Array, world: World) -> WetMotion:
-    """Return the motion of a submerged body in non-uniform water.
+    """Return the motion of a submerged body with the velocity V in the world (6,), in body axes, in non-uniform water.
 
-    Args:
-        sampling: Points at which it feels the water.
-        V: Its velocity in the world, in body axes, shape (6,).
-        flows: The water at the points of `sampling`, in body axes.
-        R_WB: Its axes in the world, shape (3, 3).
-        p_WB: Its origin in the world [m], shape (3,).
-        world: Directions and density.
+    The flows at the points of its sampling are in body axes; its axes (3, 3) and origin (3,) [m] are in the world.
     """
     around = SurroundingWater(sampling, V, tuple(flows), hull_points(sampling, flows))
     a_fg = mean_of(sampling.mean, lambda i: flows[i].a_fg)

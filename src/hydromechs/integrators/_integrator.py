@@ -58,11 +58,7 @@ class Paths(NamedTuple):
 
 
 class NotFinite(ArithmeticError):
-    """The next step is not finite, or not to be had; `at` is the last good point.
-
-    Args:
-        at: The last good point.
-    """
+    """The next step is not finite, or not to be had; `at` is the last good point."""
 
     def __init__(self, at: Point, reason: str) -> None:
         self.at, self.reason = at, reason

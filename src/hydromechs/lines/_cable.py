@@ -39,10 +39,5 @@ class Cable:
         return density * math.pi / 4.0 * self.diameter**2
 
     def weight(self, density: float, gravity: float) -> float:
-        """Weight in water per length, below 0 where it floats [N/m].
-
-        Args:
-            density: Of the water [kg/m³].
-            gravity: g [m/s²].
-        """
+        """Weight in water of a density [kg/m³] per length, below 0 where it floats [N/m]; gravity g [m/s²]."""
         return (self.mass - self.displaced(density)) * gravity

@@ -74,7 +74,6 @@ class HangingLine(Component):
             )
 
     def check_start(self, now: Now) -> None:
-        """It must reach from end to end."""
         fault = too_short(now, self.frame, self.top, self.length)
         if fault:
             raise ValueError(f"hanging line {self.name!r} {fault}")

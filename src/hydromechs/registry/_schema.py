@@ -14,8 +14,6 @@ from ._family import Families, Family
 from ._marks import ByName, Degrees, Pattern
 from ._members import MISSING, Member, bounds_of, file_keys, options, unmarked
 
-__all__ = ["json_schema"]
-
 CUSTOM = {
     "type": "object",
     "description": "Custom class, as 'package.module:Name' or 'file.py:Name', with its own keys.",
@@ -26,15 +24,7 @@ CUSTOM = {
 
 
 def json_schema(cls: Any, families: Families, *, key: str, version: int, title: str) -> dict[str, Any]:
-    """Return the JSON Schema of a file.
-
-    Args:
-        cls: Class of the object that the file holds.
-        families: The families that the annotations refer to.
-        key: Key that marks the kind of file and holds its version.
-        version: The version.
-        title: Title of the schema.
-    """
+    """Return the JSON Schema of a file that holds an object of a class, and the version under the key that marks its kind."""
     walk = _Schema(families)
     out = walk.object(cls)
     marked = {key: {"const": version, "description": f"Version of the file format: {version}."}}

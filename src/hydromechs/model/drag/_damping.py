@@ -54,7 +54,6 @@ class Damping(DragElement):
         object.__setattr__(self, "coupled", tuple((str(name), number(c, f"drag.coupled {name}")) for name, c in pairs))
 
     def wrench(self, V_r: Array, density: Scalar) -> Array:
-        """Wrench, see `DragElement.wrench`."""
         return self.numbers(density).wrench(V_r)
 
     def numbers(self, density: Scalar) -> Any:

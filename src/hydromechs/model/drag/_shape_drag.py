@@ -70,16 +70,10 @@ class ShapeDrag(DragElement):
         return np.array(self.solid.origin.xyz)
 
     def wrench(self, V_r: Array, density: Scalar) -> Array:
-        """Wrench, see `DragElement.wrench`."""
         return self.numbers(density).wrench(V_r)
 
     def numbers(self, density: Scalar, points: int = 1) -> Any:
-        """Return the coefficients by shape.
-
-        Args:
-            density: Density of the water [kg/m³].
-            points: Minimum number of Gauss points along a cylinder.
-        """
+        """Return the coefficients by shape, with a minimum number of Gauss points along a cylinder."""
         solid = self.solid
         match shape := solid.shape:
             case Cylinder():
@@ -96,7 +90,6 @@ class ShapeDrag(DragElement):
         raise UnsupportedFeature(f"the drag of a {shape.word} is unknown; use a cylinder, box, sphere or ellipsoid")
 
     def matrix(self, V_r: Array, density: Scalar) -> Array:
-        """Damping matrix, see `DragElement.matrix`."""
         match self.solid.shape:
             case Cylinder() as shape:
                 return _cylinder_matrix(self, shape, V_r, density)
@@ -105,7 +98,6 @@ class ShapeDrag(DragElement):
         return _round_matrix(self, V_r, density)
 
     def surface(self) -> Triangles:
-        """Return the surface of the shape."""
         return self.solid.triangulate()
 
     def problems(self, label: str) -> Iterator[Fault]:
