@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Slot, Values, mode_of
+from hydromechs.model.component import Action, FastMode, Mobility, Now, Order, Slot, Values, mode_of
 from hydromechs.spatial import stick_slip
-from hydromechs.values import Array, NotNegative, Positive, Scalar, check_fields, is_zero
+from hydromechs.values import Array, Checked, NotNegative, Positive, Scalar, is_zero
 
-from ._joints import IN_JOINT, axes, checked_part, named
+from ._joints import InJoint, axes, checked_part, named
 
 
 class FrictionForce(NamedTuple):
@@ -30,7 +30,7 @@ class FrictionForce(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointFriction(Component):
+class JointFriction(Checked, InJoint):
     """Viscous friction of a joint, and Coulomb friction with a stick phase. In a ball joint it opposes the angular velocity.
 
     Without any friction it states that the joint has none, also where the model gives it some.
@@ -38,10 +38,8 @@ class JointFriction(Component):
 
     kind = "joint_friction"
     cause = "friction"
-    refers = IN_JOINT
+    suffix = "friction"
 
-    joint: str
-    """Name of the joint."""
     viscous: NotNegative = 0.0
     """Torque per speed [N·m·s/rad]."""
     coulomb: NotNegative = 0.0
@@ -53,9 +51,6 @@ class JointFriction(Component):
 
     armature: NotNegative = 0.0
     """Inertia of a rotor that turns with the joint and is part of neither body nor drive [kg·m² or kg]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -84,11 +79,6 @@ class JointFriction(Component):
         return FrictionForce(tau.reshape(shape)[()], rate.reshape(shape)[()], loss, stored)
 
     # -- the component ------------------------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the joint, and what it is."""
-        return f"{self.joint}.friction"
 
     @property
     def acts(self) -> bool:

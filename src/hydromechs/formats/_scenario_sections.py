@@ -21,7 +21,7 @@ from hydromechs.registry import ByName, Inline, Pattern, Required, Writer
 from hydromechs.scenario import FAMILIES, Randomisation, Scenario, WorldSettings
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import Block, Event
-from hydromechs.values import Bound, Finite, Positive, Vector3, Vector4, Vector6, check_fields
+from hydromechs.values import Bound, Checked, Finite, Positive, Vector3, Vector4, Vector6, check_fields
 
 from ._emit import Block as Lines
 from ._file_kinds import FILE_KINDS
@@ -38,7 +38,7 @@ JOINT_KEYS: dict[str, type] = {"drive": Drive, "motion": Motion, "friction": Joi
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelKeys:
+class ModelKeys(Checked):
     """A model of a scenario, and how it starts. Omitted keys have the values of the model."""
 
     name: str
@@ -66,9 +66,6 @@ class ModelKeys:
     {quaternion: [...]} of a ball joint; body.2 is the second part of a composite joint."""
     joint_velocities: Mapping[str, Any] = field(default_factory=dict)
     """Velocities of joints: a number [rad/s or m/s], or 3 of a ball joint, in body axes [rad/s]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 
 from ._cable import Cable
 from ._catenary import hanging_chain
-from ._ends import TopPoint, point_mobility, too_short
+from ._ends import TopPoint, check_ends, point_mobility, too_short
 from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of
 from ._water import water_force
 
@@ -100,11 +100,7 @@ class Tether(Component):
     """Terrain that it can lie on."""
 
     def __post_init__(self) -> None:
-        check_fields(self, f"tether {self.name!r}: Tether")
-        kinds = {"top": (TopPoint, "SwayingPoint(position=...)"), "cable": (Cable, "Cable(diameter=..., ...)")}
-        for key, (kind, example) in kinds.items():
-            if not isinstance(getattr(self, key), kind):
-                raise FieldError(f"tether {self.name!r}: {key}", getattr(self, key), f"must be as lines.{example}")
+        check_ends(self, f"tether {self.name!r}")
         if self.winch is not None and not self.winch.shortest <= self.length <= self.winch.longest:
             must = f"must be within the winch's limits, {self.winch.shortest:g} to {self.winch.longest:g} m"
             raise FieldError(f"tether {self.name!r}: length", self.length, must)
