@@ -13,7 +13,6 @@ from hydromechs.spatial import Path, Screw, Shift, shift_wrench
 from hydromechs.values import Array
 
 from ._composite_body import pass_axis_masses, turning_axis
-from ._generalized_force import generalized_force
 from ._kinematics import Balance, Bias, Kinematics
 from ._pseudo_inertia import PseudoInertia, moment_of_spin, moved_back, pseudo_inertia, spin_matrix
 from ._sweeps import arriving, world_acceleration
@@ -53,6 +52,17 @@ def inverse_dynamics(model: Model, b: Balance, vdot: Array, known: Mapping[int, 
     a = accelerations(model, b.kin, b.bias, vdot, world_acceleration(model), known)
     needed = [-F if I is None else I @ a_i - F for I, a_i, F in zip(b.inertia, a, b.force, strict=True)]
     return generalized_force(model, b.kin, needed)
+
+
+def generalized_force(model: Model, kin: Kinematics, wrenches: Sequence[Array]) -> Array:
+    """Σ J_iᵀ F_i of wrenches F (6,) on all bodies, in their own frames, from the tips to the roots, shape (nv,)."""
+    force = list(wrenches)
+    tau: list = [None] * model.nb
+    for i in reversed(range(model.nb)):
+        tau[i] = kin.subspaces[i].T @ force[i]
+        if model.parent[i] >= 0:
+            force[model.parent[i]] = force[model.parent[i]] + kin.paths[i].force_back(force[i])
+    return np.concatenate(tau)
 
 
 class _AxisFrames(NamedTuple):

@@ -152,8 +152,7 @@ def outward(
     """v̇ of some bodies' joints, and a' of the bodies and of those known before, from the roots outwards.
 
     Gains and parts are those of `inward`, `given` and `members` as there; of the kinematics paths and subspaces count. `known`
-    has a' (6,)
-    of the bodies that carry members and are not members themselves, by index, −1 for the world.
+    has a' (6,) of the bodies that carry members and are not members themselves, by index, −1 for the world.
     """
     given, a = given or {}, dict(known)
     vdot: list = []

@@ -22,10 +22,8 @@ from hydromechs.values import Array, Scalar
 
 from ._after import After, BodyNow
 from ._balance import dry_force, force_in_water
-from ._kinds import ActingOn, Alike, JointOf, Water
+from ._kinds import PAIRS, ActingOn, Alike, JointOf, Water, unpaired
 
-PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
-"""Entries of a symmetric 6×6 matrix."""
 STAR = 27
 """Numbers of an inertia and a force."""
 
@@ -37,10 +35,7 @@ def halved(I: Array, F: Array) -> Array:
 
 def full(row: Array) -> tuple[Array, Array]:
     """Inertia (6, 6) and force (6,) from a row."""
-    out = np.empty((6, 6), dtype=object)
-    for (i, j), x in zip(PAIRS, row[:21], strict=True):
-        out[i, j] = out[j, i] = x
-    return out, row[21:]
+    return unpaired(row[:21]), row[21:]
 
 
 class Flow(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature, noted
-from hydromechs.model import Body, Hydro, Model, World, added_mass_matrix
+from hydromechs.model import Body, Hydro, Model, World, total_added_mass
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, Scalar
 
@@ -212,16 +212,8 @@ def added_mass(body: Body, motion: WetMotion) -> Array:
         if M_A.dtype != object and not np.allclose(M_A, M_A.T, rtol=1e-9, atol=1e-12 * np.abs(M_A).max()):
             raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.added_mass must return a symmetric matrix")
         return M_A
-    total = _under_water(body.hydro, motion.density)
+    total = total_added_mass(body.hydro.added_mass, motion.density)
     return total if motion.wet_moment is None else total * motion.wet
-
-
-def _under_water(hydro: Hydro, density: Scalar) -> Array:
-    """Added mass of a body that is all under water, shape (6, 6)."""
-    total = np.zeros((6, 6))
-    for element in hydro.added_mass:
-        total = total + added_mass_matrix(element, density)
-    return total
 
 
 def crossing_wrench(body: Body, motion: WetMotion) -> Array:
@@ -254,7 +246,7 @@ def _momenta(body: Body, motion: WetMotion) -> list[tuple[Array, Array]]:
     """Return the added masses of a submerged body, and their velocities relative to the water."""
     assert isinstance(body.hydro, Hydro)
     if motion.around is None:
-        return [(_under_water(body.hydro, motion.density), motion.velocity)]
+        return [(total_added_mass(body.hydro.added_mass, motion.density), motion.velocity)]
     around = motion.around
     return [(item.matrix, relative_velocity(around, item.shares)) for item in around.sampling.added_mass]
 

@@ -11,7 +11,7 @@ All matrices are 6×6, linear first, about the body origin, positive. Formulas b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -29,6 +29,11 @@ from . import added_mass
 def added_mass_matrix(element: Any, density: Scalar) -> Array:
     """Added mass of an element of `hydromechs.added_mass` in water of `density` [kg/m³], shape (6, 6)."""
     raise TypeError(f"{element!r} is not an element of hydromechs.added_mass")
+
+
+def total_added_mass(elements: Iterable[Any], density: Scalar) -> Array:
+    """The sum over elements of `hydromechs.added_mass`, shape (6, 6)."""
+    return sum((added_mass_matrix(element, density) for element in elements), np.zeros((6, 6)))
 
 
 @added_mass_matrix.register

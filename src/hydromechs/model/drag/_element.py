@@ -19,7 +19,7 @@ DRAG_SIGN = "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
 class DragElement:
     """Drag, damping or lift of a body or a part of it; the wrenches of all elements of a body add up.
 
-    An element is a frozen dataclass with the method `wrench`. The other methods have defaults.
+    An element is a frozen dataclass with the method `wrench`, or `numbers`. The other methods have defaults.
     """
 
     __slots__ = ()
@@ -35,7 +35,9 @@ class DragElement:
             V_r: Velocity relative to the water, in body axes [m/s, rad/s], shape (6,).
             density: Density of the water [kg/m³].
         """
-        raise NotImplementedError(f"{type(self).__name__} has no method wrench(V_r, density)")
+        if type(self).numbers is DragElement.numbers:
+            raise NotImplementedError(f"{type(self).__name__} has no method wrench(V_r, density)")
+        return self.numbers(density).wrench(V_r)
 
     def numbers(self, density: Scalar) -> Any:
         """Return the coefficients in water of a density [kg/m³]: a named tuple with the method `wrench(V_r)`.

@@ -69,9 +69,6 @@ class ShapeDrag(DragElement):
         """That of the shape [m], shape (3,)."""
         return np.array(self.solid.origin.xyz)
 
-    def wrench(self, V_r: Array, density: Scalar) -> Array:
-        return self.numbers(density).wrench(V_r)
-
     def numbers(self, density: Scalar, points: int = 1) -> Any:
         """Return the coefficients by shape, with a minimum number of Gauss points along a cylinder."""
         solid = self.solid

@@ -1,4 +1,4 @@
-"""Decoupled dynamics of a vehicle and its arms in water (McMillan 1994, 7.5.2), as a function of the state."""
+"""Other ways to the accelerations in water: composite bodies of a star, and decoupled dynamics (McMillan 1994, 5 and 7.5.2)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ from hydromechs.values import Array
 
 from . import _arguments as arguments
 from ._balance import FlowOptions, prepared
+
+
+def star_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
+    """Accelerations for given joint forces of a star, by composite bodies: `forward_dynamics`, of the same arguments.
+
+    A star is a base body with chains that do not branch; any other tree is an `UnsupportedFeature` that names the body.
+    """
+    if arguments.model_of(model).wet:
+        return dynamics.star_dynamics(*prepared(model, q, v, tau, flow))
+    model, q, v = arguments.state(model, q, v)
+    tau, external = arguments.torques(model, tau), arguments.dry(model, **flow)
+    return dynamics.rigid_star_dynamics(model, dynamics.kinematics(model, q, v), tau, external)
 
 
 def arm_dynamics(
