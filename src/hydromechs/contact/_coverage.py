@@ -35,7 +35,11 @@ def unrepresented_contacts(model: Model, components: Iterable[Component]) -> lis
         places = found.setdefault(defect, [])
         if where not in places:
             places.append(where)
-    return [f"contact of {_listed(places)}: {defect}, or {ENGINE}" for defect, places in found.items()]
+    out = []
+    for defect, places in found.items():
+        more = f" and {len(places) - LISTED} more pairs" if len(places) > LISTED else ""
+        out.append(f"contact of {', '.join(places[:LISTED])}{more}: {defect}, or {ENGINE}")
+    return out
 
 
 def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
@@ -57,11 +61,6 @@ def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
                     parts = zip(*sorted([defect, opposite]), strict=True)
                     motions, remedies = (dict.fromkeys(part) for part in parts)
                     yield " with ".join(where), f"{'; '.join(motions)}; {', or '.join(remedies)}"
-
-
-def _listed(places: list[str]) -> str:
-    more = len(places) - LISTED
-    return ", ".join(places[:LISTED]) + (f" and {more} more pairs" if more > 0 else "")
 
 
 def _defect(piece: Placed, solid: Placed) -> tuple[str, str] | None:

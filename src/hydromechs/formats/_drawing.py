@@ -72,10 +72,6 @@ class _DrawnModelWriter(ModelWriter):
         return super().fields(thing, path, skip)
 
     def part(self, thing: Any, family: Family, path: tuple, skip: tuple[str, ...] = ()) -> Any:
-        custom = isinstance(thing, joints.Joint | joints.Composite) and not _is_ours(thing)
+        joint = isinstance(thing, joints.Joint | joints.Composite)
+        custom = joint and not all(type(part) in joints.TYPES.values() for part in thing.parts)
         return super().part(joints.Fixed() if custom else thing, family, path, skip)
-
-
-def _is_ours(joint: joints.Joint | joints.Composite) -> bool:
-    """True if a joint needs no custom code."""
-    return all(type(part) in joints.TYPES.values() for part in joint.parts)

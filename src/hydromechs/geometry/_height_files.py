@@ -114,10 +114,7 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
 
 
 def _image(path: Path) -> np.ndarray:
-    try:
-        from PIL import Image  # beside the viewer, not needed otherwise
-    except ModuleNotFoundError:
-        raise ValueError(f"{path.name!r}: images need Pillow: pip install pillow") from None
+    from PIL import Image  # few models need it
 
     try:
         with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # other formats start programs (EPS)
@@ -160,11 +157,9 @@ def _points(path: Path) -> HeightGrid:
 
 def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightGrid:
     """The highest point of all triangles over each place of a grid."""
-    try:
-        import trimesh
-    except ModuleNotFoundError:
-        raise ValueError(f"{path.name!r}: meshes need trimesh: pip install trimesh") from None
-    mesh: Any = trimesh.util.concatenate(read_mesh(path))
+    from trimesh.util import concatenate  # takes a quarter of a second to import, and few models need it
+
+    mesh: Any = concatenate(read_mesh(path))
     bounds = ends or tuple(zip(*mesh.bounds[:, :2], strict=True))
     nx, ny = (max(2, round(min((b - a) / spacing, 1e15)) + 1) for a, b in bounds)
     _small(path, nx * ny)

@@ -134,7 +134,8 @@ class DartEngine(Engine):
         out = []
         for contact in self._world.getLastCollisionResult().getContacts():
             force = np.array(contact.force)
-            first, second = (_owner(c) for c in (contact.collisionObject1, contact.collisionObject2))
+            touching = (contact.collisionObject1, contact.collisionObject2)
+            first, second = (c.getShapeFrame().asShapeNode().getBodyNodePtr().getName() for c in touching)
             (one, _), (two, name) = self._solids[first], self._solids[second]
             if one is None and two is not None:
                 one, two, name, force = two, None, self._solids[first][1], -force
@@ -150,11 +151,6 @@ class DartEngine(Engine):
     def restore(self, saved: Any) -> None:
         self._tree.skeleton.setPositions(saved[0])
         self._tree.skeleton.setVelocities(saved[1])
-
-
-def _owner(thing: Any) -> str:
-    """Name of the body that a collision object belongs to."""
-    return thing.getShapeFrame().asShapeNode().getBodyNodePtr().getName()
 
 
 def _pose(solid: Placed) -> Array:

@@ -38,7 +38,7 @@ STICKING = 100.0
 """How much stiffer friction is than the normal; with `SLIDING` it creeps with force / (10 (C + K h))."""
 UNSEEN = {"contype": 0, "conaffinity": 0}
 """Geoms touch by pairs alone."""
-GEOMS: Mapping[type[Shape], tuple[str, Callable[[Any], Sequence[float]]]] = {
+GEOMS: Mapping[type[Shape], tuple[str, Callable[[Any], Sequence[float] | Array]]] = {
     Plane: ("PLANE", lambda shape: (0.0, 0.0, 1.0)),
     Box: ("BOX", lambda shape: 0.5 * np.array(shape.size)),
     Cylinder: ("CYLINDER", lambda shape: (shape.radius, 0.5 * shape.length, 0.0)),

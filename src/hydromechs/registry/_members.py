@@ -42,10 +42,12 @@ class Member(NamedTuple):
 @cache
 def members(cls: Any) -> dict[str, Member]:
     """Return the keys of a dataclass, or the arguments of another class or function, by name; those without a default first."""
-    hints = _hints(cls if dataclasses.is_dataclass(cls) else _function(cls))
+    initialised = isinstance(cls, type) and not dataclasses.is_dataclass(cls) and cls.__init__ is not object.__init__
+    hints = _hints(cls.__init__ if initialised else cls)  # type: ignore[misc]
     if dataclasses.is_dataclass(cls) and isinstance(cls, type):
         texts = field_texts(cls)
-        given = [(f.name, _default(f)) for f in dataclasses.fields(cls) if f.init]
+        fields = [f for f in dataclasses.fields(cls) if f.init]
+        given = [(f.name, f.default if f.default_factory is MISSING else f.default_factory()) for f in fields]
     else:
         texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8,}.+)*)$", inspect.getdoc(cls) or "", re.MULTILINE))
         taken = [p for p in inspect.signature(cls).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
@@ -95,14 +97,6 @@ def takes_any(cls: Any) -> bool:
 def made_by(function: Any) -> Any:
     """Return the class of the objects that a function makes, by its annotation."""
     return get_type_hints(function).get("return")
-
-
-def _function(cls: Any) -> Any:
-    return cls.__init__ if isinstance(cls, type) and cls.__init__ is not object.__init__ else cls  # type: ignore[misc]
-
-
-def _default(f: dataclasses.Field) -> Any:
-    return f.default_factory() if f.default_factory is not MISSING else f.default
 
 
 def _member(name: str, hint: Any, default: Any, text: str) -> Member:
