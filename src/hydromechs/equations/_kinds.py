@@ -152,8 +152,10 @@ class Kinds(NamedTuple):
 def joint_of(model: Model, i: int, armature: Array | None) -> JointOf:
     """The joint of body i."""
     iq, iv, at = model.q_slices[i].start, model.v_slices[i].start, model.v_slices[i]
-    rows: Sequence[Any] = model.steps[i]
-    steps = tuple(s._replace(iq=s.iq - iq, iv=s.iv - iv).opened() if isinstance(s, MovingStep) else _floats(s) for s in rows)
+    steps = tuple(
+        s._replace(iq=s.iq - iq, iv=s.iv - iv).opened() if isinstance(s, MovingStep) else _floats(s)  # type: ignore[attr-defined]
+        for s in model.steps[i]
+    )
     rotors = None if armature is None or not any(armature[at]) else np.asarray(armature[at], dtype=float)
     return JointOf(steps, model.free_rows[i], rotors, model.q_slices[i].stop - iq, at.stop - iv)
 

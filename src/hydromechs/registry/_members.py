@@ -42,8 +42,8 @@ class Member(NamedTuple):
 @cache
 def members(cls: Any) -> dict[str, Member]:
     """Return the keys of a dataclass, or the arguments of another class or function, by name; those without a default first."""
-    initialised = isinstance(cls, type) and not dataclasses.is_dataclass(cls) and cls.__init__ is not object.__init__
-    hints = _hints(cls.__init__ if initialised else cls)  # type: ignore[misc]
+    initialised = isinstance(cls, type) and not dataclasses.is_dataclass(cls) and cls.__init__ is not object.__init__  # type: ignore[misc]
+    hints = _hints(cls.__init__ if initialised else cls)
     if dataclasses.is_dataclass(cls) and isinstance(cls, type):
         texts = field_texts(cls)
         fields = [f for f in dataclasses.fields(cls) if f.init]
