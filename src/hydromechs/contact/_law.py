@@ -49,13 +49,10 @@ class ContactLaw(abc.ABC):
 
     @abc.abstractmethod
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
-        """Normal force, with the spring's part and its energy.
+        """Normal force, with the spring's part and its energy, at the overlap d [m] of the surfaces and its rate ḋ [m/s].
 
+        The overlap is below 0 where they are apart.
         Its power −N ḋ on the bodies is −(N − elastic) ḋ − d(stored)/dt; the first part must be a loss in every case.
-
-        Args:
-            depth: d, how far the surfaces overlap; below 0 they are apart [m].
-            rate: ḋ [m/s].
         """
 
     @abc.abstractmethod

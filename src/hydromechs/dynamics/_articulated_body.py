@@ -82,12 +82,8 @@ def articulated_body_with_motions(
 
         τ_i = ϕ_iᵀ (I*_i a'_i − β*_i) + J_i v̇_i        (J_i: geared rotors)
 
-    Args:
-        tau: Joint forces τ, shape (nv,); those in joints of given motion change nothing.
-        given: v̇ of joints whose motion is given, by the index of the body that they carry, shape (n,) each.
-
-    Returns:
-        v̇, shape (nv,), and all joint forces, shape (nv,): τ itself where the motion is not given.
+    `given` is v̇ of joints by the index of the body that they carry, shape (n,) each; τ (nv,) changes nothing in these. Returns
+    v̇ (nv,) and all joint forces (nv,): τ itself where the motion is not given.
     """
     everyone = range(model.nb)
     swept = inward(

@@ -25,10 +25,8 @@ def accelerations(
 ) -> list[Array]:
     """Accelerations a_i = X a_p + ϕ_i v̇_i + bias of all bodies, each of shape (6,).
 
-    Args:
-        bias: Bias acceleration of each body, `kin.zeta` or `kin.c`.
-        world: Acceleration of the world, (−g, 0) for accelerations biased by gravity, shape (6,).
-        known: Accelerations that are given whatever v̇ says, by index of the body, shape (6,) each.
+    `bias` is `kin.zeta` or `kin.c`; `world` is (−g, 0) for accelerations biased by gravity, shape (6,); `known` are those that
+    are given whatever v̇ says, by index of the body, shape (6,) each.
     """
     a: list[Array] = []
     for i, (parent, path, phi) in enumerate(zip(model.parent, kin.paths, kin.subspaces, strict=True)):
@@ -111,12 +109,8 @@ def rigid_inverse_dynamics(
     In frames on the joints' axes, where the offsets p have a component less, and with the mass on a revolute joint's axis
     counted as the inboard body's, which leaves 7 of 10 numbers for each link (see `axis_part`).
 
-    Args:
-        wrenches: External wrench on each body in its own frame, shape (6,) each; None for none.
-        known: As in `inverse_dynamics`.
-
-    Returns:
-        τ, shape (nv,).
+    `wrenches` are external ones on each body in its own frame, shape (6,) each; `known` is that of `inverse_dynamics`.
+    Returns τ, shape (nv,).
     """
     paths, offsets = _axis_frames(model, kin)
     pairs = zip(model.rigid, offsets, strict=True)

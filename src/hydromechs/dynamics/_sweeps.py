@@ -54,16 +54,10 @@ def inward(
 ) -> Articulated:
     """Articulated inertias and forces of some bodies, from the tips inwards.
 
-    What a member passes on to a parent without an entry in `inertia` is left out.
-
-    Args:
-        bias: Bias acceleration of each body.
-        tau: Joint forces, shape (nv,).
-        inertia: I^H of the members and of bodies that carry them, by index, shape (6, 6) each, or None.
-        force: F of the same bodies, shape (6,) each.
-        armature: Inertia of geared rotors that each degree of freedom feels in addition, part of m*, shape (nv,), or None.
-        given: v̇ of joints whose motion is given, by body, shape (n,) each, or None.
-        members: Bodies to sweep over, by index, in the order of the model.
+    The members are given by index, in the order of the model; `inertia` has I^H (6, 6) or None, and `force` F (6,), of these
+    and of bodies that carry them. What a member passes on to a parent without an entry in `inertia` is left out. `armature`
+    (nv,) is the inertia of geared rotors that each degree of freedom feels in addition, part of m*; `tau` (nv,) are joint
+    forces, `given` is v̇ (n,) of joints whose motion is given, by body.
     """
     given = given or {}
     I_star = {i: np.zeros((6, 6)) if I is None else I for i, I in inertia.items()}

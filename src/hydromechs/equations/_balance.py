@@ -46,12 +46,8 @@ def balance(
 ) -> tuple[Balance, list[WetMotion] | None]:
     """Kinematics, inertias and forces (the water's and the caller's) of all bodies, and their motions in the water, if any.
 
-    Args:
-        fluid_velocity: See `FlowOptions`.
-        fluid_acceleration: See `FlowOptions`.
-        wrench: See `FlowOptions`.
-        surface: The free surface at each body; None if there is none.
-        motions: Motion of each body in non-uniform water; replaces the water's velocity, acceleration and surface.
+    `fluid_velocity`, `fluid_acceleration` and `wrench` are as in `FlowOptions`; `surface` is the free surface at each body.
+    `motions` of each body in non-uniform water replace the water's velocity, acceleration and surface.
     """
     if motions is not None and model.wet:
         return _with_wrench(model, dynamics.kinematics(model, q, v), motions, False, wrench)

@@ -77,12 +77,7 @@ class Dynamics(CompiledEquations):
     Numbers are not checked, for speed: NaN in gives NaN out, and quaternions are taken as they are. Those whose length is not 1
     give wrong results: divide them by their length, or get them from `hm.integrate`, which keeps it.
 
-    Args:
-        model: The mechanism.
-        lanes: As in `hm.compile`.
-        threads: As in `hm.compile`.
-        parameters: As in `hm.compile`.
-        form: As in `hm.compile`.
+    The arguments are those of `hm.compile`.
     """
 
     _fast: Callable[..., bool] | None = None

@@ -56,12 +56,8 @@ def read_heights(
     | .xyz, .txt | lines of x, y and height, in any order, that fill a grid |
     | .obj, .stl, .ply, .glb | a mesh, z up: the highest point over each place of a grid |
 
-    Args:
-        path: The file; its ending says what it is.
-        ends: First and last grid line over a mesh along x and y [m]; defaults to its bounds.
-        low: Height of black [m]; needed for an image, not for others.
-        high: Height of white [m]; needed for an image, not for others.
-        spacing: Of the grid over a mesh [m]; needed for a mesh, not for others.
+    An image alone needs `low` and `high`, the heights of black and white [m]; a mesh alone needs the `spacing` of the grid over
+    it [m]. `ends` are its first and last lines along x and y [m], the bounds of the mesh unless given.
     """
     suffix = path.suffix.lower()
     if suffix not in KINDS:

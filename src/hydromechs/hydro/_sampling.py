@@ -113,14 +113,10 @@ def strip_wavenumber(environment: Environment, gravity: float) -> float:
 
 
 def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: bool) -> WetSampling:
-    """Return the points at which a body feels the water.
+    """Return the points at which a body feels the water of `density` [kg/m³].
 
-    Args:
-        body: The body; its open parameters may be symbols.
-        nominal: The same body with numbers only, which set the number of points.
-        density: Density of the water [kg/m³].
-        k: Wavenumber that strips resolve [rad/m], see `strip_wavenumber`.
-        surface: True if the water has a free surface.
+    The open parameters of `body` may be symbols; `nominal` is the same body with numbers only, which set the number of points.
+    Strips resolve the wavenumber k [rad/m], see `strip_wavenumber`; `surface`: the water has a free surface.
     """
     points = _Points()
     hull = _hull(body, nominal, k, points, surface=surface)

@@ -125,13 +125,9 @@ def motion_in(sampling: WetSampling, V: Array, flows: Sequence[Flow], R_WB: Arra
 def wetted(
     body: Body, motion: WetMotion, strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]], gravity: Scalar
 ) -> WetMotion:
-    """Return the motion of a body at the free surface in non-uniform water.
+    """Return the motion of a body at the free surface in non-uniform water, from that when submerged and its wet strips.
 
-    Args:
-        motion: Its motion when submerged.
-        strips: The wet parts of its hull.
-        a_fg: Acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
-        gravity: Acceleration of gravity [m/s²].
+    `a_fg` is the acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
     """
     assert motion.around is not None
     wet, head, rate, moment = 0.0, 0.0, 0.0, np.zeros(3)
@@ -265,14 +261,8 @@ def added_parts(body: Body, motion: WetMotion) -> list[AddedMassAt]:
 def added_mass_reaction(body: Body, motion: WetMotion, a: Array) -> tuple[Array, Scalar]:
     """Return the force of the added mass on a body in non-uniform water, and the power drawn from the moving water.
 
-    With force F_i and energy T_i of each part, the power is Σ F_i · V + dT_i/dt [W].
-
-    Args:
-        motion: Its motion, with the water around it.
-        a: a' of the body: derivative of its velocity components in body axes, minus gravity, shape (6,).
-
-    Returns:
-        Wrench [N, N·m], shape (6,), and power [W].
+    With force F_i and energy T_i of each part, the power is Σ F_i · V + dT_i/dt [W]; the wrench [N, N·m] has the shape (6,).
+    `a` is a' of the body: derivative of its velocity components in body axes, minus gravity, shape (6,).
     """
     assert motion.around is not None
     around, total = motion.around, np.zeros(6)

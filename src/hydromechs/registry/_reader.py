@@ -41,13 +41,9 @@ NUMBERS = {int, float}
 class Reader:
     """Reads one file. `problems` has everything that is wrong, ordered by line and without repetitions.
 
-    Args:
-        families: The families that the annotations refer to.
-        line: Line of a place in the file.
-        known: Problems that the parser has found; nothing else is reported at their places.
-        source: Name of the file in messages.
-        folder: Folder of the file, from which paths start.
-        code: True if Python code that the file names may run.
+    The annotations refer to `families`. `line` gives the line of a place in the file, `source` is its name in messages, and
+    paths start in `folder`. Nothing else is reported at the places of `known` problems, those of the parser. With `code`
+    Python code that the file names may run.
     """
 
     def __init__(
