@@ -31,11 +31,8 @@ def velocity_force(inertia: Array, V: Array) -> Array:
 
         v × p + ω × l = v × (A − a) v + ω × (D − d) ω + h × (ω × v)
 
-    for any numbers a and d: those that leave the fewest numbers in A − a and D − d.
-
-    Args:
-        inertia: Rigid, added or total inertia of the body, shape (6, 6).
-        V: Its velocity relative to any observer who does not accelerate, shape (6,).
+    for any numbers a and d: those that leave the fewest numbers in A − a and D − d. I is the rigid, added or total inertia,
+    V (6,) the velocity relative to any observer who does not accelerate.
     """
     h = None if inertia.dtype == object else _moment_along_axis(inertia)
     if h is None:

@@ -47,13 +47,12 @@ class OnLanes(NamedTuple):
 
 
 class BranchesOnLanes:
-    """Forward dynamics of a body that carries equal branches, with the branches on lanes.
+    """Forward dynamics of a body that carries at least two branches of the same joints, with the branches on lanes.
 
         star = BranchesOnLanes(model)
         vdot = star.forward_dynamics(q, v, tau)        # with numbers, or with symbols in a function that is compiled
 
-    Args:
-        model: A body with at least two branches of the same joints; their numbers may differ.
+    The numbers of the branches may differ.
     """
 
     def __init__(self, model: Model) -> None:

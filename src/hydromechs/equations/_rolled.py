@@ -67,11 +67,9 @@ class _Table:
 
 
 class RolledTree:
-    """Loops over the bodies of a model.
+    """Loops over the bodies of a model, with the inertia of geared rotors at each degree of freedom, shape (nv,), or None.
 
-    Args:
-        armature: Inertia of geared rotors at each degree of freedom, shape (nv,), or None.
-        samplings: Points at which each body feels non-uniform water; None if the water is uniform over each body.
+    `samplings` are the points at which each body feels non-uniform water; None if the water is uniform over each body.
     """
 
     def __init__(

@@ -67,15 +67,8 @@ def added_mass_strips(solid: Placed, density: Scalar, count: int = 1, *, points:
     """Return the added mass of equal segments of a cylinder, from its lower end on; they sum to that of the whole.
 
     With two points each segment becomes two masses at ±1/√12 of its length from its middle, which keep its moment of inertia.
-
-    Args:
-        solid: The cylinder on the body.
-        density: Density of the water [kg/m³].
-        count: Number of segments.
-        points: Masses per segment, 1 or 2; the end discs belong to the first and the last.
-
-    Returns:
-        Matrices about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6) each.
+    The end discs belong to the first and the last. The density is in kg/m³; matrices are about the body origin in body axes,
+    linear first [kg, kg·m, kg·m²], shape (6, 6) each.
     """
     assert isinstance(solid.shape, Cylinder)
     R, foot, start, end = axis_frame(*solid.ends)

@@ -21,11 +21,9 @@ from ._text import dotted
 
 
 class Writer:
-    """Writes the objects of one file.
+    """Writes the objects of one file, whose annotations refer to `families`.
 
-    Args:
-        families: The families that the annotations refer to.
-        folder: Folder of the file, to which paths of custom classes are relative; None for absolute paths.
+    Paths of custom classes are relative to `folder`, that of the file; None for absolute paths.
     """
 
     def __init__(self, families: Families, folder: Path | None = None) -> None:
