@@ -1,10 +1,11 @@
-"""Names of a package that are loaded when first used, so that importing stays light."""
+"""What is loaded when first used: names of a package, so that importing stays light, and packages of an extra."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 
@@ -33,3 +34,14 @@ def lazy_names(
         return sorted({*vars(sys.modules[package]), *homes, *modules})
 
     return get, names, list(homes)
+
+
+def import_extra(module: str, extra: str, wanted: str, more: str = "") -> ModuleType:
+    """A module that an extra of this package brings, or an error that names the extra, what is `wanted`, and more."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        install = f"pip install 'hydromechs[{extra}]'"
+        raise ModuleNotFoundError(f"{wanted} needs {module}, which is not installed: {install}{more}", name=module) from None

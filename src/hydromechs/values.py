@@ -36,6 +36,7 @@ from .errors import FieldError, FieldErrors
 __all__ = [
     "Array",
     "Bound",
+    "Checked",
     "Edges",
     "Finite",
     "Limit",
@@ -362,6 +363,15 @@ def check_fields(thing: Any, owner: str = "") -> None:
         errors.append(FieldError(f"{owner}.{name}", list(value) if isinstance(value, tuple) else value, must))
     if errors:
         raise errors[0] if len(errors) == 1 else FieldErrors(errors)
+
+
+class Checked:
+    """Base of a frozen dataclass whose fields need no further checks than those of `check_fields`."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @cache

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
+from docs.key_tables import documentation_table, renewed
 
 import hydromechs as hm
-from hydromechs.formats import documentation_table, dumps, loads, model_json_schema, scenario_json_schema
-from hydromechs.formats._documentation import renewed
+from hydromechs.formats import dumps, loads, model_json_schema, scenario_json_schema
 from hydromechs.scenario import CONTROLLERS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -44,7 +44,7 @@ FILES = ("model_file.md", "scenario_file.md")
 
 @pytest.mark.parametrize("name", FILES)
 def test_tables_are_those_of_the_entries(name):
-    """To renew, write `hydromechs.formats._documentation.renewed(text)` into the file."""
+    """To renew, write `docs.key_tables.renewed(text)` into the file."""
     text = (DOCS / name).read_text(encoding="utf-8")
     assert renewed(text) == text
     assert text.count("<!-- keys: ") == text.count("<!-- end -->") > 8

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import jsonschema
 import pytest
+from docs.key_tables import key_table
 
 from hydromechs.errors import FieldError, FieldErrors, UnsupportedFeature
 from hydromechs.registry import (
@@ -28,7 +29,6 @@ from hydromechs.registry import (
     Required,
     Writer,
     json_schema,
-    key_table,
 )
 from hydromechs.registry import _code as code
 from hydromechs.values import NotNegative, Positive, Row, Vector3, check_fields

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from docs.key_tables import key_table, renewed
 
 import hydromechs as hm
 from hydromechs import sweeps
@@ -19,7 +20,7 @@ from hydromechs.actuation import Thruster, linear_curve
 from hydromechs.errors import SweepError
 from hydromechs.formats._yaml import parse
 from hydromechs.hydro import Current, Gusts, RegularWave
-from hydromechs.registry import Reader, Writer, key_table, module_kept, renewed
+from hydromechs.registry import Reader, Writer, module_kept
 from hydromechs.simulation import PythonBlock
 from hydromechs.sweeps import (
     Choices,

@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
+from docs.key_tables import key_table, renewed
 
 import hydromechs as hm
 from hydromechs import identification, library
@@ -22,7 +23,7 @@ from hydromechs.identification.validation._study import FAMILIES
 from hydromechs.identification.validation._validate import predictions
 from hydromechs.identification.validation._variants import averaged
 from hydromechs.model import added_mass_matrix
-from hydromechs.registry import Reader, Writer, key_table, renewed
+from hydromechs.registry import Reader, Writer
 
 HERE = Path(__file__).parent / "hinsdale"
 STUDY = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"

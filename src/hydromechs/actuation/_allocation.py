@@ -65,8 +65,8 @@ class Allocator:
     """Least squares with limits: forces f that minimise |W (B f − τ)|, and of these the ones with the least |f|.
 
     Exact: where the pseudo-inverse stays within the limits, f = (W B)⁺ W τ, one product. Else an active-set method finds which
-    thrusters are at a limit (Stark and Parker 1995, on the problem with a weight of 10⁻⁵ on f, so that it has one solution),
-    and the pseudo-inverse of the others shares out the rest.
+    thrusters are at a limit (Stark and Parker 1995, by SciPy, with a weight of 10⁻⁵ on f, so that there is one solution), and
+    the pseudo-inverse of the others shares out the rest.
 
     Args:
         B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
@@ -101,34 +101,24 @@ class Allocator:
             raise ValueError(f"wrench is {tau.tolist()}, must be {len(self.weights)} finite numbers")
         f = self._inverse @ (self.weights * tau)
         if not ((f >= self.lower) & (f <= self.upper)).all():
-            f = self._bounded(self.weights * tau, f)
+            f = self._bounded(self.weights * tau)
         return Allocation(f, tau - self.B @ f, (f <= self.lower) | (f >= self.upper))
 
-    def _bounded(self, b: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """Minimise |A f − b| within the limits, from the solution without them."""
-        A, lower, upper = self._regular, self.lower, self.upper
-        n = len(lower)
-        target = np.concatenate([b, np.zeros(n)])
-        f = np.clip(start, lower, upper)
-        free = (f > lower) & (f < upper)
-        for _ in range(50 * n):
-            z = f.copy()
-            z[free] = np.linalg.lstsq(A[:, free], target - A[:, ~free] @ f[~free], rcond=None)[0]
-            over = free & ((z < lower) | (z > upper))
-            if over.any():  # go towards z up to the first limit, and stay there
-                wall = np.where(z < lower, lower, upper)
-                part = np.where(over, (wall - f) / np.where(over, z - f, 1.0), np.inf)
-                k = int(np.argmin(part))
-                f = np.where(free, f + part[k] * (z - f), f)
-                f[k], free[k] = wall[k], False
-                continue
-            f = z
-            slope = A.T @ (target - A @ f)  # where it is positive the force wants to rise
-            want = np.where(free | (lower == upper), 0.0, np.where(f >= upper, -slope, slope))
-            if want.max() <= 1e-13 * self._size * (np.linalg.norm(b) + self._size * np.linalg.norm(f)):
-                return self._share(b, f, free)
-            free[int(np.argmax(want))] = True
-        raise RuntimeError(f"allocation did not converge for the weighted wrench {b.tolist()}")
+    def _bounded(self, b: np.ndarray) -> np.ndarray:
+        """Minimise |A f − b| within the limits."""
+        from scipy.optimize import lsq_linear  # slow to import, and few vehicles saturate
+
+        f, free = self.lower.copy(), self.lower < self.upper
+        if free.any():
+            limits, target = (self.lower[free], self.upper[free]), np.concatenate([b, np.zeros(len(f))])
+            rest = target - self._regular[:, ~free] @ f[~free]
+            found = lsq_linear(self._regular[:, free], rest, limits, method="bvls", tol=1e-14, max_iter=50 * len(f))
+            if not found.success:
+                raise RuntimeError(f"allocation did not converge for the weighted wrench {b.tolist()}")
+            at = found.active_mask.astype(int)
+            f[free] = np.choose(at + 1, [limits[0], found.x, limits[1]])  # exactly at the limits
+            free[free] = at == 0
+        return self._share(b, f, free)
 
     def _share(self, b: np.ndarray, f: np.ndarray, free: np.ndarray) -> np.ndarray:
         """The least forces of the free thrusters that do best, given those at a limit."""

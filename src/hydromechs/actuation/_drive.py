@@ -18,7 +18,7 @@ from hydromechs.errors import FieldError, noted
 from hydromechs.model import JointPart, Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Slot, Values, mode_of
 from hydromechs.spatial import clamp, maximum, minimum, where
-from hydromechs.values import Limit, NotNegative, Scalar, check_fields, limits
+from hydromechs.values import Checked, Limit, NotNegative, Scalar, check_fields, limits
 
 from ._joints import ACTUATOR_OUTPUTS, IN_JOINT, axes, chart, checked_part, named, turned
 
@@ -83,14 +83,7 @@ class Drive(Component):
 
     @abc.abstractmethod
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """Torque on the joint [N·m].
-
-        Args:
-            command: Command, in the drive's unit.
-            q: Joint position [rad].
-            qd: Joint speed [rad/s].
-            x: Internal states, as `state_names` has them.
-        """
+        """Torque on the joint [N·m] at its position q [rad] and speed qd [rad/s]; x are the states that `state_names` names."""
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
         """Rates of the internal states, as many as `state_names` has; arguments as of `force`."""
@@ -232,7 +225,7 @@ class Torque(Drive):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Servo(Drive):
+class Servo(Checked, Drive):
     """Position servo, a spring and damper to the target; the command is the target position [rad], and its rate [rad/s]."""
 
     unit = "rad"
@@ -244,9 +237,6 @@ class Servo(Drive):
     """Torque per speed relative to the target [N·m·s/rad]."""
     limit: Limit = math.inf
     """Highest torque, either way [N·m]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
         """τ = k (r − q) + d (ṙ − q̇), within the limit."""

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Slot, Values, mode_of
+from hydromechs.model.component import Action, FastMode, Mobility, Now, Order, Slot, Values, mode_of
 from hydromechs.spatial import stick_slip
-from hydromechs.values import Array, NotNegative, Positive, Scalar, check_fields, is_zero
+from hydromechs.values import Array, Checked, NotNegative, Positive, Scalar, is_zero
 
-from ._joints import IN_JOINT, axes, checked_part, named
+from ._joints import InJoint, axes, checked_part, named
 
 
 class FrictionForce(NamedTuple):
@@ -30,7 +30,7 @@ class FrictionForce(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointFriction(Component):
+class JointFriction(Checked, InJoint):
     """Viscous friction of a joint, and Coulomb friction with a stick phase. In a ball joint it opposes the angular velocity.
 
     Without any friction it states that the joint has none, also where the model gives it some.
@@ -38,10 +38,8 @@ class JointFriction(Component):
 
     kind = "joint_friction"
     cause = "friction"
-    refers = IN_JOINT
+    suffix = "friction"
 
-    joint: str
-    """Name of the joint."""
     viscous: NotNegative = 0.0
     """Torque per speed [N·m·s/rad]."""
     coulomb: NotNegative = 0.0
@@ -53,9 +51,6 @@ class JointFriction(Component):
 
     armature: NotNegative = 0.0
     """Inertia of a rotor that turns with the joint and is part of neither body nor drive [kg·m² or kg]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def state_names(self) -> tuple[str, ...]:
@@ -86,11 +81,6 @@ class JointFriction(Component):
     # -- the component ------------------------------------------------------------------------------------------------------
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the joint, and what it is."""
-        return f"{self.joint}.friction"
-
-    @property
     def acts(self) -> bool:
         return bool(self.viscous or self.coulomb or self.armature)
 
@@ -118,7 +108,6 @@ class JointFriction(Component):
         return [Slot(named(axis, x), unit="rad") for axis in axes(model.joint_part(self.joint)) for x in self.state_names]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Friction, what it stores and what it loses."""
         joint = now.joint(self.joint)
         names = [named(axis, x) for axis in axes(joint.part) for x in self.state_names]
         f = self.force(joint.v, np.array([z[n] for n in names]) if names else np.zeros(len(joint.v)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from hydromechs.model.component import FastMode, mode_of
 from hydromechs.spatial import clamp, where
-from hydromechs.values import NotNegative, Positive, Scalar, check_fields, is_zero
+from hydromechs.values import Checked, NotNegative, Positive, Scalar, is_zero
 
 from ._drive import Drive
 
@@ -18,7 +18,7 @@ LAMINAR = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hydraulic(Drive):
+class Hydraulic(Checked, Drive):
     """Symmetric hydraulic actuator behind a four-way valve; the command is the valve opening, −1 to 1."""
 
     unit = "1"
@@ -37,9 +37,6 @@ class Hydraulic(Drive):
     """Flow from one chamber to the other per pressure c [m³/(s·Pa)]."""
     spool_time_constant: NotNegative = 0.0
     """Time constant of the valve's spool [s]; 0: the opening is the command."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def state_names(self) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from hydromechs.model import JointPart, Model
 from hydromechs.model.component import Action, Component, MovedJoint, Now, Order, Output, Values
-from hydromechs.values import Array, NotNegative, check_fields
+from hydromechs.values import Array, Checked, NotNegative
 
 from ._drive import Drive
-from ._joints import IN_JOINT
+from ._joints import InJoint
 from .motions import Motion
 
 FAR = 0.1
@@ -22,7 +22,7 @@ OTHER = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointMotion(Component):
+class JointMotion(Checked, InJoint):
     """A joint with one coordinate moves as a function of time r(t) says, whatever that takes; all else answers.
 
         q̈ = r̈ + 2 α (ṙ − q̇) + α² (r − q)
@@ -33,7 +33,7 @@ class JointMotion(Component):
     kind = "joint_motion"
     cause = "given motion"
     outputs = (Output("motion_force", "N, N m", "force that the given motion of the joint takes"),)
-    refers = IN_JOINT
+    suffix = "motion"
 
     joint: str
     """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
@@ -41,14 +41,6 @@ class JointMotion(Component):
     """How it moves, as `motions.Sine(...)`."""
     correction: NotNegative = 5.0
     """α, rate at which it comes back to its motion [1/s]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    @property
-    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the joint, and what it is."""
-        return f"{self.joint}.motion"
 
     @property
     def replaces(self) -> tuple[str, ...]:

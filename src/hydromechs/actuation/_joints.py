@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 
 from hydromechs.model import JointPart, Model, MovingStep, joints
-from hydromechs.model.component import Output
+from hydromechs.model.component import Component, Output
 from hydromechs.values import Array
 
 AXES = ("x", "y", "z")
@@ -20,6 +22,24 @@ ACTUATOR_OUTPUTS = (
     Output("saturated", "1", "1 where the actuator is at a limit", dtype="int8"),
 )
 """What actuators record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InJoint(Component):
+    """A component that acts in one joint, and is named after it."""
+
+    kind = cause = label = "component"  # derived classes have their own
+    refers = IN_JOINT
+    suffix: ClassVar[str]
+    """What its name has after that of the joint."""
+
+    joint: str
+    """Name of the joint."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
+        """That of the joint, and what it is."""
+        return f"{self.joint}.{self.suffix}"
 
 
 def checked_part(model: Model, joint: str, what: str) -> JointPart:

@@ -10,11 +10,11 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.model import Model, joints
-from hydromechs.model.component import Action, Component, FastMode, InJoints, Law, Mobility, Now, Order, Values, mode_of
+from hydromechs.model.component import Action, FastMode, InJoints, Law, Mobility, Now, Order, Values, mode_of
 from hydromechs.spatial import cross, turn_between
-from hydromechs.values import Array, Finite, Positive, check_fields
+from hydromechs.values import Array, Checked, Finite, Positive, check_fields
 
-from ._joints import IN_JOINT
+from ._joints import InJoint
 
 SMALL = 1e-6
 """θ² below which c of `JointSpring` is 1/12 to rounding."""
@@ -104,7 +104,7 @@ class JointSpring(InJoints):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointRotor(Component):
+class JointRotor(Checked, InJoint):
     """Inertia that a joint's velocities feel besides that of bodies, as of geared rotors: a on the diagonal of the mass matrix.
 
     In a free joint it resists the acceleration of the origin, a (v̇ + ω × v), and that of the rotation, a ω̇, and has no weight.
@@ -112,20 +112,10 @@ class JointRotor(Component):
 
     kind = "joint_rotor"
     cause = "drives"
-    refers = IN_JOINT
+    suffix = "rotor"
 
-    joint: str
-    """Name of the joint."""
     inertia: Positive
     """Inertia a as the joint feels it, N² J of a geared rotor [kg·m² or kg]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    @property
-    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the joint, and what it is."""
-        return f"{self.joint}.rotor"
 
     @property
     def rotors(self) -> dict[str, float]:

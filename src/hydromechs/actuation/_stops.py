@@ -11,16 +11,16 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.model import Model, joints
-from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Values, mode_of
+from hydromechs.model.component import Action, FastMode, Mobility, Now, Order, Values, mode_of
 from hydromechs.registry import Hidden, Required
 from hydromechs.spatial import maximum, norm, where
 from hydromechs.values import NotNegative, Number, Scalar, check_fields, limits
 
-from ._joints import IN_JOINT, TINY, checked_part, turned
+from ._joints import TINY, InJoint, checked_part, turned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointStops(Component):
+class JointStops(InJoint):
     """Soft ends of a joint's travel: a spring and a damper beyond each limit, which push back and never pull.
 
     In a ball joint the position is the angle θ by which it is turned, so only `upper` counts; it is pushed back about its
@@ -29,10 +29,8 @@ class JointStops(Component):
 
     kind = "joint_stops"
     cause = "friction"
-    refers = IN_JOINT
+    suffix = "stops"
 
-    joint: str
-    """Name of the joint."""
     lower: Number = -math.inf
     """Lowest free position [rad]; −inf: none."""
     upper: Number = math.inf
@@ -84,11 +82,6 @@ class JointStops(Component):
     # -- the component ------------------------------------------------------------------------------------------------------
 
     @property
-    def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the joint, and what it is."""
-        return f"{self.joint}.stops"
-
-    @property
     def acts(self) -> bool:
         return limits(self.lower) or limits(self.upper)
 
@@ -109,7 +102,6 @@ class JointStops(Component):
             )
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Force, what it stores and what it loses."""
         joint, stops = now.joint(self.joint), self
         if len(joint.v) == 1:
             q, qd, out = joint.q[0], joint.v[0], np.ones(1)

@@ -61,11 +61,9 @@ class Thruster(Component):
             )
 
     def order(self, model: Model) -> tuple[int, int]:
-        """Before all others."""
         return Order.THRUSTER, 0
 
     def check(self, model: Model) -> None:
-        """Its frame must be there."""
         self.place(model)
 
     def place(self, model: Model) -> Place:
@@ -120,7 +118,6 @@ class Thruster(Component):
         return float(np.clip(least, -wide, wide)), float(np.clip(max(least, most), -wide, wide))
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Its lag."""
         return [FastMode(f"lag of thruster {self.name!r}", 0.0, 1.0 / self.time_constant)] if self.time_constant else []
 
     @staticmethod

@@ -18,7 +18,7 @@ from hydromechs import files
 from hydromechs.errors import FieldError
 from hydromechs.model import GIVEN
 from hydromechs.registry import Degrees
-from hydromechs.values import Finite, NotNegative, Positive, Scalar, check_fields, nearest
+from hydromechs.values import Checked, Finite, NotNegative, Positive, Scalar, nearest
 
 __all__ = ["Motion", "MotionNow", "Recorded", "Sine", "Steady", "recorded_file"]
 
@@ -74,7 +74,7 @@ class Motion(abc.ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sine(Motion):
+class Sine(Checked, Motion):
     """q = offset + amplitude sin(2π t/period + phase)."""
 
     amplitude: Finite
@@ -86,9 +86,6 @@ class Sine(Motion):
     offset: Finite = 0.0
     """Mean position [rad]."""
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
         """The sine and its rates."""
         w = 2.0 * math.pi / self.period
@@ -99,16 +96,13 @@ class Sine(Motion):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steady(Motion):
+class Steady(Checked, Motion):
     """q = offset + speed t: a towing carriage, a turning drum, with speed 0 a joint that is locked."""
 
     speed: Finite = 0.0
     """Speed [rad/s]."""
     offset: Finite = 0.0
     """Position at t = 0 [rad]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
         """A constant speed."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs._lazy import import_extra
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.formats import robot_text
 from hydromechs.hybrid import placement_pose
@@ -13,7 +14,6 @@ from hydromechs.model import Model, joints
 from hydromechs.spatial import quaternion_from_matrix
 
 from ._coordinates import CoordinateMap, FreeJoint
-from ._import import import_extra
 
 
 class InMujoco(NamedTuple):

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.hybrid import depth_first, joint_parts, placement_pose
+from hydromechs._lazy import import_extra
+from hydromechs.hybrid import depth_first, placement_pose
 from hydromechs.model import Model, joints
 from hydromechs.spatial import tensor_matrix
 
 from ._coordinates import CoordinateMap
-from ._import import import_extra
 
 
 class InPinocchio(NamedTuple):
@@ -53,7 +53,7 @@ def to_pinocchio(model: Model) -> InPinocchio:
     carrier: dict[int, tuple[int, Any, int]] = {-1: (0, pin.SE3.Identity(), 0)}  # joint, pose on it and frame of each body
     numbers: dict[int, int] = {}
     for i in depth_first(model):
-        body, parts = model.bodies[i], joint_parts(model.bodies[i].joint)
+        body, parts = model.bodies[i], model.bodies[i].joint.parts
         joint, pose, frame = carrier[model.parent[i]]
         pose = pose * pin.SE3(placement_pose(parts[0]))
         if parts[0].nv:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hydromechs._lazy import import_extra
 from hydromechs.equations import Dynamics
 from hydromechs.model import Model
-
-from ._import import import_extra
 
 
 def to_state_space(

@@ -24,13 +24,10 @@ ENGINE = "run the plant in MuJoCo, whose contacts use whole shapes"
 
 
 def unrepresented_contacts(model: Model, components: Iterable[Component]) -> list[str]:
-    """Return warnings about contacts whose geometry the probes cannot represent; pairs with the same defect share a message.
+    """Return warnings about contacts of a plant's components whose geometry the probes cannot represent, one for each defect.
 
     A contact is represented if the probes of one side cover its whole surface, since distances to solids are exact. Spheres
     cover theirs; capsules do if the spheres along their axis overlap; boxes do against a plane. Terrain has no probes.
-
-    Args:
-        components: Components of its plant; contacts count.
     """
     pairs = [c for c in components if isinstance(c, Pair)]
     found: dict[str, list[str]] = {}
@@ -38,7 +35,11 @@ def unrepresented_contacts(model: Model, components: Iterable[Component]) -> lis
         places = found.setdefault(defect, [])
         if where not in places:
             places.append(where)
-    return [f"contact of {_listed(places)}: {defect}, or {ENGINE}" for defect, places in found.items()]
+    out = []
+    for defect, places in found.items():
+        more = f" and {len(places) - LISTED} more pairs" if len(places) > LISTED else ""
+        out.append(f"contact of {', '.join(places[:LISTED])}{more}: {defect}, or {ENGINE}")
+    return out
 
 
 def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
@@ -60,11 +61,6 @@ def _meetings(model: Model, pairs: Iterable[Pair]) -> Iterator[tuple[str, str]]:
                     parts = zip(*sorted([defect, opposite]), strict=True)
                     motions, remedies = (dict.fromkeys(part) for part in parts)
                     yield " with ".join(where), f"{'; '.join(motions)}; {', or '.join(remedies)}"
-
-
-def _listed(places: list[str]) -> str:
-    more = len(places) - LISTED
-    return ", ".join(places[:LISTED]) + (f" and {more} more pairs" if more > 0 else "")
 
 
 def _defect(piece: Placed, solid: Placed) -> tuple[str, str] | None:

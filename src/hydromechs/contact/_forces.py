@@ -54,13 +54,9 @@ def contact_wrench(
     v the velocity of x on A less that on B. Both bodies feel f at x, with opposite signs, so that
     wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt holds exactly.
 
-    Args:
-        X_A: Pose of the probe's body in the world, (R (3, 3), p (3,) [m]).
-        V_A: Its velocity in its axes at its origin [m/s, rad/s], shape (6,).
-        X_B: Pose of the solid's body; None for terrain.
-        V_B: Velocity of the solid's body; None for terrain.
-        s: Tangential deflection in axes of C [m], shape (3,).
-        down: Unit vector down in the world, constant, shape (3,).
+    Bodies have poses X in the world, (R (3, 3), p (3,) [m]), and velocities V in their axes at their origins [m/s, rad/s],
+    shape (6,); B has none for terrain. `s` is the tangential deflection in axes of C [m], `down` a constant unit vector in the
+    world, shape (3,) each.
     """
     R, p = X_A if X_B is None else (X_B[0].T @ X_A[0], X_B[0].T @ (X_A[1] - X_B[1]))
     r = pair.probe.radius

@@ -12,7 +12,7 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.spatial import positive_part, stick_slip, where
-from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields, is_zero
+from hydromechs.values import Array, Bound, Checked, NotNegative, Positive, Scalar, check_fields, is_zero
 
 TINY = 1e-300
 """Keeps the slope of √ finite at 0."""
@@ -49,13 +49,10 @@ class ContactLaw(abc.ABC):
 
     @abc.abstractmethod
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
-        """Normal force, with the spring's part and its energy.
+        """Normal force, with the spring's part and its energy, at the overlap d [m] of the surfaces and its rate ḋ [m/s].
 
+        The overlap is below 0 where they are apart.
         Its power −N ḋ on the bodies is −(N − elastic) ḋ − d(stored)/dt; the first part must be a loss in every case.
-
-        Args:
-            depth: d, how far the surfaces overlap; below 0 they are apart [m].
-            rate: ḋ [m/s].
         """
 
     @abc.abstractmethod
@@ -64,16 +61,13 @@ class ContactLaw(abc.ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinearContact(ContactLaw):
+class LinearContact(Checked, ContactLaw):
     """Spring and damper that push only: N = max(0, k d + c ḋ) while d > 0."""
 
     stiffness: Positive
     """Force per depth k [N/m]."""
     damping: NotNegative = 0.0
     """Force per rate of the depth c [N·s/m]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
         """The loss is c ḋ² while it pushes, −elastic ḋ > 0 where the damper would pull and the spring lets go."""
@@ -87,7 +81,7 @@ class LinearContact(ContactLaw):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NonlinearContact(ContactLaw):
+class NonlinearContact(Checked, ContactLaw):
     """Spring whose damping grows with the depth: N = max(0, k dⁿ (1 + 3/2 α ḋ)); no jump at touch, no pull on release."""
 
     stiffness: Positive
@@ -96,9 +90,6 @@ class NonlinearContact(ContactLaw):
     """Damping factor α [s/m]; the coefficient of restitution is about 1 − α v for slow impacts."""
     exponent: Annotated[float, Bound(least=1.0)] = 1.0
     """Power n of the depth [-]; 1.5 for two spheres after Hertz."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
         """The loss is 3/2 α elastic ḋ² while it pushes."""

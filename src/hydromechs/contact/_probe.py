@@ -31,9 +31,7 @@ class PointProbe:
     def nearest(self, other: Placed, R: Array, p: Array) -> Array:
         """The point of the probe that is nearest to a solid, in body axes [m], shape (3,).
 
-        Args:
-            R: Axes of the body in the frame that carries the solid, shape (3, 3).
-            p: Origin of the body there [m], shape (3,).
+        The body has the axes R (3, 3) and the origin p (3,) [m] in the frame that carries the solid.
         """
         return np.array(self.position)
 

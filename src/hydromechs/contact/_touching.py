@@ -122,13 +122,7 @@ class BodyContact(Touching):
 
 
 def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> Array:
-    """Height UP of the highest solid at places [m], shaped as `x`; −inf where there is none.
-
-    Args:
-        x: Places in the world [m], any shape.
-        y: Places in the world [m], shaped alike.
-        down: Unit vector down, along z of the world, shape (3,).
-    """
+    """Height UP of the highest solid at places x, y of the world [m], any one shape; −inf where there is none."""
     x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
     out = np.full(x.shape, -np.inf)
     for solid in solids:

@@ -1,7 +1,7 @@
 """Dynamics of forests of rigid bodies. It knows nothing of water: it takes added inertias and wrenches per body."""
 
 from ._articulated_body import articulated_body, articulated_body_with_motions, rigid_bias, velocity_force
-from ._chart import chart_rate, difference, moving_steps, retract
+from ._chart import chart_rate, difference, displacement, integrate, moving_steps, retract
 from ._closed_chain import ClosedChains, Holding, OpenChain, closed_chain_dynamics, held_trees, open_chains, tip_jacobian
 from ._closed_form import (
     Blocks,
@@ -24,11 +24,9 @@ from ._closed_form import (
 from ._composite_body import mass_matrix
 from ._decoupled import arm_dynamics, base_bodies, decoupled_dynamics
 from ._energy import kinetic_energy, momentum, potential_energy
-from ._generalized_force import generalized_force
-from ._inverse_dynamics import accelerations, inverse_dynamics, rigid_inverse_dynamics
+from ._inverse_dynamics import accelerations, generalized_force, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
 from ._kinematics import Balance, Bias, BodyKinematics, Kinematics, StepSubspace, body_kinematics, kinematics, world_vector
-from ._manifold import displacement, integrate
 from ._pseudo_inertia import PseudoInertia, moved_back
 from ._singular_chains import (
     LoadSolution,

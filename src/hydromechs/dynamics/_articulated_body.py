@@ -17,9 +17,7 @@ from ._sweeps import inward, outward, world_acceleration
 def rigid_bias(rigid: RigidBody, V: Array) -> Array:
     """β_i = −(ω × (ω × h), ω × Ī ω), the velocity-dependent force of a rigid body for true accelerations (Table I), shape (6,).
 
-    Args:
-        rigid: Inertia of the body with those fixed to it.
-        V: Its velocity, of which only ω counts, shape (6,).
+    Of the body's velocity V (6,) only ω counts.
     """
     w = V[3:]
     return -np.concatenate([cross(w, cross(w, rigid.first_moment)), cross(w, rigid.matrix[3:, 3:] @ w)])
@@ -33,11 +31,8 @@ def velocity_force(inertia: Array, V: Array) -> Array:
 
         v × p + ω × l = v × (A − a) v + ω × (D − d) ω + h × (ω × v)
 
-    for any numbers a and d: those that leave the fewest numbers in A − a and D − d.
-
-    Args:
-        inertia: Rigid, added or total inertia of the body, shape (6, 6).
-        V: Its velocity relative to any observer who does not accelerate, shape (6,).
+    for any numbers a and d: those that leave the fewest numbers in A − a and D − d. I is the rigid, added or total inertia,
+    V (6,) the velocity relative to any observer who does not accelerate.
     """
     h = None if inertia.dtype == object else _moment_along_axis(inertia)
     if h is None:
@@ -62,19 +57,15 @@ def _less_common(values: Array) -> Array:
 
 
 def articulated_body(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
-    """Accelerations v̇ for given joint forces.
+    """Accelerations v̇ (nv,) for given joint forces.
 
     The force balance of a link, with the acceleration biased by gravity, a' = a − g (eqs. 5, 8, 29):
 
         f_i = I_i^H a'_i − F_i + Σ f_outboard = I*_i a'_i − β*_i
 
-    is passed on from body to body by the two sweeps of `inward` and `outward`.
-
-    Args:
-        armature: Inertia of geared rotors that each degree of freedom feels in addition, part of m*, shape (nv,), or None.
-
-    Returns:
-        v̇, shape (nv,).
+    is passed on from body to body by the two sweeps of `inward` and `outward`. `armature` is the inertia of geared rotors that
+    each
+    degree of freedom feels in addition, part of m*, shape (nv,), or None.
     """
     return articulated_body_with_motions(model, b, tau, armature, {})[0]
 
@@ -88,12 +79,8 @@ def articulated_body_with_motions(
 
         τ_i = ϕ_iᵀ (I*_i a'_i − β*_i) + J_i v̇_i        (J_i: geared rotors)
 
-    Args:
-        tau: Joint forces τ, shape (nv,); those in joints of given motion change nothing.
-        given: v̇ of joints whose motion is given, by the index of the body that they carry, shape (n,) each.
-
-    Returns:
-        v̇, shape (nv,), and all joint forces, shape (nv,): τ itself where the motion is not given.
+    `given` is v̇ of joints by the index of the body that they carry, shape (n,) each; τ (nv,) changes nothing in these. Returns
+    v̇ (nv,) and all joint forces (nv,): τ itself where the motion is not given.
     """
     everyone = range(model.nb)
     swept = inward(

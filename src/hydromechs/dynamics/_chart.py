@@ -1,8 +1,8 @@
-"""Coordinates of the configurations around one of them, in which any Runge-Kutta method keeps its order (Munthe-Kaas 1999).
+"""The manifold of configurations: motion with a constant velocity, and coordinates around a configuration.
 
-A configuration is q ⊕ u with u (nv,) from a vector space: angles and displacements add, orientations turn by the exponential
-map, the position of a free joint moves in world axes, a joint of a user's own moves in its chart. Every step of an integrator
-starts at u = 0 of a new chart.
+In these any Runge-Kutta method keeps its order (Munthe-Kaas 1999). A configuration is q ⊕ u with u (nv,) from a vector space:
+angles and displacements add, orientations turn by the exponential map, the position of a free joint moves in world axes, and
+a joint of a user's own moves in its chart. Every step of an integrator starts at u = 0 of a new chart.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from hydromechs.model import Model, MovingStep
-from hydromechs.values import Array
+from hydromechs.values import Array, Scalar
 
 
 def moving_steps(model: Model) -> Iterator[MovingStep]:
@@ -43,14 +43,34 @@ def chart_rate(model: Model, q: Array, u: Array, v: Array) -> Array:
 
 
 def difference(model: Model, q: Array, q_other: Array) -> Array:
-    """u with q ⊕ u = q_other; angles of orientations at most π, shape (nv,).
-
-    Args:
-        model: The mechanism.
-        q: Configuration at the centre of the chart, shape (nq,).
-        q_other: The other configuration, shape (nq,).
-    """
+    """u with q ⊕ u = q_other, in the chart around q; angles of orientations at most π, shape (nv,)."""
     out: list = [0.0] * model.nv
     for step in moving_steps(model):
         out[step.at_v] = step.difference(np.asarray(q[step.at_q]), np.asarray(q_other[step.at_q]))
+    return np.array(out)
+
+
+def integrate(model: Model, q: Array, v: Array, dt: Scalar) -> Array:
+    """Configuration after moving with the constant velocity `v` for `dt` [s], on the manifold, shape (nq,).
+
+    Quaternions advance by the exponential map, q ⊗ exp(ω dt / 2); the position of a free joint by the exponential of
+    SE(3), p + R J_l(φ) u dt with φ = ω dt and J_l = 1 + (1 − cos φ)/φ² φ̃ + (φ − sin φ)/φ³ φ̃²; a joint of a user's own by its
+    chart.
+    """
+    out = list(q)
+    for step in moving_steps(model):
+        out[step.at_q] = step.integrate(np.asarray(q[step.at_q]), np.asarray(v[step.at_v]), dt)
+    return np.array(out)
+
+
+def displacement(model: Model, q: Array, q_other: Array) -> Array:
+    """The velocity that leads from `q` to `q_other` in unit time: integrate(q, displacement, 1) = q_other, shape (nv,).
+
+    Orientations turn by φ, the shorter way. The position of a free joint goes by u = J_l⁻¹(φ) Rᵀ (p_other − p), with
+
+        J_l⁻¹ = 1 − ½ φ̃ + c φ̃²,    c = (1 − (θ/2) cot(θ/2))/θ²,    θ = |φ|
+    """
+    out: list[Scalar] = [0.0] * model.nv
+    for step in moving_steps(model):
+        out[step.at_v] = step.displacement(np.asarray(q[step.at_q]), np.asarray(q_other[step.at_q]))
     return np.array(out)

@@ -141,11 +141,9 @@ def coriolis_matrix(
 
     B_i is skew and B_i V_i = V_i ×* (p, l), so C v holds all velocity products; Ṁ = Σ J̇ᵀ I J + Jᵀ I J̇ gives the rest.
 
-    Args:
-        model: The mechanism.
-        jacobians: Of `body_jacobians` at the velocity v.
-        inertia: I of each body, rigid and added, in its own frame, shape (6, 6) each, or None.
-        momenta: (p, l) of each body in its own frame, I V in still water, shape (6,) each, or None.
+    The jacobians are those of `body_jacobians` at the velocity v. Inertias I, rigid and added, (6, 6), and momenta (p, l), I V
+    in still
+    water, (6,), are of each body in its own frame, or None.
     """
     forces: list[Array | None] = []
     for body, I, h in zip(jacobians, inertia, momenta, strict=True):
@@ -213,12 +211,7 @@ def coriolis_matrix_lagrange(
 
     C v is that of `coriolis_matrix`, but Ṁ − 2C is not skew. The water is still.
 
-    Args:
-        model: The mechanism.
-        kin: Its kinematics, of which only the configuration counts.
-        jacobians: Of `body_jacobians`.
-        inertia: I of each body, constant in its own frame, shape (6, 6) each, or None.
-        v: Velocity, shape (nv,).
+    Of the kinematics only the configuration counts; inertias (6, 6) are constant in the body's own frame, or None.
     """
     M = mass_matrix_from_jacobians(model, jacobians, inertia)
     changes = mass_matrix_derivatives(model, jacobians, inertia)

@@ -26,14 +26,9 @@ def mass_matrix(model: Model, kin: Kinematics, inertia: Sequence[Array | None]) 
     Where no body from i outwards has an added inertia, K_i is kept as moments of mass, and the mass on the axis of a revolute
     joint counts as the inboard body's (see `axis_part`): M does not change by it.
 
-    Args:
-        model: The mechanism.
-        kin: Its kinematics, of which only the configuration counts.
-        inertia: I^H of each body, rigid and added, in its own frame, shape (6, 6) each, or None. A body without added
-            inertia is known by its matrix being that of `model.rigid`.
-
-    Returns:
-        M, symmetric, shape (nv, nv).
+    Of the kinematics only the configuration counts. Inertias I^H, rigid and added, (6, 6), are of each body in its own frame,
+    or None; a
+    body without added inertia is known by its matrix being that of `model.rigid`. M is symmetric, shape (nv, nv).
     """
     K = _composite(model, kin, pass_axis_masses(model, kin.paths, body_inertias(model, inertia)))
     rows: list[list] = [[0.0] * model.nv for _ in range(model.nv)]

@@ -35,15 +35,9 @@ def base_bodies(model: Model) -> tuple[int, ...]:
 
 
 def arm_dynamics(model: Model, b: Balance, tau: Array, vdot_base: Array, armature: Array | None = None) -> Array:
-    """Accelerations v̇ of all joints for a given acceleration of the base, by articulated bodies.
+    """Accelerations v̇ (nv,) of all joints for a given acceleration of the base's joint, (n,), n = 6 for a free base.
 
-    Args:
-        b: As in `articulated_body`; inertia and force of the base do not matter.
-        tau: As in `articulated_body`; the entries of the base's joint do not matter.
-        vdot_base: v̇ of the base's joint, shape (n,), n = 6 for a free base.
-
-    Returns:
-        v̇ with the base's as given, shape (nv,).
+    By articulated bodies; inertia and force of the base, and its entries of τ, do not matter.
     """
     base, a = base_bodies(model), {-1: world_acceleration(model)}
     for i in base:
@@ -54,12 +48,9 @@ def arm_dynamics(model: Model, b: Balance, tau: Array, vdot_base: Array, armatur
 
 
 def decoupled_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
-    """Accelerations v̇ with a base that does not feel what it carries: neither reaction nor weight.
+    """Accelerations v̇ (nv,) with a base that does not feel what it carries: neither reaction nor weight.
 
     The base's own equation, I_0^H a'_0 = ϕ τ_0 + F_0, then `arm_dynamics` with its acceleration.
-
-    Returns:
-        v̇, shape (nv,).
     """
     base, a = base_bodies(model), {-1: world_acceleration(model)}
     rest = [i for i in range(model.nb) if i not in base]

@@ -26,11 +26,8 @@ def potential_energy(
 ) -> Scalar:
     """−Σ g · (m p + R h) [J]: zero at the world's origin; displaced water counts with negative mass.
 
-    Args:
-        masses: m of each body [kg].
-        first_moments: h = m s of each body about its origin, in its axes [kg·m], shape (3,) each.
-        poses: Axes (3, 3) and origin (3,) [m] of each body in the world.
-        gravity_W: Acceleration of gravity in world axes [m/s²], shape (3,).
+    Bodies have first moments h = m s about their origins, in their axes [kg·m], shape (3,), and poses in the world: axes (3, 3)
+    and origin (3,) [m]. Masses are in kg, gravity in world axes in m/s², shape (3,).
     """
     total = 0.0
     for m, h, (R, p) in zip(masses, first_moments, poses, strict=True):

@@ -13,7 +13,6 @@ from hydromechs.spatial import Path, Screw, Shift, shift_wrench
 from hydromechs.values import Array
 
 from ._composite_body import pass_axis_masses, turning_axis
-from ._generalized_force import generalized_force
 from ._kinematics import Balance, Bias, Kinematics
 from ._pseudo_inertia import PseudoInertia, moment_of_spin, moved_back, pseudo_inertia, spin_matrix
 from ._sweeps import arriving, world_acceleration
@@ -26,10 +25,8 @@ def accelerations(
 ) -> list[Array]:
     """Accelerations a_i = X a_p + ϕ_i v̇_i + bias of all bodies, each of shape (6,).
 
-    Args:
-        bias: Bias acceleration of each body, `kin.zeta` or `kin.c`.
-        world: Acceleration of the world, (−g, 0) for accelerations biased by gravity, shape (6,).
-        known: Accelerations that are given whatever v̇ says, by index of the body, shape (6,) each.
+    `bias` is `kin.zeta` or `kin.c`; `world` is (−g, 0) for accelerations biased by gravity, shape (6,); `known` are those that
+    are given whatever v̇ says, by index of the body, shape (6,) each.
     """
     a: list[Array] = []
     for i, (parent, path, phi) in enumerate(zip(model.parent, kin.paths, kin.subspaces, strict=True)):
@@ -44,22 +41,26 @@ def accelerations(
 
 
 def inverse_dynamics(model: Model, b: Balance, vdot: Array, known: Mapping[int, Array] = NOTHING) -> Array:
-    """Joint forces that give the accelerations v̇.
+    """Joint forces τ (nv,) that give the accelerations v̇ (nv,).
 
         f_i = I_i^H a'_i − F_i + Σ Xᵀ f_outboard,     τ_i = ϕ_iᵀ f_i
 
-    Args:
-        model: The mechanism.
-        b: Inertias and forces of its bodies.
-        vdot: v̇, shape (nv,).
-        known: Accelerations a' that are given whatever v̇ says, by index of the body, shape (6,) each.
-
-    Returns:
-        τ, shape (nv,).
+    `known` are accelerations a' (6,) that are given whatever v̇ says, by index of the body.
     """
     a = accelerations(model, b.kin, b.bias, vdot, world_acceleration(model), known)
     needed = [-F if I is None else I @ a_i - F for I, a_i, F in zip(b.inertia, a, b.force, strict=True)]
     return generalized_force(model, b.kin, needed)
+
+
+def generalized_force(model: Model, kin: Kinematics, wrenches: Sequence[Array]) -> Array:
+    """Σ J_iᵀ F_i of wrenches F (6,) on all bodies, in their own frames, from the tips to the roots, shape (nv,)."""
+    force = list(wrenches)
+    tau: list = [None] * model.nb
+    for i in reversed(range(model.nb)):
+        tau[i] = kin.subspaces[i].T @ force[i]
+        if model.parent[i] >= 0:
+            force[model.parent[i]] = force[model.parent[i]] + kin.paths[i].force_back(force[i])
+    return np.concatenate(tau)
 
 
 class _AxisFrames(NamedTuple):
@@ -108,12 +109,8 @@ def rigid_inverse_dynamics(
     In frames on the joints' axes, where the offsets p have a component less, and with the mass on a revolute joint's axis
     counted as the inboard body's, which leaves 7 of 10 numbers for each link (see `axis_part`).
 
-    Args:
-        wrenches: External wrench on each body in its own frame, shape (6,) each; None for none.
-        known: As in `inverse_dynamics`.
-
-    Returns:
-        τ, shape (nv,).
+    `wrenches` are external ones on each body in its own frame, shape (6,) each; `known` is that of `inverse_dynamics`.
+    Returns τ, shape (nv,).
     """
     paths, offsets = _axis_frames(model, kin)
     pairs = zip(model.rigid, offsets, strict=True)

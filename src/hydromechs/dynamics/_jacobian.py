@@ -13,16 +13,9 @@ from ._kinematics import Kinematics
 
 
 def jacobian(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
-    """J with V_P = J v: velocity of a point of a body, linear first, in the body's axes.
+    """J with V_P = J v, shape (6, nv): velocity of a point of a body, linear first, in the body's axes.
 
-    Args:
-        model: The mechanism.
-        kin: Its kinematics, of which only the configuration counts.
-        body: Index of the body.
-        point: P from the body's origin, in its axes [m], shape (3,).
-
-    Returns:
-        J, shape (6, nv).
+    The point P is from the body's origin, in its axes [m], shape (3,); of the kinematics only the configuration counts.
     """
     chain = [body]
     while model.parent[chain[-1]] >= 0:
@@ -39,8 +32,6 @@ def jacobian(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
 def jacobian_derivative_times_velocity(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
     """J̇ v, so that d/dt V_P = J v̇ + J̇ v for the numbers of V_P in the body's axes, shape (6,).
 
-    Args:
-        kin: Its kinematics for an observer at rest.
-        point: P from the body's origin, in its axes [m], shape (3,).
+    The point is that of `jacobian`, the kinematics that of an observer at rest.
     """
     return shift_motion(accelerations(model, kin, kin.c, np.zeros(model.nv), np.zeros(6))[body], point)

@@ -59,12 +59,10 @@ def pseudo_inertia(rigid: RigidBody) -> PseudoInertia:
 def axis_part(J: PseudoInertia, axis: int) -> tuple[PseudoInertia, PseudoInertia]:
     """Mass on a coordinate axis with the same m, h_k and Σ_kk, and what is left, which has none of the three.
 
-    A mass on the axis of a revolute joint does not move when the joint turns: it can be counted as the inboard body's. So
-    three of the ten numbers of a link become constants of the link before it, and exact zeros here.
-
-    Args:
-        J: Moments of a link about a frame on the joint's axis.
-        axis: The coordinate axis k of the joint, 0, 1 or 2.
+    A mass on the axis k of a revolute joint (0, 1 or 2) does not move when the joint turns: it can be counted as the inboard
+    body's.
+    So three of the ten numbers of a link, about a frame on that axis, become constants of the link before it, and exact zeros
+    here.
     """
     on_axis = [[float(i == axis and j == axis) for j in range(3)] for i in range(3)]
     first, second = np.diag(on_axis) * J.first, np.array(on_axis) * J.second

@@ -62,11 +62,8 @@ def load_solution(
     For two and more, the first is eliminated by its positive definite Λ⁻¹ + E Xᵀ, and the rest solved with full pivoting, its
     rows and columns scaled by the roots of the diagonal of their own Λ⁻¹ + E Xᵀ.
 
-    Args:
-        I_r: Inertia of the load, shape (6, 6).
-        f_r: All other forces on it, shape (6,).
-        singular: Indices of the chains to be taken as singular; it may be more than are.
-        solve: (A, b) → (x, rank, pivot) of a semidefinite system; compiled code has its own.
+    I_r is the inertia of the load, shape (6, 6), f_r all other forces on it, shape (6,). More chains than are may be taken as
+    `singular`. Compiled code has its own `solve`, (A, b) → (x, rank, pivot) of a semidefinite system.
     """
     Lambda_star, f_star, Lambdas = I_r, f_r, {}
     for k, chain in enumerate(chains):

@@ -77,12 +77,9 @@ def star_of(model: Model) -> Star:
 
 
 def star_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None = None) -> Array:
-    """Accelerations v̇ for given joint forces of a star, with rigid or full 6×6 inertias.
+    """Accelerations v̇ (nv,) for given joint forces of a star, with rigid or full 6×6 inertias.
 
     The same as `articulated_body`, by block elimination of the chains (eqs. 5.22-5.25).
-
-    Returns:
-        v̇, shape (nv,).
     """
     star, known = star_of(model), _base_at_rest(model)
     rest = tau - inverse_dynamics(model, b, np.zeros(model.nv), known)
@@ -92,14 +89,7 @@ def star_dynamics(model: Model, b: Balance, tau: Array, armature: Array | None =
 def rigid_star_dynamics(
     model: Model, kin: Kinematics, tau: Array, wrenches: Array | Sequence[Array] | None = None, armature: Array | None = None
 ) -> Array:
-    """As `star_dynamics`, of rigid bodies without water, cheaper.
-
-    Args:
-        wrenches: External wrench on each body in its own frame, shape (6,) each; None for none.
-
-    Returns:
-        v̇, shape (nv,).
-    """
+    """As `star_dynamics`, of rigid bodies without water, cheaper; external wrenches (6,) are on bodies in their frames."""
     star, known = star_of(model), _base_at_rest(model)
     b = rigid_inverse_dynamics(model, kin, np.zeros(model.nv), wrenches, known)
     inertia = [None if r is None else r.matrix for r in model.rigid]

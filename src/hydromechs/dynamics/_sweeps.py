@@ -54,16 +54,10 @@ def inward(
 ) -> Articulated:
     """Articulated inertias and forces of some bodies, from the tips inwards.
 
-    What a member passes on to a parent without an entry in `inertia` is left out.
-
-    Args:
-        bias: Bias acceleration of each body.
-        tau: Joint forces, shape (nv,).
-        inertia: I^H of the members and of bodies that carry them, by index, shape (6, 6) each, or None.
-        force: F of the same bodies, shape (6,) each.
-        armature: Inertia of geared rotors that each degree of freedom feels in addition, part of m*, shape (nv,), or None.
-        given: v̇ of joints whose motion is given, by body, shape (n,) each, or None.
-        members: Bodies to sweep over, by index, in the order of the model.
+    The members are given by index, in the order of the model; `inertia` has I^H (6, 6) or None, and `force` F (6,), of these
+    and of bodies that carry them. What a member passes on to a parent without an entry in `inertia` is left out. `armature`
+    (nv,) is the inertia of geared rotors that each degree of freedom feels in addition, part of m*; `tau` (nv,) are joint
+    forces, `given` is v̇ (n,) of joints whose motion is given, by body.
     """
     given = given or {}
     I_star = {i: np.zeros((6, 6)) if I is None else I for i, I in inertia.items()}
@@ -149,19 +143,10 @@ def outward(
     *,
     members: Sequence[int],
 ) -> tuple[Array, dict[int, Array]]:
-    """v̇ of some bodies' joints, and a' of the bodies, from the roots outwards.
+    """v̇ of some bodies' joints, and a' of the bodies and of those known before, from the roots outwards.
 
-    Args:
-        kin: Its kinematics, of which paths and subspaces count.
-        bias: Bias acceleration of each body.
-        gains: What `inward` gave.
-        parts: What `inward` gave.
-        known: a' of the bodies that carry members and are not members themselves, by index, −1 for the world, shape (6,) each.
-        given: As in `inward`.
-        members: Bodies to sweep over, by index, in the order of the model.
-
-    Returns:
-        v̇ of the members' joints, and a' of the members and of the bodies known before.
+    Gains and parts are those of `inward`, `given` and `members` as there; of the kinematics paths and subspaces count. `known`
+    has a' (6,) of the bodies that carry members and are not members themselves, by index, −1 for the world.
     """
     given, a = given or {}, dict(known)
     vdot: list = []

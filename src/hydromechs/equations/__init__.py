@@ -15,7 +15,6 @@ from ._closed_form import (
     damping_matrix,
     flow_force,
 )
-from ._decoupled import arm_dynamics, decoupled_dynamics
 from ._equations import (
     BodyMotion,
     Energy,
@@ -32,10 +31,9 @@ from ._equations import (
     momentum,
 )
 from ._form import LARGE, Form, form_of
+from ._formulations import arm_dynamics, decoupled_dynamics, star_dynamics
 from ._fossen import damping_force, restoring_force, velocity_coupling
-from ._identity import identity_of
-from ._parameters import OPEN, check_equation_number, open_identity, parameter_value, with_parameters
-from ._star import star_dynamics
+from ._parameters import OPEN, check_equation_number, identity_of, open_identity, parameter_value, with_parameters
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,

@@ -46,12 +46,8 @@ def balance(
 ) -> tuple[Balance, list[WetMotion] | None]:
     """Kinematics, inertias and forces (the water's and the caller's) of all bodies, and their motions in the water, if any.
 
-    Args:
-        fluid_velocity: See `FlowOptions`.
-        fluid_acceleration: See `FlowOptions`.
-        wrench: See `FlowOptions`.
-        surface: The free surface at each body; None if there is none.
-        motions: Motion of each body in non-uniform water; replaces the water's velocity, acceleration and surface.
+    `fluid_velocity`, `fluid_acceleration` and `wrench` are as in `FlowOptions`; `surface` is the free surface at each body.
+    `motions` of each body in non-uniform water replace the water's velocity, acceleration and surface.
     """
     if motions is not None and model.wet:
         return _with_wrench(model, dynamics.kinematics(model, q, v), motions, False, wrench)
@@ -112,14 +108,11 @@ def in_water(
 def forces_on_bodies(
     model: Model, kin: Kinematics, motions: Sequence[WetMotion] | None, *, uniform: bool
 ) -> tuple[Sequence[Bias], list[Array | None], list[Array]]:
-    """Bias accelerations, inertias and forces of all bodies.
+    """Bias accelerations, inertias and forces of all bodies, of a dry mechanism if there are no motions in the water.
 
     A dry mechanism needs no linear velocities with the papers' true accelerations. In water they are known anyway, and
     with derivatives of numbers as accelerations the velocity products of rigid and added inertia are one: −V ×* (I + I^A) V.
-
-    Args:
-        motions: Motion of each body in the water; None for a dry mechanism.
-        uniform: Whether `kin` has velocities relative to the water, which moves the same at all bodies.
+    `uniform`: `kin` has velocities relative to the water, which moves the same at all bodies.
     """
     if motions is None:
         pairs = [dry_force(r, V) for r, V in zip(model.rigid, kin.V, strict=True)]

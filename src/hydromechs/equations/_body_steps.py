@@ -22,10 +22,8 @@ from hydromechs.values import Array, Scalar
 
 from ._after import After, BodyNow
 from ._balance import dry_force, force_in_water
-from ._kinds import ActingOn, Alike, JointOf, Water
+from ._kinds import PAIRS, ActingOn, Alike, JointOf, Water, unpaired
 
-PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
-"""Entries of a symmetric 6×6 matrix."""
 STAR = 27
 """Numbers of an inertia and a force."""
 
@@ -37,10 +35,7 @@ def halved(I: Array, F: Array) -> Array:
 
 def full(row: Array) -> tuple[Array, Array]:
     """Inertia (6, 6) and force (6,) from a row."""
-    out = np.empty((6, 6), dtype=object)
-    for (i, j), x in zip(PAIRS, row[:21], strict=True):
-        out[i, j] = out[j, i] = x
-    return out, row[21:]
+    return unpaired(row[:21]), row[21:]
 
 
 class Flow(NamedTuple):
@@ -86,11 +81,7 @@ class Record(NamedTuple):
 
 
 class _Carry:
-    """Hands values from one program to later ones.
-
-    Args:
-        numbers: Symbols of the body's numbers, which every program has.
-    """
+    """Hands values from one program to later ones; all have the body's numbers."""
 
     def __init__(self, numbers: Array) -> None:
         self.known = {str(x.sx) for x in numbers}
@@ -126,11 +117,9 @@ class _Carry:
 
 
 class JointSteps:
-    """The steps across the joint of bodies of one kind.
+    """The steps across the joint of bodies of one kind, from what the record knows of the parent's motion.
 
-    Args:
-        record: What is known of the parent's motion.
-        wet: Whether accelerations are derivatives of numbers, as in water, or the papers' true ones.
+    Accelerations are derivatives of numbers if `wet`, else the papers' true ones.
     """
 
     def __init__(self, alike: Alike, record: Record, wet: bool, *, rest: bool = False) -> None:
@@ -211,10 +200,7 @@ class JointSteps:
 def after_program(alike: Alike, world: World, flow: Flow, after: After, *, moving: bool) -> Program:
     """numbers, V, a_f − g, axes and origin, a', the water's velocity, acceleration and gradient, totals → rows, totals.
 
-    Args:
-        alike: What acts on bodies of one kind.
-        flow: How the water's motion is given.
-        moving: Whether the water's velocity is given at all.
+    `moving`: the water's velocity is given.
     """
 
     def compute(**x: Array) -> tuple[Array, ...]:

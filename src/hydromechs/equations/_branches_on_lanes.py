@@ -27,10 +27,8 @@ from hydromechs.values import Array
 
 from . import _arguments as arguments
 from ._balance import forces_on_bodies
-from ._kinds import acting_on, same
+from ._kinds import PAIRS, acting_on, same, unpaired
 
-PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
-"""Entries of a symmetric 6×6 matrix."""
 TABLES = ("steps", "parent", "rigid", "free_rows", "v_slices", "nb", "nv", "nq")
 """What the recursions ask of a model."""
 
@@ -49,13 +47,12 @@ class OnLanes(NamedTuple):
 
 
 class BranchesOnLanes:
-    """Forward dynamics of a body that carries equal branches, with the branches on lanes.
+    """Forward dynamics of a body that carries at least two branches of the same joints, with the branches on lanes.
 
         star = BranchesOnLanes(model)
         vdot = star.forward_dynamics(q, v, tau)        # with numbers, or with symbols in a function that is compiled
 
-    Args:
-        model: A body with at least two branches of the same joints; their numbers may differ.
+    The numbers of the branches may differ.
     """
 
     def __init__(self, model: Model) -> None:
@@ -111,7 +108,7 @@ class BranchesOnLanes:
         seen, beta, carry = self._inward(q_own, v[at_v], tau[at_v], _all(kin.V[0], n), _all(a_fg[0], n))
         I, F = inertia[0], force[0]
         for k in range(n):
-            I = I + _full(seen[k])
+            I = I + unpaired(seen[k])
             F = F + beta[k]
         known = dict(enumerate(inertia)) | {0: I}, dict(enumerate(force)) | {0: F}
         got = inward(base, kin, bias, tau[own_v], *known, members=range(base.nb))
@@ -293,11 +290,3 @@ def _range(s: slice) -> range:
 
 def _all(a: Array, n: int) -> Array:
     return np.broadcast_to(a, (n, *np.shape(a)))
-
-
-def _full(entries: Array) -> Array:
-    """A symmetric 6×6 matrix from its upper triangle."""
-    out = [[None] * 6 for _ in range(6)]
-    for (i, j), x in zip(PAIRS, entries, strict=True):
-        out[i][j] = out[j][i] = x
-    return np.array(out)

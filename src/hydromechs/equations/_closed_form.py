@@ -91,11 +91,9 @@ def coriolis_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity:
 
     With added mass that depends on the configuration (a user's own), Ṁ has a part that C does not know.
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`; Ṁ − 2C is skew in a current too, but there C v is not all: see `flow_force`.
+    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`. Ṁ − 2C is skew in a current too, but there C v is
+    not all:
+    see `flow_force`.
     """
     b = _bodies(model, q, v, fluid_velocity)
     return dynamics.coriolis_matrix(model, b.jacobians, b.inertia, _momenta(b))
@@ -106,12 +104,7 @@ def coriolis_matrix_lagrange(model: Model, q: ArrayLike, v: ArrayLike) -> Array:
 
         C_ij = Σ_k ∂_k M_ij v_k − ½ Σ_l ∂_i M_jl v_l + Σ_k c^k_ij (M v)_k
 
-    C v is that of `coriolis_matrix` in still water; Ṁ − 2C is not skew.
-
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
+    C v is that of `coriolis_matrix` in still water; Ṁ − 2C is not skew. `model`, `q` and `v` are those of `forward_dynamics`.
     """
     b = _bodies(model, q, v)
     return dynamics.coriolis_matrix_lagrange(model, b.kin, b.jacobians, b.inertia, b.v)
@@ -127,11 +120,7 @@ def closed_form(model: Model, q: ArrayLike, v: ArrayLike, **water: Unpack[WaterO
     so that inside I^A all is relative: I^A d/dt V_r + V_r ×* (I^A V_r). If all roots are free and the current is uniform and
     steady, then M v̇ + C v + F = M v̇_r + C(q, v_r) v_r with v_r = v − (Rᵀ u, 0, …).
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        water: `fluid_velocity` and `fluid_acceleration`, as in `forward_dynamics`.
+    `model`, `q`, `v` and, in `water`, `fluid_velocity` and `fluid_acceleration` are those of `forward_dynamics`.
     """
     return _terms(_bodies(model, q, v, **water))
 
@@ -170,13 +159,9 @@ def _body_terms(b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array |
 def flow_force(model: Model, q: ArrayLike, v: ArrayLike, **water: Unpack[WaterOptions]) -> Array:
     """F in M v̇ + C v + D + g + F = τ: what moving water adds beside C and D, zero in still water, shape (nv,).
 
-    With the same `fluid_velocity` in `coriolis_matrix` and `damping_force`; see `closed_form` for the equation.
-
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        water: `fluid_velocity` and `fluid_acceleration`, as in `forward_dynamics`.
+    With the same `fluid_velocity` in `coriolis_matrix` and `damping_force`; arguments and equation are those of `closed_form`:
+    `model`,
+    `q`, `v` and `water`.
     """
     b = _bodies(model, q, v, **water)
     return dynamics.transposed_times(model, b.jacobians, [_body_terms(b, i)[2] for i in range(model.nb)])
@@ -192,11 +177,8 @@ def damping_matrix(model: Model, q: ArrayLike, v: ArrayLike, *, fluid_velocity: 
     `damping_force` is D v − Σ J_iᵀ D_i (u_i, 0), with u_i the velocity of the water at body i in its axes. If all roots are
     free and the current is uniform, this is D v_r with v_r as in `closed_form`.
 
-    Args:
-        model: The mechanism. Hydrodynamics of a user's own needs a method `damping_matrix(body, motion)`.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        fluid_velocity: As in `forward_dynamics`.
+    `model`, `q`, `v` and `fluid_velocity` are those of `forward_dynamics`; hydrodynamics of a user's own needs a method
+    `damping_matrix(body, motion)`.
     """
     b = _bodies(model, q, v, fluid_velocity)
     pairs = zip(model.bodies, b.motions, strict=True)
@@ -209,16 +191,7 @@ def closed_form_dynamics(
 ) -> Array:
     """Accelerations for given joint forces, by the closed form:  v̇ = M⁻¹ (τ + Σ Jᵀ w − C v − D − N − F),  M solved by LDLᵀ.
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        tau: Generalised force dual to `v`, shape (nv,).
-        wrench: As in `forward_dynamics`.
-        water: `fluid_velocity` and `fluid_acceleration`, as in `forward_dynamics`.
-
-    Returns:
-        v̇, the time derivative of the numbers in `v`, shape (nv,).
+    `model`, `q`, `v`, `tau`, `wrench`, what `water` takes, and v̇ (nv,) are those of `forward_dynamics`.
     """
     b = _bodies(model, q, v, **water)
     terms = _terms(b)

@@ -77,12 +77,7 @@ class Dynamics(CompiledEquations):
     Numbers are not checked, for speed: NaN in gives NaN out, and quaternions are taken as they are. Those whose length is not 1
     give wrong results: divide them by their length, or get them from `hm.integrate`, which keeps it.
 
-    Args:
-        model: The mechanism.
-        lanes: As in `hm.compile`.
-        threads: As in `hm.compile`.
-        parameters: As in `hm.compile`.
-        form: As in `hm.compile`.
+    The arguments are those of `hm.compile`.
     """
 
     _fast: Callable[..., bool] | None = None
@@ -173,11 +168,7 @@ class Dynamics(CompiledEquations):
     def jacobian(self, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0), **more: Unpack[Keywords]) -> Array:
         """J with V = J v of a point of a body or frame, in its axes, linear first, shape (..., 6, nv).
 
-        Args:
-            q: Configuration, shape (..., nq).
-            name: Name of a body or frame.
-            point: Position in the axes of that body or frame [m], shape (..., 3).
-            more: See `Keywords`.
+        The point is in the axes of the body or frame of that `name` [m], shape (..., 3).
         """
         return self._call(self._jacobian(name), [q, np.asarray(point, dtype=float)], **more)[0]
 

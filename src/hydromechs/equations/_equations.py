@@ -65,14 +65,9 @@ def forward_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, *
 
 
 def inverse_dynamics(model: Model, q: ArrayLike, v: ArrayLike, vdot: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Generalised force that gives the accelerations `vdot`, shape (nv,).
+    """Generalised force that gives the accelerations `vdot`, the time derivative of the numbers in `v`, shape (nv,).
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        vdot: Time derivative of the numbers in `v`, shape (nv,).
-        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
+    `model`, `q`, `v` and what `flow` takes are those of `forward_dynamics`.
     """
     model, q, v = arguments.state(model, q, v)
     vdot = arguments.array(vdot, ((model.nv,),), "vdot", "acceleration")
@@ -130,12 +125,7 @@ def jacobian(model: Model, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0
 def bias_acceleration(model: Model, q: ArrayLike, v: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
     """J̇ v of `jacobian`, so that d/dt V = J v̇ + J̇ v, shape (6,).
 
-    Args:
-        model: The mechanism.
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        name: Name of a body or frame.
-        point: Position in the axes of that body or frame [m], shape (3,).
+    `model`, `q`, `name` and `point` are those of `jacobian`, `v` is the velocity, shape (nv,).
     """
     model, q, v = arguments.state(model, q, v)
     i, p, R = _place(model, name, point)

@@ -13,12 +13,22 @@ import numpy as np
 
 from hydromechs import hydro
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Hydro, Model, MovingStep, RigidBody
+from hydromechs.model import Hydro, Model, MovingStep, RigidBody, total_added_mass
 from hydromechs.spatial import Path, Turn
 from hydromechs.values import Array
 
+PAIRS = tuple((i, j) for i in range(6) for j in range(i, 6))
+"""Entries of a symmetric 6×6 matrix."""
 MAX_SEPARATE_KINDS = 10
 """Kinds of joints above which their constant parts are brought to one form, which costs operations and saves code."""
+
+
+def unpaired(entries: Array) -> Array:
+    """A symmetric 6×6 matrix from the entries `PAIRS`."""
+    out = np.empty((6, 6), dtype=object)
+    for (i, j), x in zip(PAIRS, entries, strict=True):
+        out[i, j] = out[j, i] = x
+    return np.array(out.tolist())  # of floats, or of symbols
 
 
 def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> Any:
@@ -69,11 +79,7 @@ def _filled(template: Any, numbers: Array) -> Any:
 
 
 class Alike:
-    """Several things of one structure.
-
-    Args:
-        things: Nested tuples, arrays and numbers.
-    """
+    """Several things of one structure: nested tuples, arrays and numbers."""
 
     def __init__(self, things: Sequence[Any]) -> None:
         found: dict[tuple[float, ...], _Hole] = {}
@@ -146,14 +152,12 @@ class Kinds(NamedTuple):
 def joint_of(model: Model, i: int, armature: Array | None) -> JointOf:
     """The joint of body i."""
     iq, iv, at = model.q_slices[i].start, model.v_slices[i].start, model.v_slices[i]
-    steps = tuple(_moved(s, iq, iv) if isinstance(s, MovingStep) else _floats(s) for s in model.steps[i])
+    steps = tuple(
+        s._replace(iq=s.iq - iq, iv=s.iv - iv).opened() if isinstance(s, MovingStep) else _floats(s)  # type: ignore[attr-defined]
+        for s in model.steps[i]
+    )
     rotors = None if armature is None or not any(armature[at]) else np.asarray(armature[at], dtype=float)
     return JointOf(steps, model.free_rows[i], rotors, model.q_slices[i].stop - iq, at.stop - iv)
-
-
-def _moved(step: Any, iq: int, iv: int) -> Any:
-    """A moving step with its places counted from those of its joint, and with its numbers apart."""
-    return step._replace(iq=step.iq - iq, iv=step.iv - iv).opened()
 
 
 def _floats(step: Any) -> Any:
@@ -167,9 +171,7 @@ def acting_on(model: Model, i: int, sampling: hydro.WetSampling | None = None) -
     water: Any = body.hydro
     if isinstance(water, Hydro):
         drag = tuple(element.numbers(density) for element in water.drag)
-        M_A = np.zeros((6, 6))
-        for element in water.added_mass:
-            M_A = M_A + hydro.added_mass_matrix(element, density)
+        M_A = total_added_mass(water.added_mass, density)
         water = Water(water.volume, np.array(water.buoyancy_center), M_A, drag)
     return ActingOn(model.rigid[i], water, body.inertia.mass, np.array(body.inertia.com), model.moves[i], sampling)
 

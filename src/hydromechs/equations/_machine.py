@@ -28,14 +28,7 @@ Parameters: TypeAlias = Mapping[str, ArrayLike]
 
 
 class CompiledEquations:
-    """Equations of one model by name, each traced and compiled when it is first asked for.
-
-    Args:
-        lanes: As in `hm.compile`.
-        threads: As in `hm.compile`.
-        parameters: As in `hm.compile`.
-        form: As in `hm.compile`.
-    """
+    """Equations of one model by name, traced and compiled when first asked for; arguments as of `hm.compile`."""
 
     def __init__(
         self,
@@ -80,12 +73,7 @@ class CompiledEquations:
         return make, (self.model,)
 
     def on(self, *, lanes: int | None = None, threads: int | None = None) -> Self:
-        """The same equations on other lanes and threads; what is traced already is shared.
-
-        Args:
-            lanes: Worlds per vector operation; as they are unless given.
-            threads: Threads that share a batch; as they are unless given.
-        """
+        """The same equations on other lanes and threads, if given; what is traced already is shared."""
         lanes, threads = lanes or self.lanes, threads or self.threads
         other = type(self)(self.model, lanes=lanes, threads=threads, parameters=tuple(self.parameters), form=self._wanted)
         for key, made in self._made.items():
@@ -209,9 +197,7 @@ class CompiledEquations:
     def program(self, name: str, inputs: Sequence[str] = ()) -> Program:
         """The traced program of an equation by name: "forward_dynamics", "mass_matrix", ...; specialised, whatever is compiled.
 
-        Args:
-            name: Name of the equation.
-            inputs: Optional inputs that it takes too: "fluid_velocity", "fluid_acceleration", "wrench".
+        `inputs` are those that it takes besides: "fluid_velocity", "fluid_acceleration", "wrench".
         """
         check_options(inputs)
         extra = tuple(Argument(x, shape_of(x, self.model)) for x in inputs)
@@ -226,11 +212,8 @@ class CompiledEquations:
     ) -> Callable[..., Any]:
         """A compiled function for ∂ output / ∂ wrt, of the equation's inputs, each of shape (..., size, size).
 
-        Args:
-            name: Name of the equation, as in `program`.
-            wrt: Name of an input or parameter, or several; several give a tuple.
-            output: Name of the result, as in `program`; the first unless given.
-            inputs: Optional inputs, as in `program`.
+        `wrt` is the name of an input or parameter, or several, which give a tuple. The output defaults to the first; `inputs`
+        as in `program`.
         """
         names = (wrt,) if isinstance(wrt, str) else tuple(wrt)
         make = lambda p: compiler.jacobian_program(p, names, output=output)  # noqa: E731

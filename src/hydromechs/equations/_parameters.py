@@ -1,4 +1,4 @@
-"""Numbers of a model that stay open when it is compiled, by their paths."""
+"""What fixes the compiled code of a model, a text by which it is found in the cache, and the numbers that stay open."""
 
 from __future__ import annotations
 
@@ -9,15 +9,26 @@ import numpy as np
 
 from hydromechs import registry
 from hydromechs.errors import UnsupportedFeature
-from hydromechs.model import Model
+from hydromechs.model import Model, added_mass_matrix, definition
 from hydromechs.values import Array
-
-from ._identity import identity_of
 
 OPEN = "open"
 """Stands in an identity for a number that programs take as an input."""
 OF_COMPONENTS = ("limits", "limit", "damping", "friction", "position", "velocity", "orientation")
 """Numbers of joints from which drives, stops and the initial state are made; no equation reads them."""
+
+
+def identity_of(thing: Any) -> str | None:
+    """A text with every number and class of a model, or of a dataclass that holds models: equal texts, equal equations.
+
+    None where a user's own class is inside, or where a user's own handler computes the added mass of an element of this
+    package: then
+    only the traced program itself can tell.
+    """
+    for element, handler in added_mass_matrix.registry.items():
+        if element.__module__.startswith("hydromechs.") and not handler.__module__.startswith("hydromechs."):
+            return None
+    return definition(thing)
 
 
 def parameter_value(model: Model, path: str) -> Array:
@@ -50,11 +61,9 @@ def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
 
 
 def open_identity(thing: Any, parameters: Sequence[str]) -> str | None:
-    """Return the identity of a thing without the values of its open numbers: others compile nothing.
+    """Return the identity of a model or plant without the values of its open numbers: others compile nothing.
 
-    Args:
-        thing: The model or plant.
-        parameters: Paths of its open numbers. Those with "*" are factors on the numbers, which stay part of the program.
+    Parameters with "*" are factors on the numbers, which stay part of the program.
     """
     masked = {path: OPEN for path in parameters if not registry.is_factor(path)}
     return identity_of(registry.replaced_all(thing, masked, checked=False) if masked else thing)

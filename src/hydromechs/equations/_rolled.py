@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -67,11 +67,9 @@ class _Table:
 
 
 class RolledTree:
-    """Loops over the bodies of a model.
+    """Loops over the bodies of a model, with the inertia of geared rotors at each degree of freedom, shape (nv,), or None.
 
-    Args:
-        armature: Inertia of geared rotors at each degree of freedom, shape (nv,), or None.
-        samplings: Points at which each body feels non-uniform water; None if the water is uniform over each body.
+    `samplings` are the points at which each body feels non-uniform water; None if the water is uniform over each body.
     """
 
     def __init__(
@@ -92,12 +90,7 @@ class RolledTree:
         return kinds_of([acting_on(self.model, i, sampling) for i, sampling in enumerate(self.samplings)])
 
     def forward_dynamics(self, extra: Sequence[Argument] = (), after: After | None = None) -> Rolled:
-        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`; and what is computed of the bodies after.
-
-        Args:
-            extra: Which of the optional arguments there are, with their shapes.
-            after: What else is computed.
-        """
+        """v̇ of (q, v, tau, ...), see `hm.forward_dynamics`; and what is computed of the bodies after."""
         loop = _Loop(self, extra, after)
         inward, outward = zip(*(s.articulated() for s in loop.steps), strict=True)
         loop.work["star"] = (self.model.nb + 1) * STAR
@@ -112,66 +105,48 @@ class RolledTree:
 
     def inverse_dynamics(self, extra: Sequence[Argument] = ()) -> Rolled:
         """τ of (q, v, vdot, ...) with the optional arguments `extra`, see `hm.inverse_dynamics`."""
-        loop = _Loop(self, extra, None)
+        return self._loading("inverse_dynamics", ("q", "v", "vdot"), _Loop(self, extra, None))
+
+    def inertia_times(self, extra: Sequence[Argument] = ()) -> Rolled:
+        """M(q) v̇ of (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity."""
+        return self._loading("inertia_times", ("q", "vdot"), _Loop(self, extra, None, rest=True))
+
+    def _loading(self, name: str, inputs: tuple[str, ...], loop: _Loop) -> Rolled:
+        """Joint forces for given accelerations."""
         loop.work |= {"star": self.model.nb * STAR, "load": (self.model.nb + 1) * 6}
-        outward = (
-            loop.of_joints("motion", loop.motion),
-            loop.of_joints("acceleration", [s.accelerating() for s in loop.steps]),
-            loop.of_bodies("force", loop.forces),
-            loop.of_all(_load_program()),
-        )
+        outward = (*loop.accelerating(), loop.of_bodies("force", loop.forces), loop.of_all(_load_program(loop.rest)))
         inward = (loop.of_joints("load", [s.loading() for s in loop.steps]),)
-        sweeps = (loop.world(), Sweep(outward), Sweep(inward, backward=True))
-        return loop.rolled("inverse_dynamics", ("q", "v", "vdot"), ("tau",), sweeps)
+        return loop.rolled(name, inputs, ("tau",), (loop.world(), Sweep(outward), Sweep(inward, backward=True)))
 
     def kinematics(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """Poses and velocities of (q, v), see `hm.kinematics`.
-
-        Args:
-            extra: Nothing.
-        """
+        """Poses and velocities of (q, v), see `hm.kinematics`."""
         loop = _Loop(self, extra, None, posed=True)
-        outward = (loop.of_joints("motion", loop.motion), loop.of_all(_pose_program(loop.record)))
+        outward = (
+            loop.of_joints("motion", loop.motion),
+            loop.of_all(_pose_program("pose", loop.record, ("X_WB",), lambda R, p: (pose_matrix(R, p),))),
+        )
         return loop.rolled("kinematics", ("q", "v"), ("X_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
 
     def poses(self) -> Rolled:
         """Axes (nb, 3, 3), origins (nb, 3) and velocities (nb, 6) of (q, v), in the world."""
         loop = _Loop(self, (), None, posed=True)
-        outward = (loop.of_joints("motion", loop.motion), loop.of_all(_frame_program(loop.record)))
-        return loop.rolled("poses", ("q", "v"), ("R_WB", "p_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
-
-    def inertia_times(self, extra: Sequence[Argument] = ()) -> Rolled:
-        """M(q) v̇ of (q, vdot): joint forces that accelerate the mechanism at rest in still water without gravity."""
-        loop = _Loop(self, extra, None, rest=True)
-        loop.work |= {"star": self.model.nb * STAR, "load": (self.model.nb + 1) * 6}
         outward = (
             loop.of_joints("motion", loop.motion),
-            loop.of_joints("acceleration", [s.accelerating() for s in loop.steps]),
-            loop.of_bodies("force", loop.forces),
-            loop.of_all(_load_program(rest=True)),
+            loop.of_all(_pose_program("frame", loop.record, ("R_WB", "p_WB"), lambda R, p: (R, p))),
         )
-        inward = (loop.of_joints("load", [s.loading() for s in loop.steps]),)
-        sweeps = (loop.world(), Sweep(outward), Sweep(inward, backward=True))
-        return loop.rolled("inertia_times", ("q", "vdot"), ("tau",), sweeps)
+        return loop.rolled("poses", ("q", "v"), ("R_WB", "p_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
 
     def instant(self, extra: Sequence[Argument], after: After) -> Rolled:
         """What is computed of all bodies of (q, v, vdot, ...) with the optional arguments `extra`."""
         loop = _Loop(self, extra, after)
-        outward = (
-            loop.of_joints("motion", loop.motion),
-            loop.of_joints("acceleration", [s.accelerating() for s in loop.steps]),
-            *loop.after(),
-        )
-        return loop.rolled("instant", ("q", "v", "vdot"), (), (loop.world(), Sweep(outward)))
+        return loop.rolled("instant", ("q", "v", "vdot"), (), (loop.world(), Sweep((*loop.accelerating(), *loop.after()))))
 
 
 class _Loop:
     """What the loops of all equations share.
 
-    Args:
-        after: What is computed of bodies when their accelerations are known; None for nothing.
-        posed: Whether poses are wanted whatever the forces need.
-        rest: Whether the mechanism is at rest, without gravity.
+    `after` is computed of bodies when their accelerations are known. `posed`: poses are wanted whatever the forces need;
+    `rest`: the mechanism is at rest, without gravity.
     """
 
     def __init__(
@@ -208,6 +183,11 @@ class _Loop:
     def of_joints(self, name: str, programs: Sequence[Program]) -> Stage:
         """A stage of programs by kind of joint."""
         return self.table.stage(name, self.tree.joints, "joint", programs, self.places)
+
+    def accelerating(self) -> tuple[Stage, Stage]:
+        """The stages that find all motions for given accelerations of the joints."""
+        motion = self.of_joints("motion", self.motion)  # first: the order decides that of the numbers in the table
+        return motion, self.of_joints("acceleration", [s.accelerating() for s in self.steps])
 
     def of_bodies(self, name: str, programs: Sequence[Program]) -> Stage:
         """A stage of programs by kind of what acts on a body."""
@@ -322,26 +302,17 @@ def _load_program(rest: bool = False) -> Program:
     return compiler.trace(load, {"star": (STAR,), "a": (6,)}, name="load", outputs=("load",))
 
 
-def _pose_program(record: Record) -> Program:
-    """Record → pose (16,), velocity (6,)."""
+def _pose_program(
+    name: str, record: Record, outputs: tuple[str, ...], made_of: Callable[[Array, Array], tuple[Array, ...]]
+) -> Program:
+    """Record → what is made of axes (3, 3) and origin (3,), velocity (6,)."""
 
     def pose(**row: Array) -> Any:
         V, _, at = record.read(row["record"])
         assert at is not None
-        return pose_matrix(*at), V
+        return *made_of(*at), V
 
-    return compiler.trace(pose, {"record": (record.size,)}, name="pose", outputs=("X_WB", "V_WB_B"))
-
-
-def _frame_program(record: Record) -> Program:
-    """Record → axes (3, 3), origin (3,), velocity (6,)."""
-
-    def frame(**row: Array) -> Any:
-        V, _, at = record.read(row["record"])
-        assert at is not None
-        return *at, V
-
-    return compiler.trace(frame, {"record": (record.size,)}, name="frame", outputs=("R_WB", "p_WB", "V_WB_B"))
+    return compiler.trace(pose, {"record": (record.size,)}, name=name, outputs=(*outputs, "V_WB_B"))
 
 
 def _uniform(given: dict[str, Argument], name: str) -> bool:
@@ -359,10 +330,5 @@ def _uses(programs: Sequence[Program], name: str) -> bool:
 
 
 def rolled_equation(model: Model, name: str, extra: Sequence[Argument] = ()) -> Rolled:
-    """The loop of an equation over the bodies of a model.
-
-    Args:
-        name: One of `ROLLED`.
-        extra: Optional arguments, with their shapes.
-    """
+    """The loop of an equation of `ROLLED` over the bodies of a model; `extra` are its optional arguments, with their shapes."""
     return getattr(RolledTree(model), name)(extra)

@@ -11,8 +11,7 @@ from hydromechs.values import nearest
 from . import _closed_form as closed
 from . import _equations as equations
 from . import _fossen as fossen
-from ._decoupled import arm_dynamics, decoupled_dynamics
-from ._star import star_dynamics
+from ._formulations import arm_dynamics, decoupled_dynamics, star_dynamics
 
 FLUID = ("fluid_velocity", "fluid_acceleration")
 """Inputs that say how the water moves."""

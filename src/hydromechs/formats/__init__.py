@@ -12,7 +12,6 @@ __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {  # need the simulation, which takes longer to import than a model needs
         "._convert_file": ("check_target", "convert_file"),
-        "._documentation": ("documentation_table",),
         "._drawing": ("drawing_attrs", "drawn_scenario"),
         "._imported": ("ImportOptions", "Imported", "Note"),
         "._read": ("read_document",),

@@ -13,6 +13,7 @@ from hydromechs.model import Body, BodyShape, Model
 from ._imported import Imported, Note
 from ._robots import WRITTEN, import_file, is_robot_file, robot_text
 from ._write import check_suffix, dumps, replace_file
+from ._xml_write import one_line
 
 if TYPE_CHECKING:
     from hydromechs.model.component import Component
@@ -50,7 +51,7 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
         from ._robot_plant import plant_path, save_plant  # needs the simulation
 
         check_target(source, plant_path(Path(out)), overwrite=overwrite)
-    replace_file("".join(f"# {_one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
+    replace_file("".join(f"# {one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
     written = [os.fspath(out)]
     if imported.components:
         written.append(str(save_plant(model, imported.components, Path(out))))
@@ -71,11 +72,6 @@ def _left_out(component: Component) -> Note:
     value = f"{text[:200]}{' ...' if len(text) > 200 else ''}"
     done = "the new file cannot store it; use load_plant on the source"
     return Note("ignored", f"{type(component).__name__} {component.name!r}", value, done)
-
-
-def _one_line(text: str) -> str:
-    """A text that can stand in a comment."""
-    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def with_relative_meshes(model: Model, folder: Path) -> Model:

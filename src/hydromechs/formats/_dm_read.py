@@ -113,7 +113,7 @@ class _Dm:
         if not mobile:
             self._enter(Body(name=name, joint=joints.Fixed(placement=Origin(xyz, rpy))), element)  # type: ignore[arg-type]
             return name
-        velocity = _linear_first(row.get("vel", (0.0,) * 6))
+        velocity = tuple(row.get("vel", (0.0,) * 6)[k] for k in ANGULAR_FIRST)  # with its linear part first
         joint = joints.Free(position=xyz, orientation=_quaternion(rpy), velocity=velocity)  # type: ignore[arg-type]
         self._enter(self._body(element, owner, name, None, joint, row), element)
         return name
@@ -290,11 +290,6 @@ class _Dm:
 def _kind(element: Element, words: tuple[str, ...]) -> str:
     """Which of some words an element begins with; empty for none."""
     return next((word for word in words if words_match(element.tag, word)), "")
-
-
-def _linear_first(row: tuple[float, ...]) -> tuple[float, ...]:
-    """A 6-vector of the papers with its linear part first, shape (6,)."""
-    return tuple(row[k] for k in ANGULAR_FIRST)
 
 
 def _quaternion(rpy: tuple[float, ...]) -> tuple[float, ...]:

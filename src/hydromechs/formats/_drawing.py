@@ -68,16 +68,10 @@ class _DrawnModelWriter(ModelWriter):
     """Writes a model to draw it anywhere: meshes by absolute paths, joints without custom code, as poses are recorded."""
 
     def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return the mapping of an object."""
         thing = replace(thing, file=str(thing.path.absolute())) if isinstance(thing, Mesh) else thing
         return super().fields(thing, path, skip)
 
     def part(self, thing: Any, family: Family, path: tuple, skip: tuple[str, ...] = ()) -> Any:
-        """Return the plain data of a member of a family."""
-        custom = isinstance(thing, joints.Joint | joints.Composite) and not _is_ours(thing)
+        joint = isinstance(thing, joints.Joint | joints.Composite)
+        custom = joint and not all(type(part) in joints.TYPES.values() for part in thing.parts)
         return super().part(joints.Fixed() if custom else thing, family, path, skip)
-
-
-def _is_ours(joint: joints.Joint | joints.Composite) -> bool:
-    """True if a joint needs no custom code."""
-    return all(type(part) in joints.TYPES.values() for part in joint.parts)

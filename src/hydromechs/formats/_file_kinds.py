@@ -30,12 +30,7 @@ class FileKind(NamedTuple):
         return f"{self.key}: {self.version}"
 
     def json_schema(self, cls: Any, families: Families) -> dict[str, Any]:
-        """Return the JSON Schema (2020-12) of such a file, for editors and other programs.
-
-        Args:
-            cls: Class of the object that the file holds.
-            families: The families that the annotations refer to.
-        """
+        """Return the JSON Schema (2020-12) of such a file, which holds an object of a class, for editors and other programs."""
         title = f"HydroMechs {self.name.removeprefix('a ')}, version {self.version}"
         return json_schema(cls, families, key=self.key, version=self.version, title=title)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Origin, Sphere
-from hydromechs.model import Body, BodyShape, Hydro, Model, joints
+from hydromechs.model import Body, BodyShape, Model, joints
 from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix, quaternion_product
 
 from ._pose import IDENTITY, Pose
@@ -63,11 +64,9 @@ class MjcfWriter(RobotWriter):
                 "the order of bodies, and with it that of q and v (here what a body carries follows it); the start"
             )
         elif model.nq:
-            key = self.root.add("keyframe").add(
-                "key", name="start", qpos=numbers(self._their_q(start.q)), qvel=numbers(self._their(start.q, start.v))
-            )
-            if not start.v.any():
-                del key.attributes["qvel"]
+            q, v = self._theirs(start.q, start.v)
+            moving = {"qvel": numbers(v)} if v.any() else {}
+            self.root.add("keyframe").add("key", name="start", qpos=numbers(q), **moving)
         self.lost += lost_details(model, shape_colors=True)
         if world.axes == "NED":
             self.lost.append("axes NED: gravity points along z of this file")
@@ -78,22 +77,14 @@ class MjcfWriter(RobotWriter):
         """Names of the bodies in the order of the file."""
         return [name for t in tag.children for name in ([t.attributes["name"]] if t.name == "body" else []) + self._walk(t)]
 
-    def _their_q(self, q: np.ndarray) -> np.ndarray:
-        """Configuration as MuJoCo has it: that of free joints in the world."""
-        out = q.copy()
+    def _theirs(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates as MuJoCo has them: free joints in the world, with the linear part of their velocity in its axes."""
+        q, v = q.copy(), v.copy()
         for part in self.model.joint_parts.values():
             if isinstance(part.joint, joints.Free):
-                out[part.q] = _in_world(part.joint, q[part.q])
-        return out
-
-    def _their(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Velocities as MuJoCo has them: those of free joints with their linear part in world axes."""
-        out = v.copy()
-        for part in self.model.joint_parts.values():
-            if isinstance(part.joint, joints.Free):
-                turn = quaternion_matrix(_in_world(part.joint, q[part.q])[3:])
-                out[part.v.start : part.v.start + 3] = turn @ v[part.v][:3]
-        return out
+                q[part.q] = _in_world(part.joint, q[part.q])
+                v[part.v][:3] = quaternion_matrix(q[part.q][3:]) @ v[part.v][:3]
+        return q, v
 
     def _body(self, parent: Tag, body: Body) -> Tag:
         tag = parent.add("body", name=body.name)
@@ -107,10 +98,7 @@ class MjcfWriter(RobotWriter):
             self._geom(tag, body, shape)
         for frame in body.frames:
             tag.add("site", name=frame.name, **_placed(_pose(frame.origin)))
-        if isinstance(body.hydro, Hydro):
-            self.lost.append(f"body {body.name!r}: its hydrodynamics (volume {body.hydro.volume:g} m^3, added mass, drag)")
-        elif body.hydro is not None:
-            self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(body.hydro).__name__})")
+        self.without_water(body)
         return tag
 
     def _moments(self, body: Body) -> dict[str, str]:
@@ -139,15 +127,10 @@ class MjcfWriter(RobotWriter):
             self._free(tag, body)
             return
         places = [_pose(plain_origin(part.placement)) for part in parts]
-        whole = IDENTITY
-        for place in places:
-            whole = whole @ place
+        # from the frame of a part to that of the body, at zero
+        *rests, whole = accumulate(reversed(places), lambda after, place: place @ after, initial=IDENTITY)
         tag.attributes |= _placed(whole)
-        after = IDENTITY  # from the frame of a part to that of the body, at zero
-        rows: list[tuple[Any, Pose]] = []
-        for part, place in reversed(list(zip(parts, places, strict=True))):
-            rows.insert(0, (part, after))
-            after = place @ after
+        rows: list[tuple[Any, Pose]] = list(zip(parts, reversed(rests), strict=True))
         for k, (part, rest) in enumerate(rows):
             if isinstance(part, joints.Fixed):
                 continue

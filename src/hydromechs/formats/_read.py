@@ -17,8 +17,6 @@ from ._file_kinds import FILE_KINDS, misplaced_file
 from ._robots import import_file, is_robot_file, reject_options, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text
 
-__all__ = ["MODEL_KEY", "MODEL_VERSION", "load_file", "loads", "model_json_schema", "read_document"]
-
 MODEL_KEY, MODEL_VERSION = FILE_KINDS["model"].key, FILE_KINDS["model"].version
 """First key of a model file, and the version that is read and written."""
 
@@ -65,25 +63,12 @@ def model_json_schema() -> dict[str, Any]:
 
 
 def read_document(path: str | Path, kind: str, error: Callable[[str, list], Exception]) -> Document:
-    """The document of a file that holds a mapping: its data, and the line of each part.
-
-    Args:
-        path: The file.
-        kind: Kind of file, as "sweep".
-        error: Class of the error if it is not such a file.
-    """
+    """The document of a file that holds a mapping: its data, and the line of each part; `error` if it is not of a kind."""
     return parsed(read_text(Path(path), kind, error), str(path), kind, error)
 
 
 def parsed(text: str, source: str, kind: str, error: Callable[[str, list], Exception]) -> Document:
-    """The document of a text that holds a mapping.
-
-    Args:
-        text: YAML.
-        source: Name of the text in messages.
-        kind: Kind of file, as "model".
-        error: Class of the error if it is not such a file.
-    """
+    """The document of a text that holds a mapping; `error` if it is not a file of a kind, as "model"."""
     first = FILE_KINDS[kind].first
     try:
         document = parse(text)
@@ -104,11 +89,7 @@ def parsed(text: str, source: str, kind: str, error: Callable[[str, list], Excep
 class _ModelReader(Reader):
     """Reads a model file. Bodies are checked one by one, so that the problems of all of them are found.
 
-    Args:
-        document: The file.
-        source: Name of the file in messages.
-        folder: Folder of the file; None if it is not checked that its meshes exist.
-        code: True if the Python code that the file names may run.
+    The existence of meshes is not checked if the folder is None.
     """
 
     def __init__(self, document: Document, source: str, folder: Path | None, code: bool) -> None:
@@ -116,11 +97,7 @@ class _ModelReader(Reader):
         super().__init__(FAMILIES, document.line, document.problems, source=source, folder=folder, code=code)
 
     def label(self, path: tuple) -> str:
-        """Return what messages call a place: "body 'arm': inertia.mass".
-
-        Args:
-            path: The place.
-        """
+        """Return what messages call a place: "body 'arm': inertia.mass"."""
         if path[:1] != ("bodies",) or len(path) < 2:
             return dotted(path)
         inner = dotted(path[2:])
@@ -135,13 +112,7 @@ class _ModelReader(Reader):
         return self.checked(self.file(Model, self.data, MODEL_KEY, MODEL_VERSION), ModelError)
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Make an object; a body and the world are checked as soon as they are made.
-
-        Args:
-            cls: Its class.
-            values: Fields by name.
-            path: Where it is.
-        """
+        """Make an object; a body and the world are checked as soon as they are made."""
         if cls is Model:
             return self._made_model(values)
         if cls is Mesh and self.folder is not None:
@@ -158,13 +129,6 @@ class _ModelReader(Reader):
         return out
 
     def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Report what else is wrong with an object that cannot be made, and return `BROKEN`.
-
-        Args:
-            cls: Its class.
-            values: Fields by name; `BROKEN` for those that cannot be read.
-            path: Where it is.
-        """
         if cls is not Body:
             return super().unmade(cls, values, path)
         broken = {name for name, value in values.items() if value is BROKEN}
@@ -173,15 +137,7 @@ class _ModelReader(Reader):
         return BROKEN
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:
-        """Read a joint of a class that the file names; one number may stand for the row of a joint with one coordinate.
-
-        Args:
-            word: Import path of the class.
-            data: Its mapping.
-            family: The family of joints.
-            path: Where it is.
-            given: Fields that are known already.
-        """
+        """Read a joint of a class that the file names; one number may stand for the row of a joint with one coordinate."""
         rows = {key: [x] for key in ("position", "velocity") if type(x := data.get(key)) in (int, float)}
         return super().custom(word, data | rows, family, path, **given)
 

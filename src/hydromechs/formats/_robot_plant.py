@@ -24,11 +24,7 @@ def plant_path(out: Path) -> Path:
 
 
 def save_plant(model: Model, components: Iterable[Component], out: Path) -> Path:
-    """Write thrusters and drives beside a model file, for `plant:` in scenario files and for `load_plant`.
-
-    Returns:
-        The path of the new file.
-    """
+    """Write thrusters and drives beside a model file, for `plant:` in scenarios and `load_plant`; return the new path."""
     path = plant_path(out)
     head = f"# {out.name} with its actuators: a scenario without a mission, for load_plant and `plant:` in scenario files.\n"
     scenario = robot_plant(model, components, str(out.absolute()))

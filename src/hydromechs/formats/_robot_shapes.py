@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from hydromechs.geometry import SHAPES, Box, Mesh, Origin
 from hydromechs.model import BodyShape, Role
@@ -20,7 +21,7 @@ PLACEHOLDER = 0.1
 """Edge length of the box that replaces a missing mesh on a link without shapes [m]."""
 PLACEHOLDERS = "or ignore it with placeholders=True (--placeholders)"
 """Last remedy for a missing mesh."""
-SIZES: Mapping[str, Mapping[str, int]] = {
+SIZES: dict[str, dict[str, int]] = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
@@ -29,58 +30,119 @@ SIZES: Mapping[str, Mapping[str, int]] = {
 """Shapes that URDF and SDF have in common, and how many numbers each of their sizes has."""
 
 
-def sizes_of(
-    findings: Findings,
-    parent: Element,
-    shape: Element,
-    owner: str,
-    known: Mapping[str, Mapping[str, int]],
-    given: Callable[[Element, str], tuple[str, Element]],
-) -> dict[str, Any] | None:
-    """Return the sizes of a shape in a visual or collision [m]; None, with a note, if it is unknown or has no volume.
+class ShapeReader(ABC):
+    """The visuals and collisions of one link; a format says where it has their sizes, places and looks."""
 
-    `known` is a table as `SIZES`; `given` returns the text of a size and the element that it is in.
-    """
-    if shape.tag not in known:
-        findings.left_out(shape, owner, f"<{shape.tag}> in a <{parent.tag}>", "not a supported shape")
-        return None
-    sizes: dict[str, Any] = {}
-    for key, n in known[shape.tag].items():
-        text, at = given(shape, key)
-        row = findings.numbers(text, n, at, f"{owner}: {shape.tag} {key} [m]", (1.0,) * n)
-        sizes[key] = row if n > 1 else row[0]
-    if min(min(size) if isinstance(size, tuple) else size for size in sizes.values()) <= 0.0:
-        shown = ", ".join(f"{key} {plain(size)} m" for key, size in sizes.items())
-        findings.left_out(shape, owner, f"a {shape.tag} with {shown}", "it has no volume")
-        return None
-    return sizes
+    known: ClassVar[Mapping[str, Mapping[str, int]]] = SIZES
+    """Shapes with their sizes, as `SIZES`."""
+    visual: ClassVar[tuple[str, ...]]
+    """What a visual may contain."""
+    collision: ClassVar[tuple[str, ...]]
+    """What a collision may contain."""
 
+    def __init__(self, findings: Findings, files: RobotFiles, owner: str) -> None:
+        self.findings, self.files, self.owner = findings, files, owner
 
-def visual_of(
-    findings: Findings,
-    files: RobotFiles,
-    shape: Element,
-    owner: str,
-    sizes: Mapping[str, Any],
-    look: dict[str, Any],
-    solids: Sequence[BodyShape],
-) -> BodyShape | None:
-    """Return a visual by its sizes, or by file and scale of a mesh, with the other fields of its `BodyShape` in `look`.
+    @abstractmethod
+    def place(self, element: Element) -> Origin:
+        """Where a visual or a collision is on its body."""
 
-    With a note: a grey box, as large as the largest of `solids`, if the file is missing; None if the mesh has no volume.
-    """
-    if shape.tag != "mesh":
-        return BodyShape(shape=SHAPES[shape.tag](**sizes), **look)
-    if _is_flat(findings, shape, owner, sizes):
-        return None
-    try:
-        return BodyShape(shape=Mesh(file=str(files.find(sizes["file"], shape.file)), scale=sizes["scale"]), **look)
-    except Missing as missing:
-        findings.left_out(shape, owner, f"mesh {sizes['file']!r}", f"{missing}; a grey box is shown instead")
-        box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
-        size, origin = box or ((PLACEHOLDER,) * 3, look["origin"])
-        grey = {"color": (0.5, 0.5, 0.5), "style": "placeholder"}
-        return BodyShape(**(look | grey | {"shape": Box(size=size), "origin": origin}))
+    @abstractmethod
+    def look(self, element: Element) -> dict[str, Any]:
+        """Colour and opacity of a visual, as fields of `BodyShape`."""
+
+    @abstractmethod
+    def size(self, shape: Element, key: str) -> tuple[str, Element]:
+        """The text of a size and the element that it is in."""
+
+    @abstractmethod
+    def mesh(self, shape: Element) -> tuple[str, str | None]:
+        """The file of a mesh and the text of its scale."""
+
+    def read(self, link: Element) -> tuple[tuple[BodyShape, ...], tuple[BodyShape, ...]]:
+        """Return the shapes for contact and the visuals; the first set the size of a box that replaces a missing mesh."""
+        solids = [self._collision(element) for element in link.all("collision")]
+        solid = tuple(shape for shape in solids if shape is not None)
+        looks = [self._visual(element, solid) for element in link.all("visual")]
+        return solid, tuple(shape for shape in looks if shape is not None)
+
+    def _visual(self, element: Element, solids: Sequence[BodyShape]) -> BodyShape | None:
+        """With a note: a grey box, as large as the largest of `solids`, if the file is missing; None without a volume."""
+        self.findings.unknown(element, self.visual, self.owner)
+        read = self._geometry(element)
+        if read is None:
+            return None
+        shape, sizes = read
+        look = {"origin": self.place(element), "roles": ("appearance",), **self.look(element)}
+        try:
+            return BodyShape(shape=self._built(shape, sizes), **look)
+        except Missing as missing:
+            what = f"mesh {sizes['file']!r}"
+            self.findings.left_out(shape, self.owner, what, f"{missing}; a grey box is shown instead")
+            box = max((_box_of(solid, look["origin"]) for solid in solids), key=lambda box: math.prod(box[0]), default=None)
+            size, origin = box or ((PLACEHOLDER,) * 3, look["origin"])
+            grey = {"color": (0.5, 0.5, 0.5), "style": "placeholder"}
+            return BodyShape(**(look | grey | {"shape": Box(size=size), "origin": origin}))
+
+    def _collision(self, element: Element) -> BodyShape | None:
+        """A shape for contact; None with a fault or a note."""
+        f = self.findings
+        f.unknown(element, self.collision, self.owner)
+        read = self._geometry(element)
+        if read is None:
+            return None
+        shape, sizes = read
+        origin = self.place(element)
+        if shape.tag == "ellipsoid":
+            f.left_out(shape, self.owner, f"a collision ellipsoid of {plain(sizes['axes'])} m")
+            return None
+        try:
+            return BodyShape(shape=self._built(shape, sizes), origin=origin, roles=COLLISION)
+        except Missing as missing:
+            if f.options.placeholders:
+                done = f"{missing}; the link has no shape in its place"
+                f.left_out(shape, self.owner, f"mesh {sizes['file']!r}", done)
+            else:
+                f.fault(shape, f"{self.owner}: {missing}", sizes["file"], PLACEHOLDERS)
+            return None
+
+    def _geometry(self, parent: Element) -> tuple[Element, dict[str, Any]] | None:
+        """The shape in an element and the fields of its class [m]; None with a note or a fault where there is none to use."""
+        f, owner = self.findings, self.owner
+        geometry = parent.first("geometry")
+        found = [] if geometry is None else geometry.children
+        if not found or found[0].tag == "empty":
+            f.left_out(parent, owner, f"a <{parent.tag}> without a shape", "nothing to show or touch")
+            return None
+        shape = found[0]
+        for other in found[1:]:
+            f.left_out(other, owner, f"a second shape <{other.tag}> in one <{parent.tag}>", "the first one counts")
+        if shape.tag == "mesh":
+            file, scale = self.mesh(shape)
+            row = f.numbers(scale, 3, shape, f"{owner}: mesh scale", (1.0, 1.0, 1.0))
+            if not all(row):
+                f.left_out(shape, owner, f"mesh {file!r} with scale {plain(row)}", "it has no volume")
+                return None
+            return shape, {"file": file, "scale": row}
+        if shape.tag not in self.known:
+            f.left_out(shape, owner, f"<{shape.tag}> in a <{parent.tag}>", "not a supported shape")
+            return None
+        sizes: dict[str, Any] = {}
+        for key, n in self.known[shape.tag].items():
+            text, at = self.size(shape, key)
+            row = f.numbers(text, n, at, f"{owner}: {shape.tag} {key} [m]", (1.0,) * n)
+            sizes[key] = row if n > 1 else row[0]
+        if min(min(size) if isinstance(size, tuple) else size for size in sizes.values()) <= 0.0:
+            shown = ", ".join(f"{key} {plain(size)} m" for key, size in sizes.items())
+            f.left_out(shape, owner, f"a {shape.tag} with {shown}", "it has no volume")
+            return None
+        return shape, {"axes": sizes["radii"]} if shape.tag == "ellipsoid" else sizes
+
+    def _built(self, shape: Element, sizes: Mapping[str, Any]) -> Any:
+        """The shape with its sizes; raises `Missing` for a mesh without its file."""
+        if shape.tag == "mesh":
+            return Mesh(file=str(self.files.find(sizes["file"], shape.file)), scale=sizes["scale"])
+        return SHAPES[shape.tag](**sizes)
 
 
 def _box_of(solid: BodyShape, origin: Origin) -> tuple[tuple[float, float, float], Origin]:
@@ -89,34 +151,3 @@ def _box_of(solid: BodyShape, origin: Origin) -> tuple[tuple[float, float, float
         return (PLACEHOLDER,) * 3, origin
     x, y, z = (2.0 * solid.shape.half_size).tolist()
     return (x, y, z), solid.origin
-
-
-def collision_of(
-    findings: Findings, files: RobotFiles, shape: Element, owner: str, sizes: Mapping[str, Any], origin: Origin
-) -> BodyShape | None:
-    """Return a shape for contact, or None with a fault or a note; the sizes are those of `visual_of`."""
-    if shape.tag == "ellipsoid":
-        findings.left_out(shape, owner, f"a collision ellipsoid of {plain(sizes['axes'])} m")
-        return None
-    if shape.tag != "mesh":
-        return BodyShape(shape=SHAPES[shape.tag](**sizes), origin=origin, roles=COLLISION)
-    if _is_flat(findings, shape, owner, sizes):
-        return None
-    try:
-        mesh = Mesh(file=str(files.find(sizes["file"], shape.file)), scale=sizes["scale"])
-        return BodyShape(shape=mesh, origin=origin, roles=COLLISION)
-    except Missing as missing:
-        if findings.options.placeholders:
-            done = f"{missing}; the link has no shape in its place"
-            findings.left_out(shape, owner, f"mesh {sizes['file']!r}", done)
-        else:
-            findings.fault(shape, f"{owner}: {missing}", sizes["file"], PLACEHOLDERS)
-        return None
-
-
-def _is_flat(findings: Findings, shape: Element, owner: str, sizes: Mapping[str, Any]) -> bool:
-    """True, with a note, if the scale of a mesh flattens it."""
-    flat = not all(sizes["scale"])
-    if flat:
-        findings.left_out(shape, owner, f"mesh {sizes['file']!r} with scale {plain(sizes['scale'])}", "it has no volume")
-    return flat

@@ -62,11 +62,7 @@ def load_scenario_file(
 
 
 def scenario_text(path: str | Path) -> str:
-    """Return the text of a scenario file. Files of other kinds raise a `ScenarioError` that does not quote them.
-
-    Args:
-        path: The file.
-    """
+    """Return the text of a scenario file. Files of other kinds raise a `ScenarioError` that does not quote them."""
     return read_text(Path(path), "scenario", ScenarioError)
 
 
@@ -103,12 +99,7 @@ def scenario_json_schema() -> dict[str, Any]:
 
 
 def located(faults: Iterable[Fault], scenario: Scenario) -> list[Fault]:
-    """Return problems of a scenario with their places and lines in the file that it was read from.
-
-    Args:
-        faults: The problems; their paths are those of the scenario.
-        scenario: The scenario, as it was read.
-    """
+    """Return problems of a scenario, as it was read, with their places and lines in its file."""
     lines: dict[tuple, tuple[tuple, int]] = vars(scenario).get(LINES, {})
     out = []
     for fault in faults:
@@ -121,13 +112,7 @@ def located(faults: Iterable[Fault], scenario: Scenario) -> list[Fault]:
 class _ScenarioReader(Reader):
     """Reads a scenario file. Items are read one by one, so that the problems of all of them are found.
 
-    Args:
-        document: The file.
-        source: Name of the file in messages.
-        folder: Folder of the file.
-        library: Returns library models by name.
-        plants: Returns library vehicles by name.
-        code: True if the Python code that the file names may run.
+    `library` and `plants` return library models and vehicles by name.
     """
 
     folder: Path
@@ -163,37 +148,19 @@ class _ScenarioReader(Reader):
     # -- hooks of the walker -----------------------------------------------------------------------------------------------
 
     def add_fault(self, fault: Fault) -> None:
-        """Add a problem, and note in which section it is.
-
-        Args:
-            fault: The problem; its path is that of the file.
-        """
+        """Add a problem, and note in which section it is."""
         super().add_fault(fault)
         self.broken.add(str(fault.path[0]) if fault.path else "")
 
     def named(self, data: Any, hint: Any, path: tuple, preset: str = "") -> Any:
-        """Read a mapping from name to object; items of a section that cannot be read are left out.
-
-        Args:
-            data: The mapping.
-            hint: Annotation of one object.
-            path: Where it is.
-            preset: See `Reader.part`.
-        """
+        """Read a mapping from name to object; items of a section that cannot be read are left out."""
         if len(path) != 1 or not isinstance(data, dict):
             return super().named(data, hint, path, preset)
         made = [super(_ScenarioReader, self).named({name: x}, hint, path, preset) for name, x in data.items()]
         return tuple(item for one in made if one is not BROKEN for item in one)
 
     def read(self, data: Any, hint: Any, path: tuple, marks: tuple = ()) -> Any:
-        """Read a value; materials and the ground of tethers are named, thrusters and joints expand.
-
-        Args:
-            data: Plain data.
-            hint: The annotation.
-            path: Where it is.
-            marks: Marks of the annotation.
-        """
+        """Read a value; materials and the ground of tethers are named, thrusters and joints expand."""
         if path in (("materials",), ("thrusters",), ("joints",)) and isinstance(data, dict):
             read = {"materials": self._materials, "thrusters": self._thrusters, "joints": self._joints}[path[0]]
             return read(data)
@@ -205,13 +172,7 @@ class _ScenarioReader(Reader):
         return super().read(data, hint, path, marks)
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Make an object, and note where it is.
-
-        Args:
-            cls: Its class.
-            values: Fields by name.
-            path: Where it is.
-        """
+        """Make an object, and note where it is."""
         if cls is ScenarioFile:
             return self._made(values)
         if cls in (height_field, recorded_file) and values.get("file"):
@@ -223,28 +184,14 @@ class _ScenarioReader(Reader):
         return out
 
     def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Report what else is wrong with an object that cannot be made: of a file, of all sections that could be read.
-
-        Args:
-            cls: Its class.
-            values: Fields by name; `BROKEN` for those that cannot be read.
-            path: Where it is.
-        """
+        """Report what else is wrong with an object that cannot be made: of a file, of all sections that could be read."""
         if cls is not ScenarioFile:
             return super().unmade(cls, values, path)
         given = {"name": "?", "run": RunKeys(duration=1e5, step=1e-9)} | {k: v for k, v in values.items() if v is not BROKEN}
         return self._made(given) if "models" in given else BROKEN
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:
-        """Read an object of a class that the file names; without consent what refers to its section is not checked.
-
-        Args:
-            word: Import path of the class, or name of an installed part.
-            data: Its mapping.
-            family: The family.
-            path: Where it is.
-            given: Fields that are known already.
-        """
+        """Read an object of a class that the file names; without consent what refers to its section is not checked."""
         if not self.code and not is_ours(word):
             self.broken.add(str(path[0]))
         return super().custom(word, data, family, path, **given)

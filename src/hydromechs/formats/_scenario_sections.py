@@ -21,7 +21,7 @@ from hydromechs.registry import ByName, Inline, Pattern, Required, Writer
 from hydromechs.scenario import FAMILIES, Randomisation, Scenario, WorldSettings
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import Block, Event
-from hydromechs.values import Bound, Finite, Positive, Vector3, Vector4, Vector6, check_fields
+from hydromechs.values import Bound, Checked, Finite, Positive, Vector3, Vector4, Vector6, check_fields
 
 from ._emit import Block as Lines
 from ._file_kinds import FILE_KINDS
@@ -38,7 +38,7 @@ JOINT_KEYS: dict[str, type] = {"drive": Drive, "motion": Motion, "friction": Joi
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelKeys:
+class ModelKeys(Checked):
     """A model of a scenario, and how it starts. Omitted keys have the values of the model."""
 
     name: str
@@ -66,9 +66,6 @@ class ModelKeys:
     {quaternion: [...]} of a ball joint; body.2 is the second part of a composite joint."""
     joint_velocities: Mapping[str, Any] = field(default_factory=dict)
     """Velocities of joints: a number [rad/s or m/s], or 3 of a ball joint, in body axes [rad/s]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,11 +183,7 @@ class ScenarioFile:
 
 
 def section_of(part: Any) -> str:
-    """Return the section of a component: that in which a file is shortest.
-
-    Args:
-        part: The component.
-    """
+    """Return the section of a component: that in which a file is shortest."""
     if _joint_key(part):
         return "joints"
     kinds: dict[Any, str] = {
@@ -217,11 +210,7 @@ def _joint_key(part: Any) -> str:
 
 
 def in_order(parts: Iterable[Component]) -> list[Component]:
-    """Return components in the order of the sections; those of a joint are together.
-
-    Args:
-        parts: The components.
-    """
+    """Return components in the order of the sections; those of a joint are together."""
     parts = list(parts)
     joints: list[Any] = list(dict.fromkeys(part.joint for part in parts if _joint_key(part)))  # type: ignore[attr-defined]
 
@@ -236,13 +225,7 @@ def in_order(parts: Iterable[Component]) -> list[Component]:
 
 
 def grouped(scenario: Scenario, writer: Writer, plain: bool) -> dict[str, Any]:
-    """Return what a file writes of components and blocks, by section.
-
-    Args:
-        scenario: The scenario.
-        writer: Writes objects.
-        plain: True for `components` and `blocks` alone, without shorthand.
-    """
+    """Return what a file writes of components and blocks, by section; `plain`: all under `components` and `blocks`."""
     out: dict[str, Any] = {key: Lines() for key in ("terrain", "contact", "thrusters", "joints", "grasps", "tethers")}
     out |= {"external": [], "components": Lines(), "sensors": Lines(), "blocks": Lines()}
     for part in scenario.components:
@@ -309,11 +292,7 @@ def _group_name(out: Lines, name: str) -> str:
 
 
 def named_materials(scenario: Scenario) -> dict[str, Material]:
-    """Return a name for each material: its ready name, or that of the first terrain that is made of it.
-
-    Args:
-        scenario: The scenario.
-    """
+    """Return a name for each material: its ready name, or that of the first terrain that is made of it."""
     used = [(solid.name, solid.material) for solid in scenario.parts(Terrain)]
     used += [("bodies", part.material) for part in scenario.parts(BodyContact)]
     out: dict[str, Material] = {}

@@ -67,13 +67,7 @@ class _ScenarioWriter(Writer):
         self.materials = named_materials(scenario)
 
     def value(self, value: Any, hint: Any, path: tuple = ()) -> Any:
-        """Return the plain data of a value.
-
-        Args:
-            value: The value.
-            hint: Its annotation.
-            path: Where it is.
-        """
+        """Return the plain data of a value."""
         if isinstance(value, Material):
             return next(name for name, m in {**MATERIALS, **self.materials}.items() if m == value)
         if path[-1:] == ("ground",) and all(isinstance(solid, Terrain) for solid in value):

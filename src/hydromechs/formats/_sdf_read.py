@@ -23,7 +23,7 @@ from ._pose import IDENTITY, Pose
 from ._robot_files import Missing, RobotFiles
 from ._robot_parts import LOCKED, Link, assembled, inertia_of, locked_joint, units_note, world_note
 from ._sdf_frames import Frames, Scope, pose_of, scope_of
-from ._sdf_shapes import shapes_of, visuals_of
+from ._sdf_shapes import SdfShapes
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element, is_true, parse_xml, read_bytes
 
@@ -480,8 +480,7 @@ class _Sdf:
             if self.frames.link(scope, frame, attached) == name:
                 there = pose.inverse @ self.frames.pose(scope, frame, attached)
                 frames.append(Frame(scope.full(frame), there.origin))
-        solids = shapes_of(element, f, self.files, owner, shift)
-        looks = visuals_of(element, f, self.files, owner, shift, solids)
+        solids, looks = SdfShapes(f, self.files, owner, shift).read(element)
         return Body(
             name=name,
             parent=None if edge is None or edge.parent == "world" else edge.parent,

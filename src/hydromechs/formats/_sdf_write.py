@@ -13,7 +13,7 @@ import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.geometry import Convex, Ellipsoid, Mesh, Origin, Placed
-from hydromechs.model import Body, BodyShape, Hydro, Model, added_mass_matrix, drag, element_word, joints
+from hydromechs.model import Body, BodyShape, Hydro, Model, drag, element_word, joints, total_added_mass
 from hydromechs.spatial import quaternion_matrix
 
 from ._pose import Pose
@@ -108,14 +108,10 @@ class SdfWriter(RobotWriter):
 
     def _water(self, body: Body, inertial: Tag) -> None:
         h = body.hydro
-        if h is None:
-            return
         if not isinstance(h, Hydro):
-            self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(h).__name__})")
+            self.without_water(body)
             return
-        A = np.zeros((6, 6))
-        for e in h.added_mass:
-            A = A + added_mass_matrix(e, self.model.world.water_density)
+        A = total_added_mass(h.added_mass, self.model.world.water_density)
         if A.any():
             tag = inertial.add("fluid_added_mass")
             for i in range(6):

@@ -14,14 +14,14 @@ import numpy as np
 
 from hydromechs.actuation import drives
 from hydromechs.geometry import Origin
-from hydromechs.model import Body, BodyShape, Frame, Inertia, World, joints
+from hydromechs.model import Body, Frame, Inertia, World, joints
 from hydromechs.values import plain
 
 from ._imported import Findings, Imported
 from ._pose import IDENTITY
 from ._robot_files import RobotFiles
 from ._robot_parts import LOCKED, Link, assembled, inertia_of, locked_joint, units_note, world_note
-from ._robot_shapes import SIZES, collision_of, sizes_of, visual_of
+from ._robot_shapes import ShapeReader
 from ._sdf_frames import Frames, Scope
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element
@@ -194,19 +194,17 @@ class _Urdf:
         f, owner = self.findings, f"link {name!r}"
         f.unknown(link, ("inertial", "visual", "collision"), owner)
         f.unknown_attributes(link, ("name",), owner)
-        solids = [self._collision(c, owner) for c in link.all("collision")]
         parent = self.parent.get(name)
-        solid = tuple(s for s in solids if s is not None)
-        looks = [self._visual(v, owner, solid) for v in link.all("visual")]
+        solids, looks = _UrdfShapes(self, owner).read(link)
         joint, frames = self._held(name, self._joint(name))
         return Body(
             name=name,
             parent=None if parent == "world" else parent,
             joint=joint,
             inertia=self._inertia(link, owner),
-            hydro=self.water.hydro(name, link, solid, IDENTITY),
+            hydro=self.water.hydro(name, link, solids, IDENTITY),
             frames=frames,
-            shapes=(*solid, *(v for v in looks if v is not None)),
+            shapes=(*solids, *looks),
         )
 
     def _held(self, link: str, joint: AnyJoint) -> tuple[AnyJoint, tuple[Frame, ...]]:
@@ -229,7 +227,7 @@ class _Urdf:
         if inertial is None:
             return Inertia(mass=0.0)
         f.unknown(inertial, ("origin", "mass", "inertia"), owner)
-        origin = self._origin(inertial, f"{owner}: inertial")
+        origin = self.origin(inertial, f"{owner}: inertial")
         mass, tensor = inertial.first("mass"), inertial.first("inertia")
         m = 0.0
         row: Any = (0.0,) * 6
@@ -247,7 +245,7 @@ class _Urdf:
                 f.note("repaired", tensor, owner, f"no {', '.join(missing)} in <inertia>", "taken as 0")
         return inertia_of(f, inertial, owner, m, origin.xyz, row, origin.rpy)
 
-    def _origin(self, parent: Element, label: str) -> Origin:
+    def origin(self, parent: Element, label: str) -> Origin:
         """The `<origin>` of an element."""
         origin = parent.first("origin")
         if origin is None:
@@ -257,57 +255,6 @@ class _Urdf:
         xyz = f.numbers(origin.attributes.get("xyz"), 3, origin, f"{label}: origin xyz [m]", ZERO)
         rpy = f.numbers(origin.attributes.get("rpy"), 3, origin, f"{label}: origin rpy [rad]", ZERO)
         return Origin(xyz, rpy)  # type: ignore[arg-type]
-
-    def _geometry(self, parent: Element, owner: str) -> tuple[Element, dict[str, Any]] | None:
-        """The shape in an element and its sizes; None with a note or a fault where there is none to use."""
-        f = self.findings
-        geometry = parent.first("geometry")
-        found = [] if geometry is None else geometry.children
-        if not found:
-            f.left_out(parent, owner, f"a <{parent.tag}> without a shape", "nothing to show or touch")
-            return None
-        shape = found[0]
-        for other in found[1:]:
-            f.left_out(other, owner, f"a second shape <{other.tag}> in one <{parent.tag}>", "the first one counts")
-        if shape.tag == "mesh":
-            scale = f.numbers(_three(shape.attributes.get("scale")), 3, shape, f"{owner}: mesh scale", (1.0,) * 3)
-            return shape, {"file": shape.attributes.get("filename", ""), "scale": scale}
-        sizes = sizes_of(f, parent, shape, owner, SIZES, lambda shape, key: (shape.attributes.get(key, ""), shape))
-        return None if sizes is None else (shape, sizes)
-
-    def _visual(self, element: Element, owner: str, solids: tuple[BodyShape, ...]) -> BodyShape | None:
-        self.findings.unknown(element, ("origin", "geometry", "material"), owner)
-        read = self._geometry(element, owner)
-        if read is None:
-            return None
-        place = self._origin(element, f"{owner}: visual")
-        look = {"origin": place, "roles": ("appearance",), **self._look(element, owner)}
-        return visual_of(self.findings, self.files, read[0], owner, read[1], look, solids)
-
-    def _collision(self, element: Element, owner: str) -> BodyShape | None:
-        self.findings.unknown(element, ("origin", "geometry"), owner)
-        read = self._geometry(element, owner)
-        if read is None:
-            return None
-        return collision_of(self.findings, self.files, read[0], owner, read[1], self._origin(element, f"{owner}: collision"))
-
-    def _look(self, element: Element, owner: str) -> dict[str, Any]:
-        """Colour and opacity of a `<visual>`; a material by name alone is one of the robot's."""
-        material, f = element.first("material"), self.findings
-        if material is None:
-            return {}
-        if not material.children and material.attributes.get("name", "") in self.materials:
-            material = self.materials[material.attributes["name"]]
-        color = material.first("color")
-        for texture in material.all("texture"):
-            f.left_out(texture, owner, f"texture {texture.attributes.get('filename', '')!r}", "its style gives the colour")
-        if color is None:
-            return {}
-        r, g, b, a = f.numbers(color.attributes.get("rgba"), 4, color, f"{owner}: colour rgba", (0.5, 0.5, 0.5, 1.0))
-        if not all(0.0 <= x <= 1.0 for x in (r, g, b, a)):
-            f.note("repaired", color, owner, f"rgba {plain((r, g, b, a))}", "cut to 0 to 1")
-            r, g, b, a = (min(max(x, 0.0), 1.0) for x in (r, g, b, a))
-        return {"color": (r, g, b), "opacity": a}
 
     def _joint(self, link: str) -> joints.Joint | joints.Composite:
         """The joint that carries a link."""
@@ -321,7 +268,7 @@ class _Urdf:
         if kind not in JOINT_TYPES:
             f.fault(joint, f"{owner}: type is {kind!r}, must be one of {', '.join(JOINT_TYPES)}", kind)
             return joints.Fixed()
-        placement = self._origin(joint, owner)
+        placement = self.origin(joint, owner)
         mimic = joint.first("mimic")
         if mimic is not None:
             says = ", ".join(f"{k} {v!r}" for k, v in mimic.attributes.items())
@@ -444,6 +391,40 @@ class _Urdf:
         )
 
 
-def _three(text: str | None) -> str | None:
-    """The scale of a mesh, which some files give as one number for all axes."""
-    return f"{text} {text} {text}" if text is not None and len(text.split()) == 1 else text
+class _UrdfShapes(ShapeReader):
+    visual = ("origin", "geometry", "material")
+    collision = ("origin", "geometry")
+
+    def __init__(self, reader: _Urdf, owner: str) -> None:
+        super().__init__(reader.findings, reader.files, owner)
+        self.reader = reader
+
+    def place(self, element: Element) -> Origin:
+        return self.reader.origin(element, f"{self.owner}: {element.tag}")
+
+    def size(self, shape: Element, key: str) -> tuple[str, Element]:
+        return shape.attributes.get(key, ""), shape
+
+    def mesh(self, shape: Element) -> tuple[str, str | None]:
+        scale = shape.attributes.get("scale")
+        if scale is not None and len(scale.split()) == 1:  # some files give one number for all axes
+            scale = f"{scale} {scale} {scale}"
+        return shape.attributes.get("filename", ""), scale
+
+    def look(self, element: Element) -> dict[str, Any]:
+        """Colour and opacity; a material by name alone is one of the robot's."""
+        material, f = element.first("material"), self.findings
+        if material is None:
+            return {}
+        if not material.children and material.attributes.get("name", "") in self.reader.materials:
+            material = self.reader.materials[material.attributes["name"]]
+        color = material.first("color")
+        for texture in material.all("texture"):
+            f.left_out(texture, self.owner, f"texture {texture.attributes.get('filename', '')!r}", "its style gives the colour")
+        if color is None:
+            return {}
+        r, g, b, a = f.numbers(color.attributes.get("rgba"), 4, color, f"{self.owner}: colour rgba", (0.5, 0.5, 0.5, 1.0))
+        if not all(0.0 <= x <= 1.0 for x in (r, g, b, a)):
+            f.note("repaired", color, self.owner, f"rgba {plain((r, g, b, a))}", "cut to 0 to 1")
+            r, g, b, a = (min(max(x, 0.0), 1.0) for x in (r, g, b, a))
+        return {"color": (r, g, b), "opacity": a}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from hydromechs.geometry import Box, Capsule, Cylinder, Mesh, Origin, Placed, Sphere
-from hydromechs.model import Body, BodyShape, Hydro, Model, element_word, joints
+from hydromechs.model import Body, BodyShape, Model, joints
 
 from ._xml_write import NED_IN_ENU, RobotText, RobotWriter, Tag, file_text, lost_details, numbers, plain_origin
 
@@ -145,13 +145,7 @@ class UrdfWriter(RobotWriter):
                 self._collision(link, body, shape)
             elif shape.wetting:
                 self.lost.append(f"body {body.name!r}: a {shape.shape.word} without the role contact")
-        if isinstance(body.hydro, Hydro):
-            h = body.hydro
-            elements = map(element_word, (*h.added_mass, *h.drag))
-            what = f"volume {h.volume:g} m^3, centre of buoyancy {h.buoyancy_center}, {', '.join(elements) or 'no elements'}"
-            self.lost.append(f"body {body.name!r}: its hydrodynamics ({what})")
-        elif body.hydro is not None:
-            self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(body.hydro).__name__})")
+        self.without_water(body)
 
     def _visual(self, link: Tag, body: Body, look: BodyShape) -> None:
         if look.style == "propeller" or not isinstance(look.shape, Mesh | Box | Sphere | Cylinder | Capsule):

@@ -40,13 +40,7 @@ def save(model: Model, path: str | Path) -> tuple[str, ...]:
 
 
 def check_suffix(path: str | Path, kind: str, others: Sequence[str] = ()) -> None:
-    """Raise `UnsupportedFeature` where the name of a file says that it is not YAML.
-
-    Args:
-        path: The file.
-        kind: What is to be written.
-        others: Endings of other formats in which it can be written.
-    """
+    """Raise `UnsupportedFeature` if a file name's ending is neither that of YAML nor one of `others`."""
     suffix = Path(path).suffix
     if suffix.lower() not in ("", ".yaml", ".yml"):
         words = f"the file name {str(path)!r} ends in {suffix!r}, but a {kind} is written as YAML"

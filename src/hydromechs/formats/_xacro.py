@@ -148,7 +148,7 @@ class _Expansion:
             "arg": lambda name: self.xacro.substitution_args_context["arg"][name],
             "dotify": self.xacro.YamlDictWrapper,
             "tokenize": self.xacro.tokenize,
-            **dict.fromkeys(("message", "warning", "error", "print_location"), _silent),
+            **dict.fromkeys(("message", "warning", "error", "print_location"), lambda *words: ""),
             "fatal": _fatal,
         }
         spaces = {"math": self._space(numbers), "python": self._space(plain), "xacro": self._space(own)}
@@ -375,10 +375,6 @@ def _literal(text: Any) -> Any:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     return float(text) if re.fullmatch(r"[-+]?(\d+(\.\d*)?|\.\d+)(e[-+]?\d+)?", text, re.IGNORECASE) else text
-
-
-def _silent(*words: object) -> str:
-    return ""
 
 
 def _fatal(*words: object) -> None:

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from hydromechs.model import Mdh, Model, Origin
+from hydromechs.model import Body, Hydro, Mdh, Model, Origin, element_word
 
 from ._pose import Pose
 
@@ -66,6 +66,16 @@ class RobotWriter(abc.ABC):
     def text(self, notes: Iterable[str]) -> RobotText:
         """The text of the file, with further notes in its first comment."""
 
+    def without_water(self, body: Body) -> None:
+        """Note that the hydrodynamics of a body is lost."""
+        h = body.hydro
+        if isinstance(h, Hydro):
+            elements = ", ".join(map(element_word, (*h.added_mass, *h.drag))) or "no elements"
+            what = f"volume {h.volume:g} m^3, centre of buoyancy {h.buoyancy_center}, {elements}"
+            self.lost.append(f"body {body.name!r}: its hydrodynamics ({what})")
+        elif h is not None:
+            self.lost.append(f"body {body.name!r}: its hydrodynamics ({type(h).__name__})")
+
 
 def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: Iterable[str]) -> RobotText:
     """Return the text of a file; the first comment lists what is lost of the model, and further notes.
@@ -80,14 +90,15 @@ def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: It
         *(f"  {line}" for line in lost),
         *notes,
     ]
-    lines = ['<?xml version="1.0"?>', "<!--", *(f"  {_in_comment(line)}" for line in comment), "-->"]
+    shown = (one_line(line).replace("--", "- -").rstrip("-") for line in comment)
+    lines = ['<?xml version="1.0"?>', "<!--", *(f"  {line}" for line in shown), "-->"]
     _write(root, 0, lines)
     return RobotText("\n".join(lines) + "\n", lost)
 
 
-def _in_comment(text: str) -> str:
-    """A text that may stand in a comment: one line without "--"."""
-    return "".join(c if c.isprintable() else " " for c in text).replace("--", "- -").rstrip("-")
+def one_line(text: str) -> str:
+    """The text on one line, as a comment needs it."""
+    return "".join(c if c.isprintable() else " " for c in text)
 
 
 def _write(tag: Tag, level: int, lines: list[str]) -> None:

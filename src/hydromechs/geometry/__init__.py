@@ -61,10 +61,7 @@ __all__ = [
 def shape_family(name: str, base: Any, *kinds: type[Shape]) -> Family:
     """Return the family of shapes at a place in files: the type chooses the shape, whose keys are among those of `base`.
 
-    Args:
-        name: Name of the family.
-        base: Class of the placed shape; with `str` if a text may name one.
-        kinds: Classes of shapes that are allowed; all of them by default.
+    `base` is the class of the placed shape, with `str` if a text may name one; all kinds of shapes are allowed by default.
     """
     table = {word: kind for word, kind in SHAPES.items() if not kinds or kind in kinds}
     owner = next(kind for kind in options(base) if kind is not str)

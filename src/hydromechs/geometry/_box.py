@@ -71,7 +71,6 @@ class Box(Shape):
         return Integrals(float(whole), np.zeros(3), np.diag(second))
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are inside, shape (n,)."""
         over = np.abs(points) - self.half_size
         if not self.rounding:
             return np.all(over <= 0.0, axis=1)

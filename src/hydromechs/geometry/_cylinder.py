@@ -81,11 +81,9 @@ class Cylinder(Shape):
 
     @property
     def half_size(self) -> Array:
-        """Half edges of the box around it [m], shape (3,)."""
         return np.array([self.radius, self.radius, 0.5 * self.length])
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are inside, shape (n,)."""
         rho = np.hypot(points[:, 0], points[:, 1])
         return (rho <= self.radius) & (rho >= self.bore) & (np.abs(points[:, 2]) <= 0.5 * self.length)
 
@@ -226,11 +224,9 @@ class Capsule(Shape):
 
     @property
     def half_size(self) -> Array:
-        """Half edges of the box around it [m], shape (3,)."""
         return np.array([self.radius, self.radius, 0.5 * self.length + self.radius])
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are inside, shape (n,)."""
         beyond = np.maximum(np.abs(points[:, 2]) - 0.5 * self.length, 0.0)
         return np.square(points[:, :2]).sum(axis=1) + beyond**2 <= self.radius**2
 

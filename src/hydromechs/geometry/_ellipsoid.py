@@ -35,7 +35,6 @@ class Ellipsoid(Shape):
         return np.array(self.axes)
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are inside, shape (n,)."""
         return np.square(points / self.half_size).sum(axis=1) <= 1.0
 
     def support(self, direction: Array) -> Array:
@@ -92,7 +91,6 @@ class Ellipsoid(Shape):
         return wet, (P_b / b) * (squares * n), P
 
     def wet_rate(self, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
-        """Return the rate of ∂P/∂x."""
         squares = np.array(self.axes) ** 2
         b = np.sqrt(squares @ (n * n))
         return ellipsoid_wetting(x, b, x_rate, (squares * n) @ n_rate / b)
@@ -118,7 +116,6 @@ class Sphere(Shape):
         return np.full(3, self.radius)
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are inside, shape (n,)."""
         return self._ellipsoid.inside(points)
 
     def support(self, direction: Array) -> Array:

@@ -174,11 +174,7 @@ class HeightField(Shape):
         return grid(np.array(self.x), np.array(self.y), np.array(self.heights))
 
     def height_and_slopes(self, p: Array) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
-        """Return the height h at a point's x and y [m], and its derivatives h_x, h_y [-], h_xx, h_xy, h_yy [1/m].
-
-        Args:
-            p: The point [m], shape (3,).
-        """
+        """Return the height h at x and y of a point (3,) [m], and its derivatives h_x, h_y [-], h_xx, h_xy, h_yy [1/m]."""
         (x0, dx), (y0, dy) = ((a[0], s) for a, s in zip((self.x, self.y), self.spacing, strict=True))
         u = clamp((p[0] - x0) / dx, -LEVEL, len(self.x) - 1.0 + LEVEL)  # it is level there, so holding it makes no kink
         w = clamp((p[1] - y0) / dy, -LEVEL, len(self.y) - 1.0 + LEVEL)
@@ -197,12 +193,7 @@ class HeightField(Shape):
         return self.heights_at(x, y)
 
     def heights_at(self, x: Array, y: Array) -> Array:
-        """Return the heights at many places at once [m], shaped as `x`: Σ B(u) B(w) c.
-
-        Args:
-            x: Places along x [m], any shape.
-            y: Places along y [m], shaped alike.
-        """
+        """Return the heights at many places x and y, both of any one shape, at once [m], of that shape: Σ B(u) B(w) c."""
         c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, len(self.y) + 2 * RINGS))
         (ix, bx), (iy, by) = (_splines(a, line, s) for a, line, s in zip((x, y), (self.x, self.y), self.spacing, strict=True))
         h = np.zeros(np.shape(x))

@@ -56,12 +56,8 @@ def read_heights(
     | .xyz, .txt | lines of x, y and height, in any order, that fill a grid |
     | .obj, .stl, .ply, .glb | a mesh, z up: the highest point over each place of a grid |
 
-    Args:
-        path: The file; its ending says what it is.
-        ends: First and last grid line over a mesh along x and y [m]; defaults to its bounds.
-        low: Height of black [m]; needed for an image, not for others.
-        high: Height of white [m]; needed for an image, not for others.
-        spacing: Of the grid over a mesh [m]; needed for a mesh, not for others.
+    An image alone needs `low` and `high`, the heights of black and white [m]; a mesh alone needs the `spacing` of the grid over
+    it [m]. `ends` are its first and last lines along x and y [m], the bounds of the mesh unless given.
     """
     suffix = path.suffix.lower()
     if suffix not in KINDS:
@@ -96,11 +92,7 @@ def read_heights(
 def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Sequence[float] | None) -> HeightGrid:
     """Heights with their grid lines: those of the file, or those given where it has none; raises `FieldError` for "x" or "y".
 
-    Args:
-        grid: What `read_heights` read.
-        file: Name of the file, for messages.
-        x: Grid lines along x, or the first and the last [m]; None: those of the file.
-        y: Grid lines along y, or the first and the last [m]; None: those of the file.
+    Given are all lines along an axis, or the first and the last [m]; errors name the file.
     """
     lines = []
     for axis, own, given, n in zip("xy", (grid.x, grid.y), (x, y), grid.heights.shape, strict=True):
@@ -118,10 +110,7 @@ def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Seq
 
 
 def _image(path: Path) -> np.ndarray:
-    try:
-        from PIL import Image  # beside the viewer, not needed otherwise
-    except ModuleNotFoundError:
-        raise ValueError(f"{path.name!r}: images need Pillow: pip install pillow") from None
+    from PIL import Image  # few models need it
 
     try:
         with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # other formats start programs (EPS)
@@ -164,11 +153,9 @@ def _points(path: Path) -> HeightGrid:
 
 def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightGrid:
     """The highest point of all triangles over each place of a grid."""
-    try:
-        import trimesh
-    except ModuleNotFoundError:
-        raise ValueError(f"{path.name!r}: meshes need trimesh: pip install trimesh") from None
-    mesh: Any = trimesh.util.concatenate(read_mesh(path))
+    from trimesh.util import concatenate  # takes a quarter of a second to import, and few models need it
+
+    mesh: Any = concatenate(read_mesh(path))
     bounds = ends or tuple(zip(*mesh.bounds[:, :2], strict=True))
     nx, ny = (max(2, round(min((b - a) / spacing, 1e15)) + 1) for a, b in bounds)
     _small(path, nx * ny)

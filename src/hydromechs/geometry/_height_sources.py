@@ -86,13 +86,7 @@ def _field(x: Any, y: Any, heights: Any) -> HeightField:
 
 
 def grid_lines(ends: Sequence[float], spacing: float, name: str = "x") -> Array:
-    """Grid lines from one end to the other, shape (n,).
-
-    Args:
-        ends: First and last line [m].
-        spacing: About how far apart; it is rounded so that lines are on both ends [m].
-        name: What an error calls it.
-    """
+    """Grid lines from one end to the other [m], shape (n,); the spacing [m] is rounded so that there are lines on both ends."""
     if len(ends) < 2 or not all(np.isfinite(ends)) or not ends[0] < ends[-1]:
         raise FieldError(name, list(ends), "must be the first and the last grid line, rising")
     n = round(min((ends[-1] - ends[0]) / positive(spacing, "spacing"), 1e15)) + 1

@@ -73,11 +73,7 @@ def _materials(path: Path) -> Any:
         """Reads regular files; trimesh would wait for a pipe."""
 
         def get(self, name: str) -> bytes:
-            """Return the colours in a file of the folder.
-
-            Args:
-                name: Its path in the folder.
-            """
+            """Return the colours in a file of the folder."""
             found = Path(os.path.realpath(path.parent / name.strip()))
             if path.suffix.lower() != ".obj" or not found.is_relative_to(os.path.realpath(path.parent)):
                 raise files.UnreadableFile("it names a file that is not an MTL file in the folder of the mesh; move it there")

@@ -35,11 +35,9 @@ class Polyhedron(Shape):
 
     @property
     def half_size(self) -> Array:
-        """Half edges of the box around it [m], shape (3,)."""
         return np.asarray(0.5 * np.ptp(self.surface.vertices, axis=0))
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are inside, shape (n,)."""
         return self.surface.inside(points)
 
     def support(self, direction: Array) -> Array:
@@ -160,11 +158,7 @@ class Mesh(Polyhedron):
         return self.surface
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments.
-
-        Raises:
-            ValueError: The mesh is open, folded, inverted or flat.
-        """
+        """Return volume, centroid and second moments; `ValueError` if the mesh is open, folded, inverted or flat."""
         return self._closed.integrals()
 
     def inside(self, points: Array) -> Array:

@@ -88,11 +88,7 @@ class Shape:
 
     @classmethod
     def unchecked(cls, **fields: Any) -> Self:
-        """Return a shape whose fields may be symbols.
-
-        Args:
-            fields: All fields.
-        """
+        """Return a shape with all its fields, which may be symbols."""
         new = object.__new__(cls)
         for name, value in fields.items():
             object.__setattr__(new, name, value)
@@ -124,12 +120,7 @@ class Shape:
         return FieldError(f"{self.word}.{name}", list(value) if isinstance(value, tuple) else value, must)
 
     def local(self, origin: Origin, p: Array) -> Array:
-        """Return a point of the parent in the frame of the shape [m], shape (3,).
-
-        Args:
-            origin: That frame.
-            p: The point in the parent's axes [m], shape (3,).
-        """
+        """Return a point p of the parent in the frame of the shape, which is at `origin` there [m], shape (3,) each."""
         return origin.R.T @ (p - np.array(origin.xyz))
 
     def integrals(self) -> Integrals:

@@ -130,11 +130,7 @@ class Triangles:
         return []
 
     def convex_hull(self) -> Triangles:
-        """Return the smallest convex solid around the surface, which is closed also where the surface is not.
-
-        Raises:
-            ValueError: It is flat.
-        """
+        """Return the smallest convex solid around the surface, closed even if the surface is not; `ValueError` if flat."""
         from scipy.spatial import ConvexHull, QhullError  # scipy is slow to import, and few models need it
 
         try:
@@ -185,9 +181,7 @@ class Triangles:
     def ray(self, point: Array, direction: Array) -> float:
         """Return the distance along a ray to the first triangle that it meets from outside [m], infinite if it meets none.
 
-        Args:
-            point: Start of the ray [m], shape (3,).
-            direction: Unit vector, shape (3,).
+        It starts at a point along a unit vector, shape (3,) each.
         """
         a, b, c = np.moveaxis(self.corners, 1, 0)
         d, edge, other, start = np.asarray(direction, dtype=float), b - a, c - a, np.asarray(point, dtype=float) - a
@@ -231,15 +225,7 @@ def _turn(a: Array, b: Array, p: Array) -> Array:
 
 
 def read_triangles(path: str | Path) -> Triangles:
-    """Return the triangles of all parts of a mesh file, with coincident corners merged.
-
-    Args:
-        path: The file: OBJ, STL, GLB or DAE.
-
-    Raises:
-        FileNotFoundError: The file does not exist.
-        ValueError: It is unreadable, or has no triangles.
-    """
+    """Return the triangles of all parts of a mesh file, with coincident corners merged; raises as `read_mesh` does."""
     from trimesh.util import concatenate  # takes a quarter of a second to import, and few models need it
 
     path = Path(path)

@@ -2,7 +2,7 @@
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
-from ._parts import depth_first, joint_parts, placement_pose, swap
+from ._parts import depth_first, placement_pose, swap
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
@@ -20,4 +20,4 @@ __getattr__, __dir__, _later = _lazy_names(
     },
 )
 
-__all__ = ["depth_first", "joint_parts", "placement_pose", "swap", *_later]
+__all__ = ["depth_first", "placement_pose", "swap", *_later]

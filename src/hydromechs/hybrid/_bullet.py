@@ -6,24 +6,30 @@ import math
 import os
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from hydromechs.contact import Material, Terrain
-from hydromechs.geometry import Box, Capsule, Cylinder, HeightField, Placed, Plane, Sphere
+from hydromechs.geometry import Box, Capsule, Cylinder, HeightField, Placed, Plane, Shape, Sphere
 from hydromechs.model import Model, joints
-from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix, skew
+from hydromechs.spatial import cross, pose_matrix, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix, skew
 from hydromechs.values import Array
 
 from ._engine import Engine, Touch, quiet
-from ._parts import joint_parts, placement_pose, pose_matrix
+from ._parts import placement_pose
 from ._scene import Scene, friction_of, height_rows, spring_of
 
-TERRAIN = (Plane, HeightField, Box, Cylinder, Capsule, Sphere)
-"""Shapes of terrain that it has."""
+TERRAIN: Mapping[type[Shape], tuple[str, Callable[[Any], dict[str, Any]]]] = {
+    Plane: ("PLANE", lambda shape: {}),
+    Box: ("BOX", lambda shape: dict(halfExtents=[0.5 * a for a in shape.size])),
+    Cylinder: ("CYLINDER", lambda shape: dict(radius=shape.radius, height=shape.length)),
+    Capsule: ("CAPSULE", lambda shape: dict(radius=shape.radius, height=shape.length)),
+    Sphere: ("SPHERE", lambda shape: dict(radius=shape.radius)),
+}
+"""Type and size of shapes that stand still, besides height fields."""
 GROUND, BODY = 1, 2
 """Groups of what can touch."""
 
@@ -61,9 +67,9 @@ class BulletEngine(Engine):
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
         """One joint for each body, free ones on the world only."""
-        out = scene.others(TERRAIN, "Bullet")
+        out = scene.others((*TERRAIN, HeightField), "Bullet")
         for i, body in enumerate(model.bodies):
-            parts = joint_parts(body.joint)
+            parts = body.joint.parts
             if len(parts) > 1:
                 out.append(f"body {body.name!r} has a joint of several parts; Bullet takes joints of one part")
             elif isinstance(parts[0], joints.Free) and model.parent[i] >= 0:
@@ -87,7 +93,6 @@ class BulletEngine(Engine):
     # -- building -----------------------------------------------------------------------------------------------------------
 
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
-        """Build it; see `Engine.load`."""
         self._p, self._model, self._scene = self.library(), model, scene
         p = self._p
         client = p.connect(p.DIRECT)
@@ -134,7 +139,7 @@ class BulletEngine(Engine):
         if free:
             info = p.getDynamicsInfo(uid, -1, **self._at)
             tree.com, tree.turn = np.array(info[3]), quaternion_matrix(np.roll(info[4], 1))
-            tree.origin = placement_pose(joint_parts(model.bodies[root].joint)[0])
+            tree.origin = placement_pose(model.bodies[root].joint.parts[0])
         return tree
 
     def _urdf(self, root: int, members: list[int], free: bool, carried: Array) -> str:
@@ -149,7 +154,7 @@ class BulletEngine(Engine):
             lines.append("</link>")
             if free and i == root:
                 continue
-            joint = joint_parts(body.joint)[0]
+            joint = body.joint.parts[0]
             kind = JOINTS[type(joint)]
             parent = "base" if i == root else f"b{model.parent[i]}"
             axis = joint.unit_axis if isinstance(joint, joints.OneAxis) else (1.0, 0.0, 0.0)
@@ -173,19 +178,11 @@ class BulletEngine(Engine):
 
     def _add_solid(self, solid: Terrain) -> int:
         p, (at, R) = self._p, (solid.origin.xyz, solid.origin.R)
-        match shape := solid.shape:
-            case Plane():
-                made = dict(shapeType=p.GEOM_PLANE)
-            case Box():
-                made = dict(shapeType=p.GEOM_BOX, halfExtents=[0.5 * a for a in shape.size])
-            case Cylinder():
-                made = dict(shapeType=p.GEOM_CYLINDER, radius=shape.radius, height=shape.length)
-            case Capsule():
-                made = dict(shapeType=p.GEOM_CAPSULE, radius=shape.radius, height=shape.length)
-            case Sphere():
-                made = dict(shapeType=p.GEOM_SPHERE, radius=shape.radius)
-            case HeightField():
-                made, (at, R) = self._height_field(shape)
+        if isinstance(solid.shape, HeightField):
+            made, (at, R) = self._height_field(solid.shape)
+        else:
+            kind, size = TERRAIN[type(solid.shape)]
+            made = dict(shapeType=getattr(p, f"GEOM_{kind}"), **size(solid.shape))
         uid = p.createMultiBody(
             0, p.createCollisionShape(**made, **self._at), basePosition=list(at), baseOrientation=_xyzw(R), **self._at
         )
@@ -364,15 +361,8 @@ def _origin(T: Array) -> str:
 
 
 def _collision(piece: Placed) -> str:
-    match shape := piece.shape:
-        case Box():
-            what = f"<box size={_words(shape.size)}/>"
-        case Capsule():
-            what = f'<capsule radius="{shape.radius!r}" length="{shape.length!r}"/>'
-        case Cylinder():
-            what = f'<cylinder radius="{shape.radius!r}" length="{shape.length!r}"/>'
-        case Sphere():
-            what = f'<sphere radius="{shape.radius!r}"/>'
-        case _:
-            raise TypeError(f"a {shape.word} cannot touch")
-    return f"<collision>{_origin(pose_matrix(piece.origin.R, piece.origin.xyz))}<geometry>{what}</geometry></collision>"
+    shape = piece.shape
+    sizes = {key: np.atleast_1d(getattr(shape, key)) for key in ("size", "radius", "length") if hasattr(shape, key)}
+    what = " ".join(f"{key}={_words(size)}" for key, size in sizes.items())
+    place = _origin(pose_matrix(piece.origin.R, piece.origin.xyz))
+    return f"<collision>{place}<geometry><{shape.word} {what}/></geometry></collision>"

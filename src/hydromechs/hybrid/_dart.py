@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Placed, Plane, Shape, Sphere
 from hydromechs.model import Model
+from hydromechs.spatial import pose_matrix
 from hydromechs.values import Array
 
 from ._dart_tree import JOINTS, DartTree
 from ._engine import Engine, Touch
-from ._parts import pose_matrix
 from ._scene import Scene, friction_of
 
-TERRAIN = (Plane, Box, Cylinder, Capsule, Sphere, Ellipsoid)
-"""Shapes of terrain that it has."""
 THICK = 50.0
 """Edges of the box that stands for a plane [m]."""
+SHAPES: Mapping[type[Shape], Callable[[Any, Any], Any]] = {
+    Plane: lambda dart, shape: dart.BoxShape([THICK * 10, THICK * 10, THICK]),
+    Box: lambda dart, shape: dart.BoxShape(np.array(shape.size)),
+    Cylinder: lambda dart, shape: dart.CylinderShape(shape.radius, shape.length),
+    Capsule: lambda dart, shape: dart.CapsuleShape(shape.radius, shape.length),
+    Sphere: lambda dart, shape: dart.SphereShape(shape.radius),
+    Ellipsoid: lambda dart, shape: dart.EllipsoidShape(2.0 * shape.half_size),
+}
+"""DART's shapes, from `dartpy.dynamics` and ours; a plane is the top of a large box."""
 
 
 class DartEngine(Engine):
@@ -31,13 +38,12 @@ class DartEngine(Engine):
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
         """It has no height fields for Python."""
-        return scene.others(TERRAIN, "dartpy")
+        return scene.others(tuple(SHAPES), "dartpy")
 
     def carries(self, model: Model, added: Array) -> Array:
         return added
 
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
-        """Build it; see `Engine.load`."""
         self._dart = dart = self.library()
         inertias = np.stack([body.inertia.matrix for body in model.bodies]) + carried
         self._tree = DartTree(dart, model, inertias)
@@ -83,7 +89,7 @@ class DartEngine(Engine):
                     rule.addBodyNodePairToBlackList(nodes[a], node)
 
     def _give(self, node: Any, solid: Placed, mu: float) -> None:
-        made = node.createShapeNode(_shape(self._dart, solid.shape))
+        made = node.createShapeNode(SHAPES[type(solid.shape)](self._dart.dynamics, solid.shape))
         made.setRelativeTransform(self._dart.math.Isometry3(_pose(solid)))
         made.createCollisionAspect()
         made.createDynamicsAspect()
@@ -128,7 +134,8 @@ class DartEngine(Engine):
         out = []
         for contact in self._world.getLastCollisionResult().getContacts():
             force = np.array(contact.force)
-            first, second = (_owner(c) for c in (contact.collisionObject1, contact.collisionObject2))
+            touching = (contact.collisionObject1, contact.collisionObject2)
+            first, second = (c.getShapeFrame().asShapeNode().getBodyNodePtr().getName() for c in touching)
             (one, _), (two, name) = self._solids[first], self._solids[second]
             if one is None and two is not None:
                 one, two, name, force = two, None, self._solids[first][1], -force
@@ -144,29 +151,6 @@ class DartEngine(Engine):
     def restore(self, saved: Any) -> None:
         self._tree.skeleton.setPositions(saved[0])
         self._tree.skeleton.setVelocities(saved[1])
-
-
-def _owner(thing: Any) -> str:
-    """Name of the body that a collision object belongs to."""
-    return thing.getShapeFrame().asShapeNode().getBodyNodePtr().getName()
-
-
-def _shape(dart: Any, shape: Shape) -> Any:
-    """A shape of DART; a plane is the top of a large box."""
-    match shape:
-        case Box():
-            return dart.dynamics.BoxShape(np.array(shape.size))
-        case Capsule():
-            return dart.dynamics.CapsuleShape(shape.radius, shape.length)
-        case Cylinder():
-            return dart.dynamics.CylinderShape(shape.radius, shape.length)
-        case Sphere():
-            return dart.dynamics.SphereShape(shape.radius)
-        case Ellipsoid():
-            return dart.dynamics.EllipsoidShape(2.0 * shape.half_size)
-        case Plane():
-            return dart.dynamics.BoxShape([THICK * 10, THICK * 10, THICK])
-    raise TypeError(f"a {shape.word} cannot touch")
 
 
 def _pose(solid: Placed) -> Array:

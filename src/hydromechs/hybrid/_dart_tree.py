@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hydromechs.model import Model, joints
-from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
+from hydromechs.spatial import pose_matrix, quaternion_from_matrix, quaternion_matrix
 from hydromechs.values import Array
 
 from ._engine import quiet
-from ._parts import joint_parts, placement_pose, pose_matrix, swap
+from ._parts import placement_pose, swap
 
 ONE = np.ones((1, 1))
 JOINTS: Mapping[type[joints.Joint], str] = {
@@ -63,7 +63,7 @@ class DartTree:
         for i, body in enumerate(model.bodies):
             node: Any = None if model.parent[i] < 0 else self.nodes[model.parent[i]]
             iq, iv = model.q_slices[i].start, model.v_slices[i].start
-            for part in joint_parts(body.joint):
+            for part in body.joint.parts:
                 node = self._add(node, part, slice(iq, iq + part.nq), slice(iv, iv + part.nv))
                 iq, iv = iq + part.nq, iv + part.nv
                 self._set_inertia(node, np.zeros((6, 6)))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
+from hydromechs._lazy import import_extra
 from hydromechs.model import Model, joints
 from hydromechs.values import Array
 
@@ -75,14 +75,10 @@ class Engine(abc.ABC):
 
     def library(self) -> ModuleType:
         """Its module, or an error that says how to get it."""
-        try:
-            with quiet():
-                return importlib.import_module(self.module)
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                f"engine {self.name!r} needs {self.module}, which is not installed: pip install 'hydromechs[{self.name}]'"
-                f"{self.hint}; or leave the engine out to use our own"
-            ) from None
+        with quiet():
+            return import_extra(
+                self.module, self.name, f"engine {self.name!r}", f"{self.hint}; or leave the engine out to use our own"
+            )
 
     @abc.abstractmethod
     def faults(self, model: Model, scene: Scene) -> list[str]:

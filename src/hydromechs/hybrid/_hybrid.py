@@ -144,11 +144,9 @@ class EngineMethod(Integrator):
         return f"{self.hybrid.engine} with {self.hybrid.scheme.words}"
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """That of semi-implicit Euler."""
         return SemiImplicitEuler().longest_step(frequency, decay)
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
-        """That of semi-implicit Euler."""
         return SemiImplicitEuler().longest_internal_step(frequency, decay)
 
     def remedy(self, step: float) -> str:

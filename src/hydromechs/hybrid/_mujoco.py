@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,15 @@ STICKING = 100.0
 """How much stiffer friction is than the normal; with `SLIDING` it creeps with force / (10 (C + K h))."""
 UNSEEN = {"contype": 0, "conaffinity": 0}
 """Geoms touch by pairs alone."""
-TERRAIN = (Plane, HeightField, Box, Cylinder, Capsule, Sphere, Ellipsoid)
-"""Shapes of terrain that it has."""
+GEOMS: Mapping[type[Shape], tuple[str, Callable[[Any], Sequence[float] | Array]]] = {
+    Plane: ("PLANE", lambda shape: (0.0, 0.0, 1.0)),
+    Box: ("BOX", lambda shape: 0.5 * np.array(shape.size)),
+    Cylinder: ("CYLINDER", lambda shape: (shape.radius, 0.5 * shape.length, 0.0)),
+    Capsule: ("CAPSULE", lambda shape: (shape.radius, 0.5 * shape.length, 0.0)),
+    Sphere: ("SPHERE", lambda shape: (shape.radius, 0.0, 0.0)),
+    Ellipsoid: ("ELLIPSOID", lambda shape: shape.axes),
+}
+"""Type and size of geoms, by shape."""
 LEAST = 1e-4
 """Impedances are between this and 1 less this."""
 
@@ -54,14 +62,13 @@ class MuJoCoEngine(Engine):
     takes_stiffness = True
 
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        return scene.others(TERRAIN, "MuJoCo")
+        return scene.others((*GEOMS, HeightField), "MuJoCo")
 
     def carries(self, model: Model, added: Array) -> Array:
         """None: the joint-space inertia takes all of it."""
         return np.zeros_like(added)
 
     def load(self, model: Model, scene: Scene, carried: Array, armature: Array) -> None:
-        """Build it; see `Engine.load`."""
         self._mj = mj = self.library()
         self._tree = tree = MujocoTree(mj, model)
         off = mj.mjtDisableBit
@@ -111,8 +118,9 @@ class MuJoCoEngine(Engine):
 
     def _plain(self, solid: Placed) -> dict[str, Any]:
         """A shape as a geom."""
-        size, kind = _size(self._mj.mjtGeom, solid.shape)
-        return dict(type=kind, size=size, pos=solid.origin.xyz, quat=quaternion_from_matrix(solid.origin.R))
+        kind, size = GEOMS[type(solid.shape)]
+        geom = dict(type=getattr(self._mj.mjtGeom, f"mjGEOM_{kind}"), size=list(size(solid.shape)))
+        return dict(**geom, pos=solid.origin.xyz, quat=quaternion_from_matrix(solid.origin.R))
 
     def _height_field(self, model: Model, name: str, field: HeightField) -> dict[str, Any]:
         """Heights over a grid with triangles in between; its frame has z up, so its y is turned where the world's z is down."""
@@ -213,21 +221,3 @@ class MuJoCoEngine(Engine):
 
     def restore(self, saved: Any) -> None:
         self._data.qpos[:], self._data.qvel[:] = saved
-
-
-def _size(kind: Any, shape: Shape) -> tuple[list[float], Any]:
-    """Size and type of a shape as a geom."""
-    match shape:
-        case Box():
-            return [0.5 * a for a in shape.size], kind.mjGEOM_BOX
-        case Capsule():
-            return [shape.radius, 0.5 * shape.length, 0.0], kind.mjGEOM_CAPSULE
-        case Cylinder():
-            return [shape.radius, 0.5 * shape.length, 0.0], kind.mjGEOM_CYLINDER
-        case Sphere():
-            return [shape.radius, 0.0, 0.0], kind.mjGEOM_SPHERE
-        case Ellipsoid():
-            return list(shape.axes), kind.mjGEOM_ELLIPSOID
-        case Plane():
-            return [0.0, 0.0, 1.0], kind.mjGEOM_PLANE
-    raise TypeError(f"a {shape.word} cannot touch")

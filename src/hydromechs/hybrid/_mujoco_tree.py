@@ -11,7 +11,7 @@ import numpy as np
 from hydromechs.model import Inertia, Model, joints
 from hydromechs.spatial import cross, quaternion_from_matrix, quaternion_matrix
 
-from ._parts import joint_parts, placement_pose
+from ._parts import placement_pose
 
 JOINTS: Mapping[type[joints.Joint], Callable[[Any, Any, np.ndarray], list[tuple[Any, np.ndarray]]]] = {
     joints.Fixed: lambda kind, part, R: [],
@@ -40,7 +40,7 @@ class MujocoTree:
         """Its joints in our order, with their numbers of coordinates and of degrees of freedom."""
         for i, body in enumerate(model.bodies):
             parent = self.spec.worldbody if model.parent[i] < 0 else self.handles[model.parent[i]]
-            parts = joint_parts(body.joint)
+            parts = body.joint.parts
             poses = [placement_pose(part) for part in parts]
             zero = np.linalg.multi_dot([np.eye(4), *poses]) if len(poses) > 1 else poses[0]
             handle = parent.add_body(name=body.name, pos=zero[:3, 3], quat=quaternion_from_matrix(zero[:3, :3]))

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from hydromechs.model import Mdh, Model, joints
-
-
-def joint_parts(joint: joints.Joint | joints.Composite) -> tuple[Any, ...]:
-    """The elementary joints of a joint."""
-    return joint.parts if isinstance(joint, joints.Composite) else (joint,)
+from hydromechs.spatial import pose_matrix
 
 
 def placement_pose(joint: joints.Joint) -> np.ndarray:
@@ -30,13 +25,6 @@ def placement_pose(joint: joints.Joint) -> np.ndarray:
     return _translation(placement.xyz) @ _rotation(2, yaw) @ _rotation(1, pitch) @ _rotation(0, roll)
 
 
-def pose_matrix(R: Any, p: Any) -> np.ndarray:
-    """Homogeneous matrix of axes, shape (3, 3), and an origin [m], shape (3,); shape (4, 4)."""
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = R, p
-    return T
-
-
 def _rotation(axis: int, angle: float) -> np.ndarray:
     """Homogeneous matrix of a rotation about coordinate `axis` by `angle` [rad], shape (4, 4)."""
     c, s = math.cos(angle), math.sin(angle)
@@ -48,7 +36,7 @@ def _rotation(axis: int, angle: float) -> np.ndarray:
 
 def _translation(p: Sequence[float]) -> np.ndarray:
     """Homogeneous matrix of a translation by `p` [m], shape (4, 4)."""
-    return pose_matrix(np.eye(3), p)
+    return pose_matrix(np.eye(3), np.array(p))
 
 
 def swap(V: np.ndarray) -> np.ndarray:

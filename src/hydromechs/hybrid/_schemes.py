@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.values import Array, Bound, check_fields
+from hydromechs.values import Array, Bound, Checked
 
 from ._engine import Engine
 
@@ -97,15 +97,12 @@ class Causal(Scheme):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filtered(Scheme):
+class Filtered(Checked, Scheme):
     """A low-pass filtered acceleration, a ← (1 − w) a + w v̇: stable up to μ = 2/w − 1, and late by some 1/w steps."""
 
     name = "filtered"
     weight: Annotated[float, Bound(above=0.0, most=1.0)] = 0.3
     """w, weight of the newest acceleration; 1 is causal, 0.3 is that of uuv_simulator [-]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def limit(self) -> float:  # type: ignore[override]

@@ -99,13 +99,10 @@ class WetStrip(NamedTuple):
 def wet_strip(strip: HullStrip, down: Array, down_rate: Array, depth: Scalar, depth_rate: Scalar) -> WetStrip:
     """Return the wet part of a strip below a plane surface.
 
-    The spread of its points shrinks with the wet fraction along an upright axis and stays the same along a level one.
-
-    Args:
-        down: Unit normal of the surface, into the water, in body axes, shape (3,).
-        down_rate: Its rate in body axes [1/s], shape (3,).
-        depth: Distance of the strip's centre from the surface [m].
-        depth_rate: Its rate [m/s].
+    The spread of its points shrinks with the wet fraction along an upright axis and stays the same along a level one. The
+    surface has
+    the unit normal `down` into the water, in body axes (3,); the strip's centre is at a depth below it [m]. Rates are [1/s] and
+    [m/s].
     """
     wet = immersion(strip.cells, down, depth)
     rate = wetting(strip.cells, down, depth, down_rate, depth_rate)

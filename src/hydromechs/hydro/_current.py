@@ -38,10 +38,6 @@ class UniformFlow:
 
     A function of the environment, the seed and time alone: gusts are drawn when they are first needed, but always in the
     same order from time 0. Before time 0 gusts have their first value.
-
-    Args:
-        environment: The environment.
-        seed: Of the gusts.
     """
 
     def __init__(self, environment: Environment, seed: int = 0) -> None:
@@ -163,14 +159,9 @@ def fluid_motion(
 
     The current carries the particle through the waves, and vertical motion through the profile.
 
-    Args:
-        profile: Factor f on U by depth.
-        down: Unit vector down in world axes, constants, shape (3,).
-        p: The point in world axes [m], shape (3,).
-        velocity: U: current and gusts at the surface, in world axes [m/s], shape (3,).
-        rate: dU/dt [m/s²], shape (3,).
-        carried: c, velocity with which a steady current carries the waves, v_w = v_w(p − c t, t) [m/s], shape (3,).
-        above: As of `wave_motion`.
+    The profile is the factor f on U by depth; `velocity` U, current and gusts at the surface [m/s], and its `rate` dU/dt [m/s²]
+    are in world axes, shape (3,). A steady current carries the waves with the velocity c [m/s], v_w = v_w(p − c t, t).
+    The other arguments are those of `wave_motion`.
     """
     carried = np.asarray(carried)
     down, velocity, rate = np.asarray(down, dtype=float), np.asarray(velocity), np.asarray(rate)

@@ -113,14 +113,10 @@ def strip_wavenumber(environment: Environment, gravity: float) -> float:
 
 
 def sampling(body: Body, nominal: Body, density: Scalar, k: float, *, surface: bool) -> WetSampling:
-    """Return the points at which a body feels the water.
+    """Return the points at which a body feels the water of `density` [kg/m³].
 
-    Args:
-        body: The body; its open parameters may be symbols.
-        nominal: The same body with numbers only, which set the number of points.
-        density: Density of the water [kg/m³].
-        k: Wavenumber that strips resolve [rad/m], see `strip_wavenumber`.
-        surface: True if the water has a free surface.
+    The open parameters of `body` may be symbols; `nominal` is the same body with numbers only, which set the number of points.
+    Strips resolve the wavenumber k [rad/m], see `strip_wavenumber`; `surface`: the water has a free surface.
     """
     points = _Points()
     hull = _hull(body, nominal, k, points, surface=surface)
@@ -220,18 +216,14 @@ def _hull(body: Body, nominal: Body, k: float, points: _Points, *, surface: bool
     center = nominal.hydro.buoyancy_center if isinstance(nominal.hydro, Hydro) else nominal.inertia.com
     moved = np.array(body.hydro.buoyancy_center) - np.array(center) if own else np.zeros(3)  # type: ignore[union-attr]
     out = []
-    cells = hull_cells(nominal) if surface else _cells(nominal)
+    known = surface or has_hull(nominal) or (isinstance(nominal.hydro, Hydro) and nominal.hydro.volume)
+    cells = hull_cells(nominal) if known else ()  # none if only its centre of buoyancy is known
     for share, middle, spread, made_of in _strips(cells, np.array(center), k):
         c = middle + moved
         ends = [c + away for away in corners(spread)] if spread else [c]
         shares = tuple((points.number(x), 1.0 / len(ends)) for x in ends)
         out.append(HullStrip(share, c, spread, shares, made_of if surface else ()))
     return tuple(out)
-
-
-def _cells(body: Body) -> tuple[HullCell, ...]:
-    """Return the cells of a body's hull; none if only its centre of buoyancy is known."""
-    return hull_cells(body) if has_hull(body) or (isinstance(body.hydro, Hydro) and body.hydro.volume) else ()
 
 
 def corners(spread: Sequence[Array]) -> list[Array]:
@@ -274,7 +266,10 @@ def _strip(cells: Sequence[HullCell]) -> tuple[_Strip | None, float]:
     spread = _spread(values, axes)
     if len(cells) > 1 and len(spread) == 2 and values[2] - values[1] < ROUND * values[2]:
         return None, size
-    at = tuple(replace(cell, weight=cell.weight / share, origin=_shifted(cell.origin, center)) for cell in cells)
+    at = tuple(
+        replace(cell, weight=cell.weight / share, origin=replace(cell.origin, xyz=tuple((cell.origin.xyz - center).tolist())))
+        for cell in cells
+    )
     return (share, center, spread, at), size
 
 
@@ -285,10 +280,6 @@ def _spread(values: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, ...]:
         return math.sqrt(most - least) * axes[:, 2], math.sqrt(middle - least) * axes[:, 1]
     excess = most - 0.5 * (least + middle)
     return (math.sqrt(excess) * axes[:, 2],) if excess > ROUND * most else ()
-
-
-def _shifted(origin: Origin, center: np.ndarray) -> Origin:
-    return Origin(tuple((np.array(origin.xyz) - center).tolist()), origin.rpy)
 
 
 def _second_moments(cell: HullCell) -> list[float]:

@@ -149,7 +149,7 @@ def hull_length(cells: tuple[HullCell, ...]) -> Scalar:
 
 
 def crossing(length: Scalar, wet_rate: Scalar, gravity: Scalar) -> Crossing:
-    """Force and loss while the wet part w of a body changes, with its added mass w M_A.
+    """Force and loss while the wet part w of a body of length L [m] changes at ẇ [1/s], with its added mass w M_A.
 
     Without a force, the work of the added mass is −d(T_f)/dt + ½ ẇ V_rᵀ M_A V_r, T_f = ½ w V_rᵀ M_A V_r: on entry energy
     would come from nowhere. With F = −p(ẇ) M_A V_r energy changes by
@@ -163,12 +163,7 @@ def crossing(length: Scalar, wet_rate: Scalar, gravity: Scalar) -> Crossing:
 
         p(ẇ) = ½ ẇ (1 + ẇ/√(ẇ² + ε²)),   loss ½ ẇ²/√(ẇ² + ε²),   ε = 0.1 √(g/L).
 
-    It has all derivatives, so an integrator keeps its order where a float turns around.
-
-    Args:
-        length: L of the body [m], see `hull_length`.
-        wet_rate: ẇ [1/s].
-        gravity: g [m/s²].
+    It has all derivatives, so an integrator keeps its order where a float turns around. See `hull_length`; g is in m/s².
     """
     root = np.sqrt(wet_rate * wet_rate + SLOW**2 * gravity / length + TINY)
     loss = 0.5 * (wet_rate * wet_rate) / root

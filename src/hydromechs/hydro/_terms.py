@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature, noted
-from hydromechs.model import Body, Hydro, Model, World, added_mass_matrix
+from hydromechs.model import Body, Hydro, Model, World, total_added_mass
 from hydromechs.spatial import cross, norm
 from hydromechs.values import Array, Scalar
 
@@ -112,15 +112,9 @@ def body_motions(
 
 
 def motion_in(sampling: WetSampling, V: Array, flows: Sequence[Flow], R_WB: Array, p_WB: Array, world: World) -> WetMotion:
-    """Return the motion of a submerged body in non-uniform water.
+    """Return the motion of a submerged body with the velocity V in the world (6,), in body axes, in non-uniform water.
 
-    Args:
-        sampling: Points at which it feels the water.
-        V: Its velocity in the world, in body axes, shape (6,).
-        flows: The water at the points of `sampling`, in body axes.
-        R_WB: Its axes in the world, shape (3, 3).
-        p_WB: Its origin in the world [m], shape (3,).
-        world: Directions and density.
+    The flows at the points of its sampling are in body axes; its axes (3, 3) and origin (3,) [m] are in the world.
     """
     around = SurroundingWater(sampling, V, tuple(flows), hull_points(sampling, flows))
     a_fg = mean_of(sampling.mean, lambda i: flows[i].a_fg)
@@ -131,13 +125,9 @@ def motion_in(sampling: WetSampling, V: Array, flows: Sequence[Flow], R_WB: Arra
 def wetted(
     body: Body, motion: WetMotion, strips: Sequence[WetStrip], a_fg: Sequence[Sequence[Array]], gravity: Scalar
 ) -> WetMotion:
-    """Return the motion of a body at the free surface in non-uniform water.
+    """Return the motion of a body at the free surface in non-uniform water, from that when submerged and its wet strips.
 
-    Args:
-        motion: Its motion when submerged.
-        strips: The wet parts of its hull.
-        a_fg: Acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
-        gravity: Acceleration of gravity [m/s²].
+    `a_fg` is the acceleration of the water minus gravity at the points of each strip, in body axes [m/s²], shape (3,) each.
     """
     assert motion.around is not None
     wet, head, rate, moment = 0.0, 0.0, 0.0, np.zeros(3)
@@ -218,16 +208,8 @@ def added_mass(body: Body, motion: WetMotion) -> Array:
         if M_A.dtype != object and not np.allclose(M_A, M_A.T, rtol=1e-9, atol=1e-12 * np.abs(M_A).max()):
             raise ValueError(f"body {body.name!r}: {type(body.hydro).__name__}.added_mass must return a symmetric matrix")
         return M_A
-    total = _under_water(body.hydro, motion.density)
+    total = total_added_mass(body.hydro.added_mass, motion.density)
     return total if motion.wet_moment is None else total * motion.wet
-
-
-def _under_water(hydro: Hydro, density: Scalar) -> Array:
-    """Added mass of a body that is all under water, shape (6, 6)."""
-    total = np.zeros((6, 6))
-    for element in hydro.added_mass:
-        total = total + added_mass_matrix(element, density)
-    return total
 
 
 def crossing_wrench(body: Body, motion: WetMotion) -> Array:
@@ -260,7 +242,7 @@ def _momenta(body: Body, motion: WetMotion) -> list[tuple[Array, Array]]:
     """Return the added masses of a submerged body, and their velocities relative to the water."""
     assert isinstance(body.hydro, Hydro)
     if motion.around is None:
-        return [(_under_water(body.hydro, motion.density), motion.velocity)]
+        return [(total_added_mass(body.hydro.added_mass, motion.density), motion.velocity)]
     around = motion.around
     return [(item.matrix, relative_velocity(around, item.shares)) for item in around.sampling.added_mass]
 
@@ -279,14 +261,8 @@ def added_parts(body: Body, motion: WetMotion) -> list[AddedMassAt]:
 def added_mass_reaction(body: Body, motion: WetMotion, a: Array) -> tuple[Array, Scalar]:
     """Return the force of the added mass on a body in non-uniform water, and the power drawn from the moving water.
 
-    With force F_i and energy T_i of each part, the power is Σ F_i · V + dT_i/dt [W].
-
-    Args:
-        motion: Its motion, with the water around it.
-        a: a' of the body: derivative of its velocity components in body axes, minus gravity, shape (6,).
-
-    Returns:
-        Wrench [N, N·m], shape (6,), and power [W].
+    With force F_i and energy T_i of each part, the power is Σ F_i · V + dT_i/dt [W]; the wrench [N, N·m] has the shape (6,).
+    `a` is a' of the body: derivative of its velocity components in body axes, minus gravity, shape (6,).
     """
     assert motion.around is not None
     around, total = motion.around, np.zeros(6)

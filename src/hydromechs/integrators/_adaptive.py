@@ -14,11 +14,7 @@ SMALLEST = 1e-10
 
 
 class AdaptiveSteps(Propagator):
-    """Adaptive steps of one stepper; the error of entries that the stepper does not count is left out.
-
-    Args:
-        stepper: With the method Dormand-Prince.
-    """
+    """Adaptive steps of a Dormand-Prince stepper; the error of entries that the stepper does not count is left out."""
 
     def __init__(self, stepper: Stepper) -> None:
         if not isinstance(stepper.method, DormandPrince):

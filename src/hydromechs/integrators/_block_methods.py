@@ -182,13 +182,9 @@ class BlockSystem(NamedTuple):
 def block_step(
     method: SlidingBlock, system: BlockSystem, t: Scalar, Q: Array, X: Array, D: Array, h: Scalar
 ) -> tuple[Array, Array, Array]:
-    """The last k points of the trajectory after p more.
+    """The last k points of the trajectory after p more, `t` the time of the newest [s].
 
-    Args:
-        t: Time of the newest point [s].
-        Q: Configurations of the last k points, the newest last, shape (k, nq).
-        X: Velocities and internal states there, shape (k, nv + nz).
-        D: Their derivatives, shape (k, nv + nz).
+    Points are configurations `Q` (k, nq), velocities with internal states `X` (k, nv + nz) and their derivatives `D`.
     """
     k, p = method.order, method.points
     q, x = Q[-1], X[-1]

@@ -24,11 +24,7 @@ CHUNK = 4096
 
 
 class BlockSteps(Propagator):
-    """Steps of one stepper whose method is a `SlidingBlock`.
-
-    Args:
-        stepper: With its derivative, inputs, lanes and threads.
-    """
+    """Steps of one stepper whose method is a `SlidingBlock`."""
 
     def __init__(self, stepper: Stepper) -> None:
         if not isinstance(stepper.method, SlidingBlock):

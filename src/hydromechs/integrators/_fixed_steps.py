@@ -36,11 +36,7 @@ def numbers(n: float | np.ndarray, worlds: int) -> np.ndarray:
 
 
 class FixedSteps(Propagator):
-    """Steps on the grid of multiples of the step; to a time off the grid, one shorter step.
-
-    Args:
-        stepper: With a method that needs the present state alone.
-    """
+    """Steps of a one-step method on the grid of multiples of the step; to a time off the grid, one shorter step."""
 
     def __init__(self, stepper: Stepper) -> None:
         self.stepper = stepper

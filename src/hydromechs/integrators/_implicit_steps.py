@@ -16,11 +16,7 @@ PATIENCE = 200_000
 
 
 class ImplicitSteps(FixedSteps):
-    """Steps on the grid of multiples of the step, each of one or more parts; see `implicit_part`.
-
-    Args:
-        stepper: With the method `LinearlyImplicit`.
-    """
+    """Steps on the grid of multiples of the step, each of one or more parts by `LinearlyImplicit`; see `implicit_part`."""
 
     @cached_property
     def _bound(self) -> BoundSteps:
@@ -79,12 +75,7 @@ def _reach(
 
 
 class _DividedSteps:
-    """One world; takes whole steps by parts, with the interface of whole steps.
-
-    Args:
-        attempts: See `Stepper.attempts`.
-        rows: Maximum number of records of one call.
-    """
+    """One world; takes whole steps by parts, see `Stepper.attempts`, with the interface of whole steps."""
 
     def __init__(self, attempts: March, rows: int) -> None:
         self._march = attempts.bound(1)

@@ -58,11 +58,7 @@ class Paths(NamedTuple):
 
 
 class NotFinite(ArithmeticError):
-    """The next step is not finite, or not to be had; `at` is the last good point.
-
-    Args:
-        at: The last good point.
-    """
+    """The next step is not finite, or not to be had; `at` is the last good point."""
 
     def __init__(self, at: Point, reason: str) -> None:
         self.at, self.reason = at, reason
@@ -161,15 +157,9 @@ class Propagator(abc.ABC):
 
     @abc.abstractmethod
     def advance(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
-        """From a point to a time, exactly, with held inputs; raises `NotFinite`.
+        """From a point to the time t_end [s], exactly, with held inputs, shape (nu,); raises `NotFinite`.
 
-        A pure function of its arguments: a run that is resumed takes the same steps.
-
-        Args:
-            inputs: Inputs, held, shape (nu,).
-            t_end: Where to stop [s].
-            h: Step, or the first step to try [s].
-            samples: Where samples go, or None.
+        A pure function of its arguments: a run that is resumed takes the same steps. `h` is the step, or the first to try [s].
         """
 
     @abc.abstractmethod

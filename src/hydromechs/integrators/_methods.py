@@ -225,11 +225,8 @@ def implicit_part(
     multiples of their size. Where the error is small the next part is twice as large, if it begins at a multiple of that. The
     step after it is tried whole again, so it depends on nothing but the state. Not finite where parts get too small.
 
-    Args:
-        n: Number of the point before the step.
-        part: How much of the step is done, from 0, below 1.
-        size: Part of the step that is tried.
-        last: Number of the point at which to stay.
+    `n` is the number of the point before the step, `last` that of the point at which to stay; `part` of the step is done, from
+    0, below 1, and `size` is the part that is tried.
     """
     q1, x1, error = implicit_step(system, offset + (n + part) * h, q, x, size * h)
     goes = n < last

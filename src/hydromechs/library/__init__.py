@@ -84,22 +84,14 @@ def scenario_names() -> tuple[str, ...]:
 
 
 def scenario_path(name: str) -> str:
-    """Path of the file of a library scenario, to copy from.
-
-    Args:
-        name: One of `scenario_names()`.
-    """
+    """Path of the file of a library scenario, to copy from."""
     if name not in scenario_names():
         raise ScenarioError(str(name), [_unknown("scenario", name, scenario_names())])
     return str(files(__package__) / "scenarios" / f"{name}.yaml")
 
 
 def scenario_file(source: str | os.PathLike) -> str:
-    """Path of a scenario's file, given as `load_scenario` takes it.
-
-    Args:
-        source: A name of the library, or a path.
-    """
+    """Path of a scenario's file, given as `load_scenario` takes it."""
     return os.fspath(source) if is_path(source) else scenario_path(str(source))
 
 
@@ -122,11 +114,7 @@ def sweep_names() -> tuple[str, ...]:
 
 
 def sweep_file(source: str | os.PathLike) -> str:
-    """Path of a sweep's file.
-
-    Args:
-        source: One of `sweep_names()`, or a path.
-    """
+    """Path of the file of a library sweep, or the path itself."""
     if is_path(source):
         return os.fspath(source)
     if source not in sweep_names():
@@ -140,11 +128,7 @@ def plant_names() -> tuple[str, ...]:
 
 
 def load_vehicle(name: str) -> Scenario:
-    """The scenario, without a mission, that has a vehicle with its actuators.
-
-    Args:
-        name: One of `plant_names()`.
-    """
+    """The scenario, without a mission, that has a vehicle of `plant_names()` with its actuators."""
     from hydromechs.formats import load_scenario_file
 
     if name in names() and name not in plant_names():

@@ -34,11 +34,6 @@ def _water(radius: float, length: float, coefficient: float, end_coefficient: fl
     )
 
 
-def _along(hydro: Hydro, friction: float) -> Hydro:
-    """With drag along x, friction |u| u [N·s²/m²]."""
-    return replace(hydro, drag=(*hydro.drag, drag.Damping(quadratic=(friction, 0.0, 0.0, 0.0, 0.0, 0.0))))
-
-
 def snake(
     n: int,
     *,
@@ -82,6 +77,7 @@ def snake(
     ring = BodyShape(
         name="ring", shape=Cylinder(radius=round(1.03 * radius, 6), length=round(0.3 * radius, 6)), style="frame", **drawn
     )
+    water = _water(radius, length, 1.1, 0.0)
     bodies: list[Body] = []
     for k in range(n):
         joint: joints.Joint = joints.Free()
@@ -100,6 +96,7 @@ def snake(
             shapes += (BodyShape(name="eye", shape=eye, origin=place, roles=("appearance",), style="glass"),)
         along = 2.0 * math.pi * radius * length * friction  # m², wetted area times coefficient, and that of the ends
         along += 0.5 * END * math.pi * radius**2 * ((k == 0) + (k == n - 1))
+        along_x = drag.Damping(quadratic=(0.5 * world.water_density * along, 0.0, 0.0, 0.0, 0.0, 0.0))  # N·s²/m²
         frames = [Frame("head", Origin())] if k == 0 else []
         frames += [Frame("tail", Origin((length, 0.0, 0.0)))] if k == n - 1 else []
         bodies.append(
@@ -108,7 +105,7 @@ def snake(
                 parent=bodies[-1].name if bodies else None,
                 joint=joint,
                 inertia=_cylinder(mass, radius, length),
-                hydro=_along(_water(radius, length, 1.1, 0.0), 0.5 * world.water_density * along),
+                hydro=replace(water, drag=(*water.drag, along_x)),
                 frames=tuple(frames),
                 shapes=shapes,
             )

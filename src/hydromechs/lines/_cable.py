@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from hydromechs.values import NotNegative, Positive, check_fields
+from hydromechs.values import Checked, NotNegative, Positive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cable:
+class Cable(Checked):
     """A round cable. Coefficients of the water are those of long cylinders unless given."""
 
     diameter: Positive
@@ -31,18 +31,10 @@ class Cable:
     tangential_added_mass: NotNegative = 0.0
     """C_at, by the water displaced [-]."""
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def displaced(self, density: float) -> float:
         """Mass of water of a density [kg/m³] that it displaces per length, ρ π d²/4 [kg/m]."""
         return density * math.pi / 4.0 * self.diameter**2
 
     def weight(self, density: float, gravity: float) -> float:
-        """Weight in water per length, below 0 where it floats [N/m].
-
-        Args:
-            density: Of the water [kg/m³].
-            gravity: g [m/s²].
-        """
+        """Weight in water of a density [kg/m³] per length, below 0 where it floats [N/m]; gravity g [m/s²]."""
         return (self.mass - self.displaced(density)) * gravity

@@ -134,12 +134,8 @@ def hanging_chain(x: float, z: float, rests: Array, weights: Array, stiffness: f
     is z, its distance from A grows with H: bisection finds both. Where it is too far even for H = 0, the chain is folded: both
     halves hang straight down, and the segment between them is slack.
 
-    Args:
-        x: Horizontal distance of B from A, above 0 [m].
-        z: Height of B over A [m].
-        rests: Unstretched lengths of the segments [m], shape (n + 1,).
-        weights: Of the masses, in water [N], shape (n,).
-        stiffness: EA [N].
+    B is at the horizontal distance x > 0 from A and z above it [m]. `rests` are the unstretched lengths of the segments [m],
+    shape (n + 1,), `weights` those of the masses in water [N], shape (n,), and `stiffness` is EA [N].
     """
     carried = np.concatenate([[0.0], np.cumsum(weights)])
 

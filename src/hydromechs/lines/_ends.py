@@ -5,15 +5,18 @@ from __future__ import annotations
 import abc
 import math
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.errors import FieldError
 from hydromechs.model import Model
 from hydromechs.model.component import FrameNow, Mobility, Now
 from hydromechs.registry import Degrees
 from hydromechs.spatial import clamp
-from hydromechs.values import Array, NotNegative, Positive, Scalar, Vector3, check_fields
+from hydromechs.values import Array, Checked, NotNegative, Positive, Scalar, Vector3, check_fields
+
+from ._cable import Cable
 
 
 class TopNow(NamedTuple):
@@ -42,6 +45,15 @@ class TopPoint(abc.ABC):
     def mobility(self, model: Model, mobility: Mobility) -> float:
         """Acceleration per force on it [1/kg]: 0, it moves as it is told."""
         return 0.0
+
+
+def check_ends(line: Any, name: str) -> None:
+    """Check the fields of a line; its top and its cable must be such."""
+    check_fields(line, f"{name}: {type(line).__name__}")
+    kinds = {"top": (TopPoint, "SwayingPoint(position=...)"), "cable": (Cable, "Cable(diameter=..., ...)")}
+    for key, (kind, example) in kinds.items():
+        if not isinstance(getattr(line, key), kind):
+            raise FieldError(f"{name}: {key}", getattr(line, key), f"must be as lines.{example}")
 
 
 def too_short(now: Now, frame: str, top: TopPoint, length: float) -> str | None:
@@ -89,7 +101,7 @@ def _grown(t: Scalar, ramp: float) -> tuple[Scalar, Scalar]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SwayingPoint(TopPoint):
+class SwayingPoint(Checked, TopPoint):
     """A point that sways about a place as it is told, p_k = place_k + a_k sin(2π t / T + φ_k); fixed without amplitudes."""
 
     position: Vector3
@@ -103,9 +115,6 @@ class SwayingPoint(TopPoint):
     ramp: NotNegative = 10.0
     """Time in which the motion grows to its full size, so that the line starts at rest [s]."""
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
     def now(self, now: Now) -> TopNow:
         grown, rate = _grown(now.t, self.ramp)
         omega = 2.0 * math.pi / self.period
@@ -116,7 +125,7 @@ class SwayingPoint(TopPoint):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RidingPoint(TopPoint):
+class RidingPoint(Checked, TopPoint):
     """A point of a small ship that rides the waves: it goes up and down by a part of the waves' height at its place."""
 
     position: Vector3
@@ -125,9 +134,6 @@ class RidingPoint(TopPoint):
     """Its heave over that of the water's surface [-]; 1 for ships that are short beside the waves."""
     ramp: NotNegative = 10.0
     """Time in which the motion grows to its full size, so that the line starts at rest [s]."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def now(self, now: Now) -> TopNow:
         """Up by the waves' height over its place."""

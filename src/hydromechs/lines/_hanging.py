@@ -15,11 +15,11 @@ from hydromechs.errors import FieldError
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Output, Slot, Values, mode_of
 from hydromechs.spatial import clamp, maximum, norm, where
-from hydromechs.values import Positive, check_fields
+from hydromechs.values import Positive
 
 from ._cable import Cable
 from ._catenary import catenary_pull
-from ._ends import TopPoint, point_mobility, too_short
+from ._ends import TopPoint, check_ends, point_mobility, too_short
 
 LEAST_WEIGHT = 1e-3
 """Weight in water over the dry weight below which a line does not hang [-]."""
@@ -50,11 +50,7 @@ class HangingLine(Component):
     """Unstretched length at which hauling in stops [m], half of that at the start unless given; the step is judged there."""
 
     def __post_init__(self) -> None:
-        check_fields(self, f"hanging line {self.name!r}: HangingLine")
-        kinds = {"top": (TopPoint, "SwayingPoint(position=...)"), "cable": (Cable, "Cable(diameter=..., ...)")}
-        for key, (kind, example) in kinds.items():
-            if not isinstance(getattr(self, key), kind):
-                raise FieldError(f"hanging line {self.name!r}: {key}", getattr(self, key), f"must be as lines.{example}")
+        check_ends(self, f"hanging line {self.name!r}")
 
         if self.lengths[0] > self.length:
             raise FieldError(
@@ -74,7 +70,6 @@ class HangingLine(Component):
             )
 
     def check_start(self, now: Now) -> None:
-        """It must reach from end to end."""
         fault = too_short(now, self.frame, self.top, self.length)
         if fault:
             raise ValueError(f"hanging line {self.name!r} {fault}")

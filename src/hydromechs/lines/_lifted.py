@@ -10,13 +10,13 @@ import numpy as np
 
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Output, Slot, Values, Wrench
-from hydromechs.values import Finite, NotNegative, Vector3, check_fields
+from hydromechs.values import Checked, Finite, NotNegative, Vector3
 
 NUMBERS = ("weight", "x", "y", "z", "height")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiftedLine(Component):
+class LiftedLine(Checked, Component):
     """End of a slack line that hangs from a vehicle to the ground, or to the depth at which it floats.
 
         F = −w (h − h₀) ẑ   at the attachment point, whose height is h
@@ -40,9 +40,6 @@ class LiftedLine(Component):
     """h₀, height of the attachment point at which the line exerts no force [m]."""
 
     outputs = (Output("lifted_weight", "N", "weight of the lifted part of the line, minus that at its reference height"),)
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     def check(self, model: Model) -> None:
         model.body_index(self.body)

@@ -52,13 +52,7 @@ class Segment(NamedTuple):
 
 
 def segments_of(cable: Cable, X: Sequence[Array], rests: Sequence[Scalar]) -> list[Segment]:
-    """The segments between points, without the rate of their strain.
-
-    Args:
-        cable: What the line is made of.
-        X: Points [m], shape (3,) each.
-        rests: Unstretched lengths [m].
-    """
+    """The segments between points (3,) [m], of unstretched lengths [m], without the rate of their strain."""
     out = []
     for a, b, rest in zip(X[:-1], X[1:], rests, strict=True):
         length = norm(b - a)
@@ -70,10 +64,7 @@ def segments_of(cable: Cable, X: Sequence[Array], rests: Sequence[Scalar]) -> li
 def damped(cable: Cable, segment: Segment, spread: Array) -> Segment:
     """The segment with the rate of its strain and the damping that goes with it.
 
-    Args:
-        cable: What the line is made of.
-        segment: As `segments_of` gives it.
-        spread: Velocity of the material at its upper point less that at its lower [m/s], shape (3,).
+    `spread` is the velocity of the material at its upper point less that at its lower [m/s], shape (3,).
     """
     rate = (segment.t @ spread) / segment.rest
     tension = maximum(segment.tension + cable.axial_damping * rate, 0.0)
@@ -113,16 +104,10 @@ class GroundForce(NamedTuple):
 
 
 def ground_force(ground: Sequence[Terrain], p: Array, u: Array, radius: float, down: Array) -> GroundForce:
-    """Force of terrain on a mass.
+    """Force of terrain on a mass of a line at p [m] with the velocity u [m/s], shape (3,) each; the line has a radius [m].
 
     The normal force is that of the terrain's material; friction has its kinetic coefficient, −μ N v/√(v² + v_0²): it creeps
     instead of sticking.
-
-    Args:
-        p: The mass [m], shape (3,).
-        u: Its velocity [m/s], shape (3,).
-        radius: Of the line [m].
-        down: Unit vector down, shape (3,).
     """
     F, elastic = np.zeros(3), np.zeros(3)
     loss: Scalar = 0.0

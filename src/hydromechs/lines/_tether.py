@@ -30,7 +30,7 @@ from hydromechs.values import Array, Bound, Positive, Scalar, check_fields
 
 from ._cable import Cable
 from ._catenary import hanging_chain
-from ._ends import TopPoint, point_mobility, too_short
+from ._ends import TopPoint, check_ends, point_mobility, too_short
 from ._mechanics import bending_forces, damped, ground_force, pieces, segments_of
 from ._water import water_force
 
@@ -63,12 +63,7 @@ class Winch:
             raise FieldError("Winch.shortest", self.shortest, f"must be below longest, {self.longest:g} m; swap them?")
 
     def speed(self, length: Scalar, rate: Scalar) -> Scalar:
-        """Rate of the unstretched length [m/s]: the winch's, less near the limits.
-
-        Args:
-            length: Unstretched length out [m].
-            rate: Rate of the winch [m/s].
-        """
+        """Rate of the unstretched length [m/s]: the winch's, less near the limits of the length [m]."""
         room = where(rate > 0.0, self.longest - length, length - self.shortest)
         return rate * clamp(room / BRAKE, 0.0, 1.0)
 
@@ -105,11 +100,7 @@ class Tether(Component):
     """Terrain that it can lie on."""
 
     def __post_init__(self) -> None:
-        check_fields(self, f"tether {self.name!r}: Tether")
-        kinds = {"top": (TopPoint, "SwayingPoint(position=...)"), "cable": (Cable, "Cable(diameter=..., ...)")}
-        for key, (kind, example) in kinds.items():
-            if not isinstance(getattr(self, key), kind):
-                raise FieldError(f"tether {self.name!r}: {key}", getattr(self, key), f"must be as lines.{example}")
+        check_ends(self, f"tether {self.name!r}")
         if self.winch is not None and not self.winch.shortest <= self.length <= self.winch.longest:
             must = f"must be within the winch's limits, {self.winch.shortest:g} to {self.winch.longest:g} m"
             raise FieldError(f"tether {self.name!r}: length", self.length, must)
@@ -131,7 +122,6 @@ class Tether(Component):
                 raise ValueError(f"tether {self.name!r}: ground {solid.name!r} is not among the terrain; add it there")
 
     def check_start(self, now: Now) -> None:
-        """It must reach from end to end."""
         fault = too_short(now, self.frame, self.top, self.length)
         if fault:
             raise ValueError(f"tether {self.name!r} {fault}")
@@ -165,9 +155,6 @@ class Tether(Component):
         """Places of its masses at the start [m], shape (n, 3): as its masses hang in still water, off the ground.
 
         A line that floats hangs upwards; one without weight takes the shape of one with a thousandth of its dry weight.
-
-        Args:
-            now: The instant of the start.
         """
         a, b, world = now.frame(self.frame).p, self.top.now(now).p, now.model.world
         up = -np.asarray(world.down, dtype=float)
@@ -311,14 +298,11 @@ class Tether(Component):
 
 
 def _fastest(stiffness: float, rests: Array, order: int, ends: Sequence[float], mass: float) -> float:
-    """Highest natural frequency of a straight line [rad/s].
+    """Highest natural frequency of a straight line, whose segments have the unstretched lengths `rests` (n + 1,) [m], [rad/s].
 
-    Args:
-        stiffness: EA [N] for stretch, EI [N·m²] for bending.
-        rests: Unstretched lengths of the segments [m], shape (n + 1,).
-        order: 1 for stretch, 2 for bending.
-        ends: Acceleration per force of the two ends [1/kg].
-        mass: Of each mass, with added mass [kg].
+    In stretch, order 1, the stiffness is EA [N]; in bending, order 2, EI [N·m²]. The masses count with added mass [kg]; the
+    ends
+    accelerate by so much per force [1/kg].
     """
     D = np.diff(np.eye(len(rests) + 1), axis=0) / rests[:, None]  # slope in each segment
     weight = rests

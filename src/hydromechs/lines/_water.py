@@ -75,15 +75,9 @@ def water_force(
 
     times the part of its piece that is below the free surface, and what that the added mass changes brings.
 
-    Args:
-        cable: What the line is made of.
-        density: ρ of the water [kg/m³].
-        gravity: g [m/s²].
-        down: Unit vector down, shape (3,).
-        chord: From the point below to that above [m], shape (3,).
-        u: Velocity of the mass [m/s], shape (3,).
-        spread: Velocity of the point above less that of the point below [m/s], shape (3,).
-        length: Unstretched length l of the piece [m].
+    `chord` goes from the point below to that above [m], `spread` is the velocity of that above less that of the one below, `u`
+    that of the mass [m/s], `down` a unit vector, shape (3,) each. ρ is in kg/m³, g in m/s²; l is the unstretched length of the
+    piece [m].
     """
     apart = norm(chord)
     t = chord / apart

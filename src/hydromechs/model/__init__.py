@@ -4,7 +4,7 @@ from hydromechs.errors import Fault
 from hydromechs.geometry import Origin
 
 from . import added_mass, component, drag, joints
-from ._added_mass_matrix import added_mass_matrix, added_mass_strips
+from ._added_mass_matrix import added_mass_matrix, added_mass_strips, total_added_mass
 from ._attach import attach, mount_point, mount_problem, mounted_bodies
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._body_shape import BodyShape, Role
@@ -60,6 +60,7 @@ __all__ = [
     "mount_point",
     "mount_problem",
     "mounted_bodies",
+    "total_added_mass",
     "transformation",
     "tree_faults",
     "world_faults",

@@ -11,7 +11,7 @@ All matrices are 6×6, linear first, about the body origin, positive. Formulas b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -29,6 +29,11 @@ from . import added_mass
 def added_mass_matrix(element: Any, density: Scalar) -> Array:
     """Added mass of an element of `hydromechs.added_mass` in water of `density` [kg/m³], shape (6, 6)."""
     raise TypeError(f"{element!r} is not an element of hydromechs.added_mass")
+
+
+def total_added_mass(elements: Iterable[Any], density: Scalar) -> Array:
+    """The sum over elements of `hydromechs.added_mass`, shape (6, 6)."""
+    return sum((added_mass_matrix(element, density) for element in elements), np.zeros((6, 6)))
 
 
 @added_mass_matrix.register
@@ -62,15 +67,8 @@ def added_mass_strips(solid: Placed, density: Scalar, count: int = 1, *, points:
     """Return the added mass of equal segments of a cylinder, from its lower end on; they sum to that of the whole.
 
     With two points each segment becomes two masses at ±1/√12 of its length from its middle, which keep its moment of inertia.
-
-    Args:
-        solid: The cylinder on the body.
-        density: Density of the water [kg/m³].
-        count: Number of segments.
-        points: Masses per segment, 1 or 2; the end discs belong to the first and the last.
-
-    Returns:
-        Matrices about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6) each.
+    The end discs belong to the first and the last. The density is in kg/m³; matrices are about the body origin in body axes,
+    linear first [kg, kg·m, kg·m²], shape (6, 6) each.
     """
     assert isinstance(solid.shape, Cylinder)
     R, foot, start, end = axis_frame(*solid.ends)

@@ -14,7 +14,7 @@ from hydromechs.spatial import tensor_matrix
 from hydromechs.values import field_faults, field_texts, is_finite, plain, unit_in
 
 from . import added_mass, drag
-from ._added_mass_matrix import added_mass_matrix
+from ._added_mass_matrix import total_added_mass
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._placement import Mdh
 from .joints import TYPES, Composite, Fixed, Joint
@@ -220,11 +220,8 @@ def is_small(I: np.ndarray) -> bool:
 
 def given_added_mass(hydro: Hydro) -> np.ndarray:
     """Sum of the added masses that are given as numbers, shape (6, 6)."""
-    total = np.zeros((6, 6))
-    for element in hydro.added_mass:
-        if isinstance(element, added_mass.Matrix | added_mass.Diagonal):
-            total += added_mass_matrix(element, 0.0)
-    return total
+    given = (element for element in hydro.added_mass if isinstance(element, added_mass.Matrix | added_mass.Diagonal))
+    return total_added_mass(given, 0.0)
 
 
 def _element(c: _Collector, path: tuple, element: Any, remedies: dict[str, str] | None = None) -> None:

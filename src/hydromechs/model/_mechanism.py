@@ -10,7 +10,7 @@ from hydromechs.errors import Fault
 from hydromechs.spatial import Path
 from hydromechs.values import plain
 
-from ._added_mass_matrix import added_mass_matrix
+from ._added_mass_matrix import total_added_mass
 from ._body import Body, Hydro
 from ._checks import ADDED_MASS_SIGN, TOO_LARGE, is_small
 from ._placement_mistakes import placement_mistakes
@@ -69,8 +69,7 @@ def _total_inertias(model: Model) -> list[np.ndarray]:
     for i in reversed(range(model.nb)):
         hydro = model.bodies[i].hydro
         if isinstance(hydro, Hydro):
-            for element in hydro.added_mass:
-                total[i] = total[i] + added_mass_matrix(element, model.world.water_density)
+            total[i] = total[i] + total_added_mass(hydro.added_mass, model.world.water_density)
         elif hydro is not None:
             total[i] = total[i] + np.eye(6)
         if model.bodies[i].joint.nv == 0:
@@ -163,7 +162,7 @@ def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
     out = []
     for body in bodies:
         if isinstance(body.hydro, Hydro):
-            total = sum((added_mass_matrix(e, density) for e in body.hydro.added_mass), np.zeros((6, 6)))
+            total = total_added_mass(body.hydro.added_mass, density)
             lowest = float(np.linalg.eigvalsh(total)[0])
             if lowest < -1e-9 * np.abs(total).max(initial=0.0):
                 negative = bool((np.diag(total) < 0.0).any())

@@ -135,11 +135,7 @@ class WaterNow(Protocol):
 
 
 class StillWater:
-    """Water at rest.
-
-    Args:
-        depth: Depth of every place below the free surface [m]; None where the water has none.
-    """
+    """Water at rest. All places have one depth below the free surface [m]; None where the water has none."""
 
     def __init__(self, depth: float | None) -> None:
         self._depth = depth

@@ -12,15 +12,11 @@ GIVEN = {"given": True}
 
 
 def definition(thing: Any) -> str | None:
-    """The classes and values of all fields that count (`compare`), of dataclasses, tuples, numbers and texts.
+    """The classes and values of all fields that count (`compare`), of a model, a part of one or what is built on models alike.
 
-    Looks, and data that programs take as inputs, do not count.
-
-    Args:
-        thing: A model, a part of one, or what is built on models in the same way.
-
-    Returns:
-        The text; None where a class from outside this package is inside, whose behaviour no text can tell.
+    Looks, and data that programs take as inputs, do not count. None where a class from outside this package is inside, whose
+    behaviour
+    no text can tell.
     """
     if thing is None or type(thing) in (bool, int, float, str):
         return repr(thing)

@@ -11,9 +11,8 @@ MANY = 40
 def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
     """Faults of names and parents.
 
-    Args:
-        links: (name, parent) of each body, None for what could not be read and for the world as parent.
-        frames: Names of the frames of each body.
+    Links are (name, parent) of each body, None for what could not be read and for the world as parent; `frames` are names by
+    body.
     """
     out = []
     if not links:

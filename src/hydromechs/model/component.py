@@ -197,15 +197,9 @@ def fastest_root(frequency: float, decay: float) -> float:
 
 
 def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = False, internal: bool = False) -> FastMode:
-    """The mode of a stiffness and a damping that move an inertia.
+    """The mode of a stiffness [N/m or N·m/rad] and a damping [N·s/m or N·m·s/rad] that move an inertia, see `FastMode`.
 
-    Args:
-        name: What it is.
-        k: Stiffness [N/m or N·m/rad].
-        c: Damping [N·s/m or N·m·s/rad].
-        mobility: Acceleration per force of what they move [1/kg or 1/(kg·m²)].
-        meets: Whether it begins with an impact.
-        internal: Whether the spring's deflection is an internal state.
+    The mobility is the acceleration per force of what they move [1/kg or 1/(kg·m²)].
     """
     return FastMode(name, math.sqrt(max(k, 0.0) * mobility), c * mobility, meets, internal)
 
@@ -345,8 +339,7 @@ class Component(abc.ABC):
     def as_force(self, given: bool) -> Component:
         """Return it with its force as its command, as the search for an equilibrium takes it; itself unless overridden.
 
-        Args:
-            given: True if its command is given, so that its limits hold; False if it is sought.
+        Its limits hold if the command is given, not if it is sought.
         """
         return self
 

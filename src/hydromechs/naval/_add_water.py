@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -183,7 +184,8 @@ def _watered(
     mass, drag = way.of(parts, density), drag_guess(parts)
     center = tuple(whole.center.tolist())
     hydro = Hydro(volume=whole.volume, buoyancy_center=center, added_mass=mass.elements, drag=drag.elements)
-    names = ", ".join(_counted([part.name for part in parts]))
+    counts = Counter(part.name for part in parts)
+    names = ", ".join(f"{n} {name}" if n > 1 else name for name, n in counts.items())
     size = 2.0 * float(np.sqrt(5.0 * np.trace(whole.second) / whole.volume / 3.0))
     apart = CENTRED * size * (1.0 if geometry.error < SIMPLE else 2.0)
     diagonal = np.diag(mass.matrix)
@@ -215,8 +217,3 @@ def _notes(body: Body, volume: float, shared: float, volume_only: bool) -> list[
         slip = "are its shapes in millimetres?" if mean < DENSITIES[0] else "are its shapes too small?"
         out.append(f"body {body.name!r}: {body.inertia.mass:.4g} kg in {volume:.4g} m³ are {mean:.3g} kg/m³; {slip}")
     return out
-
-
-def _counted(names: list[str]) -> list[str]:
-    """Names once each, with how many there are."""
-    return [f"{names.count(n)} {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]

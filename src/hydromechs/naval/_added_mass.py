@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs._lazy import import_extra
 from hydromechs.geometry import Box, Capsule, Cylinder, Ellipsoid, Integrals, Placed, Sphere, Triangles
-from hydromechs.model import added_mass, added_mass_matrix
+from hydromechs.model import added_mass, total_added_mass
 from hydromechs.spatial import Path, Turn, rpy_from_matrix
 from hydromechs.values import Array
 
-from ._panels import import_extra, panel_added_mass
+from ._panels import MESH, panel_added_mass
 from ._parts import SolidPart
 from ._tables import LAST, cylinder_source, tabled_box, tabled_cylinder
 
@@ -54,7 +55,7 @@ class FromShapes(AddedMassMethod):
 
     def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
         found = [_of_part(part, density) for part in parts]
-        matrix = sum((added_mass_matrix(element, density) for element, _, _ in found), np.zeros((6, 6)))
+        matrix = total_added_mass((element for element, _, _ in found), density)
         worst = max(error for _, error, _ in found)
         hows = list(dict.fromkeys(how for _, _, how in found))
         if len(parts) > 1:
@@ -130,7 +131,7 @@ def _joined(parts: Sequence[SolidPart]) -> Triangles:
     surfaces = [part.surface() for part in parts]
     if len(surfaces) == 1:
         return surfaces[0]
-    manifold = import_extra("manifold3d")
+    manifold = import_extra("manifold3d", *MESH)
     total = manifold.Manifold()
     for s in surfaces:
         mesh = manifold.Mesh(s.vertices.astype(np.float32), s.faces.astype(np.uint32))

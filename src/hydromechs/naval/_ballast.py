@@ -196,13 +196,11 @@ def _programme(
 ) -> Array | None:
     """Least masses of pieces at all places, with m_f/m of the last round [kg], shape (n,); None where there are none.
 
-    Args:
-        lift: Wanted displaced mass above the mass [kg].
-        down: Down at the wanted attitude, in the root's axes, shape (3,).
-        stability: Least height of the centre of buoyancy above the centre of mass [m]; None for any.
-        places: Where pieces can be, in the root's frame [m], shape (n, 3).
-        share: Displaced mass of a piece over its mass, shape (n,).
-        total: Mass with the pieces in the last round [kg].
+    The pieces displace `lift` [kg] more than their mass, or less; the centre of buoyancy is at least `stability` [m] above that
+    of
+    mass, or anywhere for None. `down` (3,) and the places (n, 3) [m] are in the root's frame; `share` (n,) is the displaced
+    mass of a
+    piece over its mass, and `total` the mass with the pieces of the last round [kg].
     """
     from scipy.optimize import linprog
 

@@ -59,7 +59,9 @@ class DragGuess(NamedTuple):
 def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:
     """Drag of parts that are one body; quadratic only."""
     elements = tuple(_of_part(part) for part in parts)
-    areas = sum((_areas(element) for element in elements), np.zeros(3))
+    # coefficient times area along x, y, z of the body [m²]: twice the force over ρ v²
+    along = [[-2.0 * float(element.wrench(np.eye(6)[k], 1.0)[k]) for k in range(3)] for element in elements]
+    areas = np.sum(along, axis=0)
     simple = len(parts) == 1 and isinstance(parts[0].shape, Box | Cylinder | Capsule | Ellipsoid | Sphere)
     names = ", ".join(dict.fromkeys(part.name for part in parts))
     how = f"coefficients of DNV-RP-C205 on projected areas: {names}" if simple else f"projected areas: {names}"
@@ -109,8 +111,3 @@ def _box_coefficient(size: Sequence[float], k: int) -> float:
     short, long = sorted((size[(k + 1) % 3], size[(k + 2) % 3]))
     depth = size[k] / np.sqrt(short * long)
     return float(np.interp(long / short, *PLATE) * np.interp(depth, *DEPTH))
-
-
-def _areas(element: Any) -> Array:
-    """Coefficient times area along x, y, z of the body [m²], shape (3,): twice the force over ρ v²."""
-    return np.array([-2.0 * float(element.wrench(np.eye(6)[k], 1.0)[k]) for k in range(3)])

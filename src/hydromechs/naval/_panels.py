@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs._lazy import import_extra
 from hydromechs.geometry import Triangles
 from hydromechs.spatial import shift_inertia
 from hydromechs.values import Array
@@ -32,6 +33,8 @@ LOST = 0.05
 """Part of the volume that a simpler mesh may lose."""
 OUT_OF_ROUND = 0.05
 """Added inertia over added mass · volume^(2/3) below which a body is taken as round."""
+MESH = ("mesh", "added mass by boundary elements")
+"""Extra with the packages, and what needs them."""
 MOTIONS = ("Surge", "Sway", "Heave", "Roll", "Pitch", "Yaw")
 """Capytaine's names of the six motions."""
 
@@ -58,7 +61,7 @@ def panel_added_mass(solid: Triangles, count: int) -> PanelMass:
         ModuleNotFoundError: Capytaine is not installed.
         ValueError: There are too few panels for the mesh.
     """
-    cpt = import_extra("capytaine")
+    cpt = import_extra("capytaine", *MESH)
     solid = _simple(solid, count)
     whole = solid.integrals()
     near = solid.moved(np.eye(3), -whole.center)  # about the centroid, where moments do not cancel
@@ -97,7 +100,7 @@ def _simple(solid: Triangles, count: int) -> Triangles:
     """A mesh of few enough triangles: the given one, or one with fewer and the same volume and centroid."""
     if len(solid.faces) <= 0.8 * count:
         return solid
-    vertices, faces = import_extra("fast_simplification").simplify(
+    vertices, faces = import_extra("fast_simplification", *MESH).simplify(
         solid.vertices.astype(np.float32), solid.faces.astype(np.int32), target_count=count // 6, agg=5.0
     )
     simple = Triangles(np.asarray(vertices, dtype=float), np.asarray(faces, dtype=int), solid.name)
@@ -169,14 +172,3 @@ def _solved(cpt: ModuleType, corners: Array) -> Array:
     finally:
         logger.setLevel(level)
     return np.array([[result.added_masses[dof] for dof in MOTIONS] for result in results])
-
-
-def import_extra(name: str) -> ModuleType:
-    """A package of the extra `mesh`, or an error that says how to get it."""
-    from importlib import import_module
-
-    try:
-        return import_module(name)
-    except ModuleNotFoundError:
-        package = name.replace("_", "-")
-        raise ModuleNotFoundError(f"added mass by boundary elements needs {package}: pip install 'hydromechs[mesh]'") from None

@@ -1,6 +1,6 @@
 """One description per class: its dataclass fields. Files are read, written, specified and documented from them.
 
-A `Family` maps names in files to classes. `Reader`, `Writer`, `json_schema` and `key_table` walk over the annotations of the
+A `Family` maps names in files to classes. `Reader`, `Writer` and `json_schema` walk over the annotations of the
 fields; no class has an entry of its own. Marks in an annotation say what a type cannot: `Ref`, `Pattern`, `Degrees`, `Inline`,
 `Required`, `Hidden`.
 """
@@ -30,7 +30,6 @@ from ._paths import (
 )
 from ._reader import BROKEN, Reader
 from ._schema import json_schema
-from ._tables import key_table, renewed
 from ._text import dotted, show, suggestion
 from ._writer import Writer
 
@@ -65,7 +64,6 @@ __all__ = [
     "is_factor",
     "is_ours",
     "json_schema",
-    "key_table",
     "loaded_files",
     "located",
     "members",
@@ -74,7 +72,6 @@ __all__ = [
     "part",
     "paths",
     "reference_to",
-    "renewed",
     "replaced",
     "replaced_all",
     "scaled",

@@ -24,11 +24,7 @@ GROUP = "hydromechs.parts"
 
 
 def module_kept(path: str) -> Any:
-    """Return the module in a file, the same one as long as the file is: its classes are equal for all who name them.
-
-    Args:
-        path: The file.
-    """
+    """Return the module in a file, the same one as long as the file is: its classes are equal for all who name them."""
     found = hashlib.sha256(f"{path}\0{files.read_text(path)}".encode()).hexdigest()[:12]
     return sys.modules.get(f"{PREFIX}{found}") or _module(path, found)
 
@@ -67,15 +63,10 @@ def installed_parts() -> dict[str, EntryPoint]:
 
 
 def imported(reference: str, folder: Path | None, functions: bool = False) -> Any:
-    """Import the class that a file names. Call this with consent only: it runs code.
+    """Import the class that a file in a folder names; `ValueError` if it cannot be. Call this with consent only: it runs code.
 
-    Args:
-        reference: "package.module:Name", "path/file.py:Name", or the name of an installed part.
-        folder: Folder of the file, from which paths start.
-        functions: True if it may name a function, too.
-
-    Raises:
-        ValueError: The code cannot be imported, or has no such class.
+    A reference is "package.module:Name", "path/file.py:Name", or the name of an installed part; with `functions` also to a
+    function.
     """
     if reference in installed_parts():
         reference = installed_parts()[reference].value
@@ -95,14 +86,9 @@ def imported(reference: str, folder: Path | None, functions: bool = False) -> An
 
 
 def reference_to(cls: Any, folder: Path | None) -> str:
-    """Return the import path by which a file can name a class: its public one if a package exports it.
+    """Return the import path by which a file can name a class or function: its public one if a package exports it.
 
-    Args:
-        cls: The class or function.
-        folder: Folder of the file, from which paths start; None for absolute paths.
-
-    Raises:
-        UnsupportedFeature: The class cannot be imported.
+    Paths start at `folder`; they are absolute for None. Raises `UnsupportedFeature` if it cannot be imported.
     """
     module, name = sys.modules.get(cls.__module__), cls.__name__
     if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ or getattr(module, name, None) is not cls:

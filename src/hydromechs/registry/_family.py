@@ -23,11 +23,7 @@ class Holder(NamedTuple):
     """True if it also holds functions that a file names."""
 
     def keys(self, own: Mapping[str, Member]) -> dict[str, Member]:
-        """Return the keys of the holder itself.
-
-        Args:
-            own: Keys of the member, which come first.
-        """
+        """Return the keys of the holder itself, without those of the member, `own`, which come first."""
         return {key: member for key, member in file_keys(self.owner).items() if key not in own and key != self.field}
 
 
@@ -85,11 +81,7 @@ class Family:
         return (*options(self.base), *(() if self.holder is None else (self.holder.base,)))
 
     def holds(self, cls: Any) -> bool:
-        """True if members of a class are put into the holder.
-
-        Args:
-            cls: The class, or a function that makes a member or is one.
-        """
+        """True if members of a class, or of a function that makes or is one, are put into the holder."""
         if self.holder is None:
             return False
         if not isinstance(cls, type) and cls not in self.table.values():
@@ -102,20 +94,12 @@ class Family:
         return str in self.bases
 
     def key_of(self, cls: type) -> str:
-        """Return the name that files have for a class; empty if it is not in the table.
-
-        Args:
-            cls: The class.
-        """
+        """Return the name that files have for a class; empty if it is not in the table."""
         made = (key for key, known in self.table.items() if not isinstance(known, type) and made_by(known) is cls)
         return next((key for key, known in self.table.items() if known is cls), next(made, ""))
 
     def keys_of(self, word: str) -> dict[str, Member]:
-        """Return the keys that a file may have for a type but `type` itself, without short ones.
-
-        Args:
-            word: The type.
-        """
+        """Return the keys that a file may have for a type but `type` itself, without short ones."""
         own = file_keys(self.table[word])
         return {**own, **self.holder.keys(own)} if self.holder is not None and self.holds(self.table[word]) else own
 
@@ -129,11 +113,7 @@ class Family:
 
 
 class Families:
-    """The families of a kind of file, found by annotation.
-
-    Args:
-        families: The families.
-    """
+    """The families of a kind of file, found by annotation."""
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._by_base = {frozenset(options(family.base)): family for family in families}
@@ -142,21 +122,13 @@ class Families:
         return iter(self._by_base.values())
 
     def of(self, hint: Any) -> Family | None:
-        """Return the family of an annotation; None if it is not one of a family.
-
-        Args:
-            hint: The annotation, without marks.
-        """
+        """Return the family of an annotation without marks; None if it is not one of a family."""
         try:
             return self._by_base.get(frozenset(options(hint)))
         except TypeError:  # an annotation that has no hash
             return None
 
     def named(self, hint: Any) -> bool:
-        """True if objects of an annotation have names, so that several make a mapping.
-
-        Args:
-            hint: The annotation of one object.
-        """
+        """True if objects of an annotation, that of one object, have names, so that several make a mapping."""
         family, cls = self.of(hint), hint
         return family.named if family is not None else is_dataclass(hint) and "name" in members(cls)

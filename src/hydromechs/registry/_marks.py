@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ByName", "Degrees", "Hidden", "Inline", "Pattern", "Ref", "Required"]
-
 
 class Ref(NamedTuple):
     """The text is the name of something else; `Reader.check_names` reports names that do not exist."""

@@ -14,8 +14,6 @@ from hydromechs.values import Bound, field_texts
 
 from ._marks import Degrees, Hidden, Inline, Required
 
-__all__ = ["MISSING", "Member", "bounds_of", "file_keys", "made_by", "members", "options", "unmarked"]
-
 MISSING = dataclasses.MISSING
 """Default of a key that a file must have."""
 
@@ -37,25 +35,19 @@ class Member(NamedTuple):
     """Keys of a file that belong to it: its name, that in degrees, or those of the object that it inlines."""
 
     def has(self, mark: type) -> bool:
-        """True if the annotation has a mark.
-
-        Args:
-            mark: Class of the mark.
-        """
+        """True if the annotation has a mark."""
         return any(isinstance(m, mark) for m in self.marks)
 
 
 @cache
 def members(cls: Any) -> dict[str, Member]:
-    """Return the keys of a class by name, those that a file must have first.
-
-    Args:
-        cls: A dataclass, or another class or function, whose arguments are the keys.
-    """
-    hints = _hints(cls if dataclasses.is_dataclass(cls) else _function(cls))
+    """Return the keys of a dataclass, or the arguments of another class or function, by name; those without a default first."""
+    initialised = isinstance(cls, type) and not dataclasses.is_dataclass(cls) and cls.__init__ is not object.__init__  # type: ignore[misc]
+    hints = _hints(cls.__init__ if initialised else cls)
     if dataclasses.is_dataclass(cls) and isinstance(cls, type):
         texts = field_texts(cls)
-        given = [(f.name, _default(f)) for f in dataclasses.fields(cls) if f.init]
+        fields = [f for f in dataclasses.fields(cls) if f.init]
+        given = [(f.name, f.default if f.default_factory is MISSING else f.default_factory()) for f in fields]
     else:
         texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8,}.+)*)$", inspect.getdoc(cls) or "", re.MULTILINE))
         taken = [p for p in inspect.signature(cls).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
@@ -79,11 +71,7 @@ def _hints(thing: Any) -> dict[str, Any]:
 
 @cache
 def file_keys(cls: Any) -> dict[str, Member]:
-    """Return all keys that a file may have for a class, with those in degrees and those of inlined objects.
-
-    Args:
-        cls: The class.
-    """
+    """Return all keys that a file may have for a class, with those in degrees and those of inlined objects."""
     out: dict[str, Member] = {}
     for member in members(cls).values():
         optional = member.default is not MISSING
@@ -107,20 +95,8 @@ def takes_any(cls: Any) -> bool:
 
 
 def made_by(function: Any) -> Any:
-    """Return the class of the objects that a function makes, by its annotation.
-
-    Args:
-        function: The function.
-    """
+    """Return the class of the objects that a function makes, by its annotation."""
     return get_type_hints(function).get("return")
-
-
-def _function(cls: Any) -> Any:
-    return cls.__init__ if isinstance(cls, type) and cls.__init__ is not object.__init__ else cls  # type: ignore[misc]
-
-
-def _default(f: dataclasses.Field) -> Any:
-    return f.default_factory() if f.default_factory is not MISSING else f.default
 
 
 def _member(name: str, hint: Any, default: Any, text: str) -> Member:
@@ -131,11 +107,7 @@ def _member(name: str, hint: Any, default: Any, text: str) -> Member:
 
 
 def unmarked(hint: Any) -> tuple[Any, tuple]:
-    """Return an annotation without its marks and without None, and the marks. A bound stays with its numbers.
-
-    Args:
-        hint: The annotation.
-    """
+    """Return an annotation without its marks and without None, and the marks. A bound stays with its numbers."""
     found: tuple = ()
     if get_origin(hint) is Annotated and not any(isinstance(m, Bound) for m in hint.__metadata__):
         inner, marks = unmarked(hint.__origin__)
@@ -152,22 +124,14 @@ def unmarked(hint: Any) -> tuple[Any, tuple]:
 
 
 def options(hint: Any) -> tuple:
-    """Return the members of a union but None; the annotation itself if it is none.
-
-    Args:
-        hint: The annotation.
-    """
+    """Return the members of a union but None; the annotation itself if it is none."""
     if get_origin(hint) in (Union, UnionType):
         return tuple(a for a in get_args(hint) if a is not NoneType)
     return (hint,)
 
 
 def bounds_of(hint: Any) -> tuple[Bound, ...]:
-    """Return the bounds of numbers, one for each form that they may have: number, row, table. Empty if it has other types.
-
-    Args:
-        hint: The annotation.
-    """
+    """Return the bounds of numbers, one for each form that they may have: number, row, table. Empty if it has other types."""
     out = []
     for option in options(hint):
         if option is float:

@@ -106,7 +106,8 @@ def located(thing: Any, path: str) -> tuple[Keys, ...]:
     if not found:
         # of items with one name, the one that has a similar step is meant
         raise KeyError(max(lost, key=lambda x: (x[0], "did you mean" in x[1]))[1] if lost else _unknown(thing, path))
-    found = [x for x in found if all(_exists(thing, keys) for keys in x[1])] or found  # rather than a new name
+    there = [x for x in found if all(keys[-1] in _steps(follow(thing, keys[:-1])).values() for keys in x[1])]
+    found = there or found  # rather than a new name
     longest = max(len(item.name) for item, _ in found)
     best = [(item, places) for item, places in found if len(item.name) == longest]
     if len({tuple(places) for _, places in best}) > 1:
@@ -248,10 +249,6 @@ def follow(thing: Any, keys: Keys) -> Any:
     for key in keys:
         thing = _child(thing, key)
     return thing
-
-
-def _exists(thing: Any, keys: Keys) -> bool:
-    return keys[-1] in _steps(follow(thing, keys[:-1])).values()
 
 
 def _child(thing: Any, key: str | int) -> Any:

@@ -22,8 +22,6 @@ from ._marks import Inline, Pattern, Ref
 from ._members import MISSING, Member, bounds_of, file_keys, members, options, takes_any, unmarked
 from ._text import dotted, show, suggestion
 
-__all__ = ["BROKEN", "Place", "Reader"]
-
 Place: TypeAlias = tuple[str | int, ...]
 """Keys and indices that lead to a part of a file."""
 
@@ -44,13 +42,9 @@ NUMBERS = {int, float}
 class Reader:
     """Reads one file. `problems` has everything that is wrong, ordered by line and without repetitions.
 
-    Args:
-        families: The families that the annotations refer to.
-        line: Line of a place in the file.
-        known: Problems that the parser has found; nothing else is reported at their places.
-        source: Name of the file in messages.
-        folder: Folder of the file, from which paths start.
-        code: True if Python code that the file names may run.
+    The annotations refer to `families`. `line` gives the line of a place in the file, `source` is its name in messages, and
+    paths start in `folder`. Nothing else is reported at the places of `known` problems, those of the parser. With `code`
+    Python code that the file names may run.
     """
 
     def __init__(
@@ -81,13 +75,7 @@ class Reader:
         return list({(fault.line, fault.text): fault for fault in reversed(ordered)}.values())[::-1]
 
     def checked(self, thing: Any, error: Callable[[str, list], Exception], notes: Iterable[Fault] = ()) -> Any:
-        """Return what was read; raise an error with all problems, or `CodeNotAllowed` if there are no others.
-
-        Args:
-            thing: What was read.
-            error: Class of the error.
-            notes: Faults that follow the problems.
-        """
+        """Return what was read; raise `error` with all problems and `notes`, or `CodeNotAllowed` if there are no problems."""
         if self.problems:
             raise error(self.source, [*self.problems, *notes])
         if self.locked:
@@ -95,44 +83,24 @@ class Reader:
         return thing
 
     def label(self, path: Place) -> str:
-        """Return what messages call a place. Override it where a file has better names than its paths.
-
-        Args:
-            path: The place.
-        """
+        """Return what messages call a place. Override it where a file has better names than its paths."""
         return dotted(path)
 
     def add(self, path: Place, text: str, value: object = None, must: str = "", remedy: str = "") -> Any:
         """Add a problem and return `BROKEN`; one at a place that is reported already is dropped.
 
-        Args:
-            path: The place.
-            text: The sentence: item, value, limit.
-            value: Value in the file.
-            must: Limit that it breaks.
-            remedy: Fix, which ends the sentence.
+        The text has item, value and limit (`must`); the remedy ends the sentence.
         """
         self.add_fault(Fault(path, f"{text}; {remedy}" if remedy else text, value, must, remedy))
         return BROKEN
 
     def add_fault(self, fault: Fault) -> None:
-        """Add a problem that an object has found; its line is added.
-
-        Args:
-            fault: The problem; its path is that of the file.
-        """
+        """Add a problem that an object has found, with its path in the file; its line is added."""
         if fault.path not in self.reported:
             self._problems.append(fault if fault.line else replace(fault, line=self.line(fault.path)))
 
     def wrong(self, path: Place, value: object, must: str, known: Iterable[str] = ()) -> Any:
-        """Add a value that is not what it must be and return `BROKEN`.
-
-        Args:
-            path: The place.
-            value: Value in the file.
-            must: As "must be a number".
-            known: Words of which the nearest is suggested.
-        """
+        """Add a value that is not what it must be, and return `BROKEN`; the nearest of the `known` words is suggested."""
         return self.add(path, f"{self.label(path)} is {show(value)}{suggestion(value, known)}, {must}", value, must)
 
     def _twice(self, first: str, second: str, data: dict[str, Any], path: Place) -> Any:
@@ -146,14 +114,7 @@ class Reader:
     # -- objects ---------------------------------------------------------------------------------------------------------
 
     def file(self, cls: Any, data: dict[str, Any], key: str, version: int) -> Any:
-        """Read a whole file: check its version, then read the object.
-
-        Args:
-            cls: Class of the object.
-            data: The file.
-            key: Key that marks the kind of file and holds its version, as "hydromechs_model".
-            version: The version that is read.
-        """
+        """Read a whole file: check its version, which is under the key that marks its kind, then read the object."""
         if key not in data:
             self.add((key,), f"the key {key!r} is missing; begin the file with '{key}: {version}'")
         elif type(data[key]) is not int or data[key] != version:
@@ -163,15 +124,9 @@ class Reader:
     def build(
         self, cls: Any, data: Any, path: Place, skip: tuple[str, ...] = (), also: Iterable[str] = (), **given: Any
     ) -> Any:
-        """Read an object.
+        """Read an object of a class from its mapping.
 
-        Args:
-            cls: Its class.
-            data: Its mapping.
-            path: Where it is.
-            skip: Keys that are read elsewhere.
-            also: Keys of the same mapping that are read elsewhere, for messages.
-            given: Fields that are known already.
+        Keys in `skip` and `also` are read elsewhere; messages list those in `also`. Fields in `given` are known already.
         """
         part_name = given.get("name")
         if "name" in given and "name" not in members(cls) and not takes_any(cls):  # it follows from other fields, see `_called`
@@ -223,13 +178,7 @@ class Reader:
         return tuple(map(math.radians, out)) if isinstance(out, tuple) else math.radians(out)
 
     def make(self, cls: Any, values: dict[str, Any], path: Place) -> Any:
-        """Make an object of values that could all be read, and report what it objects to.
-
-        Args:
-            cls: Its class.
-            values: Fields by name.
-            path: Where it is.
-        """
+        """Make an object of values that could all be read, and report what it objects to."""
         try:
             return cls(**values)
         except FieldError as error:
@@ -247,13 +196,7 @@ class Reader:
         return BROKEN
 
     def unmade(self, cls: Any, values: dict[str, Any], path: Place) -> Any:
-        """Report what else is wrong with an object that cannot be made, and return `BROKEN`.
-
-        Args:
-            cls: Its class.
-            values: Fields by name; `BROKEN` for those that cannot be read.
-            path: Where it is.
-        """
+        """Report what else is wrong with an object that cannot be made, and return `BROKEN`."""
         self._within_bounds(cls, values, path)
         return BROKEN
 
@@ -270,14 +213,10 @@ class Reader:
         return good
 
     def part(self, data: Any, family: Family, path: Place, preset: str = "", **given: Any) -> Any:
-        """Read a member of a family, by its `type`.
+        """Read a member of a family, by its `type`, from its mapping or the type alone.
 
-        Args:
-            data: Its mapping, or the type alone.
-            family: The family.
-            path: Where it is.
-            preset: Type that a section of the file stands for, as `thrusters` for "thruster".
-            given: Fields that are known already.
+        `preset` is the type that a section of the file stands for, as `thrusters` for "thruster"; fields in `given` are known
+        already.
         """
         default = preset or family.default
         if isinstance(data, str) and family.named_by_text:
@@ -324,15 +263,7 @@ class Reader:
         return data | longer
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
-        """Read an object of a class that the file names; `BROKEN` without consent, and the class is in `locked`.
-
-        Args:
-            word: Import path of the class, or name of an installed part.
-            data: Its mapping.
-            family: The family.
-            path: Where it is.
-            given: Fields that are known already.
-        """
+        """Read an object of a class, or an installed part, that the file names; without consent `BROKEN`, noted in `locked`."""
         at = (*path, "type")
         if not self.code and not is_ours(word):
             self.locked.append(f"{self.label(at)} {word!r} in {self.source}, line {self.line(at)}")
@@ -353,13 +284,7 @@ class Reader:
     ) -> Any:
         """Read a member of a family whose class is known; one that is not of the base is put into its holder.
 
-        Args:
-            cls: The class.
-            data: Its mapping.
-            family: The family.
-            path: Where it is.
-            short: Short keys that the mapping might have, for messages.
-            given: Fields that are known already.
+        Messages also list the short keys that the mapping might have.
         """
         holder = family.holder
         data, good = {key: x for key, x in data.items() if key is not BROKEN}, BROKEN not in data
@@ -392,14 +317,7 @@ class Reader:
     # -- values ----------------------------------------------------------------------------------------------------------
 
     def read(self, data: Any, hint: Any, path: Place, marks: tuple = ()) -> Any:
-        """Read a value of any annotation; `BROKEN` with the problems collected if it cannot be read.
-
-        Args:
-            data: Plain data.
-            hint: The annotation.
-            path: Where it is.
-            marks: Marks of the annotation that were taken off it.
-        """
+        """Read a value of any annotation; `BROKEN` with the problems collected if it cannot be read."""
         hint, more = unmarked(hint)
         marks = (*marks, *more)
         family = self.families.of(hint)
@@ -478,14 +396,7 @@ class Reader:
         return BROKEN if any(x is BROKEN for x in out.values()) else out
 
     def named(self, data: Any, hint: Any, path: Place, preset: str = "") -> Any:
-        """Read a mapping from name to object into a tuple of objects.
-
-        Args:
-            data: The mapping.
-            hint: Annotation of one object: a class or a family.
-            path: Where it is.
-            preset: Type that the section stands for, see `part`.
-        """
+        """Read a mapping from name to object, of a class or a family, into a tuple of objects; `preset` as in `part`."""
         family = self.families.of(hint)
         if not isinstance(data, dict):
             what = family.name if family is not None else hint.__name__.lower()
@@ -548,11 +459,7 @@ class Reader:
     # -- names -----------------------------------------------------------------------------------------------------------
 
     def check_names(self, known: Mapping[str, Iterable[str]]) -> None:
-        """Report every `Ref` to a name that does not exist.
-
-        Args:
-            known: Names by kind of thing, as {"frame": [...]}; other kinds are not checked.
-        """
+        """Report every `Ref` to a name that does not exist. Known are names by kind of thing; other kinds are not checked."""
         for (what, name), paths in self.names.items():
             if what in known and name not in (names := list(known[what])):
                 listed = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")

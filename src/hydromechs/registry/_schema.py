@@ -12,9 +12,7 @@ from hydromechs.values import Bound
 
 from ._family import Families, Family
 from ._marks import ByName, Degrees, Pattern
-from ._members import MISSING, Member, bounds_of, file_keys, options, unmarked
-
-__all__ = ["json_schema"]
+from ._members import MISSING, bounds_of, file_keys, options, unmarked
 
 CUSTOM = {
     "type": "object",
@@ -26,15 +24,7 @@ CUSTOM = {
 
 
 def json_schema(cls: Any, families: Families, *, key: str, version: int, title: str) -> dict[str, Any]:
-    """Return the JSON Schema of a file.
-
-    Args:
-        cls: Class of the object that the file holds.
-        families: The families that the annotations refer to.
-        key: Key that marks the kind of file and holds its version.
-        version: The version.
-        title: Title of the schema.
-    """
+    """Return the JSON Schema of a file that holds an object of a class, and the version under the key that marks its kind."""
     walk = _Schema(families)
     out = walk.object(cls)
     marked = {key: {"const": version, "description": f"Version of the file format: {version}."}}
@@ -69,7 +59,8 @@ class _Schema:
                 properties[key]["default"] = _plain(member.default)
             if member.default is MISSING and not member.has(Degrees):
                 required.append(key)
-        out = {"type": "object", "description": _first_paragraph(cls), "properties": properties, "additionalProperties": False}
+        about = " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
+        out = {"type": "object", "description": about, "properties": properties, "additionalProperties": False}
         angles = [m for key, m in own.items() if m.has(Degrees) and key == m.name]
         either = [{"oneOf": [{"required": [key]} for key in m.keys]} for m in angles if m.default is MISSING]
         both = [{"not": {"required": list(m.keys)}} for m in angles if m.default is not MISSING]
@@ -88,18 +79,12 @@ class _Schema:
     def part(self, family: Family, skip: tuple[str, ...] = ()) -> dict[str, Any]:
         """Schema of a member of a family: a mapping with its type, or the type alone."""
         skip = (*skip, *family.known, family.type_field)
-        choices = [
-            self.reference(
-                f"{family.name}.{word}",
-                cls,
-                skip=skip,
-                word=word,
-                default=word == family.default,
-                family=family,
-            )
-            for word, cls in family.table.items()
-        ]
-        alone = [w for w in family.table if all(_is_optional(m) for n, m in family.keys_of(w).items() if n not in skip)]
+        choices, alone = [], []
+        for word, cls in family.table.items():
+            name, default = f"{family.name}.{word}", word == family.default
+            choices.append(self.reference(name, cls, skip=skip, word=word, default=default, family=family))
+            if all(m.default is not MISSING for n, m in family.keys_of(word).items() if n not in skip):
+                alone.append(word)
         custom = [CUSTOM] if family.open_to_users else []
         if family.presets:
             named = {"device": {"enum": list(family.presets), "description": "Ready one; other keys change it."}}
@@ -153,10 +138,6 @@ class _Schema:
         return {"oneOf": [*inner["oneOf"], many]} if family is not None else many
 
 
-def _is_optional(member: Member) -> bool:
-    return member.default is not MISSING
-
-
 def _numbers(bound: Bound) -> dict[str, Any]:
     limits = {"exclusiveMinimum": bound.above, "minimum": bound.least, "exclusiveMaximum": bound.below, "maximum": bound.most}
     out: dict[str, Any] = {"type": "integer" if bound.whole else "number"}
@@ -175,7 +156,3 @@ def _has_schema(default: Any) -> bool:
 
 def _plain(value: Any) -> Any:
     return [_plain(x) for x in value] if isinstance(value, tuple) else value
-
-
-def _first_paragraph(cls: Any) -> str:
-    return " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())

@@ -6,16 +6,9 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["dotted", "show", "suggestion"]
-
 
 def show(value: Any, limit: int = 60) -> str:
-    """Return `value` as a file would write it, cut to about `limit` characters.
-
-    Args:
-        value: Plain data.
-        limit: Number of characters.
-    """
+    """Return `value` as a file would write it, cut to about `limit` characters."""
     text = _shown(value, 3)
     return text if len(text) <= limit else text[: limit - 4] + " ..."
 
@@ -38,20 +31,11 @@ def _shown(value: Any, levels: int) -> str:
 
 
 def suggestion(word: Any, known: Iterable[str]) -> str:
-    """Return a hint at the nearest of the known words: " (did you mean 'mass'?)"; empty if none is near.
-
-    Args:
-        word: The word in the file.
-        known: Words that are allowed there.
-    """
+    """Return a hint at the nearest of the known words: " (did you mean 'mass'?)"; empty if none is near."""
     close = difflib.get_close_matches(word, list(known), 1, 0.6) if isinstance(word, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def dotted(path: tuple) -> str:
-    """Return a path as a person would write it: "bodies.arm.inertia".
-
-    Args:
-        path: Keys and indices.
-    """
+    """Return a path as a person would write it: "bodies.arm.inertia"."""
     return ".".join(str(step) for step in path)

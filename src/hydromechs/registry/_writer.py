@@ -19,36 +19,22 @@ from ._members import MISSING, members, unmarked
 from ._reader import Place
 from ._text import dotted
 
-__all__ = ["Writer"]
-
 
 class Writer:
-    """Writes the objects of one file.
+    """Writes the objects of one file, whose annotations refer to `families`.
 
-    Args:
-        families: The families that the annotations refer to.
-        folder: Folder of the file, to which paths of custom classes are relative; None for absolute paths.
+    Paths of custom classes are relative to `folder`, that of the file; None for absolute paths.
     """
 
     def __init__(self, families: Families, folder: Path | None = None) -> None:
         self.families, self.folder = families, folder
 
     def label(self, path: Place) -> str:
-        """Return what errors call a place.
-
-        Args:
-            path: The place in the file.
-        """
+        """Return what errors call a place."""
         return dotted(path)
 
     def fields(self, thing: Any, path: Place = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return the mapping of an object.
-
-        Args:
-            thing: The object.
-            path: Where it is.
-            skip: Fields that are written elsewhere.
-        """
+        """Return the mapping of an object without the fields in `skip`, which are written elsewhere."""
         out: dict[str, Any] = {}
         kind: Any = type(thing)
         kept = dict(thing.arguments) if isinstance(thing, Described) else {}
@@ -66,13 +52,7 @@ class Writer:
         return out | {key: self.plain(value, (*path, key)) for key, value in more.items()}
 
     def value(self, value: Any, hint: Any, path: Place = ()) -> Any:
-        """Return the plain data of a value.
-
-        Args:
-            value: The value.
-            hint: Its annotation.
-            path: Where it is.
-        """
+        """Return the plain data of a value with an annotation."""
         hint, _ = unmarked(hint)
         family = self.families.of(hint)
         if family is not None:
@@ -87,14 +67,7 @@ class Writer:
         return self.plain(value, path)
 
     def part(self, thing: Any, family: Family, path: Place, skip: tuple[str, ...] = ()) -> Any:
-        """Return the plain data of a member of a family: its mapping, or its type alone if it has no other key.
-
-        Args:
-            thing: The member.
-            family: The family.
-            path: Where it is.
-            skip: Fields that are written elsewhere.
-        """
+        """Return the plain data of a member of a family: its mapping, or its type alone if it has no other key."""
         if isinstance(thing, str):
             return thing
         skip = (*skip, *family.known)
@@ -118,25 +91,14 @@ class Writer:
         return {"type": word, **keys} if keys else word
 
     def custom(self, thing: Any, family: Family, path: Place) -> str:
-        """Return the import path of the class of an object that is not in its family's table.
-
-        Args:
-            thing: The object.
-            family: The family.
-            path: Where it is.
-        """
+        """Return the import path of the class of an object that is not in its family's table."""
         kind = type(thing)
         if not family.open_to_users or not isinstance(thing, family.bases):
             raise UnsupportedFeature(f"{self.label(path)} is a {kind.__name__}, which a file cannot hold")
         return self.reference(kind, path)
 
     def reference(self, target: Any, path: Place) -> str:
-        """Return the import path of a class or function.
-
-        Args:
-            target: The class or function.
-            path: Where it is named.
-        """
+        """Return the import path of a class or function."""
         try:
             return reference_to(target, self.folder)
         except UnsupportedFeature as e:
@@ -171,12 +133,7 @@ class Writer:
         return next(name for name in numbered if name not in taken)
 
     def plain(self, value: Any, path: Place) -> Any:
-        """Return a value that has no annotation: numbers, texts, lists and mappings.
-
-        Args:
-            value: The value.
-            path: Where it is.
-        """
+        """Return a value that has no annotation: numbers, texts, lists and mappings."""
         if isinstance(value, tuple | list):
             return [self.plain(x, path) for x in value]
         if isinstance(value, Mapping):

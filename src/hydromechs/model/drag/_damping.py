@@ -53,10 +53,6 @@ class Damping(DragElement):
                 raise ValueError(f"drag.coupled has {name!r}; write a term as 'Y|r|v' (one of XYZKMN, then two of uvwpqr)")
         object.__setattr__(self, "coupled", tuple((str(name), number(c, f"drag.coupled {name}")) for name, c in pairs))
 
-    def wrench(self, V_r: Array, density: Scalar) -> Array:
-        """Wrench, see `DragElement.wrench`."""
-        return self.numbers(density).wrench(V_r)
-
     def numbers(self, density: Scalar) -> Any:
         """Return the coefficients about the body origin, or with the frame to which they refer."""
         names = tuple(name for name, _ in self.coupled)

@@ -19,7 +19,7 @@ DRAG_SIGN = "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
 class DragElement:
     """Drag, damping or lift of a body or a part of it; the wrenches of all elements of a body add up.
 
-    An element is a frozen dataclass with the method `wrench`. The other methods have defaults.
+    An element is a frozen dataclass with the method `wrench`, or `numbers`. The other methods have defaults.
     """
 
     __slots__ = ()
@@ -35,15 +35,14 @@ class DragElement:
             V_r: Velocity relative to the water, in body axes [m/s, rad/s], shape (6,).
             density: Density of the water [kg/m³].
         """
-        raise NotImplementedError(f"{type(self).__name__} has no method wrench(V_r, density)")
+        if type(self).numbers is DragElement.numbers:
+            raise NotImplementedError(f"{type(self).__name__} has no method wrench(V_r, density)")
+        return self.numbers(density).wrench(V_r)
 
     def numbers(self, density: Scalar) -> Any:
-        """Return the coefficients in water of a density: a named tuple with the method `wrench(V_r)`.
+        """Return the coefficients in water of a density [kg/m³]: a named tuple with the method `wrench(V_r)`.
 
         Programs of many bodies are loops over those whose coefficients have the same structure.
-
-        Args:
-            density: Density of the water [kg/m³].
         """
         return AtDensity(self, density)
 
@@ -51,11 +50,7 @@ class DragElement:
         """Return the damping matrix D about the body origin in body axes [N·s/m, N·s, N·m·s], shape (6, 6): wrench = −D V_r.
 
         A force that opposes the velocity a V_r of a point or strip along some directions (the rows of a),
-        f = −k |a V_r| a V_r, has D = k |a V_r| aᵀ a: symmetric and positive semi-definite.
-
-        Args:
-            V_r: Velocity relative to the water, in body axes [m/s, rad/s], shape (6,).
-            density: Density of the water [kg/m³].
+        f = −k |a V_r| a V_r, has D = k |a V_r| aᵀ a: symmetric and positive semi-definite. Arguments as of `wrench`.
         """
         raise UnsupportedFeature(f"{self!r} has no method matrix(V_r, density); give it one, or use damping_force")
 
@@ -69,11 +64,7 @@ class DragElement:
         return None
 
     def problems(self, label: str) -> Iterator[Fault]:
-        """Yield the faults of its numbers beyond what the annotations of its fields state.
-
-        Args:
-            label: Path of the element for the texts, as "hydro.drag.0".
-        """
+        """Yield the faults of its numbers beyond what annotations of fields state; `label` is its path, as "hydro.drag.0"."""
         yield from ()
 
 

@@ -49,10 +49,6 @@ class Foil(DragElement):
         """Unit vectors along chord and normal, shape (3,) each."""
         return np.array(self.chord) / np.linalg.norm(self.chord), np.array(self.normal) / np.linalg.norm(self.normal)
 
-    def wrench(self, V_r: Array, density: Scalar) -> Array:
-        """Wrench, see `DragElement.wrench`."""
-        return self.numbers(density).wrench(V_r)
-
     def numbers(self, density: Scalar) -> Any:
         """Return the coefficients of `Lift`."""
         c, n = self.directions

@@ -69,17 +69,8 @@ class ShapeDrag(DragElement):
         """That of the shape [m], shape (3,)."""
         return np.array(self.solid.origin.xyz)
 
-    def wrench(self, V_r: Array, density: Scalar) -> Array:
-        """Wrench, see `DragElement.wrench`."""
-        return self.numbers(density).wrench(V_r)
-
     def numbers(self, density: Scalar, points: int = 1) -> Any:
-        """Return the coefficients by shape.
-
-        Args:
-            density: Density of the water [kg/m³].
-            points: Minimum number of Gauss points along a cylinder.
-        """
+        """Return the coefficients by shape, with a minimum number of Gauss points along a cylinder."""
         solid = self.solid
         match shape := solid.shape:
             case Cylinder():
@@ -96,7 +87,6 @@ class ShapeDrag(DragElement):
         raise UnsupportedFeature(f"the drag of a {shape.word} is unknown; use a cylinder, box, sphere or ellipsoid")
 
     def matrix(self, V_r: Array, density: Scalar) -> Array:
-        """Damping matrix, see `DragElement.matrix`."""
         match self.solid.shape:
             case Cylinder() as shape:
                 return _cylinder_matrix(self, shape, V_r, density)
@@ -105,7 +95,6 @@ class ShapeDrag(DragElement):
         return _round_matrix(self, V_r, density)
 
     def surface(self) -> Triangles:
-        """Return the surface of the shape."""
         return self.solid.triangulate()
 
     def problems(self, label: str) -> Iterator[Fault]:
@@ -145,12 +134,10 @@ class Strips(NamedTuple):
     """−½ ρ C_e π r² [kg/m]."""
 
     def wrench(self, V_r: Array, excess: Sequence[Array] | None = None) -> Array:
-        """Wrench about the body origin in body axes, shape (6,).
+        """Wrench about the body origin in body axes, shape (6,); V_r (6,) is relative to the mean of the water along the axis.
 
-        Args:
-            V_r: Velocity relative to the mean of the water along the axis, shape (6,).
-            excess: Velocity of the water minus that mean, in the middle and at each pair of stations, first at s, then at −s,
-                in body axes [m/s], shape (3,) each; None for uniform water.
+        `excess` is the velocity of the water minus that mean, in the middle and at each pair of stations, first at s, then at
+        −s, in body axes [m/s], shape (3,) each; None for uniform water.
         """
         v = self.R.T @ shift_motion(V_r, self.middle)[:3]
         w = self.R.T @ V_r[3:]
@@ -230,11 +217,9 @@ class Faces(NamedTuple):
     """−½ ρ C_k [kg/m³]."""
 
     def wrench(self, V_r: Array, gradient: Array | None = None) -> Array:
-        """Wrench about the body origin in body axes, shape (6,).
+        """Wrench about the body origin in body axes, shape (6,); V_r (6,) is relative to the water at the centre.
 
-        Args:
-            V_r: Velocity relative to the water at the centre, shape (6,).
-            gradient: ∂v_i/∂x_j of the water's velocity in body axes [1/s], shape (3, 3); None for uniform water.
+        `gradient` is ∂v_i/∂x_j of the water's velocity in body axes [1/s], shape (3, 3); None for uniform water.
         """
         v = self.R.T @ shift_motion(V_r, self.center)[:3]
         w = self.R.T @ V_r[3:]

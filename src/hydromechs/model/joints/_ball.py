@@ -48,12 +48,10 @@ class Ball(SteppedJoint):
 
     @property
     def initial_q(self) -> tuple[float, ...]:
-        """Initial configuration, shape (4,)."""
         return self.orientation
 
     @property
     def initial_v(self) -> tuple[float, ...]:
-        """Initial velocity, shape (3,)."""
         return self.velocity
 
     @property
@@ -65,16 +63,13 @@ class Ball(SteppedJoint):
         return (Coordinates(("p", "q", "r"), "angular velocity p, q, r in axes of the body", "rad/s"),)
 
     def steps(self, iq: int, iv: int) -> tuple:
-        """A turn; see `Joint.steps`."""
         return (*self.placement.steps(2), BallStep(iq, iv))
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Any orientations; see `Joint.random_q`."""
         q = rng.normal(size=(n, 4))
         return q / np.linalg.norm(q, axis=1, keepdims=True)
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Problems of its orientation; see `Joint.problems`."""
         yield from unit_problems(self.orientation)
 
 

@@ -27,9 +27,7 @@ class Fixed(SteppedJoint):
         return ()
 
     def steps(self, iq: int, iv: int) -> tuple:
-        """Its placement; see `Joint.steps`."""
         return self.placement.steps(2)
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """No coordinates; see `Joint.random_q`."""
         return np.zeros((n, 0))

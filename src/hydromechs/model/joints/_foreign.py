@@ -15,10 +15,7 @@ T = TypeVar("T")
 def missing(table: Mapping[type[Joint], Any], joint: Joint, where: str, remedy: str, kind: str = "") -> str:
     """The message about a joint whose class has no row in the table of a third-party format or engine; empty if it has one.
 
-    Args:
-        where: The format or engine, with its article.
-        remedy: What to do instead, as an imperative.
-        kind: Name of the joint's type; defaults to that of the joint.
+    `where` names the format or engine with its article; the remedy is an imperative; `kind` defaults to that of the joint.
     """
     if type(joint) in table:
         return ""
@@ -27,10 +24,9 @@ def missing(table: Mapping[type[Joint], Any], joint: Joint, where: str, remedy: 
 
 
 def foreign(table: Mapping[type[Joint], T], joint: Joint, name: str, where: str, remedy: str) -> T:
-    """The row of a joint's class in the table of a third-party format or engine; `name` owns the joint, as "body 'nut'".
+    """The row of a joint's class in the table of a third-party format or engine; `UnsupportedFeature` if there is none.
 
-    Raises:
-        UnsupportedFeature: The table has no row for the class.
+    `name` owns the joint, as "body 'nut'".
     """
     if text := missing(table, joint, where, remedy):
         raise UnsupportedFeature(f"{name}: {text}")

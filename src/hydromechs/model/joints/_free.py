@@ -49,12 +49,10 @@ class Free(SteppedJoint):
 
     @property
     def initial_q(self) -> tuple[float, ...]:
-        """Initial configuration, shape (7,)."""
         return (*self.position, *self.orientation)
 
     @property
     def initial_v(self) -> tuple[float, ...]:
-        """Initial velocity, shape (6,)."""
         return self.velocity
 
     @property
@@ -80,7 +78,6 @@ class Free(SteppedJoint):
         return q
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Problems of its orientation; see `Joint.problems`."""
         yield from unit_problems(self.orientation)
 
 

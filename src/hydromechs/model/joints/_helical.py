@@ -32,7 +32,6 @@ class Helical(OneAxis):
         return self.pitch / (2.0 * math.pi)
 
     def steps(self, iq: int, iv: int) -> tuple:
-        """Transformations from the parent, see `Joint.steps`."""
         before, k, sign, last, after = about_axis(self)
         return (*before, HelicalStep(k, sign, self.advance, last.distance, math.atan2(last.sin, last.cos), iq, iv), *after)
 

@@ -258,12 +258,10 @@ class SteppedJoint(Joint):
         return next((s for s in self._steps() if isinstance(s, MovingStep)), None)
 
     def pose(self, q: Array) -> tuple[Array, Array]:
-        """Axes and origin of the body in the joint frame; see `Joint.pose`."""
         R, p = Path(tuple(transformation(s, q) for s in self._steps())).pose()
         return R, p
 
     def subspace(self, q: Array) -> Array:
-        """S with V_J = S v; see `Joint.subspace`."""
         steps = self._steps()
         return motion_subspace(steps, [transformation(s, q) for s in steps], q)
 
@@ -271,19 +269,15 @@ class SteppedJoint(Joint):
         return np.zeros((6, self.nv))
 
     def retract(self, q: Array, u: Array) -> Array:
-        """The chart of its step; see `Joint.retract`."""
         return q if (step := self._moving) is None else step.retract(q, u)
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
-        """The chart of its step; see `Joint.chart_rate`."""
         return v if (step := self._moving) is None else step.chart_rate(q, u, v)
 
     def difference(self, q: Array, q_other: Array) -> Array:
-        """The chart of its step; see `Joint.difference`."""
         return q_other - q if (step := self._moving) is None else step.difference(q, q_other)
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Problems of its limits; see `Joint.problems`."""
         yield from limit_problems(self)
 
     def disagreements(self) -> Iterator[str]:

@@ -37,12 +37,10 @@ class OneAxis(SteppedJoint):
 
     @property
     def initial_q(self) -> tuple[float, ...]:
-        """Initial configuration, shape (1,)."""
         return (self.position,)
 
     @property
     def initial_v(self) -> tuple[float, ...]:
-        """Initial velocity, shape (1,)."""
         return (self.velocity,)
 
     @property

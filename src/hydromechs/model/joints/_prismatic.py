@@ -24,7 +24,6 @@ class Prismatic(OneAxis):
     unit = "m"
 
     def steps(self, iq: int, iv: int) -> tuple:
-        """Transformations from the parent, see `Joint.steps`."""
         along = coordinate_axis(self.axis)
         if along is None:
             return (*self.placement.steps(2), SlideStep(tuple(self.unit_axis), iq, iv))

@@ -24,7 +24,6 @@ class Revolute(OneAxis):
     kind = "revolute"
 
     def steps(self, iq: int, iv: int) -> tuple:
-        """Transformations from the parent, see `Joint.steps`."""
         before, k, sign, last, after = about_axis(self)
         return (*before, RevoluteStep(k, sign, last.distance, math.atan2(last.sin, last.cos), iq, iv), *after)
 

@@ -1,4 +1,4 @@
-"""Decoupled dynamics of a vehicle and its arms in water (McMillan 1994, 7.5.2), as a function of the state."""
+"""Other ways to the accelerations in water: composite bodies of a star, and decoupled dynamics (McMillan 1994, 5 and 7.5.2)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,29 @@ from . import _arguments as arguments
 from ._balance import FlowOptions, prepared
 
 
+def star_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
+    """Accelerations for given joint forces of a star, by composite bodies: `forward_dynamics`, of the same arguments.
+
+    A star is a base body with chains that do not branch; any other tree is an `UnsupportedFeature` that names the body.
+    """
+    if arguments.model_of(model).wet:
+        return dynamics.star_dynamics(*prepared(model, q, v, tau, flow))
+    model, q, v = arguments.state(model, q, v)
+    tau, external = arguments.torques(model, tau), arguments.dry(model, **flow)
+    return dynamics.rigid_star_dynamics(model, dynamics.kinematics(model, q, v), tau, external)
+
+
 def arm_dynamics(
     model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, vdot_base: ArrayLike, **flow: Unpack[FlowOptions]
 ) -> Array:
-    """Accelerations for given joint forces and a given acceleration of the base, by articulated bodies in water.
+    """Accelerations for given joint forces and a given acceleration of the base, by articulated bodies in water, shape (nv,).
 
     With the acceleration that the base has in `forward_dynamics` the result is the same. It costs less, for a base whose
     motion a separate model gives, or that is held to its course.
 
-    Args:
-        model: The mechanism, with one base that carries all other bodies.
-        tau: Generalised force dual to `v`, of which the base's entries do not matter, shape (nv,).
-        vdot_base: v̇ of the base's joint, shape (6,) for a free base.
-        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
-
-    Returns:
-        v̇ with the base's as given, shape (nv,).
+    The model has one base that carries all other bodies; `vdot_base` is v̇ of its joint, shape (6,) for a free base, and its
+    entries of
+    `tau` do not matter. The other arguments are those of `forward_dynamics`.
     """
     model, b, tau = _prepared(model, q, v, tau, flow)
     n = model.bodies[0].joint.nv
@@ -39,17 +46,11 @@ def arm_dynamics(
 
 
 def decoupled_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
-    """Accelerations with a base that does not feel what it carries: its own equation first, then `arm_dynamics`.
+    """Accelerations with a base that does not feel what it carries: its own equation first, then `arm_dynamics`, shape (nv,).
 
     The arm's reaction, its weight and its buoyancy are all missing from the base's equation: trim the base by itself.
 
-    Args:
-        model: The mechanism, with one base that carries all other bodies.
-        tau: Generalised force dual to `v`, shape (nv,).
-        flow: `fluid_velocity`, `fluid_acceleration` and `wrench`, as in `forward_dynamics`.
-
-    Returns:
-        v̇, shape (nv,).
+    The model has one base that carries all other bodies; arguments are those of `forward_dynamics`.
     """
     return dynamics.decoupled_dynamics(*_prepared(model, q, v, tau, flow))
 

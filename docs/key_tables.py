@@ -1,4 +1,4 @@
-"""Tables of keys for the documentation, from the JSON Schema of classes."""
+"""Tables of the keys of files in the documentation, from the JSON Schema of their classes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,34 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from hydromechs.formats import model_json_schema, scenario_json_schema
+
 MARKED = re.compile(r"<!-- keys: ([\w., ]+) -->\n.*?<!-- end -->", re.DOTALL)
 """A table in a Markdown text, between the comments that name its classes."""
 
 
-def renewed(text: str, table: Callable[..., str]) -> str:
-    """Return a Markdown text with its marked tables written again.
+def documentation_table(*kinds: str) -> str:
+    """The table of the keys of a class, or of several that are alike, of model and scenario files; see `key_table`.
 
-    Args:
-        text: Tables are between `<!-- keys: Thruster -->` and `<!-- end -->`; several names make one table.
-        table: Returns the table of some names.
+    A class is named as "Inertia"; with the family where files choose by type, as "drag.box". "Model" and "Scenario" are files.
     """
+    model, scenario = model_json_schema(), scenario_json_schema()
+    known = {"Model": model, "Scenario": scenario, **scenario["$defs"], **model["$defs"]}
+    missing = [name for name in kinds if name not in known]
+    if missing:
+        raise KeyError(f"no class {missing[0]!r}; there are {', '.join(sorted(known))}")
+    return key_table(known[name] for name in kinds)
+
+
+def renewed(text: str, table: Callable[..., str] = documentation_table) -> str:
+    """A Markdown text with its marked tables written again; several names make one table."""
     return MARKED.sub(lambda m: f"<!-- keys: {m[1]} -->\n{table(*m[1].split(', '))}<!-- end -->", text)
 
 
 def key_table(schemas: Iterable[dict[str, Any]]) -> str:
-    """Return the Markdown table of the keys of a class, or of several that are alike: key, value, default, meaning.
+    """The Markdown table of the keys of a class, or of several that are alike: key, value, default, meaning.
 
-    Args:
-        schemas: The JSON Schema of each; with several, a column lists which of them have a key.
+    With several schemas, a column lists which of them have a key.
     """
     rows: dict[tuple[str, str, str, str], list[str]] = {}
     schemas = list(schemas)
