@@ -1,5 +1,7 @@
 """Sensors: what they measure, how often, how late and with which errors."""
 
+from collections.abc import Mapping
+
 from ._array import InstrumentArray
 from ._compass import Compass
 from ._contact_switch import ContactSwitch
@@ -18,6 +20,7 @@ from ._usbl import Usbl
 
 __all__ = [
     "DEVICES",
+    "TYPES",
     "Aid",
     "Channel",
     "Compass",
@@ -45,3 +48,16 @@ __all__ = [
     "normals",
     "whole_periods",
 ]
+
+TYPES: Mapping[str, type[Sensor]] = {
+    "imu": Imu,
+    "dvl": Dvl,
+    "usbl": Usbl,
+    "depth": DepthGauge,
+    "compass": Compass,
+    "encoders": JointEncoders,
+    "force_torque": ForceTorque,
+    "tachometer": Tachometer,
+    "contact_switch": ContactSwitch,
+}
+"""Sensors by their names in files."""
