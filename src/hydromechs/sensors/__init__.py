@@ -13,6 +13,7 @@ from ._force_torque import ForceTorque
 from ._imu import Imu
 from ._instant import Instant, MountedFrame
 from ._instruments import Instruments, Reading, common_period, normals, whole_periods
+from ._measuring import Measuring
 from ._noise import Noise
 from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Sensor
 from ._tachometer import Tachometer
@@ -36,6 +37,7 @@ __all__ = [
     "InstrumentArray",
     "Instruments",
     "JointEncoders",
+    "Measuring",
     "Mounted",
     "MountedFrame",
     "Noise",
