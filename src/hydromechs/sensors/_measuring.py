@@ -69,8 +69,8 @@ class Measuring(Controller):
             return []
         said[1] = 1.0
         return [
-            f"the controller is told the true pose and velocity: {names} only measure along, since there is no navigation; "
-            "give navigation=Navigation() (in a file, the key navigation) for the estimate of a filter"
+            f"the controller reads the true pose and velocity: {names} only measure, since no block is a navigation filter; "
+            "add Navigation() to the blocks (in a file, {type: error_state_filter}) for the estimate of a filter"
         ]
 
     def _filter_values(self, state: State) -> list[Array]:

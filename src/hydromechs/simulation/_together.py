@@ -97,7 +97,7 @@ class Together(Controller):
         out: dict[str, float] = {}
         *memories, moved = np.split(self.memory, self._sizes)
         led = moved.reshape(len(self.parts), -1).copy()
-        shown: np.ndarray = self.signal_values  # type: ignore[has-type]  # the interface's
+        shown: np.ndarray = self.signal_values
         values = np.split(shown, np.cumsum([len(p.controller.signals) for p in self.parts])[:-1])
         said: list[str] = []
         for k, part in enumerate(self.parts):
