@@ -32,8 +32,9 @@ def controller_of(blocks: Iterable[Block], components: Sequence[Component]) -> C
         (out,) = made
     elif made:
         phases = [(block.name if len(made) > 1 else "", block.phase) for block in named]
-        if all(isinstance(c, TracedBlock) and c.compiled for c in made):
-            out = Mission(parts=[BlockPart(c, *phase) for phase, c in zip(phases, made, strict=True)])
+        traced = [c for c in made if isinstance(c, TracedBlock) and c.compiled]
+        if len(traced) == len(made):
+            out = Mission(parts=[BlockPart(c, *phase) for phase, c in zip(phases, traced, strict=True)])
         else:
             parts = [Part(c, name, phase.start, phase.end) for (name, phase), c in zip(phases, made, strict=True)]
             out = Together(parts=parts, period=min(c.period for c in made))
