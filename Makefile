@@ -72,10 +72,13 @@ evidence: $(VENV)/dev
 crosscheck: $(VENV)/dev
 	$(BIN)/hydromechs crosscheck --trees 1000
 
-# Wheel and source distribution, into dist/.
+# Wheel and source distribution, into dist/, with the JSON Schemas of all files.
 dist: $(VENV)/run
 	rm -rf dist
 	$(BIN)/python -m pip install --quiet build
+	mkdir -p src/hydromechs/schemas
+	set -e; for kind in model scenario sweep validation; do \
+	$(BIN)/hydromechs schema $$kind > src/hydromechs/schemas/$$kind.schema.json; done
 	$(BIN)/python -m build --quiet --outdir dist
 
 # The wheel in an empty environment of $(PYTHON), away from the sources: the demo and the Python blocks of the README.

@@ -1,6 +1,7 @@
 """What MkDocs does besides: pages that are made while the site is built, and links that lead out of docs/.
 
-The API reference comes from `api_pages`, the notebooks from `docs/notebooks/*.ipynb`, two pages from files at the root.
+The API reference comes from `api_pages`, the keys of all files from `key_pages`, the notebooks from `docs/notebooks/*.ipynb`,
+two pages from files at the root.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from mkdocs.structure.pages import Page
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))  # its neighbours
+sys.path[:0] = [str(HERE), str(HERE.parent)]  # its neighbours
 
 import api_pages  # noqa: E402
+import key_pages  # noqa: E402
 import notebook_pages  # noqa: E402
 
 AT_THE_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
@@ -36,6 +38,7 @@ def on_files(files: Files, config: MkDocsConfig, **_: Any) -> Files:
 
     for topic in api_pages.TOPICS:
         add(f"api/{topic}.md", api_pages.page(topic))
+    add("keys.md", key_pages.page())
     for source, uri in AT_THE_ROOT.items():
         add(uri, LINK_INTO_DOCS.sub(r"](\1)", (ROOT / source).read_text(encoding="utf-8")))
     for notebook in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):

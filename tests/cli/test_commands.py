@@ -113,6 +113,16 @@ DROPS = Path(__file__).parents[1] / "sweeps" / "drops.yaml"
 POOL = Path(__file__).parents[2] / "examples" / "hinsdale_2023.yaml"
 
 
+def test_check_of_a_model_builds_its_simulation(run, tmp_path):
+    """No line is at fault where inertias of several joints cannot be computed together."""
+    file = tmp_path / "far.yaml"
+    link = "joint: {type: revolute, friction: 2}, inertia: {mass: 5, tensor: [1, 1, 1, 0, 0, 0]}"
+    far = link.replace("friction: 2", "placement: {xyz: [1.0e+200, 0, 0]}")
+    file.write_text(f"hydromechs_model: 2\nname: m\nbodies:\n  a: {{{link}}}\n  b: {{parent: a, {far}}}\n")
+    status, out, err = run("check", file)
+    assert (status, out) == (1, "") and err.startswith(f"{file}: ") and "inertias" in err
+
+
 def test_check_knows_sweeps_and_validation_studies(run):
     code, out, err = run("check", DROPS, POOL)
     assert (code, err) == (0, "") and "200 runs" in out and f"{POOL}: good" in out

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import functools
 import itertools
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -43,6 +42,7 @@ from hydromechs.contact import MATERIALS, Terrain
 from hydromechs.formats import parse_yaml
 from hydromechs.formats._emit import Block, emit
 from hydromechs.formats._scenario_sections import JointKeys, ScenarioFile, in_order
+from hydromechs.identification import validation
 from hydromechs.identification.validation import _study
 from hydromechs.model import component, drag
 from hydromechs.registry import BROKEN, MISSING, Families, Family, Reader, Writer, members, module_kept
@@ -60,10 +60,10 @@ FILES: dict[str, tuple[Any, Families]] = {
 """Class of what a file holds, and its tables, by kind of file."""
 PACKAGE = Path(hydromechs.__file__).parent
 SCHEMAS = {
-    "model": PACKAGE / "formats" / "model.schema.json",
-    "scenario": PACKAGE / "formats" / "scenario.schema.json",
-    "sweep": PACKAGE / "sweeps" / "sweep.schema.json",
-    "validation": PACKAGE / "identification" / "validation" / "validation.schema.json",
+    "model": formats.model_json_schema,
+    "scenario": formats.scenario_json_schema,
+    "sweep": sweeps.sweep_json_schema,
+    "validation": validation.validation_json_schema,
 }
 ROWS = [
     pytest.param(file, k, word, id=f"{file}-{family.name}-{word}")
@@ -250,8 +250,8 @@ def optional(cls: Any) -> list[str]:
 
 @functools.cache
 def validator(file: str, definition: str) -> jsonschema.Draft202012Validator:
-    """Return the validator of a row, as the shipped schema of its kind of file defines it."""
-    definitions = json.loads((SCHEMAS[file]).read_text())["$defs"]
+    """Return the validator of a row, as the schema of its kind of file defines it."""
+    definitions = SCHEMAS[file]()["$defs"]
     return jsonschema.Draft202012Validator({"$ref": f"#/$defs/{definition}", "$defs": definitions})
 
 

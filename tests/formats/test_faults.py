@@ -9,6 +9,7 @@ import pytest
 
 from hydromechs.errors import ModelError
 from hydromechs.formats import loads
+from hydromechs.model import joints
 
 TOP = "hydromechs_model: 2\nname: m\n"
 HEAD = TOP + "bodies:\n"
@@ -96,7 +97,7 @@ BODY_FAULTS = {
     "null limits": (("joint: {type: revolute, limits: null} # <-", MASS), ["joint.limits is null", "list of 2 numbers"]),
     "unknown joint type": (
         ("joint: {type: revolut} # <-", MASS),
-        ["joint.type is 'revolut'", "did you mean 'revolute'", "free, fixed, revolute, prismatic, helical, ball, composite"],
+        ["joint.type is 'revolut'", "did you mean 'revolute'", f"{', '.join(joints.TYPES)}, composite"],
     ),
     "joint without type": (("joint: {axis: [0, 0, 1]} # <-", MASS), ["without the key 'type'", "one of free, fixed"]),
     "joint that is a number": (("joint: 5 # <-", MASS), ["joint is 5", "mapping whose 'type'"]),

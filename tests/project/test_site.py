@@ -50,7 +50,7 @@ def navigation() -> list[str]:
 
 
 def test_every_page_is_in_the_navigation():
-    made = {"contributing.md", "changelog.md"}
+    made = {"contributing.md", "changelog.md", "keys.md"}
     made |= {f"api/{topic}.md" for topic in api_pages.TOPICS}
     made |= {f"notebooks/{program.stem}.md" for program in make_notebooks.programs()}
     pages = {page.name for page in DOCS.glob("*.md")} | made

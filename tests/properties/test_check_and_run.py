@@ -38,3 +38,12 @@ def test_a_difference_is_found(folder, monkeypatch):
     monkeypatch.setattr(study, "started", lambda path: study.Report())
     kind, difference = study.compare(path)
     assert kind == "different problems" and "only check" in difference and "inertia.mas" in difference
+
+
+@pytest.mark.parametrize(("seed", "number"), [(31, 1868), (43, 50), (44, 539)])
+def test_files_that_once_differed(folder, seed, number):
+    """A volume of 1e300 m³, which drawing rejected; lengths with which no inertia can be computed, which only `run` reported."""
+    suffix, content = study.mistaken_file(seed, number)
+    (folder / f"mistaken{suffix}").write_bytes(content)
+    kind, difference = study.compare(folder / f"mistaken{suffix}")
+    assert kind in ("no problem", "the same problems") and not difference

@@ -49,6 +49,20 @@ def test_free_root_is_fixed_and_chains_of_mounts_work():
     hm.Simulation(scenario).run(0.02)
 
 
+def test_a_root_joint_that_moves_stays():
+    """A turntable turns on the frame as it did on the world; only a free root becomes fixed."""
+    inertia = hm.Inertia(mass=1.0, com=(0.1, 0.0, 0.0), tensor=(0.1, 0.1, 0.1, 0, 0, 0))
+    turntable = hm.joints.Revolute(axis=(0, 0, 1), placement=hm.Origin((0.0, 0.0, 0.1)), limits=(-1.0, 1.0), position=0.3)
+    part = hm.Model(name="table", bodies=[hm.Body(name="plate", joint=turntable, inertia=inertia)], world=VEHICLE.world)
+    starts = [ModelStart(model=VEHICLE, name="rov"), ModelStart(model=part, mount="rov.camera", joints={"plate": 0.5})]
+    model, start = assemble(starts)
+    body = model.bodies[model.body_index("table.plate")]
+    assert body.parent == "rov.vehicle" and body.joint.limits == (-1.0, 1.0) and model.nv == VEHICLE.nv + 1
+    assert start.q[model.joint_parts["table.plate"].q] == 0.5
+    at = VEHICLE.frames["camera"][1].origin
+    np.testing.assert_allclose(body.joint.placement.xyz, np.array(at.xyz) + at.R @ [0.0, 0.0, 0.1], atol=1e-15)
+
+
 def test_a_dry_arm_on_a_wet_vehicle_is_reported():
     """Arms from robot files have no hydrodynamics; on a vehicle that floats, nothing else shows it."""
     dry = replace(ARM, bodies=tuple(replace(body, hydro=None) for body in ARM.bodies))

@@ -11,8 +11,10 @@ from hydromechs import library
 from hydromechs.compiler import Recipe
 from hydromechs.errors import ScenarioError
 from hydromechs.formats import dumps_scenario, loads_scenario
+from hydromechs.navigation import Navigation
 from hydromechs.scenario import unit_mistakes
-from hydromechs.sensors import DEVICES, Dvl, Imu, Noise, Usbl, device
+from hydromechs.sensors import DEVICES, DepthGauge, Dvl, Imu, Noise, Usbl, device
+from hydromechs.simulation import PythonBlock
 
 TEXT = (files("hydromechs.library") / "scenarios" / "hold_in_gusts.yaml").read_text(encoding="utf-8")
 
@@ -30,6 +32,56 @@ def test_position_hold_in_gusts():
     shown = dict(zip(sim.controller.signals, sim.controller.signal_values, strict=True))
     for x in "xyz":
         assert abs(shown[f"navigation.error_{x}"]) < 4.5 * shown[f"navigation.sigma_{x}"] + 0.02  # a bias of the depth gauge
+
+
+def test_blocks_of_a_simulation_are_those_of_a_scenario():
+    """Sensors, a filter, two controllers one after the other: the same run to the last bit, in any order of the blocks."""
+    scenario = hm.load_scenario("pick_and_release")
+    other = hm.Simulation(
+        scenario.model,
+        environment=scenario.environment,
+        components=scenario.components,
+        blocks=(*scenario.controllers, scenario.navigation, *scenario.sensors),
+        integrator=scenario.integrator,
+        step=scenario.step,
+        record=scenario.record,
+        seed=scenario.seed,
+        state=scenario.start,
+        commands=dict(scenario.commands),
+    )
+    assert other.signals and set(other.signals) == set(scenario.simulation().signals)
+    runs = [sim.run(0.3).recording for sim in (scenario.simulation(), other)]
+    channels = list(other.signals)
+    np.testing.assert_array_equal(*(run.signal.sel(channel=channels).values for run in runs))
+    np.testing.assert_array_equal(*(run.q.values for run in runs))
+
+
+def test_sensors_of_a_simulation_measure_without_a_controller():
+    plant = hm.load_plant("bluerov2_heavy")
+    imu, depth = Imu(name="imu", frame="vehicle", rate=50.0), DepthGauge(name="depth", frame="vehicle", rate=10.0)
+    sim = hm.Simulation(plant, blocks=[depth, imu])
+    sim.run(0.1)
+    assert next(iter(sim.signals)) == "depth.depth" and np.isfinite(sim.controller.signal_values).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        (dict(blocks=[hm.joints.Free()]), ValueError, r"blocks\[0\]"),
+        (dict(blocks=[PythonBlock(controller=lambda s: {}, period=0.1)], controller=lambda s: {}, period=0.1), TypeError, "controller"),
+        (dict(blocks=[Navigation()]), ValueError, "sensors"),
+        (dict(blocks=[Imu(name="a", frame="ball", rate=50.0)] * 2), ValueError, "'a'"),
+    ],
+)  # fmt: skip
+def test_blocks_that_do_not_fit_a_simulation(options, error, words):
+    ball = hm.Body(name="ball", joint=hm.joints.Free(), inertia=hm.Inertia(mass=2.0, tensor=(1, 1, 1, 0, 0, 0)))
+    with pytest.raises(error, match=words):
+        hm.Simulation(hm.Model(name="m", bodies=[ball]), **options)
+
+
+def test_blocks_beside_a_scenario():
+    with pytest.raises(TypeError, match="blocks is given beside a Scenario"):
+        hm.Simulation(hm.load_scenario("sinking_chain"), blocks=[PythonBlock(controller=lambda s: {}, period=0.1)])
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from hydromechs.contact import Grip
 from hydromechs.control import Admittance, CartesianMotion
 from hydromechs.model import joints
 from hydromechs.navigation import Navigated
-from hydromechs.scenario import Together
-from hydromechs.simulation import Measured
+from hydromechs.simulation import Measured, Together
 from hydromechs.spatial import matrix_from_rpy
 
 K, D, T = 1000.0, 2000.0, 0.02

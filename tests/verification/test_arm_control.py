@@ -24,8 +24,7 @@ from hydromechs.control import (
     reach_pose,
 )
 from hydromechs.model import added_mass, drag, joints
-from hydromechs.scenario import Part, Together
-from hydromechs.simulation import Phase
+from hydromechs.simulation import Part, Phase, Together
 
 RNG = np.random.default_rng(5)
 
@@ -286,8 +285,7 @@ def test_controllers_work_together_each_in_its_time(tmp_path):
 def test_targets_stand_still_when_no_one_leads_them(ends):
     """A servo's target moves on at its rate until the next call; where there is none, it must not run into the stop."""
     from hydromechs.control import JointTrajectory
-    from hydromechs.scenario import Part, Together
-    from hydromechs.simulation import Event
+    from hydromechs.simulation import Event, Part, Together
 
     link = hm.Body(
         name="link",

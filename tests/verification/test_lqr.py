@@ -17,7 +17,7 @@ from hydromechs.control._vehicle import Vehicle
 from hydromechs.hydro import Current
 from hydromechs.model import added_mass, drag, joints
 from hydromechs.recording import DESIGN, Summary
-from hydromechs.scenario import Part, Together
+from hydromechs.simulation import Part, Together
 from hydromechs.station import LiveInputs, Pilot
 
 FRAMES = {

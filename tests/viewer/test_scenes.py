@@ -13,7 +13,7 @@ import hydromechs as hm
 from hydromechs import contact, geometry, hydro, library, lines, viewer
 from hydromechs.viewer import _pictures
 from hydromechs.viewer import _solids as solids
-from hydromechs.viewer._looks import body_looks
+from hydromechs.viewer._looks import body_looks, body_properties
 from hydromechs.viewer._raster import raster
 from hydromechs.viewer._recorded import recording_scene, sample_times, wave_heights
 
@@ -89,6 +89,20 @@ def test_stand_ins_in_their_order():
     # a box of edges e has I = m (e_2² + e_3²)/12: here 1, 1 and 2 m
     assert extent(body) == pytest.approx(2.0)
     assert body_looks(hm.Body(name="none"))[0] == []
+
+
+@pytest.mark.parametrize("data", [
+    dict(hydro=hm.Hydro(volume=1e300)),
+    dict(hydro=hm.Hydro(added_mass=hm.added_mass.Diagonal((1e300,) * 6))),
+    dict(inertia=hm.Inertia(mass=1e-5, tensor=(1e18, 1e18, 1e18, 0, 0, 0))),
+])  # fmt: skip
+def test_extreme_numbers_are_drawn(data):
+    """`check` draws a model to list what cannot be drawn: numbers that it accepts must not fail there."""
+    body = hm.Body(
+        **{"name": "b", "joint": hm.joints.Free(), "inertia": hm.Inertia(mass=1.0, tensor=(1, 1, 1, 0, 0, 0))} | data
+    )
+    pieces = [*body_looks(body)[0], *body_properties(body, hm.World(), 0.1)]
+    assert all(np.isfinite(piece.triangles.vertices).all() for piece in pieces) and len(pieces) > 2
 
 
 @pytest.mark.parametrize("name", library.names())

@@ -1,5 +1,9 @@
 """Actuation: thrusters and their allocation, drives, friction and stops of joints. Commands become forces here."""
 
+from collections.abc import Mapping
+
+from hydromechs.model.component import Component
+
 from . import drives, motions
 from ._allocation import Allocation, Allocator, allocate, allocation_matrix
 from ._curves import ForceCurve, ideal_curve, linear_curve, t200_curve
@@ -11,6 +15,7 @@ from ._stops import JointStops
 from ._thruster import Thruster
 
 __all__ = [
+    "TYPES",
     "Allocation",
     "Allocator",
     "ExternalWrench",
@@ -29,3 +34,15 @@ __all__ = [
     "motions",
     "t200_curve",
 ]
+
+TYPES: Mapping[str, type[Component]] = {
+    "thruster": Thruster,
+    **drives.TYPES,
+    "joint_motion": JointMotion,
+    "joint_friction": JointFriction,
+    "joint_stops": JointStops,
+    "joint_spring": JointSpring,
+    "joint_rotor": JointRotor,
+    "external_wrench": ExternalWrench,
+}
+"""Components by their names in files."""

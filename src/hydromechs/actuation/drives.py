@@ -1,9 +1,14 @@
 """Drives, friction and stops: components that act in a joint."""
 
+from collections.abc import Mapping
+
 from ._drive import Drive, Servo, Torque
 from ._friction import FrictionForce, JointFriction
 from ._hydraulic import Hydraulic
 from ._motor import Motor
 from ._stops import JointStops
 
-__all__ = ["Drive", "FrictionForce", "Hydraulic", "JointFriction", "JointStops", "Motor", "Servo", "Torque"]
+__all__ = ["TYPES", "Drive", "FrictionForce", "Hydraulic", "JointFriction", "JointStops", "Motor", "Servo", "Torque"]
+
+TYPES: Mapping[str, type[Drive]] = {"torque": Torque, "servo": Servo, "motor": Motor, "hydraulic": Hydraulic}
+"""Drives by their names in files."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import abc
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -20,7 +20,7 @@ from hydromechs.model import GIVEN
 from hydromechs.registry import Degrees
 from hydromechs.values import Checked, Finite, NotNegative, Positive, Scalar, nearest
 
-__all__ = ["Motion", "MotionNow", "Recorded", "Sine", "Steady", "recorded_file"]
+__all__ = ["TYPES", "Motion", "MotionNow", "Recorded", "Sine", "Steady", "recorded_file"]
 
 DIFFERENCE = 1e-4
 """Step of the differences by which a motion of a user's own is checked [s]."""
@@ -236,3 +236,7 @@ def recorded_file(
     good = np.isfinite(t) & np.isfinite(x)
     good[1:] &= np.diff(np.maximum.accumulate(np.where(good, t, -np.inf))) > 0.0  # samples that do not come after all others
     return Recorded.of(t[good], scale * x[good] + offset, smoothing=smoothing)
+
+
+TYPES: Mapping[str, Any] = {"sine": Sine, "steady": Steady, "recorded": Recorded, "recorded_file": recorded_file}
+"""Motions by their names in files."""

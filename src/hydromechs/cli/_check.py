@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, SweepError, ValidationStudyError
+from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, SweepError, ValidationStudyError, message_of
 
 from ._kinds import kinds_of
 from ._settings import SettingError, with_settings
@@ -37,6 +37,9 @@ def check_file(
         except (ModelError, ScenarioError, SweepError, ValidationStudyError, SettingError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
+        except ValueError as error:  # of the simulation of a model, which is about no line
+            errors.print(Text(f"{file}: {message_of(error)}", "red"))
+            return False
     for text in dict.fromkeys(str(w.message) for w in caught):
         errors.print(Text(f"{file}: warning: {text}", "yellow"))
     console.print(Text(good))
@@ -48,6 +51,7 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
     from hydromechs.formats import is_robot_file, is_scenario_file, located
     from hydromechs.library import load, load_scenario, scenario_names
     from hydromechs.scenario import buoyancy_mistakes, contact_warnings, trial_faults, unit_mistakes
+    from hydromechs.simulation import Simulation
     from hydromechs.viewer import drawing_notes
 
     kinds = kinds_of(file)
@@ -66,6 +70,7 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
         model = with_settings(load(file, code=code, **options), settings)
         for text in (*buoyancy_mistakes(model, dry=is_robot_file(file)), *drawing_notes(model)):
             warnings.warn(text, stacklevel=2)
+        Simulation(model)
         return f"{file}: good"
     scenario = with_settings(load_scenario(file, code=code), settings)
     faults = trial_faults(scenario)

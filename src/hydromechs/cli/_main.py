@@ -194,6 +194,7 @@ def check(
     """Report all errors and likely unit mistakes of model, scenario, sweep and validation files. Status 1 if one has an error.
 
     Every error is listed with its line. Parts that need Python code named in a file are checked only with --code.
+    No step is taken: only a run finds that it diverges.
     """
     from ._check import check_file
     from ._settings import parsed_settings

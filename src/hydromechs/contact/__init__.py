@@ -1,5 +1,9 @@
 """Soft contact of bodies with terrain and with each other: distances, normal laws, friction, pairs of what may touch."""
 
+from collections.abc import Mapping
+
+from hydromechs.model.component import Component
+
 from ._coverage import unrepresented_contacts
 from ._forces import Contact, contact_wrench
 from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
@@ -21,8 +25,10 @@ from ._probes import contact_pairs
 from ._touching import BodyContact, PointContact, Terrain, ground_height
 
 __all__ = [
+    "LAWS",
     "MATERIALS",
     "MATERIAL_SOURCES",
+    "TYPES",
     "BodyContact",
     "Contact",
     "ContactFriction",
@@ -49,3 +55,13 @@ __all__ = [
     "ground_height",
     "unrepresented_contacts",
 ]
+
+TYPES: Mapping[str, type[Component]] = {
+    "point_contact": PointContact,
+    "body_contact": BodyContact,
+    "grasp": Grasp,
+    "grip": Grip,
+}
+"""Components by their names in files; terrain has those of its shapes."""
+LAWS: Mapping[str, type[ContactLaw]] = {"linear": LinearContact, "nonlinear": NonlinearContact}
+"""Contact laws by their names in files."""

@@ -1,5 +1,9 @@
 """Controllers: pose, speed, joints, tools, loads, task priorities; references and inverse kinematics."""
 
+from collections.abc import Mapping
+
+from hydromechs.simulation import Controller
+
 from ._admittance import Admittance
 from ._carry import CarryLoad
 from ._cartesian import CartesianMotion, ToolLoop
@@ -26,6 +30,7 @@ from ._vehicle import Vehicle
 
 __all__ = [
     "TASKS",
+    "TYPES",
     "Admittance",
     "CarryLoad",
     "CartesianMotion",
@@ -59,3 +64,19 @@ __all__ = [
     "servo_lqr",
     "speeds_towards",
 ]
+
+TYPES: Mapping[str, type[Controller]] = {
+    "hold_pose": HoldPose,
+    "follow_path": FollowPath,
+    "lqr_speed": LqrSpeed,
+    "lqr_hold_pose": LqrHoldPose,
+    "lqr_follow_path": LqrFollowPath,
+    "joint_motion": JointTrajectory,
+    "joint_control": JointControl,
+    "computed_torque": ComputedTorque,
+    "cartesian_motion": CartesianMotion,
+    "task_priority": TaskPriority,
+    "carry_load": CarryLoad,
+    "serpenoid": Serpenoid,
+}
+"""Controllers by their names in files."""

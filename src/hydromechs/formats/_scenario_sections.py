@@ -49,8 +49,8 @@ class ModelKeys(Checked):
     """Instead of model: name of a library vehicle with its actuators, or path of a scenario file of one model, whose components
     come with it; thrusters and joints of this file override them."""
     mount: str = ""
-    """Frame or body of another model that carries it, as rov.arm_mount: its root is fixed there. Not with position, orientation
-    or velocity."""
+    """Frame or body of another model that carries it, as rov.arm_mount. A free root is fixed there; any other root joint, as
+    that of a turntable, moves on the frame. Not with position, orientation or velocity."""
     position: Vector3 | None = None
     """Position in world axes [m]: of its free root, or of the base on which its roots are if it has none."""
     heading_deg: Finite | None = None

@@ -1,5 +1,9 @@
 """Lines between a vehicle and a ship: of lumped masses, hanging ones that only pull, and one of which a part is lifted."""
 
+from collections.abc import Mapping
+
+from hydromechs.model.component import Component
+
 from ._cable import Cable
 from ._catenary import CatenaryPull, catenary_pull, catenary_shape
 from ._ends import FramePoint, RidingPoint, SwayingPoint, TopPoint
@@ -8,6 +12,8 @@ from ._lifted import LiftedLine
 from ._tether import Tether, Winch
 
 __all__ = [
+    "TOPS",
+    "TYPES",
     "Cable",
     "CatenaryPull",
     "FramePoint",
@@ -21,3 +27,8 @@ __all__ = [
     "catenary_pull",
     "catenary_shape",
 ]
+
+TYPES: Mapping[str, type[Component]] = {"tether": Tether, "hanging_line": HangingLine, "lifted_line": LiftedLine}
+"""Components by their names in files."""
+TOPS: Mapping[str, type[TopPoint]] = {"frame": FramePoint, "swaying": SwayingPoint, "riding": RidingPoint}
+"""Upper ends of lines by their names in files."""

@@ -1,8 +1,8 @@
 """Navigation: from measurements to what a vehicle believes of its motion."""
 
-from ._filter import ErrorStateFilter, Navigation
+from ._filter import ErrorStateFilter
 from ._log import Track, log_of
-from ._navigated import Navigated
+from ._navigated import Navigated, Navigation
 from ._navigator import Estimate, Navigator, vehicle_of
 
 __all__ = ["ErrorStateFilter", "Estimate", "Navigated", "Navigation", "Navigator", "Track", "log_of", "vehicle_of"]

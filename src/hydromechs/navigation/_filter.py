@@ -1,15 +1,13 @@
-"""Settings of navigation: the filter, and what a controller is told."""
+"""Settings of the navigation filter."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import Annotated
 
 from hydromechs.model import Model
-from hydromechs.registry import Inline
 from hydromechs.sensors import Sensor
-from hydromechs.simulation import Block
 from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 
 from ._log import Track, run_on
@@ -53,18 +51,3 @@ class ErrorStateFilter:
             start: x̂ at the first reading of the IMU, shape (19,); see `Navigator.true`.
         """
         return run_on(self.on(model, sensors), log, start)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Navigation(Block):
-    """Navigation filter that estimates the motion of the vehicle for the controllers."""
-
-    read: Literal["estimate", "truth"] = "estimate"
-    """What the controller is told: the estimate, or the truth while sensors and filter run along."""
-    filter: Annotated[ErrorStateFilter, Inline()] = field(default_factory=ErrorStateFilter)
-    """The filter."""
-    name: str = "navigation"
-    """Name, unique among the blocks."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)

@@ -73,7 +73,7 @@ def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: 
 def log_of(recording: xarray.Dataset, model: Model, sensors: Sequence[Sensor]) -> dict[str, tuple[Array, Array]]:
     """The log of sensors from the variable `signal` of a recording, with samples at least as often as they measure."""
     if "signal" not in recording:
-        raise KeyError("the recording has no signals; run it with hydromechs.navigation.Navigated as its controller")
+        raise KeyError("the recording has no signals; run it with sensors among its blocks")
     times, out = recording["time"].values, {}
     for s in sensors:
         names = [f"{s.name}.{c.label}" for c in s.channels(model)]

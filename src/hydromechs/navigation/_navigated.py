@@ -1,33 +1,23 @@
-"""A controller that sees through sensors: what it is told of the state is what a navigation filter believes."""
+"""The block of a navigation filter, and controllers that read the state which it estimates from sensors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from hydromechs.contact import Terrain
-from hydromechs.integrators import is_multiple
 from hydromechs.model import State
-from hydromechs.sensors import (
-    Aid,
-    Imu,
-    Instruments,
-    JointEncoders,
-    Mounted,
-    Reading,
-    Sensor,
-    common_period,
-    normals,
-    whole_periods,
-)
-from hydromechs.simulation import Controller, Measured, Pack, Simulation
+from hydromechs.model.component import Component
+from hydromechs.registry import Inline
+from hydromechs.sensors import Aid, Measuring, Reading, Sensor, normals
+from hydromechs.simulation import Block, Controller
 from hydromechs.spatial import quaternion_matrix, rpy_from_matrix
-from hydromechs.values import Array
+from hydromechs.values import Array, check_fields
 
-from ._filter import Navigation
+from ._filter import ErrorStateFilter
 from ._navigator import Estimate, Navigator
 
 AXES, TURNS, RATES = ("x", "y", "z"), ("roll", "pitch", "yaw"), ("u", "v", "w", "p", "q", "r")
@@ -47,22 +37,20 @@ ESTIMATED = {
 """Signals of a filter after "navigation.", with their units."""
 
 
-class Navigated(Controller):
+class Navigated(Measuring):
     """Sensors and a navigation filter in front of a controller. A controller.
 
     It runs at the rate of the fastest sensor. The inner controller is called at its own period with a state in which pose and
     velocity of the vehicle are the filter's, if there is one, and joints with encoders are as measured; all else is true. While
     control is off, sensors and filter go on. Where a simulation goes on without its controller (`Simulation.step`), the filter
-    starts anew at the next call, and says so.
+    restarts at the next call, and reports it.
 
     Args:
         controller: The inner controller; None: nothing gives commands, the sensors just measure.
         sensors: The sensors; a filter needs one `Imu`.
-        navigation: The filter, and what the inner controller is told; None: the truth, but for joints with encoders.
+        navigation: The filter, and what the inner controller reads; None: the truth, but for joints with encoders.
         terrain: Ground that sensors see besides what the plant can touch.
     """
-
-    messages: Sequence[str] = ()
 
     def __init__(
         self,
@@ -72,145 +60,54 @@ class Navigated(Controller):
         navigation: Navigation | None = None,
         terrain: Sequence[Terrain] = (),
     ) -> None:
-        if controller is not None and not isinstance(controller, Controller):
-            raise TypeError(
-                f"controller is {controller!r}, must be a Controller or None; a function as FunctionController(f, period)"
-            )
-        if not sensors:
-            raise ValueError("sensors is empty; give at least one")
-        self.controller, self.sensors, self.navigation = controller, tuple(sensors), navigation
-        self.terrain = tuple(terrain)
-        self.period = common_period(self.sensors)
-        if controller is not None:
-            whole_periods(controller.period, self.period, f"the period of {type(controller).__name__}")
-        self.signals: Mapping[str, str] = {}
-        """Names of what it shows of itself, with units."""
-        self.messages: Sequence[str] = ()
-        """Messages of its last call."""
+        super().__init__(controller, sensors=sensors, terrain=terrain)
+        self.navigation = navigation
 
-    def _told_the_truth(self) -> list[str]:
-        """What to say once of sensors for a filter that is not there."""
-        names = ", ".join(repr(s.name) for s in self.sensors if isinstance(s, Imu | Aid))
-        said = self._m["times"]
-        if self.controller is None or not names or said[1]:
-            return []
-        said[1] = 1.0
-        return [
-            f"the controller is told the true pose and velocity: {names} only measure along, since there is no navigation; "
-            "give navigation=Navigation() (in a file, the key navigation) for the estimate of a filter"
-        ]
+    @property
+    def reads(self) -> str:
+        return "" if self.navigation is None else self.navigation.read
 
-    def start(self, simulation: Simulation) -> None:
-        """Compile the sensors and the filter, and start the inner controller."""
-        model = simulation.model
-        self._simulation = simulation
-        self.instruments = Instruments(simulation.plant, self.sensors, simulation.step_size, self.terrain)
+    def _start_filter(self) -> tuple[dict[str, str], int]:
         self.navigator: Navigator | None = None
-        if self.navigation is not None:
-            self.navigator = self.navigation.filter.on(model, self.sensors)
-        inner, of_inner = np.zeros(0), {}
-        self.signals = {}
-        if self.controller is not None:
-            self.controller.measured = {
-                s.name: Measured(_frame(s), np.full(len(channels), np.nan))
-                for s, channels in zip(self.sensors, self.instruments.channels, strict=True)
-            }
-            self.controller.start(simulation)
-            inner = np.array(self.controller.memory, dtype=float)
-            of_inner = dict(self.controller.signals)
-            self.notes = self.controller.notes
-        for s, channels in zip(self.sensors, self.instruments.channels, strict=True):
-            self.signals |= {f"{s.name}.{c.label}": c.unit for c in channels}
-        self._measured = len(self.signals)
-        if self.navigator is not None:
-            self.signals |= {f"navigation.{name}": unit for name, unit in ESTIMATED.items()}
-            self.signals |= {f"{s.name}.age": "s" for s in self.navigator.aids}
-        self.signals |= of_inner
-        self._inner, self.signal_values = len(of_inner), np.full(len(self.signals), np.nan)
+        if self.navigation is None:
+            return super()._start_filter()
+        self.navigator = self.navigation.filter.on(self._simulation.model, self.sensors)
         self._aids = {i: k for k, i in enumerate(i for i, s in enumerate(self.sensors) if isinstance(s, Aid))}
-        sizes = {"instruments": self.instruments.pack.size, "navigator": self.navigator.pack.size if self.navigator else 0}
-        self._pack = Pack(
-            {**{k: (n,) for k, n in sizes.items()}, "times": (2,), "last": (3, self._measured), "inner": (len(inner),)}
-        )
-        self.memory = np.zeros(self._pack.size)
-        views = self._pack.views(self.memory)
-        views["instruments"][:], views["inner"][:] = self.instruments.start(), inner
-        self._viewed, self._ends = np.zeros(0), np.cumsum([0, *map(len, self.instruments.channels)]).tolist()
-        self._encoders = []
-        for s, at in zip(self.sensors, self._ends, strict=False):
-            if isinstance(s, JointEncoders):
-                parts = [model.joint_part(name) for name in s.joints]
-                self._encoders.append((at, [p.q.start for p in parts], [p.v.start for p in parts]))
+        signals = {f"navigation.{name}": unit for name, unit in ESTIMATED.items()}
+        return signals | {f"{s.name}.age": "s" for s in self.navigator.aids}, self.navigator.pack.size
 
     def _look(self) -> None:
-        """Make views into the memory if it is another one."""
-        if self._viewed is not self.memory:
-            self.memory = self._viewed = np.array(self.memory, dtype=float)
-            self._m = self._pack.views(self.memory)
-            self._of_instruments = self.instruments.pack.views(self._m["instruments"])
-            self._of_navigator = self.navigator.pack.views(self._m["navigator"]) if self.navigator else {}
+        viewed = self._viewed
+        super()._look()
+        if self.navigator is not None and self._viewed is not viewed:
+            self._of_navigator = self.navigator.pack.views(self._m["navigator"])
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is compiled stays behind: `start` makes it anew."""
-        made = ("_simulation", "instruments", "navigator", "_viewed", "_m", "_of_instruments", "_of_navigator")
-        return {name: x for name, x in self.__dict__.items() if name not in made}
+        made = ("navigator", "_of_navigator")
+        return {name: x for name, x in super().__getstate__().items() if name not in made}
 
-    def __call__(self, state: State) -> Any:
-        """Measure, filter, and ask the inner controller if its time has come."""
-        return self._ask(state, lambda inner, told: inner(told))
+    def _filter(self, state: State, arrived: Sequence[Reading]) -> list[str]:
+        if self.navigator is None:
+            return super()._filter(state, arrived)
+        return self._navigate(self.navigator, state, arrived)
 
-    def idle(self, state: State) -> None:
-        """Measure and filter; the inner controller is idle, too."""
-        self._ask(state, lambda inner, told: inner.idle(told))
+    def _filter_values(self, state: State) -> list[Array]:
+        if self.navigator is None:
+            return super()._filter_values(state)
+        e = self.navigator.estimate(self._of_navigator)
+        return [_shown(self.navigator, e, state), state.t - self._of_navigator["heard"]]
 
-    def signals_at_end(self, state: State) -> Array:
-        """Return the measurements and the estimate at the end of a run; the inner controller's signals do not change."""
-        memory, values, messages = np.array(self.memory, dtype=float), self.signal_values, self.messages
-        self._ask(state, None)
-        shown, self.signal_values = self.signal_values, values
-        self.memory, self.messages = memory, messages
-        return shown
-
-    def _ask(self, state: State, ask: Callable[[Controller, State], Any] | None) -> Any:
-        """Measure and filter; if the inner controller is due and `ask` is set, return its answer, otherwise None."""
-        self._look()
-        sim, t, (known, seen, last) = self._simulation, state.t, self._m["last"]
-        arrived = self.instruments.sample(self._of_instruments, state, sim.parameters)
-        for r in arrived:
-            at = slice(self._ends[r.sensor], self._ends[r.sensor + 1])
-            there = np.isfinite(r.value)
-            known[at], seen[at], last[at] = there, there | (seen[at] > 0.0), np.where(there, r.value, last[at])
-        self.messages = self._told_the_truth() if self.navigator is None else self._navigate(self.navigator, state, arrived)
-        e = None if self.navigator is None else self.navigator.estimate(self._of_navigator)
-        if self.controller is None or ask is None or not is_multiple(t, self.controller.period, sim.step_size):
-            self._show(state, e, self.signal_values[len(self.signal_values) - self._inner :])
-            return None
-        self.controller.memory = self._m["inner"].copy()
-        self.controller.signal_values = self.signal_values[len(self.signal_values) - self._inner :].copy()
-        self.controller.measured = self._said()
-        told = state if self.navigation is not None and self.navigation.read == "truth" else self._believed(state, e)
-        answer = ask(self.controller, told)
-        self._m["inner"][:] = self.controller.memory
-        self._show(state, e, self.controller.signal_values)
-        self.messages = [*self.messages, *self.controller.messages]
-        return answer
-
-    def _said(self) -> dict[str, Measured]:
-        """The last values of the sensors that said something."""
-        _, seen, last = self._m["last"]
-        out = {}
-        for s, start, end in zip(self.sensors, self._ends, self._ends[1:], strict=False):
-            if seen[start]:
-                out[s.name] = Measured(_frame(s), last[start:end])
-        return out
-
-    def _show(self, state: State, e: Estimate | None, inner: Array) -> None:
-        """Values of the signals: measurements (NaN for what was not measured), estimate, those of the inner controller."""
-        known, _, last = self._m["last"]
-        shown = [np.where(known > 0.0, last, np.nan)]
-        if self.navigator is not None and e is not None:
-            shown += [_shown(self.navigator, e, state), state.t - self._of_navigator["heard"]]
-        self.signal_values = np.concatenate([*shown, inner])
+    def _given(self, state: State) -> State:
+        """Return the state that the inner controller reads: the vehicle as estimated, joints as their encoders measure them."""
+        if self.navigator is None:
+            return super()._given(state)
+        if self.reads == "truth":
+            return state
+        given, model, i = super()._given(state), self._simulation.model, self.navigator.body
+        q, v, e = given.q, given.v, self.navigator.estimate(self._of_navigator)
+        q[model.q_slices[i]] = np.concatenate([e.position, e.orientation])
+        v[model.v_slices[i]] = e.velocity
+        return replace(state, q=q, v=v)
 
     def _navigate(self, navigator: Navigator, state: State, arrived: Sequence[Reading]) -> list[str]:
         """Take the filter on by one period. It starts anew if it was not asked for longer: it knows nothing of the way."""
@@ -231,23 +128,29 @@ class Navigated(Controller):
         aids = [r._replace(sensor=self._aids[r.sensor]) for r in known]
         return said + navigator.tick(m, state.t, measured, aids)
 
-    def _believed(self, state: State, e: Estimate | None) -> State:
-        """The state with the vehicle as estimated and joints as their encoders say."""
-        q, v, model = state.q.copy(), state.v.copy(), self._simulation.model
-        if self.navigator is not None and e is not None:
-            i = self.navigator.body
-            q[model.q_slices[i]] = np.concatenate([e.position, e.orientation])
-            v[model.v_slices[i]] = e.velocity
-        _, seen, last = self._m["last"]
-        for at, iq, iv in self._encoders:
-            if seen[at]:
-                q[iq], v[iv] = last[at : at + len(iq)], last[at + len(iq) : at + 2 * len(iq)]
-        return replace(state, q=q, v=v)
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Navigation(Block):
+    """Navigation filter that estimates the motion of the vehicle for the controllers."""
 
-def _frame(sensor: Sensor) -> str:
-    """The frame that a sensor is mounted on; nothing for those of joints."""
-    return sensor.frame if isinstance(sensor, Mounted) else ""
+    read: Literal["estimate", "truth"] = "estimate"
+    """What the controller is told: the estimate, or the truth while sensors and filter run along."""
+    filter: Annotated[ErrorStateFilter, Inline()] = field(default_factory=ErrorStateFilter)
+    """The filter."""
+    name: str = "navigation"
+    """Name, unique among the blocks."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    def before(
+        self, controller: Controller | None, blocks: Sequence[Block], components: Sequence[Component]
+    ) -> Controller | None:
+        """Put the filter and all sensors in front of a controller."""
+        inner = controller.controller if isinstance(controller, Measuring) else controller
+        terrain = [part for part in components if isinstance(part, Terrain)]
+        sensors = [block for block in blocks if isinstance(block, Sensor)]
+        return Navigated(inner, sensors=sensors, navigation=self, terrain=terrain)
 
 
 def _root(P: Array) -> Array:

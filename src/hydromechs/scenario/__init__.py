@@ -7,7 +7,6 @@ from ._run import RunInterrupted, RunResult, conclude_run, recording_attrs, run_
 from ._scenario import Scenario
 from ._states import Checkpoints, SavedState
 from ._tables import CONTROLLERS, FAMILIES
-from ._together import Part, Together
 from ._unit_mistakes import buoyancy_mistakes, contact_warnings, unit_mistakes
 
 __all__ = [
@@ -16,13 +15,11 @@ __all__ = [
     "Checkpoints",
     "ModelStart",
     "ObservationNoise",
-    "Part",
     "Randomisation",
     "RunInterrupted",
     "RunResult",
     "SavedState",
     "Scenario",
-    "Together",
     "WorldSettings",
     "assemble",
     "buoyancy_mistakes",

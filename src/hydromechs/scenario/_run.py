@@ -19,8 +19,8 @@ import numpy as np
 from hydromechs import __version__
 from hydromechs.errors import ScenarioError, SimulationDiverged, SimulationInterrupted
 from hydromechs.model import State
-from hydromechs.navigation import Navigated
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
+from hydromechs.sensors import Measuring
 from hydromechs.simulation import Controller, Plant, Run, Simulation, run_warnings, sigterm_interrupts
 from hydromechs.values import positive
 
@@ -286,9 +286,9 @@ def _controller(controller: Controller | None) -> str:
     """What gives commands, and what it reads."""
     if controller is None:
         return "none"
-    if isinstance(controller, Navigated):
+    if isinstance(controller, Measuring):
         sensors = ", ".join(f"{s.name} at {s.rate:g} Hz" for s in controller.sensors)
-        reads = "" if controller.navigation is None else f", reads the {controller.navigation.read}"
+        reads = f", reads the {controller.reads}" if controller.reads else ""
         return f"{_controller(controller.controller)}{reads}; sensors: {sensors}"
     return f"{type(controller).__name__}, every {controller.period:g} s"
 

@@ -10,32 +10,29 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
-from hydromechs import contact
 from hydromechs.errors import REJECTED, FieldError, ScenarioError, UnsupportedFeature, rejections
 from hydromechs.hybrid import Hybrid
 from hydromechs.hydro import Environment
 from hydromechs.integrators import Integrator, method_named, whole_steps
 from hydromechs.model import Fault, Model, State
 from hydromechs.model.component import Component
-from hydromechs.navigation import Navigated, Navigation
+from hydromechs.navigation import Navigation
 from hydromechs.recording import WARNING_KINDS, Check, find_quantity, find_terms
 from hydromechs.registry import Item, reference_to
 from hydromechs.sensors import Sensor
 from hydromechs.simulation import (
+    BLOCKS,
     SWITCH,
     Block,
-    BlockPart,
     Controller,
     Event,
-    Mission,
-    Phase,
     Plant,
     PythonBlock,
     Setup,
     Simulation,
     SimulationSource,
-    TracedBlock,
     components_of,
+    controller_of,
     coordinates,
     quantities,
     watchable,
@@ -46,7 +43,6 @@ from ._assemble import ModelStart, WorldSettings, assemble, axes_faults, pairs, 
 from ._judge import environment_faults, placed_faults, plant_faults, sensor_faults, time_faults
 from ._path_items import scenario_items
 from ._randomisation import Randomisation, randomisation_faults
-from ._together import Part, Together
 
 __all__ = ["Scenario"]
 
@@ -55,7 +51,7 @@ OF_MODEL = {"body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "misfit"}
 LISTS: dict[str, tuple[Any, str]] = {
     "models": (ModelStart, "models and their starts, as ModelStart(model=...)"),
     "components": (Component, "components, as Thruster(...)"),
-    "blocks": (Block, "blocks: sensors, Navigation(...), PythonBlock(controller=...)"),
+    "blocks": (Block, BLOCKS),
     "events": (Event, "events, as Event(...)"),
     "checks": (Check, "checks, as Check(...)"),
     "expected_warnings": (str, "kinds of warnings"),
@@ -249,20 +245,7 @@ class Scenario(SimulationSource):
 
     def control(self) -> Controller | None:
         """Return the controller for a simulation, which takes a copy: all controllers, behind the sensors and the filter."""
-        made = [block.make() for block in self.controllers]
-        inner: Controller | None = None
-        if len(made) == 1 and self.controllers[0].phase == Phase():
-            (inner,) = made
-        elif made:
-            phases = [(block.name if len(made) > 1 else "", block.phase) for block in self.controllers]
-            if all(isinstance(c, TracedBlock) and c.compiled for c in made):
-                inner = Mission(parts=[BlockPart(c, *phase) for phase, c in zip(phases, made, strict=True)])
-            else:
-                parts = [Part(c, name, phase.start, phase.end) for (name, phase), c in zip(phases, made, strict=True)]
-                inner = Together(parts=parts, period=min(c.period for c in made))
-        if not self.sensors:
-            return inner
-        return Navigated(inner, sensors=self.sensors, navigation=self.navigation, terrain=self.parts(contact.Terrain))
+        return controller_of(self.blocks, self.components)
 
     def simulation(self, *, parameters: Mapping[str, Any] | None = None) -> Simulation:
         """Return the simulation at its start; raise `ScenarioError` with the part that it rejects.

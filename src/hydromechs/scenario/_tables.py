@@ -1,19 +1,14 @@
-"""Types of a scenario file: the name of each class by family. A new component, block, law or motion gets a row here."""
+"""Families of a scenario file. A new type gets its row in the package of its class, as `actuation.TYPES` or `sensors.TYPES`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hydromechs import contact, control, hydro, integrators, lines, sensors, walking
+from hydromechs import actuation, contact, control, hydro, integrators, lines, sensors, walking
 from hydromechs.actuation import (
-    ExternalWrench,
     ForceCurve,
     JointFriction,
-    JointMotion,
-    JointRotor,
-    JointSpring,
     JointStops,
-    Thruster,
     drives,
     ideal_curve,
     linear_curve,
@@ -48,39 +43,15 @@ def _short_curve(curve: ForceCurve) -> tuple[str, dict[str, Any], tuple[str, ...
     return None
 
 
-DRIVES = {"torque": drives.Torque, "servo": drives.Servo, "motor": drives.Motor, "hydraulic": drives.Hydraulic}
 TERRAIN: dict[str, Any] = {word: kind for word, kind in SHAPES.items() if kind is not Mesh} | {"height_field": height_field}
-GRASPS = {"grasp": contact.Grasp, "grip": contact.Grip}
-TETHERS = {"tether": lines.Tether, "hanging_line": lines.HangingLine}
-SENSORS = {
-    "imu": sensors.Imu,
-    "dvl": sensors.Dvl,
-    "usbl": sensors.Usbl,
-    "depth": sensors.DepthGauge,
-    "compass": sensors.Compass,
-    "encoders": sensors.JointEncoders,
-    "force_torque": sensors.ForceTorque,
-    "tachometer": sensors.Tachometer,
-    "contact_switch": sensors.ContactSwitch,
-}
-CONTROLLERS: dict[str, type[Controller]] = {
-    "hold_pose": control.HoldPose,
-    "follow_path": control.FollowPath,
-    "lqr_speed": control.LqrSpeed,
-    "lqr_hold_pose": control.LqrHoldPose,
-    "lqr_follow_path": control.LqrFollowPath,
-    "joint_motion": control.JointTrajectory,
-    "joint_control": control.JointControl,
-    "computed_torque": control.ComputedTorque,
-    "cartesian_motion": control.CartesianMotion,
-    "task_priority": control.TaskPriority,
-    "carry_load": control.CarryLoad,
-    "walk": walking.Walk,
-    "serpenoid": control.Serpenoid,
-    "alternating_support": walking.AlternatingSupport,
-    "articulated_drive": walking.ArticulatedDrive,
-}
+COMPONENTS: dict[str, Any] = {**actuation.TYPES, **TERRAIN, **contact.TYPES, **lines.TYPES}
+CONTROLLERS: dict[str, type[Controller]] = {**control.TYPES, **walking.TYPES}
 """Controllers by the names that files have."""
+
+
+def _derived(base: Any) -> dict[str, Any]:
+    """Rows of components that are derived from a class or one of a union."""
+    return {word: kind for word, kind in COMPONENTS.items() if isinstance(kind, type) and issubclass(kind, base)}
 
 
 def no_friction(joint: str) -> JointFriction:
@@ -108,6 +79,7 @@ def _none(part: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
 
 
 _JOINT = ("joint",)
+_LINES = lines.Tether | lines.HangingLine
 _TERRAIN = Holder(contact.Terrain, "shape", Shape)
 _PRESETS = {name: (device.kind, device.fields) for name, device in sensors.DEVICES.items()}
 
@@ -116,22 +88,7 @@ FAMILIES = Families(
         Family(
             name="component",
             base=Component,
-            table={
-                "thruster": Thruster,
-                **DRIVES,
-                "joint_motion": JointMotion,
-                "joint_friction": JointFriction,
-                "joint_stops": JointStops,
-                "joint_spring": JointSpring,
-                "joint_rotor": JointRotor,
-                "external_wrench": ExternalWrench,
-                **TERRAIN,
-                "point_contact": contact.PointContact,
-                "body_contact": contact.BodyContact,
-                **GRASPS,
-                **TETHERS,
-                "lifted_line": lines.LiftedLine,
-            },
+            table=COMPONENTS,
             open_to_users=True,
             by_name=True,
             holder=_TERRAIN,
@@ -140,17 +97,17 @@ FAMILIES = Families(
         Family(
             name="block",
             base=Block,
-            table={**SENSORS, "error_state_filter": Navigation, **CONTROLLERS},
+            table={**sensors.TYPES, "error_state_filter": Navigation, **CONTROLLERS},
             open_to_users=True,
             presets=_PRESETS,
             holder=Holder(PythonBlock, "controller", Controller, functions=True),
             by_name=True,
         ),
-        Family(name="sensor", base=sensors.Sensor, table=SENSORS, open_to_users=True, presets=_PRESETS),
+        Family(name="sensor", base=sensors.Sensor, table=sensors.TYPES, open_to_users=True, presets=_PRESETS),
         Family(name="terrain", base=contact.Terrain, table=TERRAIN, open_to_users=True, holder=_TERRAIN, shorthand=SHORTHAND),
-        Family(name="grasp", base=contact.Holding, table=GRASPS, open_to_users=True),
-        Family(name="tether", base=lines.Tether | lines.HangingLine, table=TETHERS),
-        Family(name="drive", base=drives.Drive, table=DRIVES, open_to_users=True, known=_JOINT),
+        Family(name="grasp", base=contact.Holding, table=_derived(contact.Holding), open_to_users=True),
+        Family(name="tether", base=_LINES, table=_derived(_LINES)),
+        Family(name="drive", base=drives.Drive, table=drives.TYPES, open_to_users=True, known=_JOINT),
         Family(
             name="friction",
             base=JointFriction,
@@ -167,30 +124,10 @@ FAMILIES = Families(
             known=_JOINT,
             shorthand=Shorthand(shorten=_none),
         ),
-        Family(
-            name="motion",
-            base=motions.Motion,
-            table={
-                "sine": motions.Sine,
-                "steady": motions.Steady,
-                "recorded": motions.Recorded,
-                "recorded_file": motions.recorded_file,
-            },
-            open_to_users=True,
-        ),
+        Family(name="motion", base=motions.Motion, table=motions.TYPES, open_to_users=True),
         Family(name="curve", base=ForceCurve, table=CURVES, shorthand=Shorthand(shorten=_short_curve)),
-        Family(
-            name="law",
-            base=contact.ContactLaw,
-            table={"linear": contact.LinearContact, "nonlinear": contact.NonlinearContact},
-            open_to_users=True,
-        ),
-        Family(
-            name="top",
-            base=lines.TopPoint,
-            table={"frame": lines.FramePoint, "swaying": lines.SwayingPoint, "riding": lines.RidingPoint},
-            open_to_users=True,
-        ),
+        Family(name="law", base=contact.ContactLaw, table=contact.LAWS, open_to_users=True),
+        Family(name="top", base=lines.TopPoint, table=lines.TOPS, open_to_users=True),
         Family(
             name="profile",
             base=hydro.Uniform | hydro.PowerLaw | hydro.DepthTable,

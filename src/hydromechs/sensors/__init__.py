@@ -1,5 +1,7 @@
 """Sensors: what they measure, how often, how late and with which errors."""
 
+from collections.abc import Mapping
+
 from ._array import InstrumentArray
 from ._compass import Compass
 from ._contact_switch import ContactSwitch
@@ -11,6 +13,7 @@ from ._force_torque import ForceTorque
 from ._imu import Imu
 from ._instant import Instant, MountedFrame
 from ._instruments import Instruments, Reading, common_period, normals, whole_periods
+from ._measuring import Measuring
 from ._noise import Noise
 from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Sensor
 from ._tachometer import Tachometer
@@ -18,6 +21,7 @@ from ._usbl import Usbl
 
 __all__ = [
     "DEVICES",
+    "TYPES",
     "Aid",
     "Channel",
     "Compass",
@@ -33,6 +37,7 @@ __all__ = [
     "InstrumentArray",
     "Instruments",
     "JointEncoders",
+    "Measuring",
     "Mounted",
     "MountedFrame",
     "Noise",
@@ -45,3 +50,16 @@ __all__ = [
     "normals",
     "whole_periods",
 ]
+
+TYPES: Mapping[str, type[Sensor]] = {
+    "imu": Imu,
+    "dvl": Dvl,
+    "usbl": Usbl,
+    "depth": DepthGauge,
+    "compass": Compass,
+    "encoders": JointEncoders,
+    "force_torque": ForceTorque,
+    "tachometer": Tachometer,
+    "contact_switch": ContactSwitch,
+}
+"""Sensors by their names in files."""

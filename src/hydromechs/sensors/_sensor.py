@@ -10,10 +10,11 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
+from hydromechs.contact import Terrain
 from hydromechs.errors import FieldError
 from hydromechs.model import Model, World
 from hydromechs.model.component import Component
-from hydromechs.simulation import Block
+from hydromechs.simulation import Block, Controller
 from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
 
 from ._instant import Instant
@@ -150,6 +151,17 @@ class Sensor(Block):
     def works(self, t: float) -> bool:
         """Whether no outage has it at a time [s]."""
         return not any(begin - 1e-9 <= t < end - 1e-9 for begin, end in self.outages)
+
+    def before(
+        self, controller: Controller | None, blocks: Sequence[Block], components: Sequence[Component]
+    ) -> Controller | None:
+        """Put all sensors in front of a controller, if no other sensor or filter has."""
+        from ._measuring import Measuring
+
+        if isinstance(controller, Measuring):
+            return controller
+        terrain = [part for part in components if isinstance(part, Terrain)]
+        return Measuring(controller, sensors=[block for block in blocks if isinstance(block, Sensor)], terrain=terrain)
 
     @property
     def period(self) -> float:

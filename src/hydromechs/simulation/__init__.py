@@ -8,7 +8,8 @@ __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {  # compile with CasADi and LLVM
         "._initial_instant": ("InitialInstant",),
-        "._block": ("Block", "Phase", "PythonBlock"),
+        "._block": ("BLOCKS", "Block", "Phase", "PythonBlock"),
+        "._controller_of": ("controller_of",),
         "._build": ("components_of",),
         "._clock": ("size_faults",),
         "._closing": ("closed", "switched_off"),
@@ -38,6 +39,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._start": ("check_time",),
         "._stiffness": ("divergence_hint", "step_faults", "step_limit", "stiff_modes", "stiff_parts"),
         "._traced_block": ("Site", "Tick", "TracedBlock", "Update"),
+        "._together": ("Part", "Together"),
         "._trim": ("Trim", "trim"),
         "._water": ("below_the_bed",),
     },

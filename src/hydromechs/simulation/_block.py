@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import abc
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hydromechs.errors import FieldError
 from hydromechs.model import State
+from hydromechs.model.component import Component
 from hydromechs.values import Finite, Number, check_fields
 
 from ._controller import Commands, Controller, as_controller
@@ -36,6 +37,22 @@ class Block(abc.ABC):
     __slots__ = ()
     name: str
     """Name, unique among the blocks."""
+
+    def before(
+        self, controller: Controller | None, blocks: Sequence[Block], components: Sequence[Component]
+    ) -> Controller | None:
+        """Return a controller with this block and others of its kind in front of it; by default, the controller itself.
+
+        Args:
+            controller: The controllers, joined, with what other blocks put in front of them; None without.
+            blocks: All blocks.
+            components: Components of the simulation, among them terrain.
+        """
+        return controller
+
+
+BLOCKS = "blocks: sensors, Navigation(...), PythonBlock(controller=...)"
+"""What a list of blocks has, for messages."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,10 @@ from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.values import instances
 
+from ._block import BLOCKS, Block
 from ._build import components_of
 from ._controller import Controller
+from ._controller_of import controller_of
 from ._events import Event
 from ._plant import COMPONENTS, Plant
 
@@ -61,6 +63,7 @@ def setup_of(
     components: Iterable[Component],
     parameters: Iterable[str] | Mapping[str, Any],
     seed: int | None,
+    blocks: Iterable[Block] = (),
 ) -> Setup:
     """Return the plant of what a caller wants to simulate, and how it is simulated.
 
@@ -70,7 +73,9 @@ def setup_of(
         components: Parts, for a model.
         parameters: Names or values of open numbers.
         seed: Seed of gusts and waves, for a model or a source.
+        blocks: Sensors, filter and controllers, for a model or a plant.
     """
+    blocks = instances(blocks, Block, "blocks", BLOCKS)
     kind, parts = type(what).__name__, instances(components, Component, "components", COMPONENTS)
     named = () if isinstance(parameters, Mapping) else tuple(parameters)
     if isinstance(what, Model):
@@ -81,15 +86,17 @@ def setup_of(
             seed=0 if seed is None else seed,
             parameters=instances(list(parameters), str, "parameters", "paths of numbers"),
         )
-        return Setup(plant=plant)
+        return Setup(plant=plant, controller=controller_of(blocks, parts))
     if not isinstance(what, Plant | Setup | SimulationSource):
         raise TypeError(f"a simulation needs a Model, a Plant or a Scenario, got {kind}; hm.load gives a model")
     given = {"environment": environment is not None, "components": bool(parts)}
     if not isinstance(what, SimulationSource):
         given |= {"parameters": bool(named), "seed": seed is not None}
+    if not isinstance(what, Plant):
+        given["blocks"] = bool(blocks)
     for name in (name for name, is_given in given.items() if is_given):
         raise TypeError(f"{name} is given beside a {kind}, which has its own; change it there, with dataclasses.replace")
     if isinstance(what, Plant):
-        return Setup(plant=what)
+        return Setup(plant=what, controller=controller_of(blocks, what.components))
     setup = what.setup(tuple(parameters)) if isinstance(what, SimulationSource) else what
     return setup if seed is None else replace(setup, plant=replace(setup.plant, seed=seed))

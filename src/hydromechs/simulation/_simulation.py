@@ -31,6 +31,7 @@ from hydromechs.recording import ATTITUDE, STORED_ENERGIES, find_quantity, sourc
 from hydromechs.values import floats, instances, nearest, positive
 
 from . import _books
+from ._block import Block
 from ._clock import size_faults
 from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller, own_controller, signals_of
@@ -72,6 +73,7 @@ class Simulation:
         environment: The water. Defaults to still water.
         components: Parts in any order: thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom
             components. Contacts follow from terrain; friction and stops of joints from the model if they are not listed.
+        blocks: Sensors, a navigation filter and controllers (`PythonBlock`), in place of `controller`.
         parameters: Names of numbers of the model that stay open, as "vehicle.inertia.mass", or their values at the start by
             name; beside a `Plant`, values of those that it has open. See `parameters`.
         controller: A `Controller`, of which the simulation takes a copy, or a function of the state; gives commands every
@@ -93,6 +95,7 @@ class Simulation:
         *,
         environment: Environment | None = None,
         components: Iterable[Component] = (),
+        blocks: Iterable[Block] = (),
         parameters: Iterable[str] | Mapping[str, Any] = (),
         controller: Controller | Callable[[State], Commands] | None = None,
         period: float | None = None,
@@ -104,13 +107,15 @@ class Simulation:
         state: State | None = None,
         commands: Mapping[str, float] | None = None,
     ) -> None:
-        setup = setup_of(what, environment, components, parameters, seed)
+        setup = setup_of(what, environment, components, parameters, seed, blocks)
         self.plant = setup.plant
         """What is simulated."""
         if integrator is not None and setup.engine:
             raise TypeError(f"integrator is given beside the engine {setup.engine!r}, which takes the steps; remove one")
         self.method = method_named(setup.integrator if integrator is None else integrator)
         self.step_size = positive(setup.step if step is None else step, "step")
+        if controller is not None and blocks:
+            raise TypeError("controller is given beside blocks; add PythonBlock(controller=...) to the blocks")
         controller = setup.controller if controller is None else controller
         self.controller = own_controller(as_controller(controller, period))
         self.events: tuple[Event, ...] = ()

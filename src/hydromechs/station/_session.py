@@ -19,9 +19,9 @@ from typing import Any
 from hydromechs.contact import Terrain
 from hydromechs.errors import SimulationDiverged
 from hydromechs.integrators import is_multiple
-from hydromechs.navigation import Navigated
 from hydromechs.recording import RunFolder, load_recording
 from hydromechs.scenario import Checkpoints, RunResult, Scenario, conclude_run, recording_attrs, run_scenario
+from hydromechs.sensors import Measuring
 from hydromechs.simulation import LiveRun, PythonBlock, Simulation
 from hydromechs.values import positive
 
@@ -61,7 +61,7 @@ def piloted(scenario: Scenario, inputs: Inputs) -> Simulation:
 def pilot_of(simulation: Simulation) -> Pilot:
     """The pilot of a simulation, behind its sensors or not."""
     controller = simulation.controller
-    inner = controller.controller if isinstance(controller, Navigated) else controller
+    inner = controller.controller if isinstance(controller, Measuring) else controller
     assert isinstance(inner, Pilot)
     return inner
 

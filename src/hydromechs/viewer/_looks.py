@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.geometry import Box, Cylinder, Ellipsoid, Mesh, Placed, Sphere, Triangles, joined
+from hydromechs.geometry import Box, Cylinder, Mesh, Placed, Sphere, Triangles, joined
 from hydromechs.model import Body, BodyShape, Hydro, Model, World, added_mass, added_mass_matrix, drag
 from hydromechs.spatial import tensor_matrix
 from hydromechs.values import Array
@@ -45,6 +45,8 @@ AIR, WATER = 1.2, 1000.0
 """Densities of air and of water [kg/m³]."""
 UNREADABLE_SIZE = 0.1
 """Edge length of that box for a body without inertia [m]."""
+CUBE, BALL = Box(size=(1.0, 1.0, 1.0)).triangulate(), Sphere(radius=1.0).triangulate()
+"""Surfaces that are scaled to stand for data of a body. Unlike shapes they have no largest size: every model can be drawn."""
 
 
 class DrawingWarning(UserWarning):
@@ -165,7 +167,7 @@ def _inertia_box(body: Body) -> Triangles | None:
     def box(edges: tuple[float, ...]) -> Triangles:
         density = body.inertia.mass / math.prod(edges)
         shrink = (density / WATER) ** (1.0 / 3.0) if density < AIR else 1.0
-        return Box(size=tuple(edge * shrink for edge in edges)).triangulate()  # type: ignore[arg-type]
+        return CUBE.scaled(tuple(edge * shrink for edge in edges))
 
     return _of_inertia(body, box, 12.0)
 
@@ -203,7 +205,7 @@ def body_properties(body: Body, world: World, size: float) -> list[Piece]:
     for shape in body.shapes:
         if shape.contact and (solid := solid_of(shape)) is not None:
             out.append(Piece(solid, CONTACT, 0.35, "contact shapes"))
-    ellipsoid = _of_inertia(body, lambda axes: Ellipsoid(axes=axes).triangulate(), 5.0)
+    ellipsoid = _of_inertia(body, BALL.scaled, 5.0)
     if ellipsoid is not None:
         out.append(Piece(ellipsoid, INERTIA, 0.35, "inertia"))
     if body.inertia.mass > 0.0:
@@ -220,10 +222,10 @@ def body_properties(body: Body, world: World, size: float) -> list[Piece]:
             masses, R = _right_handed(M[:3, :3])
             radii = (np.maximum(masses, 1e-6 * abs(masses).max()) * 0.75 / math.pi / world.water_density) ** (1.0 / 3.0)
             if radii.max() > 0.0:
-                solid = Ellipsoid(axes=tuple(radii.tolist())).triangulate().moved(R, hydro.buoyancy_center)
+                solid = BALL.scaled(tuple(radii.tolist())).moved(R, hydro.buoyancy_center)
                 out.append(Piece(solid, ADDED, 0.35, "added mass"))
     return _by_color(out)
 
 
 def _ball(radius: float, center: tuple[float, ...]) -> Triangles:
-    return Sphere(radius=radius).at(center).triangulate()
+    return BALL.scaled((radius,) * 3).moved(np.eye(3), center)

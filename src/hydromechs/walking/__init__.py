@@ -1,5 +1,9 @@
 """Walking: gaits, legs, the course of the body, and the controller that puts them together."""
 
+from collections.abc import Mapping
+
+from hydromechs.simulation import Controller
+
 from ._articulated_drive import ArticulatedDrive
 from ._course import Course, CoursePoint
 from ._drives import JointServos
@@ -12,6 +16,7 @@ from ._walk import Walk
 
 __all__ = [
     "GAITS",
+    "TYPES",
     "AlternatingSupport",
     "ArticulatedDrive",
     "Course",
@@ -27,3 +32,10 @@ __all__ = [
     "Walk",
     "Wave",
 ]
+
+TYPES: Mapping[str, type[Controller]] = {
+    "walk": Walk,
+    "alternating_support": AlternatingSupport,
+    "articulated_drive": ArticulatedDrive,
+}
+"""Controllers by their names in files."""

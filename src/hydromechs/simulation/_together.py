@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hydromechs.errors import placed
 from hydromechs.integrators import is_multiple, whole_steps
 from hydromechs.model import State
-from hydromechs.simulation import Controller, Simulation, settled_targets
 from hydromechs.values import positive
 
-__all__ = ["Part", "Together"]
+from ._controller import Controller
+from ._held import settled_targets
+
+if TYPE_CHECKING:
+    from ._simulation import Simulation
 
 
 class Part:
@@ -94,7 +97,7 @@ class Together(Controller):
         out: dict[str, float] = {}
         *memories, moved = np.split(self.memory, self._sizes)
         led = moved.reshape(len(self.parts), -1).copy()
-        shown: np.ndarray = self.signal_values  # type: ignore[has-type]  # the interface's
+        shown: np.ndarray = self.signal_values
         values = np.split(shown, np.cumsum([len(p.controller.signals) for p in self.parts])[:-1])
         said: list[str] = []
         for k, part in enumerate(self.parts):
