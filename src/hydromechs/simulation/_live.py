@@ -148,13 +148,19 @@ class LiveRun:
         """The same for a mission that is compiled as a whole."""
         sim, mission = self.simulation, self._mission
         assert mission is not None
-        looks = self.clock.pace is not None or any(event.quantity != "time" for event in sim.events)
+        guards = mission.march.guards
+        compiled = [] if guards is None else [w for w in self._watch if w.event in guards.events]
+        looks = self.clock.pace is not None or any(
+            e.quantity != "time" for e in sim.events if e not in [w.event for w in compiled]
+        )
         while True:
             before, began = sim._at, perf_counter()
             if interrupt.asked:
                 until = min(until, next_multiple(before.t, sim.record, sim.step_size))
             stop = min(until, before.t + self._stretch, sim._inputs(before.t)[1], *self._instants(before.t))
             stop = self.clock.next(before.t, stop) if looks else stop
+            if compiled:
+                mission.state["guard"][0] = [w.last for w in compiled]
             for text in mission.advance(stop, self.recorder):
                 self.log.say(text)
             if mission.diverged:
@@ -166,7 +172,9 @@ class LiveRun:
             self.clock.look(sim._at.t)
             for text in self._stops.look(sim._at.q):
                 self.log.say(f"t = {self.t:g} s: {text}")
-            stopped = self._handle_events(before)
+            for w, last in zip(compiled, mission.state["guard"][0] if compiled else (), strict=True):
+                w.last = float(last)
+            stopped = self._handle_events(mission.start() if compiled else before)
             if self.recorder.commit():
                 self._saved(sim.state)
             if stopped or sim._at.t >= until - slack(until, sim.step_size):

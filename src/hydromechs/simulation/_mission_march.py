@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.compiler import Argument, Recipe, Routine, RoutineCode, StepPlaces
-from hydromechs.integrators import slack, whole_steps
+from hydromechs.integrators import NotFinite, Point, slack, whole_steps
 from hydromechs.spatial import floor, minimum, where
 from hydromechs.values import Array, Scalar
 
+from ._guards import Guards
 from ._mission import Mission, TickPlaces
 from ._programs import PlantPrograms
 
@@ -52,15 +53,24 @@ class MissionMarch:
 
     Args:
         mission: Blocks; None for a plant without.
+        guards: Guards of events: a world leaves the loop where one crosses its level.
         record: Time between two samples [s].
         lanes: Worlds per vector operation.
         threads: Threads that share worlds.
     """
 
     def __init__(
-        self, programs: PlantPrograms, mission: Mission | None, step: float, record: float, lanes: int, threads: int
+        self,
+        programs: PlantPrograms,
+        mission: Mission | None,
+        step: float,
+        record: float,
+        lanes: int,
+        threads: int,
+        guards: Guards | None = None,
     ) -> None:
-        self.plant, self.mission, self.step = programs.plant, mission, step
+        self.plant, self.mission, self.step, self._programs = programs.plant, mission, step, programs
+        self.guards = guards if guards is not None and guards.rows else None
         self.every = whole_steps(record, step, "record")
         """Steps from sample to sample."""
         self.ticking = 0 if mission is None else whole_steps(mission.period, step, "period")
@@ -76,7 +86,8 @@ class MissionMarch:
         sizes = {"n": 1, "part": 1, "y": plant.model.nq + plant.model.nv + layout.nz, "inputs": layout.size, "told": told}
         own = {"memory": 0, "signals": 0, "reports": 0} if self.mission is None else self.mission.sizes
         counters = dict.fromkeys(("outside", "extreme"), len(layout.commands))
-        return sizes | {"alive": 1, "paused": 1, "control": 1, "sample": 1} | own | counters
+        looks = {} if self.guards is None else {"start": 2 + sizes["y"], "guard": len(self.guards.rows)}
+        return sizes | {"alive": 1, "paused": 1, "control": 1, "sample": 1} | own | counters | looks
 
     @cached_property
     def given(self) -> dict[str, Array]:
@@ -107,10 +118,32 @@ class MissionMarch:
             with r.when(due):
                 r.copy(inputs, r["told"])
                 r.sample()
+            if self.guards is not None:
+                for k, name in enumerate(("n", "part", "y")):
+                    r.copy(r[name], r.part("start", k, self._sizes[name]))
             whole = r.part("y", 0, nq), r.part("y", nq, self._sizes["y"] - nq)
             places = r["n"], r["part"], *whole, r["inputs"], r["h"], r["alive"], goal
             r.steps(self._step, StepPlaces(*places))
+            if self.guards is not None:
+                r.call(self._now, [r["n"], r["part"], r["h"]], [t])
+                na, signals = len(self.plant.layout.commands), r["signals"]
+                parts = {"q": whole[0], "x": whole[1], "inputs": r["inputs"], "signal": signals, "last": r["guard"]}
+                parts |= {"command": r.part("inputs", 0, na), "held_input": r.part("inputs", na, told - na)}
+                self.guards.add(r, t, parts | {"paused": r["paused"]})
         return r
+
+    @cached_property
+    def _now(self) -> Recipe:
+        """Time after the steps."""
+        inputs = tuple(Argument(name, ()) for name in ("n", "part", "h"))
+        return Recipe("now", lambda n, part, h: n * h + part, inputs, (Argument("t", ()),), "now", rarely_called=True)
+
+    @cached_property
+    def bare(self) -> MissionMarch:
+        """The same without blocks and guards, of the same machine code."""
+        out = MissionMarch(self._programs, None, self.step, self.every * self.step, self.code.lanes, self.code.threads)
+        out.code = RoutineCode(out._routine, self.code.lanes, self.code.threads, self.code.codes)
+        return out
 
     @cached_property
     def _plan(self) -> Recipe:
@@ -205,3 +238,16 @@ class MissionMarch:
             records: Rows of the records, by name of `SAMPLED`, shape (worlds, rows, n).
         """
         return self.code.run(state, {"until": until, **self.given}, passes, records)
+
+    def advanced(self, at: Point, inputs: Array, t_end: float) -> Point:
+        """Return the point at a time [s], with held inputs (nu,); raise `NotFinite`. No blocks run."""
+        state, nq = self.new(1), len(at.q)
+        now, end = GridTime.of(at.t, self.step), GridTime.of(t_end, self.step)
+        state["n"][0], state["part"][0], state["inputs"][0] = *now, inputs
+        state["y"][0, :nq], state["y"][0, nq:] = at.q, at.x
+        self.run(state, np.array([list(end)]), self.passes(now, end))
+        there = GridTime(float(state["n"][0, 0]), float(state["part"][0, 0]))
+        out = Point(there.time(self.step), state["y"][0, :nq].copy(), state["y"][0, nq:].copy())
+        if not state["alive"][0, 0]:
+            raise NotFinite(out, "the next step is not finite")
+        return out

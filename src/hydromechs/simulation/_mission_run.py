@@ -58,6 +58,12 @@ class MissionRun:
         recorder.signal = sim._signal
         return self._said(there)
 
+    def start(self) -> Point:
+        """Return the point at which the last steps began."""
+        n, part, *y = self.state["start"][0]
+        nq = self.simulation.model.nq
+        return Point(GridTime(n, part).time(self.march.step), np.array(y[:nq]), np.array(y[nq:]))
+
     @property
     def diverged(self) -> bool:
         """True if the next step is not finite."""

@@ -36,6 +36,7 @@ from ._clock import size_faults
 from ._closing import closed, switched_off
 from ._controller import Commands, Controller, as_controller, own_controller, signals_of
 from ._events import Event, check_events
+from ._guards import Guards
 from ._held import switch_places, wrench_places
 from ._initial_instant import InitialInstant
 from ._live import LiveRun
@@ -168,6 +169,7 @@ class Simulation:
             raise ValueError(f"event {event.name!r}: {text}")
         check_events(events, self.plant, self.signals, self._at.t)
         self.events = events
+        self.__dict__.pop("mission_march", None)
 
     # -- construction -------------------------------------------------------------------------------------------------------
 
@@ -411,7 +413,8 @@ class Simulation:
             controller = Mission.of(controller, controller.site) if controller.compiled else None
             if controller is None:
                 return None
-        return MissionMarch(self._programs, controller, self.step_size, self.record, 1, 1)
+        guards = Guards(self._programs, self.events, self.signals)
+        return MissionMarch(self._programs, controller, self.step_size, self.record, 1, 1, guards)
 
     def step(self, command: Commands = None, duration: float | None = None) -> State:
         """Advance with held commands and without the controller: by one step, or for a duration.
@@ -511,9 +514,13 @@ class Simulation:
 
     def _advance(self, at: Point, t_end: float, recording: Recorder | None) -> Point:
         """From a point to a time, with held commands."""
+        march = None if recording is not None else self.mission_march
         try:
             while not reached(at.t, t_end, self.step_size):
                 inputs, until = self._inputs(at.t)
+                if march is not None:
+                    at = march.bare.advanced(at, inputs, min(t_end, until))
+                    continue
                 if recording is not None:
                     recording.renew(at.t, inputs)
                 at = self._propagator.advance(at, inputs, min(t_end, until), self.step_size, recording)
