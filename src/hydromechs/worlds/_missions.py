@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,12 +20,15 @@ from hydromechs.simulation import (
     CommandRanges,
     Event,
     GridTime,
+    Guards,
     MissionMarch,
     PlantPrograms,
     Simulation,
+    Watched,
     closed,
     coordinates,
     divergence_hint,
+    first_crossings,
     quantities,
     settled_targets,
     switch_places,
@@ -37,8 +40,6 @@ from ._seeds import seeds_of
 
 ROWS = 64
 """Samples that the compiled loop takes before it returns."""
-NEAR = 1e-9
-"""Accuracy of the time of an event [s]."""
 
 
 class Message(NamedTuple):
@@ -104,7 +105,13 @@ class Missions:
         lanes = compiler.native_lanes() if lanes is None else lanes
         self.plant, self.step = sim.plant, sim.step_size
         self.programs = PlantPrograms(sim.plant, sim.method, lanes=lanes, threads=threads)
-        self.march = MissionMarch(self.programs, single.mission, self.step, sim.record, lanes, threads)
+        guards = Guards(self.programs, scenario.events, sim.signals)
+        for event in (e for e in scenario.events if e.quantity != "time" and e not in guards.events):
+            raise UnsupportedFeature(
+                f"event {event.name!r} of scenario {scenario.name!r}: {event.quantity!r} cannot be watched in many worlds; "
+                "watch another quantity, or run one world"
+            )
+        self.march = MissionMarch(self.programs, single.mission, self.step, sim.record, lanes, threads, guards)
         self.state = self.march.new(self.worlds)
         """Arrays of the compiled loop, shape (worlds, n) each."""
         own = [self.plant.seed] * self.worlds if seed is None else seed
@@ -118,7 +125,7 @@ class Missions:
         """By number, why a world ended early."""
         self._flows = {s: self.plant.flow(int(s)) for s in dict.fromkeys(self.seeds)}
         self._waves: dict[int, WaveComponents] = {}
-        names = dict.fromkeys([*(c.quantity for c in scenario.checks), *watch, *(e.quantity for e in self._guarded)])
+        names = dict.fromkeys([*(c.quantity for c in scenario.checks), *watch])
         self._variables = quantities(self.plant, sim.signals)
         self._watched = [self._watch(name) for name in names if name != "time"]
         self._times: list[Array] = []
@@ -136,14 +143,8 @@ class Missions:
         self.state["sample"][:] = 1.0
         self._ranges = CommandRanges(self.plant.layout)
         self._outside = np.zeros((self.worlds, na), dtype=bool)
-        self._last: dict[str, Array] = {}
         self._energy: Array | None = None
         """Stored energy less work at the start [J], shape (worlds, 1)."""
-
-    @property
-    def _guarded(self) -> list[Event]:
-        """Events whose time is not known beforehand."""
-        return [e for e in self.scenario.events if e.quantity != "time"]
 
     def _watch(self, name: str) -> _Watch:
         head, terms = find_terms(name, self._variables, coordinates(self.plant, self.simulation.signals))
@@ -154,26 +155,24 @@ class Missions:
     def run(self, until: float | None = None) -> None:
         """Run all worlds up to a time [s]. Defaults to the duration of the scenario."""
         until = self.scenario.duration if until is None else positive(until, "until")
-        if self._guarded and not self._last:
-            self._last = self._guards()
+        guards = self.march.guards
+        if guards is not None and not self._times:  # the start of the first run
+            values = self._values([self._watch(e.quantity) for e in guards.events], self._rows_now(), self.state)
+            for k, e in enumerate(guards.events):
+                off = values[e.quantity][:, 0] - e.level
+                self.state["guard"][:, k] = angle_difference(off, period_of(e.quantity))
+        instants = [e.level for e in self.scenario.events if e.quantity == "time"]
         while self.t < until - slack(until, self.step):
             self._renew()
             stop = min(until, self.t + ROWS * self.simulation.record, self._until)
-            later = [e.level for e in self.scenario.events if e.quantity == "time"]
-            stop = min([stop, *(x for x in later if x > self.t + slack(self.t, self.step))])
-            if self._guarded:
-                stop = min(stop, self._next_look())
-            before = {name: x.copy() for name, x in self.state.items()} if self._guarded else {}
+            stop = min([stop, *(x for x in instants if x > self.t + slack(self.t, self.step))])
             self._advance(stop)
             self.t = stop
-            self._handle_events(before)
+            for event in (e for e in self.scenario.events if e.quantity == "time"):
+                if abs(event.level - stop) <= slack(stop, self.step):
+                    for world in (k for k in range(self.worlds) if k not in self.ended):
+                        self._act(event, world, stop)
         self._sample_end()
-
-    def _next_look(self) -> float:
-        """Time of the next tick or sample [s]."""
-        n = self.state["n"].max(initial=0.0)
-        every = [k for k in (self.march.every, self.march.ticking) if k]
-        return float(min((n // k + 1.0) * k for k in every)) * self.step
 
     def _advance(self, stop: float) -> None:
         """March all worlds to a time; worlds that report something continue after it."""
@@ -221,15 +220,18 @@ class Missions:
             self._outside[world] |= new
             texts = [ranges.fault(name, float(state["extreme"][world, k])) for k, name in enumerate(ranges.slots) if new[k]]
             mission = self.march.mission
-            assert mission is not None
             try:
-                texts += mission.texts(t, state["reports"][world])
+                texts += [] if mission is None else mission.texts(t, state["reports"][world])
             except Exception as error:  # what stops a simulation ends one world here
                 self._end(int(world), str(error))
                 continue
             self.messages += [Message(int(world), t, text) for text in texts if text]
-            state["paused"][world], state["reports"][world] = 0.0, 0.0
-            out.append(int(world))
+            state["reports"][world] = 0.0
+            if self.march.guards is not None:
+                self._handle_crossings(int(world), self.march.guards)
+            if world not in self.ended:
+                state["paused"][world] = 0.0
+                out.append(int(world))
         return np.array(out, dtype=int)
 
     # -- water ----------------------------------------------------------------------------------------------------------------
@@ -256,86 +258,45 @@ class Missions:
 
     # -- events ---------------------------------------------------------------------------------------------------------------
 
-    def _guards(self, state: Mapping[str, Array] | None = None) -> dict[str, Array]:
-        """Each guarded quantity less its level, by event, shape (worlds,)."""
-        state = self.state if state is None else state
-        rows = {name: state[name][:, None] for name in SAMPLED if name != "told"}
-        rows["told"] = state["inputs"][:, None, : state["told"].shape[1]]
-        values = self._values([w for w in self._watched if any(w.name == e.quantity for e in self._guarded)], rows, state)
-        return {e.name: angle_difference(values[e.quantity][:, 0] - e.level, period_of(e.quantity)) for e in self._guarded}
+    def _handle_crossings(self, world: int, guards: Guards) -> None:
+        """Find what happened in the last steps of a world and do what it asks for, as a simulation of one world does."""
+        state, nq = self.state, self.simulation.model.nq
+        n, part, *y = state["start"][world]
+        before = Point(GridTime(n, part).time(self.step), np.array(y[:nq]), np.array(y[nq:]))
+        after = Point(self._time(world), state["y"][world, :nq].copy(), state["y"][world, nq:].copy())
+        watch = [Watched(e, self._value(world, e), after) for e in guards.events]
+        for w, last in zip(watch, state["guard"][world].tolist(), strict=True):
+            w.last = last
+        inputs = state["inputs"][world].copy()
+        bare = self.march.bare
+        found, at = first_crossings(watch, before, after, lambda p, t: bare.advanced(p, inputs, t), self.step)
+        if at is not after:
+            (state["n"][world], state["part"][world]), state["y"][world] = GridTime.of(at.t, self.step), [*at.q, *at.x]
+        for crossing in found:
+            self._act(crossing.watched.event, world, crossing.at.t)
+        now = Point(at.t, state["y"][world, :nq].copy(), state["y"][world, nq:].copy())
+        for k, w in enumerate(watch):
+            w.look(now)
+            state["guard"][world, k] = w.last
 
-    def _handle_events(self, before: Mapping[str, Array]) -> None:
-        """Do what events ask for."""
-        now = [e for e in self.scenario.events if e.quantity == "time" and abs(e.level - self.t) <= slack(self.t, self.step)]
-        for event in now:
-            for world in range(self.worlds):
-                if world not in self.ended:
-                    self._act(event, world, self.t)
-        if not self._guarded:
-            return
-        after = self._guards()
-        crossed: dict[int, list[Event]] = {}
-        for event in self._guarded:
-            for world in np.flatnonzero(self._crossing(event, self._last[event.name], after[event.name])):
-                if int(world) not in self.ended:
-                    crossed.setdefault(int(world), []).append(event)
-        for world, events in crossed.items():
-            self._locate(world, events, before)
-        self._last = self._guards()
+    def _value(self, world: int, event: Event) -> Callable[[Point], float]:
+        """Value of a guarded quantity at a point of a world."""
+        quantity = self._watch(event.quantity)
 
-    @staticmethod
-    def _crossing(event: Event, last: Array, now: Array) -> Array:
-        """True where the guard of an event crossed 0."""
-        rising, falling = (last < 0.0) & (now >= 0.0), (last > 0.0) & (now <= 0.0)
-        out = {"rising": rising, "falling": falling, "either": rising | falling}[event.direction]
-        period = period_of(event.quantity)
-        return out if period is None else out & (np.abs(now - last) <= 0.5 * period)
+        def value(at: Point) -> float:
+            rows = {name: x[world : world + 1] for name, x in self._rows_now().items()}
+            rows["n"], rows["part"] = (np.array([[[x]]]) for x in GridTime.of(at.t, self.step))
+            rows["y"] = np.concatenate([at.q, at.x])[None, None]
+            state = {"inputs": self.state["inputs"][world : world + 1]}
+            return float(self._values([quantity], rows, state)[event.quantity][0, 0])
 
-    def _locate(self, world: int, events: Sequence[Event], before: Mapping[str, Array]) -> None:
-        """Find the instants of events in a world by bisection; act on the first that changes anything, and go on from there."""
-        start = {name: x[world : world + 1] for name, x in before.items()}
-        end = {name: x[world : world + 1].copy() for name, x in self.state.items()}
-        found: list[tuple[float, Event, dict[str, Array]]] = []
-        for event in events:
-            last = self._last[event.name][world]
-            low, high = self._time_of(start), self._time_of(end)
-            a, b = start, end
-            while high - low > max(NEAR, rounding(high)):
-                middle = 0.5 * (low + high)
-                if high - low > 2.0 * self.step:
-                    middle = self.step * round(middle / self.step)
-                if not low < middle < high:
-                    break
-                there = {name: x.copy() for name, x in a.items()}
-                goal = GridTime.of(middle, self.step)
-                self.march.run(there, np.array([list(goal)]), self.march.passes(GridTime.of(low, self.step), goal))
-                if self._guards_of(there)[event.name][0] * last > 0.0:
-                    low, a = middle, there
-                else:
-                    high, b = middle, there
-            found.append((high, event, b))
-        acting = [(t, k) for k, (t, event, _) in enumerate(found) if event.acts]
-        last_time = min(acting)[0] if acting else np.inf
-        for t, event, there in sorted(found, key=lambda x: x[0]):
-            if t > last_time + 1e-8:
-                continue
-            if event.acts and t == last_time:
-                for name, x in there.items():
-                    self.state[name][world] = x[0]
-            self._act(event, world, t)
-        if acting and world not in self.ended:  # back to the others
-            some = {name: np.ascontiguousarray(x[world : world + 1]) for name, x in self.state.items()}
-            some["paused"][:] = 0.0
-            goal = GridTime.of(self.t, self.step)
-            self.march.run(some, np.array([list(goal)]), 2 + self.march.passes(GridTime.of(last_time, self.step), goal))
-            for name, x in some.items():
-                self.state[name][world] = x[0]
+        return value
 
-    def _guards_of(self, state: Mapping[str, Array]) -> dict[str, Array]:
-        return self._guards(state)
-
-    def _time_of(self, state: Mapping[str, Array]) -> float:
-        return float(state["n"][0, 0]) * self.step + float(state["part"][0, 0])
+    def _rows_now(self) -> dict[str, Array]:
+        """The present instant as rows of the records, shape (worlds, 1, n)."""
+        rows = {name: self.state[name][:, None].copy() for name in SAMPLED}
+        rows["told"] = self.state["inputs"][:, None, : self.state["told"].shape[1]]
+        return rows
 
     def _act(self, event: Event, world: int, t: float) -> None:
         """Do what an event asks for in a world."""
@@ -420,8 +381,7 @@ class Missions:
 
     def _sample_end(self) -> None:
         """Keep the present instant, the last of a run."""
-        rows = {name: self.state[name][:, None].copy() for name in SAMPLED}
-        rows["told"] = self.state["inputs"][:, None, : self.state["told"].shape[1]]
+        rows = self._rows_now()
         ended = np.array(list(self.ended), dtype=int)
         rows["n"][ended] = np.nan
         self._keep(rows)
