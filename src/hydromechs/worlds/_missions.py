@@ -42,7 +42,7 @@ ROWS = 64
 """Samples that the compiled loop takes before it returns."""
 
 
-class Message(NamedTuple):
+class WorldMessage(NamedTuple):
     """Something that happened in a world."""
 
     world: int
@@ -119,7 +119,7 @@ class Missions:
         """Seed of each world."""
         self.t = sim.state.t
         """Time reached [s]."""
-        self.messages: list[Message] = []
+        self.messages: list[WorldMessage] = []
         """What happened, in all worlds."""
         self.ended: dict[int, str] = {}
         """By number, why a world ended early."""
@@ -202,7 +202,7 @@ class Missions:
     def _end(self, world: int, reason: str) -> None:
         """Mark a world that ends early."""
         self.ended[world] = reason
-        self.messages.append(Message(world, self._time(world), reason))
+        self.messages.append(WorldMessage(world, self._time(world), reason))
         self.state["paused"][world] = 1.0
 
     def _time(self, world: int) -> float:
@@ -225,7 +225,7 @@ class Missions:
             except Exception as error:  # what stops a simulation ends one world here
                 self._end(int(world), str(error))
                 continue
-            self.messages += [Message(int(world), t, text) for text in texts if text]
+            self.messages += [WorldMessage(int(world), t, text) for text in texts if text]
             state["reports"][world] = 0.0
             if self.march.guards is not None:
                 self._handle_crossings(int(world), self.march.guards)
@@ -302,7 +302,7 @@ class Missions:
         """Do what an event asks for in a world."""
         layout, sim = self.plant.layout, self.simulation
         na, told = len(layout.commands), self.state["told"].shape[1]
-        self.messages.append(Message(world, t, f"{event.name} ({event.quantity} crosses {event.level:g})"))
+        self.messages.append(WorldMessage(world, t, f"{event.name} ({event.quantity} crosses {event.level:g})"))
         inputs = self.state["inputs"][world]
         names = [*layout.commands, *layout.held]
         changes = dict(event.command)
@@ -320,7 +320,7 @@ class Missions:
             y = self.state["y"][world]
             point, lost = closed(self.plant, Point(t, y[:nq].copy(), y[nq:].copy()), inputs.copy(), after)
             y[nq:], inputs[:] = point.x, after
-            self.messages += [Message(world, t, text) for text in event.closing(lost, self.plant, y[:nq])]
+            self.messages += [WorldMessage(world, t, text) for text in event.closing(lost, self.plant, y[:nq])]
         if event.control is not None:
             self.state["control"][world] = float(event.control == "on")
             if event.control == "off":
