@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs.model import Model
-from hydromechs.spatial import Path
+from hydromechs.spatial import Path, where
+from hydromechs.values import Array
 
+from ._active_set import bounded
 from ._thruster import Thruster
+
+REGULAR = 1e-5
+"""Weight on forces, over the largest singular value, with which it is decided which thrusters are at a limit."""
 
 
 class Allocation(NamedTuple):
@@ -66,7 +71,7 @@ class Allocator:
 
     Exact: where the pseudo-inverse stays within the limits, f = (W B)⁺ W τ, one product. Else an active-set method finds which
     thrusters are at a limit (Stark and Parker 1995, on the problem with a weight of 10⁻⁵ on f, so that it has one solution),
-    and the pseudo-inverse of the others shares out the rest.
+    and the pseudo-inverse of the others shares out the rest. Symbols become a program that agrees with it to rounding.
 
     Args:
         B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
@@ -92,10 +97,12 @@ class Allocator:
         self._A = self.weights[:, None] * self.B
         self._inverse = np.linalg.pinv(self._A, rcond=1e-10)
         self._size = np.linalg.norm(self._A, 2) or 1.0
-        self._regular = np.vstack([self._A, 1e-5 * self._size * np.eye(n)])
+        self._regular = np.vstack([self._A, REGULAR * self._size * np.eye(n)])
 
     def __call__(self, wrench: ArrayLike) -> Allocation:
-        """The forces for a wanted `wrench` [N, N·m], shape (6,)."""
+        """The forces for a wanted `wrench` [N, N·m], numbers or symbols, shape (6,)."""
+        if np.asarray(wrench).dtype == object:
+            return self._traced(np.asarray(wrench))
         tau = np.asarray(wrench, dtype=float)
         if tau.shape != self.weights.shape or not np.isfinite(tau).all():
             raise ValueError(f"wrench is {tau.tolist()}, must be {len(self.weights)} finite numbers")
@@ -103,6 +110,13 @@ class Allocator:
         if not ((f >= self.lower) & (f <= self.upper)).all():
             f = self._bounded(self.weights * tau, f)
         return Allocation(f, tau - self.B @ f, (f <= self.lower) | (f >= self.upper))
+
+    def _traced(self, tau: Array) -> Allocation:
+        b = self.weights * tau
+        f = bounded(self._A, self.lower, self.upper, REGULAR * self._size, b, self._inverse @ b)
+        limits = zip(f, self.lower, self.upper, strict=True)
+        saturated = [where(x <= low, 1.0, where(x >= high, 1.0, 0.0)) for x, low, high in limits]
+        return Allocation(f, tau - self.B @ f, np.array(saturated))
 
     def _bounded(self, b: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Minimise |A f − b| within the limits, from the solution without them."""
