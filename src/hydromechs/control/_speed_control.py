@@ -364,7 +364,7 @@ class LqrSpeed(TracedBlock):
         reference, shown = self._reference(tick)
         driven = self._loop.driven(tick.q, tick.v, tick.memory["integrals"], reference, self._rate(tick), tick.design)
         arm = Update() if self.arm is None else self.arm.update(tick)
-        signals = {}
+        signals: dict[str, Scalar] = {}
         for kind, values in (("reference", reference), ("error", driven.error)):
             signals |= named(kind, AXES, [values[k] if k in self._loop.axes else np.nan for k in range(6)])
         commands = {**driven.push.commands, **arm.commands}
