@@ -1,5 +1,7 @@
 """Controllers in NumPy operations: machine code against plain floats, world by world, and thrust allocation against NumPy."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import hydromechs as hm
 from hydromechs import control
 from hydromechs.actuation import Allocator, ideal_curve, linear_curve, t200_curve
 from hydromechs.compiler import compile_function
+from hydromechs.control._active_set import allocated
 from hydromechs.simulation import Site
 
 from .test_allocation import random_case
@@ -110,7 +113,9 @@ def test_traced_allocation_agrees_with_numpy(case):
     n = B.shape[1]
     for lanes in (1, 4, 8):
         outputs = {"forces": (n,), "residual": (6,), "saturated": (n,)}
-        code = compile_function("allocation", allocator, {"wrench": (6,)}, outputs, rarely_called=True, lanes=lanes)
+        code = compile_function(
+            "allocation", partial(allocated, allocator), {"wrench": (6,)}, outputs, rarely_called=True, lanes=lanes
+        )
         forces, residual, saturated = code([wrenches])
         for k, w in enumerate(want):
             scale = max(float(np.abs(w.forces).max()), 1e-12)
@@ -123,7 +128,12 @@ def test_a_wrench_that_is_no_number_ends():
     """NaN comes out, beside worlds that keep their bits."""
     allocator = Allocator(np.eye(6)[:, :4], -1.0, 1.0)
     code = compile_function(
-        "allocation", lambda wrench: allocator(wrench).forces, {"wrench": (6,)}, {"f": (4,)}, rarely_called=True, lanes=8
+        "allocation",
+        lambda wrench: allocated(allocator, wrench).forces,
+        {"wrench": (6,)},
+        {"f": (4,)},
+        rarely_called=True,
+        lanes=8,
     )
     wrenches = np.random.default_rng(1).normal(size=(8, 6)) * 3.0
     alone = code([wrenches])[0]

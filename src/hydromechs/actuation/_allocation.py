@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hydromechs.model import Model
-from hydromechs.spatial import Path, where
-from hydromechs.values import Array
+from hydromechs.spatial import Path
 
-from ._active_set import bounded
 from ._thruster import Thruster
 
 REGULAR = 1e-5
@@ -71,7 +69,7 @@ class Allocator:
 
     Exact: where the pseudo-inverse stays within the limits, f = (W B)⁺ W τ, one product. Else an active-set method finds which
     thrusters are at a limit (Stark and Parker 1995, on the problem with a weight of 10⁻⁵ on f, so that it has one solution),
-    and the pseudo-inverse of the others shares out the rest. Symbols become a program that agrees with it to rounding.
+    and the pseudo-inverse of the others shares out the rest.
 
     Args:
         B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
@@ -94,29 +92,24 @@ class Allocator:
                 raise ValueError(f"lower[{k}] is {self.lower[k]:.6g} N, must not be above upper[{k}], {self.upper[k]:.6g} N")
         if not (self.weights >= 0.0).all():
             raise ValueError(f"weights is {self.weights.tolist()}, must be at least 0; 0 leaves a component free")
-        self._A = self.weights[:, None] * self.B
-        self._inverse = np.linalg.pinv(self._A, rcond=1e-10)
-        self._size = np.linalg.norm(self._A, 2) or 1.0
-        self._regular = np.vstack([self._A, REGULAR * self._size * np.eye(n)])
+        self.A = self.weights[:, None] * self.B
+        """Weighted wrench per force, W B, shape (6, nt)."""
+        self.inverse = np.linalg.pinv(self.A, rcond=1e-10)
+        """Its pseudo-inverse, shape (nt, 6)."""
+        self._size = np.linalg.norm(self.A, 2) or 1.0
+        self.weight = float(REGULAR * self._size)
+        """Weight on forces while it is decided which thrusters are at a limit."""
+        self._regular = np.vstack([self.A, self.weight * np.eye(n)])
 
     def __call__(self, wrench: ArrayLike) -> Allocation:
-        """The forces for a wanted `wrench` [N, N·m], numbers or symbols, shape (6,)."""
-        if np.asarray(wrench).dtype == object:
-            return self._traced(np.asarray(wrench))
+        """The forces for a wanted `wrench` [N, N·m], shape (6,)."""
         tau = np.asarray(wrench, dtype=float)
         if tau.shape != self.weights.shape or not np.isfinite(tau).all():
             raise ValueError(f"wrench is {tau.tolist()}, must be {len(self.weights)} finite numbers")
-        f = self._inverse @ (self.weights * tau)
+        f = self.inverse @ (self.weights * tau)
         if not ((f >= self.lower) & (f <= self.upper)).all():
             f = self._bounded(self.weights * tau, f)
         return Allocation(f, tau - self.B @ f, (f <= self.lower) | (f >= self.upper))
-
-    def _traced(self, tau: Array) -> Allocation:
-        b = self.weights * tau
-        f = bounded(self._A, self.lower, self.upper, float(REGULAR * self._size), b, self._inverse @ b)
-        limits = zip(f, self.lower, self.upper, strict=True)
-        saturated = [where(x <= low, 1.0, where(x >= high, 1.0, 0.0)) for x, low, high in limits]
-        return Allocation(f, tau - self.B @ f, np.array(saturated))
 
     def _bounded(self, b: np.ndarray, start: np.ndarray) -> np.ndarray:
         """Minimise |A f − b| within the limits, from the solution without them."""
@@ -146,7 +139,7 @@ class Allocator:
 
     def _share(self, b: np.ndarray, f: np.ndarray, free: np.ndarray) -> np.ndarray:
         """The least forces of the free thrusters that do best, given those at a limit."""
-        rest = np.linalg.pinv(self._A[:, free], rcond=1e-10) @ (b - self._A[:, ~free] @ f[~free])
+        rest = np.linalg.pinv(self.A[:, free], rcond=1e-10) @ (b - self.A[:, ~free] @ f[~free])
         f[free] = np.clip(rest, self.lower[free], self.upper[free])
         return f
 

@@ -13,6 +13,8 @@ from hydromechs.simulation import Simulation, Site, check_free_in_world
 from hydromechs.spatial import any_of
 from hydromechs.values import Array, Scalar
 
+from ._active_set import allocated
+
 WAYS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """Names of the axes."""
 
@@ -77,7 +79,7 @@ class Vehicle:
 
     def push(self, wrench: Array) -> Push:
         """Commands for a wrench in body axes [N, N·m], numbers or symbols, shape (6,), as near as the thrusters come to it."""
-        given = self._allocator(wrench)
+        given = allocated(self._allocator, wrench)
         pairs = zip(self.thrusters, given.forces.tolist(), strict=True)
         commands = {t.name: t.curve.inverse(force) for t, force in pairs}
         return Push(commands, self.B @ given.forces, any_of(given.saturated))

@@ -1,4 +1,4 @@
-"""Bounded least squares in NumPy operations, for allocation in compiled controllers."""
+"""Thrust allocation in NumPy operations, for compiled controllers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from hydromechs.actuation import Allocation, Allocator
 from hydromechs.compiler import iterate, trace, when
 from hydromechs.spatial import any_of, clamp, maximum, norm, where
 from hydromechs.values import Array, Scalar
@@ -14,7 +15,21 @@ SMALL = 1e-10
 """Singular value, over the largest, below which a row counts as dependent on those before."""
 
 
-def bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, start: Array) -> Array:
+def allocated(allocator: Allocator, wrench: Array) -> Allocation:
+    """As an `Allocator` does it, of numbers or symbols: these become a program that agrees with it to rounding.
+
+    Args:
+        wrench: Wanted wrench [N, N·m], shape (6,).
+    """
+    if wrench.dtype != object:
+        return allocator(wrench)
+    a, b = allocator, allocator.weights * wrench
+    f = _bounded(a.A, a.lower, a.upper, a.weight, b, a.inverse @ b)
+    saturated = [where(x <= low, 1.0, where(x >= high, 1.0, 0.0)) for x, low, high in zip(f, a.lower, a.upper, strict=True)]
+    return Allocation(f, wrench - a.B @ f, np.array(saturated))
+
+
+def _bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, start: Array) -> Array:
     """Forces within limits that minimise |A f − b|, with the least |f|: `start` if it is within them, shape (n,).
 
     The active-set method of `Allocator`, with masks: one pass of a loop that is skipped where no limit is exceeded.
