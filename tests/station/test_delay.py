@@ -180,18 +180,14 @@ class SpeedByLink(hm.Controller):
 
     period = 0.1
 
-    def __init__(self):
-        self.inner = control.LqrSpeed(waypoints=[{"t": 0.0}], period=self.period)
-
     def start(self, simulation):
-        self.inner.start(simulation)
+        self.loop = control.SpeedLoop(simulation, None, None, 1.0, 1.0, self.period).compile()
         self.memory = np.zeros(12)
 
     def __call__(self, state):
-        self.inner.path, self.inner.memory = control.Waypoints([0.0], [self.memory[:6]]), self.memory[6:]
-        command = self.inner(state)
-        self.memory = np.concatenate([self.memory[:6], self.inner.memory])
-        return command
+        driven = self.loop(state, self.memory[6:], self.memory[:6])
+        self.memory = np.concatenate([self.memory[:6], driven.memory])
+        return driven.push.commands
 
 
 def set_speed(simulation, content):

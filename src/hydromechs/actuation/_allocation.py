@@ -13,6 +13,9 @@ from hydromechs.spatial import Path
 
 from ._thruster import Thruster
 
+REGULAR = 1e-5
+"""Weight on forces, over the largest singular value, with which it is decided which thrusters are at a limit."""
+
 
 class Allocation(NamedTuple):
     """Forces of the thrusters, and what they leave undone."""
@@ -89,17 +92,21 @@ class Allocator:
                 raise ValueError(f"lower[{k}] is {self.lower[k]:.6g} N, must not be above upper[{k}], {self.upper[k]:.6g} N")
         if not (self.weights >= 0.0).all():
             raise ValueError(f"weights is {self.weights.tolist()}, must be at least 0; 0 leaves a component free")
-        self._A = self.weights[:, None] * self.B
-        self._inverse = np.linalg.pinv(self._A, rcond=1e-10)
-        self._size = np.linalg.norm(self._A, 2) or 1.0
-        self._regular = np.vstack([self._A, 1e-5 * self._size * np.eye(n)])
+        self.A = self.weights[:, None] * self.B
+        """Weighted wrench per force, W B, shape (6, nt)."""
+        self.inverse = np.linalg.pinv(self.A, rcond=1e-10)
+        """Its pseudo-inverse, shape (nt, 6)."""
+        self._size = np.linalg.norm(self.A, 2) or 1.0
+        self.weight = float(REGULAR * self._size)
+        """Weight on forces while it is decided which thrusters are at a limit."""
+        self._regular = np.vstack([self.A, self.weight * np.eye(n)])
 
     def __call__(self, wrench: ArrayLike) -> Allocation:
         """The forces for a wanted `wrench` [N, N·m], shape (6,)."""
         tau = np.asarray(wrench, dtype=float)
         if tau.shape != self.weights.shape or not np.isfinite(tau).all():
             raise ValueError(f"wrench is {tau.tolist()}, must be {len(self.weights)} finite numbers")
-        f = self._inverse @ (self.weights * tau)
+        f = self.inverse @ (self.weights * tau)
         if not ((f >= self.lower) & (f <= self.upper)).all():
             f = self._bounded(self.weights * tau)
         return Allocation(f, tau - self.B @ f, (f <= self.lower) | (f >= self.upper))
@@ -122,7 +129,7 @@ class Allocator:
 
     def _share(self, b: np.ndarray, f: np.ndarray, free: np.ndarray) -> np.ndarray:
         """The least forces of the free thrusters that do best, given those at a limit."""
-        rest = np.linalg.pinv(self._A[:, free], rcond=1e-10) @ (b - self._A[:, ~free] @ f[~free])
+        rest = np.linalg.pinv(self.A[:, free], rcond=1e-10) @ (b - self.A[:, ~free] @ f[~free])
         f[free] = np.clip(rest, self.lower[free], self.upper[free])
         return f
 

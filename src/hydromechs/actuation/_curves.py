@@ -12,7 +12,7 @@ from typing import Annotated, overload
 
 import numpy as np
 
-from hydromechs.spatial import clamp, floor, lookup
+from hydromechs.spatial import clamp, floor, lookup, where
 from hydromechs.values import Array, Bound, NotNegative, Row, Scalar, number
 
 STANDARD_GRAVITY = 9.80665
@@ -87,9 +87,16 @@ class ForceCurve:
     def inverse(self, force: float) -> float: ...
     @overload
     def inverse(self, force: Array) -> Array: ...
-    def inverse(self, force: float | Array) -> float | Array:
-        """Command in `unit` that gives a `force` [N], float or array; the middle of a dead band, beyond a limit that limit."""
-        return self._inverse(force) if isinstance(force, float) else np.vectorize(self._inverse, otypes=[float])(force)[()]
+    def inverse(self, force: Scalar | Array) -> Scalar | Array:
+        """Command in `unit` that gives a `force` [N]; the middle of a dead band, beyond a limit that limit.
+
+        Floats or arrays of any shape, or symbols.
+        """
+        if isinstance(force, float):
+            return self._inverse(force)
+        if np.asarray(force).dtype == object:
+            return np.vectorize(self._traced_inverse, otypes=[object])(force)[()]
+        return np.vectorize(self._inverse, otypes=[float])(force)[()]
 
     def _inverse(self, force: float) -> float:
         c, f = self.commands, self.forces
@@ -99,6 +106,21 @@ class ForceCurve:
             return 0.5 * (c[first] + c[last])
         part = (force - f[last]) / (f[first] - f[last])
         return c[last] + part * (c[first] - c[last])
+
+    def _traced_inverse(self, force: Scalar) -> Scalar:
+        """The same from scalar operations: a search by halves for the last point that is not above the force."""
+        c, f = self._points
+        levels = (len(f) - 1).bit_length()
+        padded = [*f, *(2**levels - len(f)) * (np.inf,)]
+        force, k = clamp(force, f[0], f[-1]), 0.0
+        for level in reversed(range(levels)):
+            k = k + where(lookup(padded, k + 2.0**level) <= force, 2.0**level, 0.0)
+        equal = [
+            0.5 * (c[np.searchsorted(f, x)] + c[np.searchsorted(f, x, "right") - 1]) for x in f
+        ]  # in dead bands, the middle
+        low, rise = lookup(f, k), [*np.diff(f), 1.0]
+        between = lookup(c, k) + (force - low) / lookup([x or 1.0 for x in rise], k) * lookup([*np.diff(c), 0.0], k)
+        return where(low == force, lookup(equal, k), between)
 
 
 def ideal_curve(forward: NotNegative, reverse: NotNegative) -> ForceCurve:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 
-from hydromechs.compiler import compile_function
 from hydromechs.equations import inverse_dynamics, mass_matrix
-from hydromechs.model import Model, State
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.model import Model
+from hydromechs.simulation import Site, Tick, TracedBlock, Update
 from hydromechs.spatial import cross, norm, quaternion_matrix, quaternion_product, where
 from hydromechs.values import Array, Bound, Finite, Positive, Scalar, floats, number, positive
 
@@ -60,7 +58,7 @@ def pose_law(
     model: Model,
     body: int,
     inertia: Array,
-    gains: Sequence[tuple[float, float, float]],
+    gains: Array,
     q: Array,
     v: Array,
     memory: Array,
@@ -92,14 +90,14 @@ def pose_law(
     moving = np.array([V[k - iv] if iv <= k < iv + 6 else 0.0 for k in range(model.nv)])
     known = inverse_dynamics(model, q, moving, np.zeros(model.nv))
     integrand = np.concatenate([reference[0, :3] - q[iq : iq + 3], e[3:]])
-    return np.asarray(inertia) @ np.array(wanted) + known[iv : iv + 6], integrand
+    return inertia @ np.array(wanted) + known[iv : iv + 6], integrand
 
 
-def _pid(gains: tuple[float, float, float], e: Scalar, rate: Scalar, integral: Scalar) -> Scalar:
+def _pid(gains: Array, e: Scalar, rate: Scalar, integral: Scalar) -> Scalar:
     return gains[0] * e + gains[1] * rate + gains[2] * integral
 
 
-class FollowPath(Controller):
+class FollowPath(TracedBlock):
     """Controller that moves a vehicle along waypoints with its thrusters, and an arm along its own waypoints.
 
         τ = M (v̇_ref + 2 ζ ω_0 ė + ω_0² e + (ω_0³/k) ∫e dt) + C(q, v_ref) v_ref + D(q, v_ref) + g(q)
@@ -146,47 +144,41 @@ class FollowPath(Controller):
         self.gains = tuple((f**2, 2.0 * damping * f, f**3 / integral) for f in (frequency, attitude))
         if not np.isfinite(self.gains).all():
             raise ValueError(f"frequency {frequency:g}, damping {damping:g} and integral {integral:g} give gains without bound")
-        self.memory = np.zeros(6)
-        """Integral of the error, of positions in world axes [m·s, rad·s], shape (6,)."""
+        self.first_memory = {"integral": np.zeros(6)}
 
     def __repr__(self) -> str:
         of = "" if self.body is None else f" of {self.body!r}"
         times = self.path.times
         return f"<FollowPath{of}: {len(times)} waypoints from t = {times[0]:g} to {times[-1]:g} s, every {self.period:g} s>"
 
-    def start(self, simulation: Simulation) -> None:
-        """Look up the vehicle, its thrusters and its inertia, and compile the law."""
-        model = simulation.model
-        self._vehicle = Vehicle(simulation, self.body)
-        i, at = self._vehicle.body, self._vehicle.v
+    def prepare(self, site: Site) -> None:
+        """Look up the vehicle, its thrusters and its inertia."""
+        self._model = model = site.model
+        self._vehicle = Vehicle(site, self.body)
+        at = self._vehicle.v
         inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at]
         self.notes = [
             *pose_notes(self._vehicle, self._vehicle.axes, self.path.points),
-            *current_notes(self._vehicle, model, simulation.plant.environment, self.path, inertia, self.gains[1]),
+            *current_notes(self._vehicle, model, site.plant.environment, self.path, inertia, self.gains[1]),
         ]
-        law = partial(pose_law, model, i, inertia, self.gains)
-        shapes = {"q": (model.nq,), "v": (model.nv,), "memory": (6,), "reference": (3, 6)}
-        self._law = compile_function("pose_law", law, shapes, {"wrench": (6,), "error": (6,)}, rarely_called=True)
-        self._law.code(1)
-        self.memory = np.zeros(6)
+        self.design = {"gains": self.gains, "inertia": inertia}
+        self.commanded = tuple(t.name for t in self._vehicle.thrusters)
         self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
         if self.arm is not None:
-            self.arm.start(simulation)
+            self.arm.prepare(site)
+            self.commanded += self.arm.commanded
             self.signals |= self.arm.signals
 
-    def __call__(self, state: State) -> dict[str, float]:
-        """Commands of the thrusters, and of the arm, at a `state`; all others stay."""
-        reference = np.array(self.path(state.t))
-        wrench, e = self._law.single_results(state.q, state.v, self.memory, reference)
-        self.signal_values = np.concatenate([reference[0], e])
+    def update(self, tick: Tick) -> Update:
+        """Give the commands of the thrusters and of the arm; the integral waits while a thruster is at its limit."""
+        reference, summed, design = np.array(self.path(tick.t)), tick.memory["integral"], tick.design
+        body = self._vehicle.body
+        wrench, e = pose_law(self._model, body, design["inertia"], design["gains"], tick.q, tick.v, summed, reference)
         push = self._vehicle.push(wrench)
-        if not push.saturated:
-            self.memory = self.memory + self.period * e
-        out = push.commands
-        if self.arm is not None:
-            out |= self.arm(state)
-            self.signal_values = np.concatenate([self.signal_values, self.arm.signal_values])
-        return out
+        arm = Update() if self.arm is None else self.arm.update(tick)
+        own = dict(zip(self.signals, [*reference[0], *e], strict=False))
+        after = [where(push.saturated, x, x + self.period * off) for x, off in zip(summed, e, strict=True)]
+        return Update({**push.commands, **arm.commands}, {"integral": after}, {**own, **arm.signals})
 
 
 class HoldPose(FollowPath):
@@ -237,7 +229,7 @@ class HoldPose(FollowPath):
 
 def _quaternion(rpy: Array) -> Array:
     """Quaternion of roll, pitch and heading, shape (4,)."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(0.5 * rpy), np.sin(0.5 * rpy)
+    (cr, sr), (cp, sp), (cy, sy) = ((np.cos(0.5 * angle), np.sin(0.5 * angle)) for angle in rpy)
     return np.array(
         [
             cr * cp * cy + sr * sp * sy,

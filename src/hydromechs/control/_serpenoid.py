@@ -11,7 +11,7 @@ from hydromechs.equations import kinematics
 from hydromechs.errors import FieldError
 from hydromechs.model import joints
 from hydromechs.simulation import Site, Tick, TracedBlock, Update, check_free_in_world
-from hydromechs.spatial import clamp, minimum, nearest_integer, quaternion_matrix, where
+from hydromechs.spatial import clamp, minimum, quaternion_matrix, smallest_angle, where
 from hydromechs.values import Array, Finite, NotNegative, Positive, Scalar, finite, not_negative, positive
 
 from ._reference import Servos
@@ -114,10 +114,10 @@ class Serpenoid(TracedBlock):
         behind = np.concatenate([np.zeros(1), np.cumsum(angles)])  # of each module against the head
         seen = np.arctan2(ahead[1], ahead[0]) + up * (sum(behind) / len(behind))
         share = where(tick.first, 1.0, min(1.0, self.period * self.omega / (2.0 * math.pi)))
-        heading = tick.memory["heading"] + share * _smallest(seen - tick.memory["heading"])
+        heading = tick.memory["heading"] + share * smallest_angle(seen - tick.memory["heading"])
         offset = 0.0
         if self.heading is not None:
-            off = _smallest(self.heading - heading)
+            off = smallest_angle(self.heading - heading)
             offset = -up * clamp(self.steering * off, -MOST_BEND, MOST_BEND)
         now, soon = (self._wave(t) + offset * minimum(1.0, t / self.ramp) for t in (tick.t, tick.t + self.period))
         return Update(
@@ -131,8 +131,3 @@ class Serpenoid(TracedBlock):
         s = clamp(t / self.ramp, 0.0, 1.0)
         grown = s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
         return grown * self.amplitudes * np.sin(self.omega * t - self.delta * np.arange(len(self.joints)))
-
-
-def _smallest(angle: Scalar) -> Scalar:
-    """The same angle between −π and π [rad]."""
-    return angle - 2.0 * math.pi * nearest_integer(angle / (2.0 * math.pi))

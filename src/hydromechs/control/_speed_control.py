@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +13,9 @@ from hydromechs.compiler import Compiled, Recipe, compile_function, jacobian_pro
 from hydromechs.dynamics import retract
 from hydromechs.equations import damping_force, inverse_dynamics, mass_matrix, restoring_force
 from hydromechs.model import Model, State
-from hydromechs.simulation import Controller, Simulation
-from hydromechs.spatial import quaternion_matrix
-from hydromechs.values import Array, Positive, nearest, number, positive
+from hydromechs.simulation import Simulation, Site, Tick, TracedBlock, Update
+from hydromechs.spatial import quaternion_matrix, where
+from hydromechs.values import Array, Positive, Scalar, nearest, number, positive
 
 from ._lqr import LqrDesign, loop_margins, servo_lqr
 from ._reference import JointTrajectory, Waypoints
@@ -73,7 +73,7 @@ def axes_of(names: Sequence[str]) -> list[int]:
 
 
 def speed_design(
-    simulation: Simulation,
+    simulation: Simulation | Site,
     vehicle: Vehicle,
     *,
     controlled: Sequence[str] | None = None,
@@ -134,7 +134,15 @@ def speed_design(
 
 
 def speed_law(
-    model: Model, body: int, design: LqrDesign, chosen: Sequence[int], q: Array, v: Array, memory: Array, reference: Array
+    model: Model,
+    body: int,
+    K_x: Array,
+    K_i: Array,
+    chosen: Sequence[int],
+    q: Array,
+    v: Array,
+    memory: Array,
+    reference: Array,
 ) -> tuple[Array, Array]:
     """Wrench in body axes, shape (6,), and error of what is controlled, shape (6,).
 
@@ -144,6 +152,8 @@ def speed_law(
 
     Args:
         body: Index of the vehicle's body.
+        K_x: Gains of the states, shape (m, 8).
+        K_i: Gains of the integrals, shape (m, m).
         chosen: Which of the six axes are controlled.
         memory: ξ, shape (6,).
         reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
@@ -160,9 +170,9 @@ def speed_law(
     x_off = np.array(
         [wanted[3] - roll, wanted[4] - pitch, *(wanted[k] - nu[k] for k in range(3)), -nu[3], -nu[4], wanted[5] - nu[5]]
     )
-    force = design.K_x @ x_off + design.K_i @ np.array([memory[k] for k in chosen])
+    force = K_x @ x_off + K_i @ np.array([memory[k] for k in chosen])
     wrench = np.array([force[list(chosen).index(k)] if k in chosen else 0.0 for k in range(6)])
-    (cr, cp), (sr, sp) = np.cos(0.5 * reference[3:5]), np.sin(0.5 * reference[3:5])
+    (cr, sr), (cp, sp) = ((np.cos(0.5 * angle), np.sin(0.5 * angle)) for angle in reference[3:5])
     level = np.concatenate([q[: iq + 3], np.array([cr * cp, sr * cp, cr * sp, -sr * sp]), q[iq + 7 :]])
     steady = {0: wanted[0], 1: wanted[1], 2: wanted[2], 5: wanted[5]}
     moving = np.array([steady.get(k - iv, 0.0) for k in range(model.nv)])
@@ -175,9 +185,9 @@ class Driven(NamedTuple):
 
     push: Push
     """Commands of the thrusters."""
-    memory: np.ndarray
+    memory: Array
     """The integrals after it, shape (6,)."""
-    error: np.ndarray
+    error: Array
     """Reference less present value of each axis, 0 where it is not controlled, shape (6,)."""
 
 
@@ -195,7 +205,7 @@ class SpeedLoop:
 
     def __init__(
         self,
-        simulation: Simulation,
+        simulation: Simulation | Site,
         body: str | None,
         controlled: Sequence[str] | None,
         bandwidth: float,
@@ -210,13 +220,9 @@ class SpeedLoop:
             simulation, self.vehicle, controlled=controlled, bandwidth=bandwidth, integral=integral, period=period
         )
         """Gains, poles, margins."""
-        model = simulation.model
+        self._model = model = simulation.model
         at, self._speeds = model.v_slices[self.vehicle.body], [k for k in SPEEDS if k in self.axes]
         self._inertia = np.array(mass_matrix(model, model.initial().q), dtype=float)[at, at][:, self._speeds]
-        law = partial(speed_law, model, self.vehicle.body, self.design, self.axes)
-        shapes = {"q": (model.nq,), "v": (model.nv,), "memory": (6,), "reference": (6,)}
-        self._law = compile_function("speed_law", law, shapes, {"wrench": (6,), "error": (6,)}, rarely_called=True)
-        self._law.code(1)
 
     @property
     def notes(self) -> list[str]:
@@ -226,24 +232,67 @@ class SpeedLoop:
         advice = f"; margins should be above {LEAST[0]:g} dB and {LEAST[1]:g}°: lower the bandwidth" if low else ""
         return [f"servo LQR of {self.vehicle.name!r}, {d.words}{advice}"]
 
-    def __call__(self, state: State, memory: np.ndarray, reference: np.ndarray, rate: np.ndarray | None = None) -> Driven:
-        """Commands at a `state`; the integrals wait while a thruster is at its limit.
+    def driven(
+        self,
+        q: Array,
+        v: Array,
+        memory: Array,
+        reference: Array,
+        rate: Array | None = None,
+        gains: Mapping[str, Array] | None = None,
+    ) -> Driven:
+        """Commands at a state, of numbers or symbols; the integrals wait while a thruster is at its limit.
+
+        Args:
+            q: Configuration, shape (nq,).
+            v: Velocity, shape (nv,).
+            memory: The integrals, shape (6,).
+            reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
+            rate: Rates of the references, shape (6,); those of the speeds are fed forward with the mass of the vehicle with
+                water and arm, M ν̇_ref. None if they are not known.
+            gains: K_x and K_i. Default to those of the design.
+        """
+        K_x, K_i = (self.design.K_x, self.design.K_i) if gains is None else (gains["K_x"], gains["K_i"])
+        wrench, e = speed_law(self._model, self.vehicle.body, K_x, K_i, self.axes, q, v, memory, reference)
+        if rate is not None:
+            wrench = wrench + self._inertia @ rate[self._speeds]
+        push = self.vehicle.push(wrench)
+        after = [where(push.saturated, x, x + self.period * off) for x, off in zip(memory, e, strict=True)]
+        return Driven(push, np.array(after), e)
+
+    @cached_property
+    def _code(self) -> Compiled:
+        """The loop without rates of references in machine code."""
+
+        def loop(q: Array, v: Array, memory: Array, reference: Array) -> tuple[Array, ...]:
+            push, after, e = self.driven(q, v, memory, reference)
+            return np.array(list(push.commands.values())), push.wrench, np.asarray(push.saturated), after, e
+
+        nt = len(self.vehicle.thrusters)
+        shapes = {"q": (self._model.nq,), "v": (self._model.nv,), "memory": (6,), "reference": (6,)}
+        outputs = {"commands": (nt,), "wrench": (6,), "saturated": (), "memory_after": (6,), "error": (6,)}
+        return compile_function("speed_loop", loop, shapes, outputs, rarely_called=True)
+
+    def compile(self) -> SpeedLoop:
+        """Compile it before its first call, for controllers in Python. Return it."""
+        self._code.code(1)
+        return self
+
+    def __call__(self, state: State, memory: Array, reference: Array) -> Driven:
+        """As `driven` in machine code, without rates of the references.
 
         Args:
             state: The state, or an estimate of it.
             memory: The integrals, shape (6,).
             reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
-            rate: Rates of the references, shape (6,); those of the speeds are fed forward with the mass of the vehicle with
-                water and arm, M ν̇_ref. None if they are not known.
         """
-        wrench, e = self._law.single_results(state.q, state.v, memory, np.asarray(reference, dtype=float))
-        if rate is not None:
-            wrench = wrench + self._inertia @ rate[self._speeds]
-        push = self.vehicle.push(wrench)
-        return Driven(push, memory if push.saturated else memory + self.period * e, e)
+        given = state.q, state.v, memory, np.asarray(reference, dtype=float)
+        commands, wrench, saturated, after, e = self._code.single_results(*given)
+        names = (t.name for t in self.vehicle.thrusters)
+        return Driven(Push(dict(zip(names, commands.tolist(), strict=True)), wrench, float(saturated)), after, e)
 
 
-class LqrSpeed(Controller):
+class LqrSpeed(TracedBlock):
     """Keeps a vehicle at given speeds, level, by a servo LQR. A controller.
 
         τ = K_x (x_ref − x) + K_i ∫(y_ref − y) dt + g + D(ν_ref) + M ν̇_ref,    x = (φ, θ, ν),   y = (u, v, w, φ, θ, r)
@@ -279,8 +328,7 @@ class LqrSpeed(Controller):
         self.controlled = None if controlled is None else tuple(controlled)
         self.bandwidth, self.integral = positive(bandwidth, "bandwidth"), positive(integral, "integral")
         self.arm = JointTrajectory(waypoints=arm, period=period) if arm else None
-        self.memory = np.zeros(6)
-        """Integrals of the errors of the six axes, shape (6,)."""
+        self.first_memory = {"integrals": np.zeros(6)}
 
     _asked: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
     """Which columns of the path are references of the axes themselves."""
@@ -289,56 +337,51 @@ class LqrSpeed(Controller):
         """The reference over time."""
         return speed_waypoints(waypoints)
 
-    @property
-    def design(self) -> LqrDesign:
-        """Gains, poles and margins, once it has started."""
-        return self._loop.design
+    design: LqrDesign
+    """Gains, poles and margins, once it has started."""
 
-    def start(self, simulation: Simulation) -> None:
-        self._loop = SpeedLoop(simulation, self.body, self.controlled, self.bandwidth, self.integral, self.period)
+    def prepare(self, site: Site) -> None:
+        """Design the gains and look up the thrusters."""
+        self._loop = SpeedLoop(site, self.body, self.controlled, self.bandwidth, self.integral, self.period)
         for k, name in enumerate(AXES):
             if k in self._asked and k not in self._loop.axes and np.any(self.path.points[:, k]):
                 there = ", ".join(list(AXES)[i] for i in self._loop.axes)
                 own = self._loop.vehicle.name
                 raise ValueError(f"a waypoint asks for {name} of {own!r}, which is not controlled; controlled are {there}")
-        self.memory = np.zeros(6)
-        self.notes = self._loop.notes
+        self.design, self.notes = self._loop.design, self._loop.notes
+        self.commanded = tuple(t.name for t in self._loop.vehicle.thrusters)
         self.signals = self._channels()
         if self.arm is not None:
-            self.arm.start(simulation)
+            self.arm.prepare(site)
+            self.commanded += self.arm.commanded
             self.signals |= self.arm.signals
 
     def _channels(self) -> dict[str, str]:
         return {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in AXES.items()}
 
-    def __call__(self, state: State) -> dict[str, float]:
-        """Commands of the thrusters, and of the arm, at a `state`; all others stay."""
-        reference, shown = self._reference(state)
-        driven = self._loop(state, self.memory, reference, self._rate(state))
-        self.memory = driven.memory
-        out = driven.push.commands
-        used = [k in self._loop.axes for k in range(6)]
-        pairs = (("reference", reference), ("error", driven.error))
-        speeds = {name: x for kind, values in pairs for name, x in named(kind, AXES, np.where(used, values, np.nan)).items()}
-        shown = speeds | shown
-        self.signal_values = np.array(list(shown.values()))
-        if self.arm is not None:
-            out |= self.arm(state)
-            self.signal_values = np.concatenate([self.signal_values, self.arm.signal_values])
-        return out
+    def update(self, tick: Tick) -> Update:
+        """Give the commands of the thrusters and of the arm."""
+        reference, shown = self._reference(tick)
+        driven = self._loop.driven(tick.q, tick.v, tick.memory["integrals"], reference, self._rate(tick), tick.design)
+        arm = Update() if self.arm is None else self.arm.update(tick)
+        signals: dict[str, Scalar] = {}
+        for kind, values in (("reference", reference), ("error", driven.error)):
+            signals |= named(kind, AXES, [values[k] if k in self._loop.axes else np.nan for k in range(6)])
+        commands = {**driven.push.commands, **arm.commands}
+        return Update(commands, {"integrals": driven.memory}, {**signals, **shown, **arm.signals})
 
-    def _reference(self, state: State) -> tuple[np.ndarray, dict[str, float]]:
+    def _reference(self, tick: Tick) -> tuple[Array, dict[str, Scalar]]:
         """References of the six axes, shape (6,), and signals besides them."""
-        return self.path(state.t).position, {}
+        return self.path(tick.t).position, {}
 
-    def _rate(self, state: State) -> np.ndarray | None:
+    def _rate(self, tick: Tick) -> Array | None:
         """Mean rates of the references until the next call, shape (6,), where they are known beforehand."""
-        return (self.path(state.t + self.period).position - self.path(state.t).position) / self.period
+        return (self.path(tick.t + self.period).position - self.path(tick.t).position) / self.period
 
 
-def named(kind: str, parts: Iterable[str], values: Iterable[float]) -> dict[str, float]:
+def named(kind: str, parts: Iterable[str], values: Iterable[Scalar]) -> dict[str, Scalar]:
     """Values of signals "kind.part" by name."""
-    return {f"{kind}.{part}": float(value) for part, value in zip(parts, values, strict=True)}
+    return {f"{kind}.{part}": value for part, value in zip(parts, values, strict=True)}
 
 
 KEYS = {"surge": 1.0, "sway": 1.0, "heave": 1.0, "roll_deg": np.pi / 180, "pitch_deg": np.pi / 180, "yaw_rate_deg": np.pi / 180}

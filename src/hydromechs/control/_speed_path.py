@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from hydromechs.model import State
-from hydromechs.simulation import Simulation
-from hydromechs.spatial import quaternion_matrix
-from hydromechs.values import Bound, Finite, Positive, positive
+from hydromechs.simulation import Site, Tick
+from hydromechs.spatial import maximum, minimum, norm, quaternion_matrix, smallest_angle
+from hydromechs.values import Array, Bound, Finite, Positive, Scalar, positive
 
 from ._pose_control import POSE, pose_waypoints
 from ._reference import Waypoints
@@ -18,9 +17,7 @@ from ._speed_control import LqrSpeed, named
 from ._vehicle import pose_notes
 
 
-def speeds_towards(
-    here: np.ndarray, wanted: np.ndarray, rate: np.ndarray, stiffness: float, speed: float
-) -> tuple[np.ndarray, np.ndarray]:
+def speeds_towards(here: Array, wanted: Array, rate: Array, stiffness: float, speed: float) -> tuple[Array, Array]:
     """Reference of a speed loop that leads a vehicle to a pose, and the error of the pose, shape (6,) each.
 
         ν_ref = Rᵀ (ṗ_ref + s κ (p_ref − p)),    r_ref = ψ̇_ref + κ (ψ_ref − ψ),    s = min(1, v_max/(κ |p_ref − p|))
@@ -32,12 +29,11 @@ def speeds_towards(
         stiffness: κ [1/s].
         speed: v_max [m/s].
     """
-    R = np.array(quaternion_matrix(here[3:]), dtype=float)
+    R = quaternion_matrix(here[3:])
     off = wanted[:3] - here[:3]
     back = stiffness * off
-    back *= min(1.0, speed / max(float(np.linalg.norm(back)), 1e-300))
-    heading = np.arctan2(R[1, 0], R[0, 0])
-    turn = (wanted[5] - heading + np.pi) % (2.0 * np.pi) - np.pi  # the shorter way round
+    back = back * minimum(1.0, speed / maximum(norm(back), 1e-300))
+    turn = smallest_angle(wanted[5] - np.arctan2(R[1, 0], R[0, 0]))
     nu = R.T @ (rate[:3] + back)
     roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
     reference = np.array([*nu, wanted[3], wanted[4], rate[5] + stiffness * turn])
@@ -95,22 +91,21 @@ class LqrFollowPath(LqrSpeed):
     def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
         return pose_waypoints(waypoints)
 
-    def start(self, simulation: Simulation) -> None:
+    def prepare(self, site: Site) -> None:
         """As of `LqrSpeed`."""
-        super().start(simulation)
+        super().prepare(site)
         vehicle = self._loop.vehicle
         self.notes = [*self.notes, *pose_notes(vehicle, self._loop.axes, self.path.points)]
-        self._at = vehicle.q
 
     def _channels(self) -> dict[str, str]:
         return super()._channels() | {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
 
-    def _reference(self, state: State) -> tuple[np.ndarray, dict[str, float]]:
-        wanted, rate, _ = self.path(state.t)
-        reference, off = speeds_towards(state.q[self._at], wanted, rate, self.stiffness, self.speed)
+    def _reference(self, tick: Tick) -> tuple[Array, dict[str, Scalar]]:
+        wanted, rate, _ = self.path(tick.t)
+        reference, off = speeds_towards(tick.q[self._loop.vehicle.q], wanted, rate, self.stiffness, self.speed)
         return reference, named("reference", POSE, wanted) | named("error", POSE, off)
 
-    def _rate(self, state: State) -> np.ndarray | None:
+    def _rate(self, tick: Tick) -> Array | None:
         """None: where the vehicle will be is not known beforehand."""
         return None
 

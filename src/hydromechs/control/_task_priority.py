@@ -273,7 +273,7 @@ class TaskPriority(Controller):
     def start(self, simulation: Simulation) -> None:
         """Design the vehicle's speed control, look up the arm and compile."""
         model = simulation.model
-        self._loop = SpeedLoop(simulation, self.body, tuple(AXES), self.bandwidth, self.integral, self.period)
+        self._loop = SpeedLoop(simulation, self.body, tuple(AXES), self.bandwidth, self.integral, self.period).compile()
         self.notes = self._loop.notes
         servos = [n.removesuffix(".rate") for n in simulation.plant.layout.held if n.endswith(".rate")]
         names = tuple(n for n in simulation.actuators if n in servos) if self.joints is None else tuple(self.joints)

@@ -9,7 +9,11 @@ import numpy as np
 
 from hydromechs.actuation import Allocator, Thruster, allocation_matrix
 from hydromechs.model import Model, joints
-from hydromechs.simulation import Simulation, check_free_in_world
+from hydromechs.simulation import Simulation, Site, check_free_in_world
+from hydromechs.spatial import any_of
+from hydromechs.values import Array, Scalar
+
+from ._active_set import allocated
 
 WAYS = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """Names of the axes."""
@@ -25,12 +29,12 @@ ROUNDING = 1e-6
 class Push(NamedTuple):
     """Commands that give a wrench."""
 
-    commands: dict[str, float]
+    commands: dict[str, Scalar]
     """Commands of the thrusters, by name."""
-    wrench: np.ndarray
+    wrench: Array
     """The wrench that they give in steady state, in body axes [N, N·m], shape (6,)."""
-    saturated: bool
-    """Whether a thruster is at a limit."""
+    saturated: Scalar
+    """1 if a thruster is at a limit, else 0."""
 
 
 class Vehicle:
@@ -42,7 +46,7 @@ class Vehicle:
         first: Axes that are to be reached before the others, of 0 to 5 for x, y, z and the turns about them.
     """
 
-    def __init__(self, simulation: Simulation, body: str | None, first: Sequence[int] = ()) -> None:
+    def __init__(self, simulation: Simulation | Site, body: str | None, first: Sequence[int] = ()) -> None:
         model = simulation.model
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = body or (free[0] if free else None)
@@ -73,12 +77,12 @@ class Vehicle:
         self._shares = np.linalg.pinv(counted[:, None] * self.B, rcond=1e-9) * counted
         self._allocator = Allocator(self.B, self.limits[:, 0], self.limits[:, 1], weights=counted)
 
-    def push(self, wrench: np.ndarray) -> Push:
-        """Commands for a wrench in body axes [N, N·m], shape (6,), as near as the thrusters come to it."""
-        given = self._allocator(wrench)
+    def push(self, wrench: Array) -> Push:
+        """Commands for a wrench in body axes [N, N·m], numbers or symbols, shape (6,), as near as the thrusters come to it."""
+        given = allocated(self._allocator, wrench)
         pairs = zip(self.thrusters, given.forces.tolist(), strict=True)
         commands = {t.name: t.curve.inverse(force) for t, force in pairs}
-        return Push(commands, self.B @ given.forces, bool(given.saturated.any()))
+        return Push(commands, self.B @ given.forces, any_of(given.saturated))
 
     @property
     def given(self) -> np.ndarray:

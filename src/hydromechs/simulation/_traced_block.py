@@ -101,8 +101,9 @@ class TracedBlock(Controller):
     """False to run `update` in floats."""
     first_memory: Mapping[str, Any] = NOTHING
     """Initial values of what it remembers, numbers or arrays by name; `prepare` may set them."""
-    design: Mapping[str, Any] = NOTHING
-    """Numbers or arrays that `update` reads from `tick.design`: inputs of the program, so that other values compile nothing."""
+    design: Any = NOTHING
+    """Numbers or arrays by name, or a dataclass with arrays. `update` reads them from `tick.design`: they are inputs of the
+    program, so that other values compile nothing."""
     commanded: tuple[str, ...] = ()
     """Names of the commands and settings that it gives; `prepare` may set them."""
     message_texts: Mapping[str, Callable[..., str]] = NOTHING
@@ -130,7 +131,8 @@ class TracedBlock(Controller):
         self.prepare(site)
         first = {name: np.asarray(x, dtype=float) for name, x in self.first_memory.items()}
         self.pack = Pack({"ticks": (), **{name: x.shape for name, x in first.items()}})
-        self._design = {name: np.asarray(x, dtype=float) for name, x in self.design.items()}
+        design = self.design if isinstance(self.design, Mapping) else _arrays(self.design)
+        self._design = {name: np.asarray(x, dtype=float) for name, x in design.items()}
         self._numbers = Pack({name: x.shape for name, x in self._design.items()})
         sizes = {name: (len(m.values),) for name, m in site.measured.items()}
         self._sensors = Pack(sizes)
@@ -254,6 +256,11 @@ class TracedBlock(Controller):
         if stops:
             raise self.stop_error(f"t = {state.t:.3f} s: {stops[0]}")
         return dict(zip(self.commanded, commands.tolist(), strict=True))
+
+
+def _arrays(design: Any) -> dict[str, Array]:
+    """Arrays of a dataclass, by name."""
+    return {name: x for name, x in vars(design).items() if isinstance(x, np.ndarray)}
 
 
 def _floats(recipe: Recipe, given: tuple[Array, ...]) -> list[Array]:

@@ -1,7 +1,7 @@
 """Small spatial algebra on floats or symbols: rotations, transformations, inertia, factorization."""
 
 from ._axis_frame import axis_frame
-from ._choice import clamp, floor, lookup, maximum, minimum, nearest_integer, positive_part, where
+from ._choice import any_of, clamp, floor, lookup, maximum, minimum, nearest_integer, positive_part, smallest_angle, where
 from ._inertia import force_cross, motion_cross, rigid_inertia, tensor_matrix
 from ._ldl import Ldl, ldl
 from ._principal_axes import principal_axes
@@ -32,6 +32,7 @@ __all__ = [
     "Screw",
     "Shift",
     "Turn",
+    "any_of",
     "axis_frame",
     "axis_rotation",
     "clamp",
@@ -63,6 +64,7 @@ __all__ = [
     "shift_motion",
     "shift_wrench",
     "skew",
+    "smallest_angle",
     "stick_slip",
     "symmetric_matrix",
     "tensor_matrix",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,14 @@ def where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
     if hasattr(condition, "where"):
         return condition.where(a, b)
     return a if condition else b
+
+
+def any_of(conditions: Iterable[Scalar]) -> Scalar:
+    """1 if one of some conditions holds, else 0; floats or symbols."""
+    found: Scalar = 0.0
+    for condition in conditions:
+        found = where(condition, 1.0, found)
+    return found
 
 
 def maximum(a: Scalar, b: Scalar) -> Scalar:
@@ -47,6 +55,11 @@ def floor(x: Scalar) -> Scalar:
 def nearest_integer(x: Scalar) -> Scalar:
     """The integer nearest to a scalar, the larger one of two, as a float or symbol."""
     return floor(x + 0.5)
+
+
+def smallest_angle(angle: Scalar) -> Scalar:
+    """The same angle from −π to π [rad], a float or symbol."""
+    return angle - 2.0 * math.pi * nearest_integer(angle / (2.0 * math.pi))
 
 
 def lookup(table: Sequence[float] | Array, index: Scalar) -> Scalar:

@@ -80,7 +80,8 @@ class Pilot(Controller):
         self._simulation = simulation
         down = float(simulation.model.world.down[2])
         self._signs = np.array([1.0, down, down, 1.0, down, down])  # starboard and down, whichever way y and z point
-        self._loop = SpeedLoop(simulation, self.body or carrier(simulation), None, self.bandwidth, 1.0, self.period)
+        body = self.body or carrier(simulation)
+        self._loop = SpeedLoop(simulation, body, None, self.bandwidth, 1.0, self.period).compile()
         self.arms = arms_of(simulation, self.vehicle.body, self.arm_speeds, self.period)
         shapes: dict[str, tuple[int, ...]] = {"integrals": (6,), "held": (6,), "last": (2,)}
         for k, arm in enumerate(self.arms):
