@@ -28,7 +28,7 @@ class _Guard(NamedTuple):
 
     event: Event
     head: str
-    index: tuple[int, ...]
+    place: tuple[int, ...]
 
 
 class Guards:
@@ -95,7 +95,7 @@ class Guards:
             return np.array([where(out != 0.0, a, b) for a, b in zip(last, now, strict=True)]), out
 
         arguments = (*inputs, Argument("last", (n,)), Argument("paused", ()))
-        identity = repr([(g.head, g.index, g.event.level, g.event.direction) for g in self.rows])
+        identity = repr([(g.head, g.place, g.event.level, g.event.direction) for g in self.rows])
         outputs = Argument("last_after", (n,)), Argument("paused_after", ())
         return Recipe("guards", look, arguments, outputs, f"{identity} {inputs}", rarely_called=True)
 
@@ -103,8 +103,8 @@ class Guards:
 def _value(g: _Guard, found: Mapping[str, Array]) -> Scalar:
     """Value of a guarded quantity."""
     if g.head not in ATTITUDE:
-        return np.asarray(found[g.head])[g.index]
-    R = found["R_WB"][g.index[0]]
+        return np.asarray(found[g.head])[g.place]
+    R = found["R_WB"][g.place[0]]
     name, degrees = g.head.removesuffix("_deg"), g.head.endswith("_deg")
     if name == "roll":
         out = np.arctan2(R[2, 1], R[2, 2])
