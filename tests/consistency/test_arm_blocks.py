@@ -10,12 +10,24 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import compiler
-from hydromechs.actuation import drives
+from hydromechs.actuation import Thruster, drives, ideal_curve
 from hydromechs.compiler import SourceFile, SourceFunction, compile_function, trace
-from hydromechs.control import CarryLoad, CartesianMotion, ComputedTorque, JointControl, damped_inverse, prioritised
+from hydromechs.control import (
+    CarryLoad,
+    CartesianMotion,
+    ComputedTorque,
+    JointControl,
+    ManipulabilityTask,
+    PostureTask,
+    TaskPriority,
+    ToolTask,
+    VehicleTask,
+    damped_inverse,
+    prioritised,
+)
 from hydromechs.control._cartesian import joint_rates
 from hydromechs.control._damped_inverse import smallest_singular_value
-from hydromechs.model import joints
+from hydromechs.model import drag, joints
 from hydromechs.simulation import Measured, Site
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix
 
@@ -169,6 +181,12 @@ def model():
         name="hull",
         joint=joints.Free(),
         inertia=hm.Inertia(mass=90.0, com=(0.0, 0.0, 0.04), tensor=(8.0, 12.0, 14.0, 0.0, 0.0, 0.0)),
+        hydro=hm.Hydro(
+            volume=0.095,
+            buoyancy_center=(0.0, 0.0, -0.06),
+            drag=(drag.Damping(linear=(20.0, 30.0, 40.0, 6.0, 6.0, 6.0)),),
+        ),
+        frames=tuple(hm.Frame(n, hm.Origin(*place)) for n, place in MOUNTS.items()),
     )
     links = [
         hm.Body(
@@ -188,6 +206,21 @@ def model():
     return hm.Model(name="m", bodies=[hull, *links])
 
 
+MOUNTS = {
+    "port": ((-0.3, -0.3, 0.02), (0.0, 0.0, 0.2)),
+    "starboard": ((-0.3, 0.3, 0.02), (0.0, 0.0, -0.2)),
+    "lateral": ((0.05, 0.0, 0.0), (0.0, 0.0, math.pi / 2)),
+    "bow": ((0.4, 0.0, 0.0), (0.0, math.pi / 2, 0.0)),
+    "left": ((-0.3, -0.3, 0.0), (0.0, math.pi / 2, 0.0)),
+    "right": ((-0.3, 0.3, 0.0), (0.0, math.pi / 2, 0.0)),
+}
+THRUSTERS = [Thruster(name=n, frame=n, curve=ideal_curve(200.0, 200.0), time_constant=0.1) for n in MOUNTS]
+TASKS = [
+    ToolTask(frame="tool", waypoints=POSES, swings=[SWING]),
+    VehicleTask(waypoints=[{"position": [0, 0, 0]}]),
+    ManipulabilityTask(frame="tool", least=0.2),
+    PostureTask(positions={"yaw": 0.0, "upper": 0.6}),
+]
 SERVOS = [drives.Servo(joint=n, stiffness=400.0, damping=40.0) for n in NAMES]
 TORQUES = [drives.Torque(joint=n) for n in NAMES]
 WRIST = {"ft": Measured("wrist", np.full(6, np.nan))}
@@ -199,6 +232,7 @@ BLOCKS = {
     "admittance": (SERVOS, WRIST, lambda: CartesianMotion(frame="tool", waypoints=POSES, admittance=ADMITTANCE, rate=5.0)),
     "joints": (TORQUES, {}, lambda: JointControl(waypoints=WAY, integral=5.0)),
     "computed": (TORQUES, {}, lambda: ComputedTorque(waypoints=WAY)),
+    "tasks": ([*SERVOS, *THRUSTERS], {}, lambda: TaskPriority(tasks=TASKS)),
 }
 
 
