@@ -18,6 +18,7 @@ from ._speed_control import LqrSpeed, SpeedLoop
 from ._speed_path import LqrFollowPath, LqrHoldPose, speeds_towards
 from ._task_priority import (
     TASKS,
+    Asked,
     KinematicTask,
     ManipulabilityTask,
     PostureTask,
@@ -32,6 +33,7 @@ __all__ = [
     "TASKS",
     "TYPES",
     "Admittance",
+    "Asked",
     "CarryLoad",
     "CartesianMotion",
     "ComputedTorque",

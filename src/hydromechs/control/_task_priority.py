@@ -305,7 +305,7 @@ class TaskPriority(TracedBlock):
             own: Velocity of the vehicle, or an estimate of it, shape (6,).
             targets: Targets of the joints so far [rad or m], shape (n,).
         """
-        tasks = [(asked.J, asked.rate) for asked in given if asked.J.size]
+        tasks = [(asked.J, asked.rate) for asked in given]
         bounds = targets, self._limits, self.margin
         wanted = within_limits(tasks, *bounds)
         rates = within_limits([(J[:, 6:], rate - J[:, :6] @ own) for J, rate in tasks], *bounds)
@@ -361,12 +361,14 @@ def within_limits(tasks: Sequence[tuple[Array, Array]], targets: Array, limits: 
     """The tasks in order, with joints, the last of what is moved, held back that come near a limit, shape (N,).
 
     Args:
-        tasks: Jacobian (m_k, N) and wanted velocity (m_k,) of each; none is empty.
+        tasks: Jacobian (m_k, N) and wanted velocity (m_k,) of each.
         targets: Targets of the joints so far [rad or m], shape (n,).
         limits: Lowest and highest positions, numbers, shape (n, 2).
         margin: Distance from a limit that is kept [rad or m].
     """
     n, joints = tasks[0][0].shape[1], len(targets)
+    if not joints:
+        return prioritised(tasks, n)
     wide = np.clip(limits, -WIDE, WIDE)
     bounds = APPROACH * np.array([wide[:, 0] + margin - targets, wide[:, 1] - margin - targets])
     program = _fewer_free(tuple(len(J) for J, _ in tasks), n, joints)
