@@ -118,7 +118,7 @@ def damped_inverse(
 
 
 def prioritised(
-    tasks: Sequence[tuple[Array, Array]], n: int, held: Array | None = None, sizes: Sequence[Scalar] | None = None
+    tasks: Sequence[tuple[Array, Array]], n: int, held: Array | None = None, sizes: Sequence[Scalar] | Array | None = None
 ) -> Array:
     """The velocity ζ that does tasks J_k ζ = ẋ_k in order of their priority, shape (n,).
 

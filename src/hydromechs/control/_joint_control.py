@@ -54,7 +54,7 @@ class TorqueControl(TracedBlock):
         """Look up the joints."""
         self._servos = Servos(site, self.names, drives.Torque)
         self._dofs = [site.model.joint_part(name).v.start for name in self.names]
-        self.design = {"gains": self.gains}
+        self.design = {"gains": np.array(self.gains)}
         units = self._servos.units
         self.signals = {f"{kind}.{name}": units[name] for kind in ("reference", "error") for name in self.names}
 
@@ -91,7 +91,7 @@ class JointControl(TorqueControl):
         """Look up the joints and their inertia."""
         super().prepare(site)
         M = np.array(mass_matrix(site.model, site.model.initial().q), dtype=float)
-        self.design = {"gains": self.gains, "inertia": np.diag(M)[self._dofs]}
+        self.design = {**self.design, "inertia": np.diag(M)[self._dofs]}
 
     def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:
         return tick.design["inertia"] * wanted + restoring_force(model, tick.q)[dofs]
