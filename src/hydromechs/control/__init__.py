@@ -7,7 +7,8 @@ from hydromechs.simulation import Controller
 from ._admittance import Admittance
 from ._carry import CarryLoad
 from ._cartesian import CartesianMotion, ToolLoop
-from ._inverse_kinematics import Tool, damped_inverse, reach_pose
+from ._damped_inverse import damped_inverse, prioritised
+from ._inverse_kinematics import Tool, reach_pose
 from ._joint_control import ComputedTorque, JointControl
 from ._lqr import LoopMargins, LqrDesign, loop_margins, servo_lqr
 from ._pose_control import FollowPath, HoldPose
@@ -17,13 +18,13 @@ from ._speed_control import LqrSpeed, SpeedLoop
 from ._speed_path import LqrFollowPath, LqrHoldPose, speeds_towards
 from ._task_priority import (
     TASKS,
+    Asked,
     KinematicTask,
     ManipulabilityTask,
     PostureTask,
     TaskPriority,
     ToolTask,
     VehicleTask,
-    prioritised,
 )
 from ._tool_path import ToolPath
 from ._vehicle import Vehicle
@@ -32,6 +33,7 @@ __all__ = [
     "TASKS",
     "TYPES",
     "Admittance",
+    "Asked",
     "CarryLoad",
     "CartesianMotion",
     "ComputedTorque",

@@ -9,7 +9,8 @@ import numpy as np
 
 from hydromechs.model import Model
 from hydromechs.simulation import Measured
-from hydromechs.values import Array, nearest, number, positive
+from hydromechs.spatial import where
+from hydromechs.values import Array, Scalar, nearest, number, positive
 
 KEYS = ("sensor", "stiffness", "damping", "start", "touched")
 """Keys of what a scenario file says of it."""
@@ -92,7 +93,7 @@ class Admittance:
             )
         self._R_TS = there.R.T @ here.R
 
-    def __call__(self, memory: Array, t: float, R_WT: Array, force: Array) -> tuple[Given, Array]:
+    def __call__(self, memory: Array, t: Scalar, R_WT: Array, force: Array) -> tuple[Given, Array]:
         """How far the tool gives way at a time, and what is to be remembered, shape (9,).
 
         Args:
@@ -103,17 +104,18 @@ class Admittance:
         offset, middle, weight = memory[:3], memory[3:6], memory[6:]
         T, K, D = self.period, self.stiffness, self.damping
         f_S = R_WT @ (self._R_TS @ force)
-        if not np.isfinite(f_S[0]):
-            return Given(offset, np.zeros(3)), memory
-        slack = 1e-6 * T
-        if t < self.start - slack:
-            share = 1.0 if not weight.any() else T / ZEROING
-            return Given(offset, np.zeros(3)), np.concatenate([offset, middle, weight + share * (f_S - weight)])
+        known, slack = abs(f_S[0]) < np.inf, 1e-6 * T
+        learns, touches = t < self.start - slack, t < self.touched - slack
+        share = where(sum(abs(x) for x in weight) == 0.0, 1.0, T / ZEROING)
+        learned = weight + share * (f_S - weight)
         f = weight - f_S
-        if t < self.touched - slack:
-            there = offset + f * T / D
-            middle = there
-        else:
-            rest = middle + f / K
-            there = rest + (offset - rest) * np.exp(-K * T / D)
-        return Given(offset, (there - offset) / T), np.concatenate([there, middle, weight])
+        drawn, rest = offset + f * T / D, middle + f / K
+        sprung = rest + (offset - rest) * np.exp(-K * T / D)
+
+        def chosen(silent: Array, learning: Array, touching: Array, springing: Array) -> Array:
+            rows = zip(silent, learning, touching, springing, strict=True)
+            return np.array([where(known, where(learns, b, where(touches, c, d)), a) for a, b, c, d in rows])
+
+        there = chosen(offset, offset, drawn, sprung)
+        remembered = [there, chosen(middle, middle, drawn, middle), chosen(weight, learned, weight, weight)]
+        return Given(offset, (there - offset) / T), np.concatenate(remembered)

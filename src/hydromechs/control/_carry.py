@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import numpy as np
 from hydromechs import compiler, contact, dynamics
 from hydromechs.actuation import drives
 from hydromechs.equations import inverse_dynamics
-from hydromechs.model import Model, State, joints
-from hydromechs.simulation import Controller, Simulation, check_free_in_world
+from hydromechs.model import Model, joints
+from hydromechs.simulation import Site, Tick, TracedBlock, Update, check_free_in_world
 from hydromechs.spatial import cross, ldl, quaternion_matrix
 from hydromechs.values import Array, Positive, Scalar, positive
 
@@ -24,7 +23,7 @@ def carry_law(
     load: int,
     grasps: Sequence[contact.Grasp],
     arms: Sequence[Sequence[int]],
-    gains: tuple[float, float],
+    gains: Sequence[Scalar] | Array,
     q: Array,
     v: Array,
     reference: Array,
@@ -72,7 +71,7 @@ def carry_law(
     return np.array(out), np.concatenate([reference[0, :3] - q[iq : iq + 3], e[3:]])
 
 
-class CarryLoad(Controller):
+class CarryLoad(TracedBlock):
     """Moves a load that several arms hold along waypoints, by computed torques. A controller.
 
     Every arm holds the load by one grasp in all six directions and has six torque-driven joints (or more). Its signals are
@@ -99,9 +98,9 @@ class CarryLoad(Controller):
         self.load, self.path, self.period = load, pose_waypoints(waypoints), positive(period, "period")
         self.gains = (w**2, 2.0 * z * w)
 
-    def start(self, simulation: Simulation) -> None:
-        """Look up the arms and compile the law."""
-        model, plant = simulation.model, simulation.plant
+    def prepare(self, site: Site) -> None:
+        """Look up the arms."""
+        model, plant = site.model, site.plant
         load = model.body_index(self.load)
         if isinstance(model.bodies[load].joint, joints.Free):
             check_free_in_world(model, load)
@@ -125,16 +124,15 @@ class CarryLoad(Controller):
             arms.append(sorted(dofs))
         if not grasps:
             raise ValueError(f"nothing holds {self.load!r}; name it as `held` in a grasp")
-        self._out = driven
-        law = partial(carry_law, model, load, grasps, arms, self.gains)
-        shapes = {"q": (model.nq,), "v": (model.nv,), "reference": (3, 6)}
-        self._law = compiler.compile_function("carry_law", law, shapes, {"tau": (model.nv,), "error": (6,)}, rarely_called=True)
-        self._law.code(1)
+        self._driven, self._arms = driven, (load, grasps, arms)
+        self.commanded, self.design = tuple(driven), {"gains": self.gains}
         self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in POSE.items()}
 
-    def __call__(self, state: State) -> dict[str, float]:
-        """Torques at a `state`; all other commands stay."""
-        reference = np.array(self.path(state.t))
-        tau, e = self._law.single_results(state.q, state.v, reference)
-        self.signal_values = np.concatenate([reference[0], e])
-        return {name: float(tau[i]) for name, i in self._out.items()}
+    def update(self, tick: Tick) -> Update:
+        """Give the torques; all other commands stay."""
+        reference = np.array(self.path(tick.t))
+        tau, e = carry_law(self.site.model, *self._arms, tick.design["gains"], tick.q, tick.v, reference)
+        return Update(
+            {name: tau[i] for name, i in self._driven.items()},
+            signals=dict(zip(self.signals, np.concatenate([reference[0], e]), strict=True)),
+        )

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.model import Model, State
-from hydromechs.simulation import Controller, Simulation
-from hydromechs.spatial import matrix_from_rpy
-from hydromechs.values import Positive, nearest, positive
+from hydromechs import compiler
+from hydromechs.model import Model
+from hydromechs.simulation import Simulation, Site, Tick, TracedBlock, Update
+from hydromechs.spatial import matrix_from_rpy, minimum, where
+from hydromechs.values import Array, Positive, nearest, positive
 
 from ._admittance import Admittance
-from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
+from ._damped_inverse import damped_inverse
+from ._inverse_kinematics import DIRECTIONS, Tool, pose_off
 from ._reference import Servos
 from ._tool_path import ToolPath
 
@@ -23,7 +26,34 @@ def joint_limits(model: Model, names: Sequence[str]) -> np.ndarray:
     return np.array([getattr(model.joint_part(n).joint, "limits", None) or (-np.inf, np.inf) for n in names]).reshape(-1, 2)
 
 
-def joint_rates(J: np.ndarray, wanted: np.ndarray, q: np.ndarray, limits: np.ndarray, rate: float, period: float) -> np.ndarray:
+def slowed(rates: Array, most: float) -> Array:
+    """Rates scaled down together where the largest is above `most`."""
+    largest = 1e-300
+    for x in rates:
+        largest = where(abs(x) > largest, abs(x), largest)
+    return rates * minimum(1.0, most / largest)
+
+
+@lru_cache(maxsize=64)
+def _fewer(m: int, limits: tuple[tuple[float, float], ...], rate: float, period: float) -> compiler.Program:
+    """A program that computes rates of the joints that are free, and takes those out that would leave their limits."""
+    n = len(limits)
+
+    def fewer(free: Array, out: Array, J: Array, wanted: Array, q: Array) -> tuple[Array, Array, Array]:
+        out = slowed(damped_inverse(J * free, wanted, columns=np.sum(free)), rate)
+        stays = []
+        for x, there, (low, high) in zip(out, q + period * out, limits, strict=True):
+            down = where(there < low, where(x < 0.0, 1.0, 0.0), 0.0) if low > -np.inf else 0.0
+            up = where(there > high, where(x > 0.0, 1.0, 0.0), 0.0) if high < np.inf else 0.0
+            stays.append(1.0 - where(down, 1.0, up))
+        after = free * np.array(stays)
+        return after, after * out, np.asarray(where(np.sum(after) == np.sum(free), 1.0, 0.0))
+
+    shapes = {"free": (n,), "out": (n,), "J": (m, n), "wanted": (m,), "q": (n,)}
+    return compiler.trace(fewer, shapes, name="fewer", outputs=("free", "out", "done"))
+
+
+def joint_rates(J: Array, wanted: Array, q: Array, limits: np.ndarray, rate: float, period: float) -> Array:
     """Rates of joints that give a tool its velocity, within limits of position and rate [rad/s or m/s], shape (n,).
 
     A joint that would leave its limits within a period keeps still, and the others do its part.
@@ -32,32 +62,23 @@ def joint_rates(J: np.ndarray, wanted: np.ndarray, q: np.ndarray, limits: np.nda
         J: Jacobian of the tool for these joints, shape (m, n).
         wanted: Velocity that the joints should give the tool, shape (m,).
         q: Targets of the joints so far, shape (n,).
-        limits: Lowest and highest positions, shape (n, 2).
+        limits: Lowest and highest positions, numbers, shape (n, 2).
         rate: Highest rate [rad/s or m/s].
         period: Time for which the rates hold [s].
     """
-    free = np.ones(len(q), bool)
-    out = np.zeros(len(q))
-    for _ in range(len(q)):
-        out = np.zeros(len(q))
-        out[free] = damped_inverse(J[:, free]) @ wanted
-        out *= min(1.0, rate / max(float(np.abs(out).max()), 1e-300))
-        there = q + period * out
-        leaving = free & (((there < limits[:, 0]) & (out < 0.0)) | ((there > limits[:, 1]) & (out > 0.0)))
-        if not leaving.any():
-            break
-        free &= ~leaving
-    return np.where(free, out, 0.0)
+    n = len(q)
+    program = _fewer(len(wanted), tuple(map(tuple, np.asarray(limits).tolist())), rate, period)
+    return compiler.iterate(program, n, np.ones(n), np.zeros(n), J, wanted, q)[1]
 
 
 class Led(NamedTuple):
     """What a tool loop does at one call."""
 
-    commands: dict[str, float]
-    """Targets of the servos, and their rates."""
-    targets: np.ndarray
+    rates: Array
+    """Rates of the targets until the next call [rad/s or m/s], shape (n,)."""
+    targets: Array
     """Targets of the joints at the next call [rad or m], shape (n,)."""
-    error: np.ndarray
+    error: Array
     """Reference less present pose in world axes [m, rad], 0 for turns where none is controlled, shape (6,)."""
 
 
@@ -67,7 +88,7 @@ class ToolLoop:
         q̇ = J⁺ (V_ref + κ e − J_b v_b),    target(t) = ∫ q̇ dt
 
     Args:
-        simulation: The simulation that it controls.
+        simulation: The simulation that it controls, or the site of a block.
         frame: Name of the tool's frame, or of a body.
         joints: Names of the joints that move; all servo-driven ones between the tool and the root if None.
         directions: What is controlled, of x, y, z, rx, ry, rz in the world.
@@ -78,7 +99,7 @@ class ToolLoop:
 
     def __init__(
         self,
-        simulation: Simulation,
+        simulation: Simulation | Site,
         frame: str,
         joints: Sequence[str] | None,
         directions: Sequence[str],
@@ -100,30 +121,37 @@ class ToolLoop:
         self._rows = [DIRECTIONS.index(name) for name in directions]
         self._stiffness, self._rate, self._period = stiffness, rate, period
 
-    def __call__(self, state: State, targets: np.ndarray, wanted: np.ndarray, rate: np.ndarray) -> Led:
-        """Commands at a `state`.
+    def __call__(self, q: Array, v: Array, targets: Array, wanted: Array, rate: Array) -> Led:
+        """Rates and targets of the joints, in NumPy operations.
 
         Args:
-            state: The state, or an estimate of it.
+            q: Configuration, or an estimate of it, shape (nq,).
+            v: Velocity, or an estimate of it, shape (nv,).
             targets: Targets of the joints so far [rad or m], shape (n,).
             wanted: Place and roll, pitch, heading of the tool [m, rad], shape (6,).
             rate: Velocity of the reference in world axes [m/s, rad/s], shape (6,).
         """
-        pose = self.tool(state.q)
-        axes = np.array(matrix_from_rpy(wanted[3:]), dtype=float) if max(self._rows) >= 3 else None
-        off = pose_off(pose, wanted[:3], axes)
-        V = (rate + self._stiffness * off - pose.J @ self.carried(state))[self._rows]
+        pose = self.tool.pose(q)
+        off = pose_off(pose, wanted[:3], matrix_from_rpy(wanted[3:]) if max(self._rows) >= 3 else None)
+        V = (rate + self._stiffness * off - pose.J @ self.carried(v))[self._rows]
         qd = joint_rates(pose.J[self._rows][:, self._iv], V, targets, self.limits, self._rate, self._period)
-        return Led(self.servos.commands(targets, qd, state.t), targets + self._period * qd, off)
+        return Led(qd, targets + self._period * qd, off)
 
-    def carried(self, state: State) -> np.ndarray:
+    def carried(self, v: Array) -> Array:
         """Velocities of all but its joints, shape (nv,)."""
-        others = state.v.copy()
+        others = v.copy()
         others[self._iv] = 0.0
         return others
 
+    def program(self) -> compiler.Compiled:
+        """Return the loop in machine code."""
+        model, n = self.tool.model, len(self._iv)
+        inputs = {"q": (model.nq,), "v": (model.nv,), "targets": (n,), "wanted": (6,), "rate": (6,)}
+        outputs = {"rates": (n,), "targets_after": (n,), "error": (6,)}
+        return compiler.compile_function("tool_loop", lambda **given: tuple(self(**given)), inputs, outputs, rarely_called=True)
 
-class CartesianMotion(Controller):
+
+class CartesianMotion(TracedBlock):
     """Leads a tool along waypoints in the world with servo-driven joints, while the base moves as it likes. A controller.
 
         q̇ = J⁺ (V_ref + κ e − J_b v_b),    target(t) = ∫ q̇ dt
@@ -168,33 +196,32 @@ class CartesianMotion(Controller):
         self.period = positive(period, "period")
         self.admittance = None if admittance is None else Admittance.of(admittance, self.period)
 
-    def start(self, simulation: Simulation) -> None:
-        """Look up the arm and compile its kinematics."""
+    def prepare(self, site: Site) -> None:
+        """Look up the arm and the sensor of its wrist."""
         directions = [DIRECTIONS[k] for k in self.rows]
-        self._loop = ToolLoop(simulation, self.frame, self.joints, directions, self.stiffness, self.rate, self.period)
-        self._n, more = len(self._loop.servos.names), 0
-        if self.admittance is not None:
-            self.admittance.on(simulation.model, self.frame, self.measured)
-            more = Admittance.SIZE
-        self.memory = np.concatenate([np.full(self._n, np.nan), np.zeros(more)])
+        self._loop = ToolLoop(site, self.frame, self.joints, directions, self.stiffness, self.rate, self.period)
+        self.commanded = self._loop.servos.commanded
+        self.first_memory = {"targets": np.zeros(len(self._loop.servos.names))}
         shown = {DIRECTIONS[k]: "m" if k < 3 else "rad" for k in self.rows}
         self.signals = {f"{kind}.{self.frame}.{x}": unit for kind in ("reference", "error") for x, unit in shown.items()}
         if self.admittance is not None:
+            self.admittance.on(site.model, self.frame, site.measured)
+            self.first_memory = {**self.first_memory, "admittance": np.zeros(Admittance.SIZE)}
             self.signals |= {f"given.{self.frame}.{x}": "m" for x in "xyz"}
 
-    def __call__(self, state: State) -> dict[str, float]:
-        """Targets of the servos at a `state`, and their rates."""
-        targets, more = self.memory[: self._n], self.memory[self._n :]
-        if np.isnan(targets).any():  # the first call: from where the servos are told to be
-            targets = self._loop.servos.targets(state)
-        wanted, rate, _ = self.path(state.t)
-        shown, given = wanted[self.rows], np.zeros(0)
+    def update(self, tick: Tick) -> Update:
+        """Give the targets of the servos, and their rates."""
+        targets = self._loop.servos.remembered(tick)
+        wanted, rate, _ = self.path(tick.t)
+        shown, given, memory = wanted[self.rows], np.zeros(0), {}
         if self.admittance is not None:
-            said = self.measured.get(self.admittance.sensor)
-            force = np.full(3, np.nan) if said is None else said.values[:3]
-            (given, speed), more = self.admittance(more, state.t, self._loop.tool(state.q).R, force)
+            force, R = tick.measured[self.admittance.sensor][:3], self._loop.tool.pose(tick.q).R
+            (given, speed), memory["admittance"] = self.admittance(tick.memory["admittance"], tick.t, R, force)
             wanted, rate = wanted + np.concatenate([given, np.zeros(3)]), rate + np.concatenate([speed, np.zeros(3)])
-        led = self._loop(state, targets, wanted, rate)
-        self.memory = np.concatenate([led.targets, more])
-        self.signal_values = np.concatenate([shown, led.error[self.rows], given])
-        return led.commands
+        led = self._loop(tick.q, tick.v, targets, wanted, rate)
+        values = np.concatenate([shown, led.error[self.rows], given])
+        return Update(
+            self._loop.servos.commands(targets, led.rates, tick.t),
+            memory | {"targets": led.targets},
+            dict(zip(self.signals, values, strict=True)),
+        )

@@ -1,13 +1,14 @@
-"""Inverse kinematics: damped least squares, where the damping grows only near singular configurations."""
+"""Kinematics of a tool, and configurations in which it reaches a place."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import compile_function
+from hydromechs.compiler import Compiled, compile_function
 from hydromechs.dynamics import jacobian as body_jacobian
 from hydromechs.dynamics import kinematics
 from hydromechs.model import Model, State
@@ -18,42 +19,19 @@ DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 """Directions of a tool in the world: along and about the world's axes."""
 
 
-def damped_inverse(J: np.ndarray, *, damping: float = 0.02, threshold: float = 0.05) -> np.ndarray:
-    """J⁺ = Σ σ/(σ² + λ²) v uᵀ over the singular values σ of J, shape (n, m).
-
-        λ² = λ_0² (1 − (σ_min/σ_0)²) for σ_min < σ_0, else 0
-
-    (Nakamura and Hanafusa 1986 for the damping, Chiaverini et al. 1994 for its size): exact away from singular configurations,
-    and rates stay below 1/(2 λ) per error near them.
-
-    Args:
-        J: Jacobian, shape (m, n).
-        damping: λ_0.
-        threshold: σ_0, singular value below which the damping grows.
-    """
-    if not J.size:
-        return J.T.copy()
-    u, sizes, vt = np.linalg.svd(J, full_matrices=False)
-    least = float(sizes[-1]) if J.shape[0] <= J.shape[1] else 0.0
-    squared = damping**2 * (1.0 - (least / threshold) ** 2) if least < threshold else 0.0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        factors = np.where(sizes > 0.0, sizes / (sizes**2 + squared), 0.0)
-    return (vt.T * factors) @ u.T
-
-
 class ToolPose(NamedTuple):
     """A frame of the mechanism at one state."""
 
-    R: np.ndarray
+    R: Array
     """Its axes in the world, shape (3, 3)."""
-    p: np.ndarray
+    p: Array
     """Its origin in the world [m], shape (3,)."""
-    J: np.ndarray
+    J: Array
     """Jacobian of its velocity in world axes, J v = (ṗ, ω), shape (6, nv)."""
 
 
 class Tool:
-    """A frame whose motion is controlled, with its kinematics compiled.
+    """A frame whose motion is controlled.
 
     Args:
         model: The mechanism.
@@ -61,23 +39,24 @@ class Tool:
     """
 
     def __init__(self, model: Model, frame: str) -> None:
-        self.model, self.frame = model, frame
-        place = model.locate(frame)
-        self.body = place.body
+        self.model, self.frame, self._place = model, frame, model.locate(frame)
+        self.body = self._place.body
         """Index of its body."""
 
-        def pose(q: Array) -> tuple[Array, Array, Array]:
-            kin = kinematics(model, q, np.zeros(model.nv))
-            R = kin.R_WB[place.body]
-            J = body_jacobian(model, kin, place.body, place.p)  # in body axes
-            return R @ place.R, kin.p_WB[place.body] + R @ place.p, np.concatenate([R @ J[:3], R @ J[3:]])
+    def pose(self, q: Array) -> ToolPose:
+        """Where it is at a configuration, in NumPy operations, shape (nq,)."""
+        place, kin = self._place, kinematics(self.model, q, np.zeros(self.model.nv))
+        R = kin.R_WB[place.body]
+        J = body_jacobian(self.model, kin, place.body, place.p)  # in body axes
+        return ToolPose(R @ place.R, kin.p_WB[place.body] + R @ place.p, np.concatenate([R @ J[:3], R @ J[3:]]))
 
-        outputs = {"R": (3, 3), "p": (3,), "J": (6, model.nv)}
-        self._code = compile_function("tool", pose, {"q": (model.nq,)}, outputs)
-        self._code.code(1)
+    @cached_property
+    def _code(self) -> Compiled:
+        outputs = {"R": (3, 3), "p": (3,), "J": (6, self.model.nv)}
+        return compile_function("tool", self.pose, {"q": (self.model.nq,)}, outputs)
 
     def __call__(self, q: np.ndarray) -> ToolPose:
-        """Where it is at a configuration, shape (nq,)."""
+        """Where it is at a configuration of floats, by machine code, shape (nq,)."""
         return ToolPose(*self._code.single_results(np.asarray(q, dtype=float)))
 
     @property
@@ -92,11 +71,11 @@ class Tool:
         return out[::-1]
 
 
-def pose_off(pose: ToolPose, position: np.ndarray, R: np.ndarray | None) -> np.ndarray:
+def pose_off(pose: ToolPose, position: Array, R: Array | None) -> Array:
     """Error of a pose in world axes: place, and the rotation vector to the wanted axes (0 where there are none), shape (6,)."""
     turn = np.zeros(3)
     if R is not None:
-        turn = pose.R @ np.array(rotation_between(quaternion_from_matrix(pose.R), quaternion_from_matrix(R)), dtype=float)
+        turn = pose.R @ rotation_between(quaternion_from_matrix(pose.R), quaternion_from_matrix(R))
     return np.concatenate([position - pose.p, turn])
 
 

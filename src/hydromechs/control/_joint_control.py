@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from hydromechs.actuation import drives
-from hydromechs.compiler import compile_function
 from hydromechs.equations import inverse_dynamics, mass_matrix, restoring_force
-from hydromechs.model import Model, State
-from hydromechs.simulation import Controller, Simulation
+from hydromechs.model import Model
+from hydromechs.simulation import Site, Tick, TracedBlock, Update
 from hydromechs.values import Array, Limit, Positive, positive
 
 from ._reference import JointTrajectory, Servos
 
 
-class TorqueControl(Controller):
+class TorqueControl(TracedBlock):
     """Leads torque-driven joints along waypoints; what they share that compute the torques in one way or another.
 
     Args:
@@ -44,40 +43,32 @@ class TorqueControl(Controller):
         if not integral > 0.0:
             raise ValueError(f"integral is {integral!r}, must be above 0; inf for none")
         self.gains = (w**2, 2.0 * z * w, w**3 / integral)
-        self.memory = np.zeros(len(self.names))
-        """∫e dt [rad·s], shape (n,)."""
+        self.first_memory = {"integral": np.zeros(len(self.names))}
+        self.commanded = self.names
 
     @abc.abstractmethod
-    def _torque(self, model: Model, dofs: Sequence[int], q: Array, v: Array, wanted: Array) -> Array:
+    def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:
         """Torques of the joints for wanted accelerations, in NumPy operations, shape (n,)."""
 
-    def start(self, simulation: Simulation) -> None:
-        """Look up the joints and compile the law."""
-        model = simulation.model
-        self._servos = Servos(simulation, self.names, drives.Torque)
-        dofs = [model.joint_part(name).v.start for name in self.names]
-        n = len(dofs)
-
-        def law(q: Array, v: Array, off: Array, memory: Array, reference: Array) -> tuple[Array, ...]:
-            rate = reference[1] - np.array([v[i] for i in dofs])
-            wanted = reference[2] + self.gains[0] * off + self.gains[1] * rate + self.gains[2] * memory
-            return (self._torque(model, dofs, q, v, wanted),)
-
-        sizes = {"q": (model.nq,), "v": (model.nv,), "off": (n,), "memory": (n,), "reference": (3, n)}
-        self._law = compile_function("joint_law", law, sizes, {"tau": (n,)})
-        self._law.code(1)
-        self.memory = np.zeros(n)
+    def prepare(self, site: Site) -> None:
+        """Look up the joints."""
+        self._servos = Servos(site, self.names, drives.Torque)
+        self._dofs = [site.model.joint_part(name).v.start for name in self.names]
+        self.design = {"gains": np.array(self.gains)}
         units = self._servos.units
         self.signals = {f"{kind}.{name}": units[name] for kind in ("reference", "error") for name in self.names}
 
-    def __call__(self, state: State) -> dict[str, float]:
-        """Torques at a `state`."""
-        reference = np.array(self.path(state.t))
-        off = reference[0] - self._servos.positions(state)
-        (tau,) = self._law.single_results(state.q, state.v, off, self.memory, reference)
-        self.memory = self.memory + self.period * off
-        self.signal_values = np.concatenate([reference[0], off])
-        return dict(zip(self.names, tau.tolist(), strict=True))
+    def update(self, tick: Tick) -> Update:
+        """Give the torques."""
+        position, rate, acceleration = self.path(tick.t)
+        off, summed, gains = position - self._servos.positions(tick), tick.memory["integral"], tick.design["gains"]
+        wanted = acceleration + gains[0] * off + gains[1] * (rate - tick.v[self._dofs]) + gains[2] * summed
+        tau = self._torque(self.site.model, self._dofs, tick, wanted)
+        return Update(
+            dict(zip(self.names, tau, strict=True)),
+            {"integral": summed + self.period * off},
+            dict(zip(self.signals, np.concatenate([position, off]), strict=True)),
+        )
 
 
 class JointControl(TorqueControl):
@@ -96,10 +87,14 @@ class JointControl(TorqueControl):
         period: Time between two commands [s].
     """
 
-    def _torque(self, model: Model, dofs: Sequence[int], q: Array, v: Array, wanted: Array) -> Array:
-        m = np.diag(np.array(mass_matrix(model, model.initial().q), dtype=float))
-        g = restoring_force(model, q)
-        return np.array([m[i] * a + g[i] for i, a in zip(dofs, wanted, strict=True)])
+    def prepare(self, site: Site) -> None:
+        """Look up the joints and their inertia."""
+        super().prepare(site)
+        M = np.array(mass_matrix(site.model, site.model.initial().q), dtype=float)
+        self.design = {**self.design, "inertia": np.diag(M)[self._dofs]}
+
+    def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:
+        return tick.design["inertia"] * wanted + restoring_force(model, tick.q)[dofs]
 
 
 class ComputedTorque(TorqueControl):
@@ -119,7 +114,6 @@ class ComputedTorque(TorqueControl):
         period: Time between two commands [s].
     """
 
-    def _torque(self, model: Model, dofs: Sequence[int], q: Array, v: Array, wanted: Array) -> Array:
+    def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:
         given = dict(zip(dofs, wanted, strict=True))
-        tau = inverse_dynamics(model, q, v, np.array([given.get(i, 0.0) for i in range(model.nv)]))
-        return np.array([tau[i] for i in dofs])
+        return inverse_dynamics(model, tick.q, tick.v, np.array([given.get(i, 0.0) for i in range(model.nv)]))[dofs]

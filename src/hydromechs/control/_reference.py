@@ -174,9 +174,16 @@ class Servos:
         """Positions of the joints [rad or m], shape (n,)."""
         return state.q[self._at]
 
-    def targets(self, state: State) -> np.ndarray:
+    def targets(self, state: State | Tick) -> Array:
         """Commanded positions of the joints [rad or m], shape (n,)."""
+        if isinstance(state, Tick):
+            return np.array([state.inputs[name] for name in self.names])
         return state.command[self._commands]
+
+    def remembered(self, tick: Tick) -> Array:
+        """Targets in the memory of a block [rad or m], at first those of the commands, shape (n,)."""
+        pairs = zip(self.targets(tick), tick.memory["targets"], strict=True)
+        return np.array([where(tick.first, given, kept) for given, kept in pairs])
 
     def commands(self, position: Array, rate: Array, t: Scalar) -> dict[str, Scalar]:
         """Commands for targets that are somewhere at a time and move on from there.

@@ -4,56 +4,38 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from hydromechs.compiler import Program, call, iterate, jacobian_program, trace
 from hydromechs.errors import FieldError
-from hydromechs.model import State
+from hydromechs.model import Model
 from hydromechs.registry import Described
-from hydromechs.simulation import Controller, Simulation
-from hydromechs.spatial import matrix_from_rpy, quaternion_matrix
-from hydromechs.values import Bound, Positive, floats, nearest, positive
+from hydromechs.simulation import Site, Tick, TracedBlock, Update
+from hydromechs.spatial import clamp, matrix_from_rpy, maximum, minimum, positive_part, quaternion_matrix, where
+from hydromechs.values import Array, Bound, Positive, Scalar, floats, nearest, positive
 
-from ._cartesian import joint_limits
-from ._inverse_kinematics import DIRECTIONS, Tool, damped_inverse, pose_off
+from ._cartesian import joint_limits, slowed
+from ._damped_inverse import prioritised, smallest_singular_value
+from ._inverse_kinematics import DIRECTIONS, Tool, pose_off
 from ._pose_control import pose_waypoints
 from ._reference import Servos
 from ._speed_control import AXES, SpeedLoop
 from ._tool_path import ToolPath
 
-CONFLICT = 0.2
-"""Part of a task that those before it leave free below which it is damped."""
+WIDE = 1e12
+"""Limit of joints that have none [rad or m]."""
 APPROACH = 2.0
 """Highest rate at which a joint nears its limit, per distance [1/s]."""
-
-
-def prioritised(tasks: Sequence[tuple[np.ndarray, np.ndarray]], n: int) -> np.ndarray:
-    """The velocity ζ that does tasks J_k ζ = ẋ_k in order of their priority, shape (n,).
-
-        ζ_k = ζ_{k−1} + (J_k N_{k−1})⁺ (ẋ_k − J_k ζ_{k−1}),    N_k = N_{k−1} − (J_k N_{k−1})⁺ J_k N_{k−1},    ζ_0 = 0, N_0 = 1
-
-    (Siciliano and Slotine 1991): what task k adds lies in the null space of all before it, whose velocities it does not change.
-    The inverse is damped where little of a task is left free by those before it.
-
-    Args:
-        tasks: Jacobian (m_k, n) and wanted velocity (m_k,) of each, the most important first.
-    """
-    out, free = np.zeros(n), np.eye(n)
-    for k, (J, rate) in enumerate(tasks):
-        left = J @ free
-        least = float(np.linalg.svd(J, compute_uv=False)[-1]) if k and J.size else 0.0
-        size = max(0.05, CONFLICT * least)
-        out = out + free @ (damped_inverse(left, damping=0.4 * size, threshold=size) @ (rate - J @ out))
-        free = free - np.linalg.pinv(left, rcond=1e-6) @ left
-    return out
 
 
 class Body(NamedTuple):
     """What tasks look at: the mechanism of vehicle and arm."""
 
-    simulation: Simulation
-    """The simulation."""
+    model: Model
+    """The model."""
     vehicle: slice
     """Place of the vehicle in q."""
     places: list[int]
@@ -64,16 +46,27 @@ class Body(NamedTuple):
     """Places of the joints in q."""
 
 
+class Asked(NamedTuple):
+    """What a task wants at a tick; numbers or symbols."""
+
+    J: Array
+    """Jacobian for the vehicle's velocity and the joints' rates, shape (m, 6 + n); rows of 0 want nothing."""
+    rate: Array
+    """Velocity ẋ, shape (m,)."""
+    shown: tuple[Array, Array] = (np.zeros(0), np.zeros(0))
+    """Reference and error of what is controlled."""
+
+
 class KinematicTask(Described, abc.ABC):
     """Something that vehicle and arm should do: its Jacobian and the velocity that it wants."""
 
     @abc.abstractmethod
     def start(self, body: Body) -> None:
-        """Look up and compile what it needs."""
+        """Look up what it needs."""
 
     @abc.abstractmethod
-    def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """J (m, 6 + n) for the vehicle's velocity and the joints' rates, and ẋ (m,)."""
+    def __call__(self, tick: Tick) -> Asked:
+        """Return what it wants, in NumPy operations."""
 
 
 class ToolTask(KinematicTask):
@@ -103,17 +96,17 @@ class ToolTask(KinematicTask):
         self.rows = [DIRECTIONS.index(name) for name in directions]
 
     def start(self, body: Body) -> None:
-        self._body, self._tool = body, Tool(body.simulation.model, self.frame)
+        self._body, self._tool = body, Tool(body.model, self.frame)
 
-    def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, tick: Tick) -> Asked:
         """As of `KinematicTask`."""
-        wanted, rate, _ = self.path(state.t)
-        pose = self._tool(state.q)
-        off = pose_off(pose, wanted[:3], np.array(matrix_from_rpy(wanted[3:]), dtype=float))
-        others = state.v.copy()
+        wanted, rate, _ = self.path(tick.t)
+        pose = self._tool.pose(tick.q)
+        off = pose_off(pose, wanted[:3], matrix_from_rpy(wanted[3:]))
+        others = tick.v.copy()
         others[self._body.places] = 0.0
-        self.shown = wanted[self.rows], off[self.rows]
-        return pose.J[self.rows][:, self._body.places], (rate + self.stiffness * off - pose.J @ others)[self.rows]
+        V = rate + self.stiffness * off - pose.J @ others
+        return Asked(pose.J[self.rows][:, self._body.places], V[self.rows], (wanted[self.rows], off[self.rows]))
 
 
 class VehicleTask(KinematicTask):
@@ -142,18 +135,18 @@ class VehicleTask(KinematicTask):
     def start(self, body: Body) -> None:
         self._body = body
 
-    def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, tick: Tick) -> Asked:
         """As of `KinematicTask`; angles as turns about the body's axes, which is right near level."""
-        here, (wanted, rate, _) = state.q[self._body.vehicle], self.path(state.t)
-        R = np.array(quaternion_matrix(here[3:]), dtype=float)
+        here, (wanted, rate, _) = tick.q[self._body.vehicle], self.path(tick.t)
+        R = quaternion_matrix(here[3:])
         angles = np.array(
             [np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])), np.arctan2(R[1, 0], R[0, 0])]
         )
         turn = (wanted[3:] - angles + np.pi) % (2.0 * np.pi) - np.pi
         off = np.concatenate([wanted[:3] - here[:3], turn])
-        J = np.zeros((6, len(self._body.places)))
-        J[:3, :3], J[3:, 3:6] = R, np.eye(3)
-        return J[self.rows], (rate + self.stiffness * off)[self.rows]
+        rest = np.zeros((3, len(self._body.places) - 6))
+        J = np.concatenate([np.hstack([R, np.zeros((3, 3)), rest]), np.hstack([np.zeros((3, 3)), np.eye(3), rest])])
+        return Asked(J[self.rows], (rate + self.stiffness * off)[self.rows])
 
 
 class PostureTask(KinematicTask):
@@ -175,10 +168,10 @@ class PostureTask(KinematicTask):
         self._q = [body.positions[k] for k in self._which]
         self._n = len(body.places)
 
-    def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, tick: Tick) -> Asked:
         """As of `KinematicTask`."""
         J = np.eye(self._n)[[6 + k for k in self._which]]
-        return J, self.stiffness * (np.array(list(self.positions.values())) - state.q[self._q])
+        return Asked(J, self.stiffness * (np.array(list(self.positions.values())) - tick.q[self._q]))
 
 
 class ManipulabilityTask(KinematicTask):
@@ -196,29 +189,37 @@ class ManipulabilityTask(KinematicTask):
         self.frame, self.least, self.stiffness = frame, positive(least, "least"), positive(stiffness, "stiffness")
 
     def start(self, body: Body) -> None:
-        self._body, self._tool = body, Tool(body.simulation.model, self.frame)
+        tool, columns = Tool(body.model, self.frame), body.places[6:]
+        self._n, self._q = len(body.places), body.positions
 
-    def measure(self, q: np.ndarray) -> float:
-        """w of the tool's place for the joints, at a configuration, shape (nq,)."""
-        J = self._tool(q).J[:3][:, self._body.places[6:]]
-        small = J @ J.T if J.shape[0] <= J.shape[1] else J.T @ J
-        return float(np.sqrt(max(np.linalg.det(small), 0.0)))
+        def measure(q: Array, moved: Array) -> Array:
+            there = np.array(q)
+            there[body.positions] = moved
+            J = tool.pose(there).J[:3][:, columns]
+            return np.asarray(_determinant(J @ J.T if J.shape[0] <= J.shape[1] else J.T @ J))
 
-    def __call__(self, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """As of `KinematicTask`; no rows where w is high enough."""
-        w = self.measure(state.q)
-        if w >= self.least:
-            return np.zeros((0, len(self._body.places))), np.zeros(0)
-        slope = np.zeros(len(self._body.places))
-        for k, i in enumerate(self._body.positions, 6):
-            up, down = state.q.copy(), state.q.copy()
-            up[i] += 1e-5
-            down[i] -= 1e-5
-            slope[k] = (self.measure(up) - self.measure(down)) / 2e-5
-        size = float(np.linalg.norm(slope)) / self.least
-        if size < 1e-9:
-            return np.zeros((0, len(slope))), np.zeros(0)
-        return slope[None] / (size * self.least), np.array([self.stiffness * (1.0 - w / self.least) * size])
+        program = trace(measure, {"q": (body.model.nq,), "moved": (len(columns),)}, name="manipulability")
+        self._measure, self._slope = program, jacobian_program(program, ("moved",))
+
+    def __call__(self, tick: Tick) -> Asked:
+        """As of `KinematicTask`; wants nothing where w is high enough."""
+        given = tick.q, tick.q[self._q]
+        w = np.sqrt(positive_part(call(self._measure, *given)[0][()]))
+        # ∂w/∂q = ∂det/∂q / 2 w
+        slope = np.ravel(call(self._slope, *given)[0]) / (2.0 * where(w > 0.0, w, 1.0))
+        length = np.sqrt(slope @ slope)
+        wants = where(w < self.least, where(length >= 1e-9 * self.least, where(w > 0.0, 1.0, 0.0), 0.0), 0.0)
+        J = np.zeros((1, self._n), dtype=slope.dtype)
+        J[0, 6:] = wants * slope / where(wants, length, 1.0)
+        return Asked(J, np.array([wants * self.stiffness * (1.0 - w / self.least) * length / self.least]))
+
+
+def _determinant(M: Array) -> Scalar:
+    """Determinant of a small matrix, by its first row."""
+    if len(M) < 2:
+        return M[0, 0] if len(M) else 1.0
+    rest = [np.delete(M[1:], k, axis=1) for k in range(len(M))]
+    return sum((-1.0) ** k * M[0, k] * _determinant(minor) for k, minor in enumerate(rest))
 
 
 TASKS: dict[str, type[KinematicTask]] = {
@@ -230,7 +231,7 @@ TASKS: dict[str, type[KinematicTask]] = {
 """Tasks by their name in a list of tasks."""
 
 
-class TaskPriority(Controller):
+class TaskPriority(TracedBlock):
     """Moves a vehicle and its arm together by tasks in order of priority. A controller.
 
     Joint limits come first: a joint nears a limit less a margin with at most 2/s of the distance, and the tasks are done with
@@ -270,23 +271,23 @@ class TaskPriority(Controller):
         self.bandwidth, self.integral = positive(bandwidth, "bandwidth"), positive(integral, "integral")
         self.period = positive(period, "period")
 
-    def start(self, simulation: Simulation) -> None:
-        """Design the vehicle's speed control, look up the arm and compile."""
-        model = simulation.model
-        self._loop = SpeedLoop(simulation, self.body, tuple(AXES), self.bandwidth, self.integral, self.period).compile()
+    def prepare(self, site: Site) -> None:
+        """Design the vehicle's speed control and look up the arm."""
+        model = site.model
+        self._loop = SpeedLoop(site, self.body, tuple(AXES), self.bandwidth, self.integral, self.period)
         self.notes = self._loop.notes
-        servos = [n.removesuffix(".rate") for n in simulation.plant.layout.held if n.endswith(".rate")]
-        names = tuple(n for n in simulation.actuators if n in servos) if self.joints is None else tuple(self.joints)
-        self._servos = Servos(simulation, names)
+        servos = [n.removesuffix(".rate") for n in site.plant.layout.held if n.endswith(".rate")]
+        names = tuple(n for n in site.actuators if n in servos) if self.joints is None else tuple(self.joints)
+        self._servos = Servos(site, names)
         parts = [model.joint_part(n) for n in names]
         vehicle = self._loop.vehicle
         places = [*range(vehicle.v.start, vehicle.v.start + 6), *(p.v.start for p in parts)]
-        self._body = Body(simulation, vehicle.q, places, names, [p.q.start for p in parts])
+        self._body = Body(model, vehicle.q, places, names, [p.q.start for p in parts])
         self._limits = joint_limits(model, names)
         for task in self.tasks:
             task.start(self._body)
-        self.memory = np.concatenate([np.zeros(8), np.full(len(names), np.nan)])
-        """Integrals of the speed control (6), roll and pitch wanted [rad], targets of the joints."""
+        self.first_memory = {"integrals": np.zeros(6), "tilt": np.zeros(2), "targets": np.zeros(len(names))}
+        self.commanded = (*(t.name for t in vehicle.thrusters), *self._servos.commanded)
         self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in AXES.items()}
         for task in self._tools:
             shown = {DIRECTIONS[k]: "m" if k < 3 else "rad" for k in task.rows}
@@ -296,48 +297,81 @@ class TaskPriority(Controller):
     def _tools(self) -> list[ToolTask]:
         return [task for task in self.tasks if isinstance(task, ToolTask)]
 
-    def velocities(self, state: State, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def velocities(self, given: Sequence[Asked], own: Array, targets: Array) -> tuple[Array, Array]:
         """Velocity of the vehicle that the tasks ask for, shape (6,), and rates of the joints for its present one, shape (n,).
 
         Args:
-            state: The state, or an estimate of it.
+            given: What the tasks want.
+            own: Velocity of the vehicle, or an estimate of it, shape (6,).
             targets: Targets of the joints so far [rad or m], shape (n,).
         """
-        given = [task(state) for task in self.tasks]
-        wanted = self._within_limits(given, targets)
-        own = state.v[self._body.places[:6]]
-        rates = self._within_limits([(J[:, 6:], rate - J[:, :6] @ own) for J, rate in given], targets)
-        speeds = (np.linalg.norm(wanted[:3]), np.linalg.norm(wanted[3:6]))
-        slower = min(1.0, *(most / max(float(x), 1e-300) for most, x in zip(self.rates, speeds, strict=False)))
-        return slower * wanted[:6], rates * min(1.0, self.rates[2] / max(float(np.abs(rates).max(initial=0.0)), 1e-300))
+        tasks = [(asked.J, asked.rate) for asked in given]
+        bounds = targets, self._limits, self.margin
+        wanted = within_limits(tasks, *bounds)
+        rates = within_limits([(J[:, 6:], rate - J[:, :6] @ own) for J, rate in tasks], *bounds)
+        slower: Scalar = 1.0
+        for most, part in zip(self.rates, (wanted[:3], wanted[3:6]), strict=False):
+            slower = minimum(slower, most / maximum(np.sqrt(part @ part), 1e-300))
+        return slower * wanted[:6], slowed(rates, self.rates[2])
 
-    def _within_limits(self, given: list[tuple[np.ndarray, np.ndarray]], targets: np.ndarray) -> np.ndarray:
-        """The tasks in order, with joints, the last of what is moved, held back that come near a limit."""
-        n, first = given[0][0].shape[1], given[0][0].shape[1] - len(targets)
-        low = APPROACH * (self._limits[:, 0] + self.margin - targets)
-        high = APPROACH * (self._limits[:, 1] - self.margin - targets)
-        kept: dict[int, float] = {}
-        out = np.zeros(n)
-        for _ in range(len(targets) + 1):
-            held = [(np.eye(n)[first + k][None], np.array([rate])) for k, rate in kept.items()]
-            out = prioritised([*held, *given], n)
-            bounded = np.clip(out[first:], low, high)
-            fresh = [int(k) for k in np.flatnonzero(np.abs(bounded - out[first:]) > 1e-12) if int(k) not in kept]
-            if not fresh:
-                break
-            kept |= {k: float(bounded[k]) for k in fresh}
-        return out
-
-    def __call__(self, state: State) -> dict[str, float]:
-        """Commands of thrusters and servos at a `state`."""
-        if np.isnan(self.memory).any():  # the first call: from where the servos are told to be
-            self.memory = np.concatenate([self.memory[:8], self._servos.targets(state)])
-        targets = self.memory[8:]
-        nu, rates = self.velocities(state, targets)
-        tilt = self.memory[6:8] + self.period * nu[3:5]
+    def update(self, tick: Tick) -> Update:
+        """Give the commands of thrusters and servos."""
+        targets = self._servos.remembered(tick)
+        given = [task(tick) for task in self.tasks]
+        nu, rates = self.velocities(given, tick.v[self._body.places[:6]], targets)
+        tilt = tick.memory["tilt"] + self.period * nu[3:5]
         reference = np.array([*nu[:3], *tilt, nu[5]])
-        driven = self._loop(state, self.memory[:6], reference)
-        self.memory = np.concatenate([driven.memory, tilt, targets + self.period * rates])
-        shown = [part for task in self._tools for part in task.shown]
-        self.signal_values = np.concatenate([reference, driven.error, *shown])
-        return driven.push.commands | self._servos.commands(targets, rates, state.t)
+        driven = self._loop.driven(tick.q, tick.v, tick.memory["integrals"], reference)
+        values = np.concatenate([reference, driven.error, *(part for asked in given for part in asked.shown)])
+        return Update(
+            {**driven.push.commands, **self._servos.commands(targets, rates, tick.t)},
+            {"integrals": driven.memory, "tilt": tilt, "targets": targets + self.period * rates},
+            dict(zip(self.signals, values, strict=True)),
+        )
+
+
+@cache
+def _fewer_free(rows: tuple[int, ...], n: int, joints: int) -> Program:
+    """A program that does tasks with the joints that are not held, and holds those back that are too fast.
+
+    The matrices of all tasks are one, with these numbers of rows.
+    """
+    first = n - joints
+
+    def fewer(held: Array, out: Array, J: Array, rate: Array, sizes: Array, bounds: Array) -> tuple[Array, ...]:
+        ends = np.cumsum(rows)
+        tasks = [(J[end - m : end], rate[end - m : end]) for m, end in zip(rows, ends.tolist(), strict=True)]
+        out = prioritised(tasks, n, held, sizes)
+        bounded = [clamp(x, *bound) for x, bound in zip(out[first:], bounds.T, strict=True)]
+        fresh = [
+            where(kept, 0.0, where(abs(b - x) > 1e-12, 1.0, 0.0))
+            for kept, b, x in zip(held[0, first:], bounded, out[first:], strict=True)
+        ]
+        after = np.array(held)
+        for k, new in enumerate(fresh):
+            after[0, first + k] = where(new, 1.0, held[0, first + k])
+            after[1, first + k] = where(new, bounded[k], held[1, first + k])
+        return after, out, np.asarray(where(sum(fresh, start=0.0) > 0.0, 0.0, 1.0))
+
+    shapes = {"held": (2, n), "out": (n,), "J": (sum(rows), n), "rate": (sum(rows),), "sizes": (len(rows),)}
+    return trace(fewer, {**shapes, "bounds": (2, joints)}, name="fewer_free", outputs=("held", "out", "done"))
+
+
+def within_limits(tasks: Sequence[tuple[Array, Array]], targets: Array, limits: np.ndarray, margin: float) -> Array:
+    """The tasks in order, with joints, the last of what is moved, held back that come near a limit, shape (N,).
+
+    Args:
+        tasks: Jacobian (m_k, N) and wanted velocity (m_k,) of each.
+        targets: Targets of the joints so far [rad or m], shape (n,).
+        limits: Lowest and highest positions, numbers, shape (n, 2).
+        margin: Distance from a limit that is kept [rad or m].
+    """
+    n, joints = tasks[0][0].shape[1], len(targets)
+    if not joints:
+        return prioritised(tasks, n)
+    wide = np.clip(limits, -WIDE, WIDE)
+    bounds = APPROACH * np.array([wide[:, 0] + margin - targets, wide[:, 1] - margin - targets])
+    program = _fewer_free(tuple(len(J) for J, _ in tasks), n, joints)
+    sizes = np.array([smallest_singular_value(J) for J, _ in tasks])
+    J, rate = np.concatenate([J for J, _ in tasks]), np.concatenate([rate for _, rate in tasks])
+    return iterate(program, joints + 1, np.zeros((2, n)), np.zeros(n), J, rate, sizes, bounds)[1]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hydromechs.values import floats, number, positive, whole
+from hydromechs.spatial import where
+from hydromechs.values import Scalar, floats, number, positive, whole
 
 from ._pose_control import pose_waypoints
 from ._reference import Sample
@@ -38,12 +39,12 @@ class ToolPath:
             start, period = number(s["t"], f"t of swing {k}"), positive(s["period"], f"period of swing {k}")
             self.swings.append((start, travel, period, whole(s["cycles"], f"cycles of swing {k}")))
 
-    def __call__(self, t: float) -> Sample:
+    def __call__(self, t: Scalar) -> Sample:
         """Place and roll, pitch, heading at time `t` [s], with rates and second derivatives, shape (6,) each."""
-        here = self.way(t)
+        position, rate, acceleration = self.way(t)
         for start, travel, period, cycles in self.swings:
-            if start < t < start + cycles * period:
-                w = 2.0 * np.pi / period
-                s, c, half = np.sin(w * (t - start)), np.cos(w * (t - start)), 0.5 * travel
-                here = Sample(here.position + half * (1.0 - c), here.rate + half * w * s, here.acceleration + half * w * w * c)
-        return here
+            swings = where(t > start, where(t < start + cycles * period, 1.0, 0.0), 0.0)
+            w, half = 2.0 * np.pi / period, 0.5 * swings * travel
+            s, c = np.sin(w * (t - start)), np.cos(w * (t - start))
+            position, rate, acceleration = position + half * (1.0 - c), rate + half * w * s, acceleration + half * w * w * c
+        return Sample(position, rate, acceleration)

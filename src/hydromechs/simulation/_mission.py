@@ -49,6 +49,8 @@ class TickPlaces(NamedTuple):
     """Commands and settings."""
     control: Entries
     """Not 0 while control is on."""
+    measured: Entries | None = None
+    """Last received values of sensors; None if there are none."""
 
 
 class Mission(Controller):
@@ -131,7 +133,7 @@ class Mission(Controller):
         layout = self.site.plant.layout
         names = [*layout.commands, *layout.held]
         places = {name: Entries(at.inputs.array, at.inputs.start + k, 1) for k, name in enumerate(names)}
-        measured = r.scratch("measured", 0)
+        measured = r.scratch("measured", 0) if at.measured is None else at.measured
         signal_at = report_at = design_at = 0
         for k, (part, recipe) in enumerate(zip(self.parts, self._programs, strict=True)):
             block = part.block
@@ -223,8 +225,9 @@ class Mission(Controller):
         model, layout = self.site.model, self.site.plant.layout
         nu = len(layout.commands) + len(layout.held)
         sizes = {"t": 1, "tick": 1, "control": 1, "q": model.nq, "v": model.nv, "inputs": nu, **self.sizes}
+        sizes["measured"] = len(self.parts[0].block.received({}))
         r = Routine("tick", sizes, {name: x.shape[1] for name, x in self.given.items()})
-        self.add(r, TickPlaces(*(r[name] for name in ("t", "tick", "q", "v", "inputs", "control"))))
+        self.add(r, TickPlaces(*(r[name] for name in ("t", "tick", "q", "v", "inputs", "control", "measured"))))
         return RoutineCode(r, 1, 1)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -252,6 +255,7 @@ class Mission(Controller):
             "memory": np.array(self.memory, dtype=float),
             "signals": np.array(self.signal_values, dtype=float),
             "reports": np.zeros(self.sizes["reports"]),
+            "measured": self.parts[0].block.received(self.measured),
         }
         rows = {name: x[None] for name, x in arrays.items()}
         self._tick.run(rows, self.given, 1)

@@ -235,18 +235,22 @@ class TracedBlock(Controller):
         made = ("site", "_code")
         return {name: x for name, x in self.__dict__.items() if name not in made}
 
+    def received(self, measured: Mapping[str, Measured]) -> Array:
+        """Return the last received values of all sensors of the site in one array, NaN where nothing was received."""
+        out = np.full(self._sensors.size, np.nan)
+        for name, place in self._sensors.views(out).items():
+            if name in measured:
+                place[:] = measured[name].values
+        return out
+
     def __call__(self, state: State) -> dict[str, float]:
         """Return the commands at a state, by name."""
-        measured = np.full(self._sensors.size, np.nan)
-        for name, place in self._sensors.views(measured).items():
-            if name in self.measured:
-                place[:] = self.measured[name].values
         given = (
             np.asarray(float(state.t)),
             np.asarray(state.q, dtype=float),
             np.asarray(state.v, dtype=float),
             np.concatenate([state.command, state.held]),
-            measured,
+            self.received(self.measured),
             np.array(self.memory, dtype=float),
             self.design_values,
         )

@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 
 from hydromechs.values import Array, Scalar
 
+from ._choice import where
+
 Vector: TypeAlias = Array | Sequence[Scalar]
 """A row of floats or symbols."""
 
@@ -76,8 +78,8 @@ def axis_rotation(axis: ArrayLike, angle: float) -> Array:
 
 
 def matrix_from_rpy(rpy: Vector) -> Array:
-    """R = Rz(yaw) Ry(pitch) Rx(roll), the URDF and Fossen order, for constant angles [rad], shape (3, 3)."""
-    roll, pitch, yaw = (cos_sin(float(a)) for a in rpy)
+    """R = Rz(yaw) Ry(pitch) Rx(roll), the URDF and Fossen order, for angles [rad], shape (3, 3)."""
+    roll, pitch, yaw = ((np.cos(a), np.sin(a)) if hasattr(a, "where") else cos_sin(float(a)) for a in rpy)
     return planar_rotation(2, *yaw) @ planar_rotation(1, *pitch) @ planar_rotation(0, *roll)
 
 
@@ -110,7 +112,12 @@ def quaternion_matrix(quaternion: Vector) -> Array:
 
 
 def quaternion_from_matrix(R: ArrayLike) -> Array:
-    """Unit quaternions (..., 4) with w ≥ 0 of rotation matrices of floats (..., 3, 3), by the largest component (Shepperd)."""
+    """Unit quaternions (..., 4) with w ≥ 0 of rotation matrices (..., 3, 3), by the largest component (Shepperd).
+
+    Symbols are allowed in one matrix.
+    """
+    if np.asarray(R).dtype == object:
+        return _traced_quaternion(*np.ravel(R))
     R = np.asarray(R, dtype=float)
     if R.ndim == 2:
         return _one_quaternion(*R.ravel().tolist())
@@ -127,14 +134,33 @@ def quaternion_from_matrix(R: ArrayLike) -> Array:
     return np.where(q[..., :1] < 0.0, -q, q)
 
 
-def _one_quaternion(xx: float, xy: float, xz: float, yx: float, yy: float, yz: float, zx: float, zy: float, zz: float) -> Array:
-    """As `quaternion_from_matrix` for one matrix, by floats, which take a tenth of the time."""
-    rows = (
+def _products(
+    xx: Scalar, xy: Scalar, xz: Scalar, yx: Scalar, yy: Scalar, yz: Scalar, zx: Scalar, zy: Scalar, zz: Scalar
+) -> tuple[tuple[Scalar, ...], ...]:
+    """Rows 4 q_k q of a rotation matrix."""
+    return (
         (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
         (zy - yz, 1.0 + xx - yy - zz, xy + yx, xz + zx),
         (xz - zx, xy + yx, 1.0 - xx + yy - zz, yz + zy),
         (yx - xy, xz + zx, yz + zy, 1.0 - xx - yy + zz),
     )
+
+
+def _traced_quaternion(*entries: Scalar) -> Array:
+    """As `quaternion_from_matrix` for one matrix of symbols."""
+    best, *others = _products(*entries)
+    size = best[0]
+    for k, row in enumerate(others, start=1):
+        larger = row[k] > size
+        best = tuple(where(larger, x, y) for x, y in zip(row, best, strict=True))
+        size = where(larger, row[k], size)
+    length = np.sqrt(sum(x * x for x in best))
+    return np.array([x / where(best[0] >= 0.0, length, -length) for x in best])
+
+
+def _one_quaternion(*entries: float) -> Array:
+    """As `quaternion_from_matrix` for one matrix, by floats, which take a tenth of the time."""
+    rows = _products(*entries)
     q = rows[max(range(4), key=lambda k: rows[k][k])]
     size = math.hypot(*q) if q[0] >= 0.0 else -math.hypot(*q)
     return np.array([x / size for x in q])

@@ -74,6 +74,8 @@ class Arm:
         self.frame, self.joints, self.holdings, self.speeds, self.period = frame, joints, holdings, speeds, period
         self.model = simulation.model
         self._loop = ToolLoop(simulation, frame, joints, ("x", "y", "z"), STIFFNESS, 2.0 * speeds.joint, period)
+        self._lead = self._loop.program()
+        self._lead.code(1)
         travel, time, cycles = SWING
         up = -np.array(self.model.world.down) * travel
         swing = {"t": 0.0, "travel": up.tolist(), "period": time, "cycles": cycles}
@@ -129,7 +131,7 @@ class Arm:
             place[:], m["swing"][...] = np.nan, np.nan
             if not along.any():
                 return self._moved(state, m, np.zeros(len(self.joints)))
-            wanted, rate[:3] = pose.p, along + (pose.J @ self._loop.carried(state))[:3]
+            wanted, rate[:3] = pose.p, along + (pose.J @ self._loop.carried(state.v))[:3]
         else:
             if np.isnan(place).any():
                 place[:] = pose.p
@@ -144,9 +146,11 @@ class Arm:
             wanted, rate[:3] = place + swung[0], along + swung[1]
             place += self.period * along
         facing = np.array(rpy_from_matrix(pose.R), dtype=float)
-        led = self._loop(state, m["targets"], np.concatenate([wanted, facing]), rate)
-        m["targets"][:] = led.targets
-        return led.commands
+        given = (state.q, state.v, np.array(m["targets"]), np.concatenate([wanted, facing]), rate)
+        rates, targets, _ = self._lead.single_results(*given)
+        commands = self._loop.servos.commands(given[2], rates, state.t)
+        m["targets"][:] = targets
+        return commands
 
     def _swung(self, m: Mapping[str, np.ndarray], wanted: bool, t: float) -> tuple[np.ndarray, np.ndarray]:
         """Place and velocity of a swing about the tool's place, in the world."""

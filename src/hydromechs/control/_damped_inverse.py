@@ -1,0 +1,157 @@
+"""Damped inverses and priorities of tasks, in NumPy operations: by rotations of rows (one-sided Jacobi), without branches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from hydromechs import compiler
+from hydromechs.spatial import maximum, minimum, where
+from hydromechs.values import Array, Scalar
+
+SWEEPS = 16
+"""Maximum of sweeps over all pairs of rows; 4 to 8 are needed."""
+ORTHOGONAL = 1e-26
+"""Squared cosine of the angle between two rows that are left as they are, besides a last rotation."""
+NOISE = 1e-31
+"""Squared length of a row, relative to all rows, that is rounding: its direction does not matter."""
+CONFLICT = 0.2
+"""Part of a task that those before it leave free below which it is damped."""
+RANK = 1e-12
+"""Squared singular value, relative to the largest, below which a direction is no part of a task."""
+ROUNDING = 1e-26
+"""Squared singular value of what is left of a task, relative to the task, that is rounding: nothing of it is left."""
+
+
+@cache
+def _sweep(m: int, n: int, extra: int) -> compiler.Program:
+    """A program that rotates each pair of m rows of n + `extra` entries so that the first n are orthogonal."""
+
+    def sweep(rows: Array) -> tuple[Array, Array]:
+        out = list(rows)
+        noise = NOISE * np.sum(rows[:, :n] * rows[:, :n])
+        left = 0.0
+        for i in range(m):
+            for j in range(i + 1, m):
+                a, b = (out[k][:n] @ out[k][:n] for k in (i, j))
+                d = out[i][:n] @ out[j][:n]
+                counts = where(minimum(a, b) > noise, where(d * d > ORTHOGONAL * a * b, 1.0, 0.0), 0.0)
+                left = left + counts
+                longer = abs(b - a) + np.sqrt((b - a) * (b - a) + 4.0 * d * d)
+                t = where(longer > 0.0, where(b >= a, 2.0, -2.0) * d / where(longer > 0.0, longer, 1.0), 0.0)
+                c = 1.0 / np.sqrt(1.0 + t * t)
+                out[i], out[j] = c * out[i] - (c * t) * out[j], (c * t) * out[i] + c * out[j]
+        return np.array(out), np.asarray(where(left > 0.0, 0.0, 1.0))
+
+    return compiler.trace(sweep, {"rows": (m, n + extra)}, name="sweep", outputs=("rows", "done"))
+
+
+def rotated_rows(J: Array, beside: Array) -> tuple[Array, Array]:
+    """Uᵀ J = Σ Vᵀ and Uᵀ B for the singular values Σ of J, of any rank, as of J = U Σ Vᵀ.
+
+    The squared lengths of the rows are the squares of the singular values, in any order.
+
+    Args:
+        J: Matrix, shape (m, n).
+        beside: B, shape (m, k).
+    """
+    m, n = J.shape
+    rows = np.concatenate([J, beside], axis=1)
+    if m > 1:
+        rows = compiler.iterate(_sweep(m, n, rows.shape[1] - n), SWEEPS, rows)[0]
+    return rows[:, :n], rows[:, n:]
+
+
+def _squares(rows: Array) -> list[Scalar]:
+    """Squared lengths of rows."""
+    return [row @ row for row in rows]
+
+
+def _smallest(values: Sequence[Scalar]) -> Scalar:
+    out = values[0]
+    for x in values[1:]:
+        out = minimum(out, x)
+    return out
+
+
+def smallest_singular_value(J: Array) -> Scalar:
+    """The smallest of the min(m, n) singular values of a matrix, shape (m, n)."""
+    if not J.size:
+        return 0.0
+    J = J if J.shape[0] <= J.shape[1] else J.T
+    return np.sqrt(_smallest(_squares(rotated_rows(J, np.zeros((len(J), 0)))[0])))
+
+
+def _damped(rows: Array, beside: Array, columns: Scalar, damping: Scalar, threshold: Scalar) -> Array:
+    """J⁺ B from rotated rows, shape (n, k); see `damped_inverse`."""
+    squares, limit = _squares(rows), threshold * threshold
+    least = where(columns >= len(squares), _smallest(squares), 0.0)
+    squared = where(least < limit, damping * damping * (1.0 - least / limit), 0.0)
+    sizes = [where(s + squared > 0.0, s + squared, 1.0) for s in squares]
+    return sum(np.outer(row, b) / size for row, b, size in zip(rows, beside, sizes, strict=True))
+
+
+def damped_inverse(
+    J: Array, wanted: Array | None = None, *, columns: Scalar | None = None, damping: Scalar = 0.02, threshold: Scalar = 0.05
+) -> Array:
+    """J⁺ = Σ σ/(σ² + λ²) v uᵀ over the singular values σ of J, shape (n, m), or J⁺ times a velocity, shape (n,).
+
+        λ² = λ_0² (1 − (σ_min/σ_0)²) for σ_min < σ_0, else 0
+
+    (Nakamura and Hanafusa 1986 for the damping, Chiaverini et al. 1994 for its size): exact away from singular configurations,
+    and rates stay below 1/(2 λ) per error near them.
+
+    Args:
+        J: Jacobian, shape (m, n).
+        wanted: Velocity, shape (m,).
+        columns: Number of columns that are used; all others are 0. Defaults to n.
+        damping: λ_0.
+        threshold: σ_0, singular value below which the damping grows.
+    """
+    if not J.size:
+        return J.T.copy() if wanted is None else np.zeros(J.shape[1])
+    beside = np.eye(len(J)) if wanted is None else np.reshape(wanted, (-1, 1))
+    out = _damped(*rotated_rows(J, beside), J.shape[1] if columns is None else columns, damping, threshold)
+    return out if wanted is None else out[:, 0]
+
+
+def prioritised(
+    tasks: Sequence[tuple[Array, Array]], n: int, held: Array | None = None, sizes: Sequence[Scalar] | Array | None = None
+) -> Array:
+    """The velocity ζ that does tasks J_k ζ = ẋ_k in order of their priority, shape (n,).
+
+        ζ_k = ζ_{k−1} + (J_k N_{k−1})⁺ (ẋ_k − J_k ζ_{k−1}),    N_k = N_{k−1} − (J_k N_{k−1})⁺ J_k N_{k−1},    ζ_0 = 0, N_0 = 1
+
+    (Siciliano and Slotine 1991): what task k adds lies in the null space of all before it, whose velocities it does not change.
+    The inverse is damped where little of a task is left free by those before it.
+
+    Args:
+        tasks: Jacobian (m_k, n) and wanted velocity (m_k,) of each, the most important first.
+        held: Mask of components that are given before all tasks, 1 or 0, and their values, shape (2, n). Defaults to none.
+        sizes: Smallest singular value of each Jacobian; computed if omitted.
+    """
+    given, out = (np.zeros(n), np.zeros(n)) if held is None else (held[0], held[0] * held[1])
+    free = np.diag(1.0 - given)
+    alone = where(np.sum(given) == 0.0, 1.0, 0.0)
+    for k, (J, rate) in enumerate(tasks):
+        if not J.size:
+            continue
+        least = smallest_singular_value(J) if sizes is None else sizes[k]
+        size = where(CONFLICT * least > 0.05, CONFLICT * least, 0.05)
+        size = where(alone, 0.05, size) if k == 0 else size
+        rows, beside = rotated_rows(J @ free, np.reshape(rate - J @ out, (-1, 1)))
+        out = out + free @ _damped(rows, beside, n, 0.4 * size, size)[:, 0]
+        if k + 1 < len(tasks):
+            free = free - _onto(rows, np.sum(J * J))
+    return out
+
+
+def _onto(rows: Array, size: Scalar) -> Array:
+    """Projection onto the span of orthogonal rows, shape (n, n); rows of rounding beside a squared size span nothing."""
+    squares, least = _squares(rows), ROUNDING * size
+    for s in squares:
+        least = maximum(least, RANK * s)
+    shares = [where(s > least, 1.0 / where(s > least, s, 1.0), 0.0) for s in squares]
+    return sum(share * np.outer(row, row) for row, share in zip(rows, shares, strict=True))
