@@ -87,14 +87,15 @@ __getattr__, _all_names, _later = _lazy_names(
             "Plant",
             "RolloutCost",
             "Simulation",
-            "TracedController",
+            "TracedBlock",
             "linearize",
             "load_state",
             "modes",
             "save_state",
+            "Update",
             "trim",
         ),
-        ".worlds": ("Worlds", "rollout"),
+        ".worlds": ("Missions", "Worlds", "rollout"),
         ".identification": ("identify",),
         ".model.component": ("Action", "Component", "Output", "Slot"),
         ".naval": ("add_water", "ballast", "hydrostatics"),
@@ -116,7 +117,7 @@ __all__ += ["save", "save_recording", "save_scenario", "save_state"]
 __all__ += ["Body", "BodyShape", "Environment", "Event", "Frame", "Hydro", "Inertia", "Mdh", "Model", "Origin", "Scenario"]
 __all__ += ["State", "World", "attach"]
 # parts
-__all__ += ["Action", "Block", "Component", "Controller", "HydroModel", "Output", "Slot", "Thruster", "TracedController"]
+__all__ += ["Action", "Block", "Component", "Controller", "HydroModel", "Output", "Slot", "Thruster", "TracedBlock", "Update"]
 # equations
 __all__ += ["Dynamics", "compile", "coriolis_matrix", "difference", "energy", "forward_dynamics", "frame_pose", "integrate"]
 __all__ += ["inverse_dynamics", "jacobian", "kinematics", "mass_matrix"]

@@ -98,16 +98,20 @@ def make_plant():
     return hm.Plant(model=model, components=acting, environment=WATER, seed=3, parameters=(MASS,))
 
 
-class Turn(hm.TracedController):
+class Turn(hm.TracedBlock):
     """PI on the yaw rate; the arm waves to its stops."""
 
     period = 5 * STEP
-    first_memory = (0.0,)
+    first_memory = {"total": 0.0}
 
-    def law(self, plant, t, q, v, command, memory):
-        error = 0.3 - v[5]
-        total = memory[0] + self.period * error
-        return np.array([0.2 + 0.4 * error + 0.8 * total, 0.4 * np.sin(8.0 * t)]), np.array([total])
+    def prepare(self, site):
+        self.commanded = site.actuators
+
+    def update(self, tick):
+        error = 0.3 - tick.v[5]
+        total = tick.memory["total"] + self.period * error
+        values = [0.2 + 0.4 * error + 0.8 * total, 0.4 * np.sin(8.0 * tick.t)]
+        return hm.Update(dict(zip(self.commanded, values, strict=True)), {"total": total})
 
 
 @pytest.fixture(scope="module")
@@ -348,9 +352,9 @@ def test_what_is_recorded_is_observed(plant):
 
 def test_refused_by_name(plant):
     """What a target cannot run, and what does not fit, before anything is computed."""
-    words = r"'station_keeping' cannot run as worlds: its controller 'HoldPose' is Python code.* blocks=\(\)"
+    words = r"'pick_and_release' cannot run as worlds.*: its controller 'LqrSpeed' is one of several.*Missions.* blocks=\(\)"
     with pytest.raises(UnsupportedFeature, match=words):
-        hm.Worlds(load_scenario("station_keeping"), 4)
+        hm.Worlds(load_scenario("pick_and_release"), 4)
     with pytest.raises(UnsupportedFeature, match="watches for its events 'lands'|events "):
         hm.Worlds(load_scenario("sinking_chain"), 4)
     with pytest.raises(UnsupportedFeature, match="snake with .* bodies is compiled as loops .* 'cuda' cannot run"):

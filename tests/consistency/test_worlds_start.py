@@ -19,14 +19,17 @@ STEP = 0.01
 
 
 @dataclass
-class Law(hm.TracedController):
+class Law(hm.TracedBlock):
     """Holds the cart at 0."""
 
     period: float = 0.1
 
-    def law(self, plant, t, q, v, command, memory):
+    def prepare(self, site):
+        self.commanded = site.actuators
+
+    def update(self, tick):
         """A spring and a damper, slower than the steps."""
-        return np.array([-8.0 * q[0] - v[0]]), memory
+        return hm.Update({self.commanded[0]: -8.0 * tick.q[0] - tick.v[0]})
 
 
 @pytest.fixture(scope="module")

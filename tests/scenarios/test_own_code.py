@@ -265,15 +265,15 @@ def test_what_act_returns_is_checked():
 def test_results_of_another_shape_than_said_are_refused():
     """A law or a component whose results do not fit their buffers is an error, never a write past them."""
 
-    class Long(hm.TracedController):
+    class Long(hm.TracedBlock):
         period = 0.01
-        first_memory = (0.0,)
+        first_memory = {"x": 0.0}
 
-        def law(self, plant, t, q, v, command, memory):
-            return command, np.arange(3000.0) + t
+        def update(self, tick):
+            return hm.Update(memory={"x": np.arange(3000.0) + tick.t})
 
     model = hm.load("sinking_chain")
-    with pytest.raises(ValueError, match=r"law: new_memory has shape \(3000,\), must have \(1,\)"):
+    with pytest.raises(ValueError, match=r"memory_after has shape \(3001,\), must have \(2,\)"):
         hm.Simulation(model, controller=Long())
 
     class Held(hm.Component):

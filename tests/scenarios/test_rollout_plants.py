@@ -73,17 +73,21 @@ def plant(**options):
     return hm.Plant(model=model, components=components_of(model, acting), **options)
 
 
-class Turn(hm.TracedController):
+class Turn(hm.TracedBlock):
     """PI on the yaw rate; the arm waves to its stops."""
 
     period = 10 * STEP
-    first_memory = (0.0,)
+    first_memory = {"total": 0.0}
 
-    def law(self, plant, t, q, v, command, memory):
-        error = 0.3 - v[5]
-        total = memory[0] + self.period * error
+    def prepare(self, site):
+        self.commanded = site.actuators
+
+    def update(self, tick):
+        error = 0.3 - tick.v[5]
+        total = tick.memory["total"] + self.period * error
         push = 0.4 * error + 0.8 * total
-        return np.array([0.2 + push, 0.2 - push, 0.4 * np.sin(8.0 * t)]), np.array([total])
+        values = [0.2 + push, 0.2 - push, 0.4 * np.sin(8.0 * tick.t)]
+        return hm.Update(dict(zip(self.commanded, values, strict=True)), {"total": total})
 
 
 FLOWS = {
@@ -130,7 +134,7 @@ def test_commands_by_name_held_or_for_every_step():
         np.testing.assert_allclose(got.q[k], want.q, rtol=0, atol=1e-12)
     with pytest.raises(KeyError, match="no command or held input 'prot' .*port"):
         hm.rollout(p, s.q, s.v, {"prot": 1.0}, STEP, 2)
-    with pytest.raises(TypeError, match="TracedController"):
+    with pytest.raises(TypeError, match="TracedBlock"):
         hm.rollout(p, s.q, s.v, {}, STEP, 2, controller=lambda state: None)
 
 

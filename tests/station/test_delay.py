@@ -407,13 +407,17 @@ def test_messages_that_come_after_a_prediction_change_it(plants):
 # -- look-ahead ---------------------------------------------------------------------------------------------------------------
 
 
-class Dive(hm.TracedController):
+class Dive(hm.TracedBlock):
     """Thrust that grows with the depth that is left; asked at the start and every tick from there."""
 
     period = TICK
 
-    def law(self, plant, t, q, v, command, memory):
-        return np.array([*(0.0 * command[:4]), *(0.3 * np.tanh(12.0 - q[2]) + 0.0 * command[4:8]), *command[8:]]), memory
+    def prepare(self, site):
+        self.commanded = site.actuators[:8]
+
+    def update(self, tick):
+        thrust = [0.0] * 4 + [0.3 * np.tanh(12.0 - tick.q[2])] * 4
+        return hm.Update(dict(zip(self.commanded, thrust, strict=True)))
 
 
 @pytest.fixture(scope="module")

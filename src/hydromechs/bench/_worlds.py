@@ -17,7 +17,8 @@ from hydromechs import compiler
 from hydromechs.actuation import Thruster, allocation_matrix
 from hydromechs.library import load_scenario
 from hydromechs.model import Model
-from hydromechs.spatial import maximum, minimum, quaternion_matrix
+from hydromechs.simulation import Tick, Update
+from hydromechs.spatial import clamp, quaternion_matrix
 
 from ._machine import dry_model, machine, random_states, report, timed
 
@@ -61,23 +62,24 @@ def measure_worlds(model: Model, *, where: str = "cpu", quick: bool = False) -> 
     )
 
 
-class HoldPose(hm.TracedController):
+class HoldPose(hm.TracedBlock):
     """Thrusters hold a vehicle at a place [m], shape (3,), by a spring and a damper; arms stay at their setpoints."""
 
     period = 20 * STEP
 
     def __init__(self, plant: hm.Plant, place: np.ndarray) -> None:
         thrusters = [c for c in plant.components if isinstance(c, Thruster)]
-        self.count, self.place = len(thrusters), place
+        self.commanded, self.place = tuple(t.name for t in thrusters), place
         reach = np.linalg.pinv(allocation_matrix(plant.model, thrusters, plant.model.body_names[0]))
         self.share = reach / np.abs(reach).max()
 
-    def law(self, plant: hm.Plant, t: Any, q: Any, v: Any, command: Any, memory: Any) -> tuple[Any, Any]:
+    def update(self, tick: Tick) -> Update:
+        q, v = tick.q, tick.v
         away = quaternion_matrix(q[3:7]).T @ (q[:3] - self.place)
         turned = 2.0 * q[3] * q[4:7]
         wanted = self.share @ np.concatenate([-away - 0.5 * v[:3], -turned - 0.5 * v[3:6]])
-        throttle = [minimum(maximum(x, -1.0), 1.0) for x in wanted]
-        return np.array([*throttle, *command[self.count :]]), memory
+        throttle = [clamp(x, -1.0, 1.0) for x in wanted]
+        return Update(dict(zip(self.commanded, throttle, strict=True)))
 
 
 def _held(n: int, **options: Any) -> hm.Worlds:

@@ -13,7 +13,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._build": ("components_of",),
         "._clock": ("size_faults",),
         "._closing": ("closed", "switched_off"),
-        "._controller": ("Controller", "FunctionController", "Measured", "TracedController", "as_controller"),
+        "._controller": ("Controller", "FunctionController", "Measured", "as_controller"),
         "._derivable": ("check_derivable",),
         "._evaluate": ("Evaluation", "derivative", "evaluate"),
         "._events": ("Event", "Watched", "first_crossings", "watchable"),

@@ -6,16 +6,13 @@ import abc
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hydromechs.compiler import Compiled, compile_function
 from hydromechs.model import State
 from hydromechs.registry import Described
-from hydromechs.values import Array, Scalar, positive
-
-from ._plant import Plant
+from hydromechs.values import positive
 
 if TYPE_CHECKING:
     from ._simulation import Simulation
@@ -101,58 +98,6 @@ class FunctionController(Controller):
 
     def __repr__(self) -> str:
         return getattr(self.function, "__name__", repr(self.function))
-
-
-class TracedController(Controller):
-    """A control law in NumPy operations, which runs compiled, in simulations and in rollouts of many worlds."""
-
-    first_memory: ClassVar[tuple[float, ...]] = ()
-    """What it remembers at the start."""
-
-    @abc.abstractmethod
-    def law(self, plant: Plant, t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
-        """New commands (na,), in the order of `plant.layout.commands`, and new memory (nm,).
-
-        Args:
-            plant: What it controls.
-            t: Time [s].
-            q: Configuration, shape (nq,).
-            v: Velocity, shape (nv,).
-            command: Present commands, shape (na,).
-            memory: What it remembers, shape (nm,).
-        """
-
-    def start(self, simulation: Simulation) -> None:
-        self.memory = np.array(self.first_memory, dtype=float)
-        self._law = self.compiled(simulation.plant, lanes=1, threads=1)
-        self._law.code(1)
-
-    def compiled(self, plant: Plant, *, lanes: int, threads: int) -> Compiled:
-        """The law in machine code: (t, q, v, command, memory) to (command, memory).
-
-        Args:
-            plant: What it controls.
-            lanes: Worlds per vector operation.
-            threads: Threads that share worlds.
-        """
-        na, nm = len(plant.layout.commands), len(self.first_memory)
-        sizes = {"t": (), "q": (plant.model.nq,), "v": (plant.model.nv,), "command": (na,), "memory": (nm,)}
-
-        def law(t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
-            new, remembered = self.law(plant, t, q, v, command, memory)
-            return np.asarray(new), np.asarray(remembered)
-
-        outputs = {"new_command": (na,), "new_memory": (nm,)}
-        return compile_function("law", law, sizes, outputs, lanes=lanes, threads=threads)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is compiled stays behind: `start` makes it anew."""
-        return {name: x for name, x in self.__dict__.items() if name != "_law"}
-
-    def __call__(self, state: State) -> np.ndarray:
-        given = (np.asarray(float(state.t)), state.q, state.v, state.command, np.asarray(self.memory, dtype=float))
-        command, self.memory = self._law.single_results(*given)
-        return command
 
 
 def as_controller(controller: Any, period: float | None) -> Controller | None:

@@ -14,8 +14,8 @@ from hydromechs.equations import identity_of
 from hydromechs.errors import SimulationDiverged
 from hydromechs.integrators import whole_steps
 from hydromechs.model import Model, State
-from hydromechs.simulation import Plant, Simulation, TracedController
-from hydromechs.values import Array, Scalar, positive
+from hydromechs.simulation import Simulation, TracedBlock
+from hydromechs.values import Array, positive
 from hydromechs.worlds import rollout
 
 from ._ghost import Deliver, Told, advance, as_commands, warn
@@ -29,7 +29,7 @@ class SetPoint:
     """What the message says, as `deliver` takes it."""
 
 
-Strategy: TypeAlias = Mapping[str, float] | TracedController | SetPoint
+Strategy: TypeAlias = Mapping[str, float] | TracedBlock | SetPoint
 """Commands and held inputs by name, held all the time; or a control law; or a set-point of the on-board controller."""
 
 
@@ -84,7 +84,6 @@ class LookAhead:
         if not simulation.method.many_worlds:
             words = f"a look-ahead needs several worlds; {simulation.method.name} holds one world"
             raise ValueError(f"{words}: give it a Simulation of the plant without an engine of others")
-        self._laws: dict[int, _KeptLaw] = {}
         self._poses = _poses(simulation.model)
 
     def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Predictions:
@@ -104,13 +103,12 @@ class LookAhead:
         if held:
             paths |= zip(held, self._roll(list(held.values()), rows, every), strict=True)
         for name, strategy in strategies.items():
-            if isinstance(strategy, TracedController):
-                law = self._laws.setdefault(id(strategy), _KeptLaw(strategy))
-                [paths[name]] = self._roll([start], rows, every, law)
+            if isinstance(strategy, TracedBlock):
+                [paths[name]] = self._roll([start], rows, every, strategy)
             elif isinstance(strategy, SetPoint):
                 paths[name] = self._set_point(start, strategy, rows, every)
             elif name not in held:
-                kinds = "must be commands by name, a TracedController or a SetPoint"
+                kinds = "must be commands by name, a TracedBlock or a SetPoint"
                 raise TypeError(f"strategy {name!r} is {strategy!r}, {kinds}")
         q, v, until = (np.array([paths[name][k] for name in strategies]) for k in range(3))
         flat = q.reshape(-1, q.shape[-1])
@@ -119,7 +117,7 @@ class LookAhead:
         times = start.t + every * np.arange(rows + 1)
         return Predictions(tuple(strategies), times, q, v, p.reshape(*shape, nb, 3), R.reshape(*shape, nb, 3, 3), until)
 
-    def _roll(self, begun: Sequence[State], rows: int, every: float, controller: TracedController | None = None) -> list[_Row]:
+    def _roll(self, begun: Sequence[State], rows: int, every: float, controller: TracedBlock | None = None) -> list[_Row]:
         """A rollout of worlds with held inputs, one from each state: q and v, shape (worlds, rows, n), and until when."""
         sim, start = self.simulation, begun[0]
         layout, record = sim.plant.layout, whole_steps(every, sim.step_size, "every")
@@ -161,24 +159,6 @@ class LookAhead:
                 break
             contents = []
         return _Row(np.array([s.q for s in states]), np.array([s.v for s in states]), until)
-
-
-class _KeptLaw(TracedController):
-    """A law with its machine code, which a rollout would make anew."""
-
-    def __init__(self, inner: TracedController) -> None:
-        self.inner, self.period = inner, inner.period
-        self.first_memory = inner.first_memory  # of the object, not of the class
-        self._code: dict[Any, Compiled] = {}
-
-    def law(self, plant: Plant, t: Scalar, q: Array, v: Array, command: Array, memory: Array) -> tuple[Array, Array]:
-        return self.inner.law(plant, t, q, v, command, memory)
-
-    def compiled(self, plant: Plant, *, lanes: int, threads: int) -> Compiled:
-        key = lanes, threads
-        if key not in self._code:
-            self._code[key] = self.inner.compiled(plant, lanes=lanes, threads=threads)
-        return self._code[key]
 
 
 def _poses(model: Model) -> Compiled:

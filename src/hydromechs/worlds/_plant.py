@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -21,7 +22,8 @@ from hydromechs.simulation import (
     InitialInstant,
     Plant,
     PlantPrograms,
-    TracedController,
+    Site,
+    TracedBlock,
     closed,
     divergence_hint,
     schema,
@@ -42,6 +44,7 @@ class PlantSource(Source):
     Args:
         lanes: Worlds per vector operation, 1, 4 or 8; what the machine has if None.
         controller: Gives commands every period; None if they come from outside.
+        step: Step [s].
         ground: Terrain that sensors see besides what the plant can touch.
     """
 
@@ -51,19 +54,23 @@ class PlantSource(Source):
         method: Integrator,
         lanes: int | None,
         threads: int,
-        controller: TracedController | None,
+        controller: TracedBlock | None,
         sensors: Sequence[Sensor] = (),
         ground: Sequence[Terrain] = (),
+        *,
+        step: float,
+        start_q: np.ndarray | None = None,
     ) -> None:
         self.plant, self.model, self.method = plant, plant.model, method
         self.lanes = compiler.native_lanes() if lanes is None else lanes
         self.threads = whole(threads, "threads", 1)
         if self.lanes not in (1, 4, 8):
             raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
-        if controller is not None and not isinstance(controller, TracedController):
-            raise TypeError(
-                f"controller is {controller!r}; a rollout takes a TracedController, whose law is written in NumPy operations"
-            )
+        if controller is not None and not isinstance(controller, TracedBlock):
+            raise TypeError(f"controller is {controller!r}, must be a TracedBlock, which is written in NumPy operations")
+        if controller is not None:
+            site = Site(plant, step, plant.start.q if start_q is None else start_q)
+            controller = copy.deepcopy(controller).prepared(site)
         self.controller, self.sensors, self.ground = controller, tuple(sensors), tuple(ground)
         key = (method, self.lanes, self.threads)
         if key not in plant.compiled:
@@ -77,6 +84,12 @@ class PlantSource(Source):
         self.opened = {name: Place(0, (at,), shape) for name, (at, shape) in data.items()}
         own = plant.named_parameters(plant.parameter_values({}))
         self.parameters = {name: np.asarray(x, dtype=float) for name, x in own.items()}
+
+    def program(self, controller: TracedBlock) -> Compiled:
+        """Return the controller in machine code, with the same bits for one world as for many."""
+        law = controller.program(lanes=self.lanes, threads=self.threads)
+        law.single_lanes = law.lanes
+        return law
 
     def named(self, inputs: Any) -> dict[str, Any]:
         if inputs is None:
@@ -124,8 +137,7 @@ class PlantRun(Run):
         off = switched_off(self.plant, np.ones(layout.size))
         self._switches = {name for name, place in source.places.items() if off[place.at[0]] == 0.0}
         self.ranges, self.held_ranges = CommandRanges(layout), HeldRanges(self.plant)
-        first = () if source.controller is None else source.controller.first_memory
-        self.memory = target.zeros(len(first))
+        self.memory = target.zeros(0 if source.controller is None else len(source.controller.memory))
         self.sensing: InstrumentArray | None = None
         if source.sensors:
             how = {"lanes": source.lanes, "threads": source.threads}
@@ -134,12 +146,10 @@ class PlantRun(Run):
         self.period, self._law = 0, None
         if source.controller is not None:
             self.period = whole_steps(source.controller.period, step, "the controller's period")
-            self._law = self._compiled(source.controller)
-
-    def _compiled(self, controller: TracedController) -> Compiled:
-        law = controller.compiled(self.plant, lanes=self.source.lanes, threads=self.source.threads)
-        law.single_lanes = law.lanes  # the same bits for one world as for many
-        return law
+            self._law = source.program(source.controller)
+            names = [*layout.commands, *layout.held]
+            self._commanded = [names.index(name) for name in source.controller.commanded]
+            self._design = target.array(np.tile(source.controller.design_values, (n, 1)))
 
     def _steps_to(self, t: float) -> int:
         """Steps from time 0 to that of point 0: laws and sensors are asked at multiples of their period, as in a simulation."""
@@ -183,8 +193,7 @@ class PlantRun(Run):
         if self.sensing is not None:
             self.sensing.begin(which, self.seeds[which])
         if self.source.controller is not None:
-            first = np.array(self.source.controller.first_memory, dtype=float)
-            target.put(self.memory, which, np.broadcast_to(first, (len(which), len(first))))
+            target.put(self.memory, which, np.tile(self.source.controller.memory, (len(which), 1)))
 
     def add_current(self, which: np.ndarray, velocity: np.ndarray) -> None:
         """Set the velocity that is added to the current of worlds, in world axes [m/s], shape (3,) or (len(which), 3)."""
@@ -355,12 +364,13 @@ class PlantRun(Run):
         since = self._since(clock, self.period)
         due = since == 0.0
         if due.any():
-            command = target.inputs[0][:, : self.na]
+            inputs = target.inputs[0][:, : self.nu]
             t = self.offset + self.step * clock
-            arrays = [target.array(t[0] if self._together else t), target.q, target.x[:, :nv], command, self.memory]
-            new, memory = target.law(law, arrays)
+            arrays = [target.array(t[0] if self._together else t), target.q, target.x[:, :nv], inputs]
+            new, memory, *_ = target.law(law, [*arrays, target.zeros(0), self.memory, self._design])
             which = None if self._together else due
-            target.take(command, which, new)
+            for k, place in enumerate(self._commanded):
+                target.take(inputs[:, place : place + 1], which, new[:, k : k + 1])
             target.take(self.memory, which, memory)
         return int((self.period - since).min(initial=self.period))
 

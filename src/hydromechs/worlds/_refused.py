@@ -7,7 +7,7 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import METHODS, FixedStep
 from hydromechs.scenario import Scenario
 from hydromechs.sensors import JointEncoders
-from hydromechs.simulation import FunctionController, TracedController
+from hydromechs.simulation import FunctionController, TracedBlock
 
 from ._source import Source
 
@@ -27,30 +27,30 @@ def check_target(source: Source, backend: Backend) -> None:
         )
 
 
-def law_of(scenario: Scenario) -> TracedController | None:
+def law_of(scenario: Scenario) -> TracedBlock | None:
     """The control law of a scenario as worlds run it; refuses by name what only a simulation of one world can do."""
     law, parts = None, []
     for given in scenario.controllers:
         made = given.make()
-        law = made if isinstance(made, TracedController) and len(scenario.controllers) == 1 else None
+        law = made if isinstance(made, TracedBlock) and len(scenario.controllers) == 1 else None
         if law is None:
             name = repr(made) if isinstance(made, FunctionController) else type(made).__name__
-            parts.append(f"its controller {name!r} is Python code, which is asked in one world at a time")
+            parts.append(f"its controller {name!r} is one of several, or Python code")
     if scenario.navigation is not None:
-        parts.append("its navigation filter is Python code, too")
+        parts.append("it has a navigation filter")
     encoders = [s.name for s in scenario.sensors if isinstance(s, JointEncoders)]
     if law is not None and encoders:
         parts.append(
             f"its controller {type(law).__name__!r} sees joints through {encoders[0]!r}, a law in worlds sees the truth"
         )
     if scenario.events:
-        parts.append(f"a simulation of one world watches for its events {', '.join(repr(e.name) for e in scenario.events)}")
+        parts.append(f"it has the events {', '.join(repr(e.name) for e in scenario.events)}")
     if scenario.engine is not None:
         parts.append(f"its engine {scenario.engine.engine!r} holds one world")
     if parts:
         raise UnsupportedFeature(
-            f"scenario {scenario.name!r} cannot run as worlds: {'; '.join(parts)}; leave these out, "
-            "hm.Worlds(dataclasses.replace(scenario, blocks=(), events=(), engine=None), n), and give "
-            "commands by step, or a control law in NumPy operations, controller=..., an hm.TracedController"
+            f"scenario {scenario.name!r} cannot run as worlds that a caller steps: {'; '.join(parts)}; run whole missions with "
+            "hm.worlds.Missions(scenario, n), or remove these, hm.Worlds(dataclasses.replace(scenario, blocks=(), events=(), "
+            "engine=None), n), and give commands by step, or one controller in NumPy operations, an hm.TracedBlock"
         )
     return law

@@ -11,7 +11,7 @@ import numpy as np
 from hydromechs.equations import FLOW, Dynamics, shape_of
 from hydromechs.integrators import EQUAL_STEPS, Integrator, method_named
 from hydromechs.model import State
-from hydromechs.simulation import Plant, TracedController, check_time
+from hydromechs.simulation import Plant, TracedBlock, check_time
 from hydromechs.values import finite, nearest, positive, whole
 
 from ._plant import PlantSource
@@ -30,7 +30,7 @@ def rollout(
     *,
     method: str | Integrator = "rk4",
     record: int = 1,
-    controller: TracedController | None = None,
+    controller: TracedBlock | None = None,
     internal: Any = None,
     memory: Any = None,
     t: float | None = None,
@@ -139,7 +139,7 @@ def _plant_rollout(
 ) -> Rollout:
     layout, model, controller = plant.layout, plant.model, options["controller"]
     q, v, batch = _starts(model, q, v)
-    source = PlantSource(plant, options["method"], options["lanes"], options["threads"], controller)
+    source = PlantSource(plant, options["method"], options["lanes"], options["threads"], controller, step=options["step"])
     arrays = {name: as_array(x, name) for name, x in source.named(inputs).items()}
     leads = {name: leading(x, repr(name), (), batch, steps) for name, x in arrays.items()}
     opened = _parameters(plant, parameters)
@@ -149,8 +149,9 @@ def _plant_rollout(
         internal = rows_of(internal, "internal", layout.nz)
         shapes["internal"] = internal.shape[:-1]
     remembered = np.zeros(0)
-    if controller is not None:
-        remembered = rows_of(controller.first_memory if memory is None else memory, "memory", len(controller.first_memory))
+    if source.controller is not None:
+        first = source.controller.memory
+        remembered = rows_of(first if memory is None else memory, "memory", len(first))
         shapes["memory"] = remembered.shape[:-1]
     batch = batch_of(shapes)
     n = int(np.prod(batch))

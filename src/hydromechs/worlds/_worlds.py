@@ -30,7 +30,7 @@ from hydromechs.model import Model, State
 from hydromechs.model.component import Component
 from hydromechs.scenario import Scenario
 from hydromechs.sensors import Sensor
-from hydromechs.simulation import Plant, TracedController, check_time, setup_of
+from hydromechs.simulation import Plant, TracedBlock, check_time, setup_of
 from hydromechs.values import nearest, positive, whole
 
 from ._mechanism import Mechanism
@@ -82,7 +82,7 @@ class Worlds:
         method: str | Integrator | None = None,
         environment: Environment | None = None,
         components: Iterable[Component] = (),
-        controller: TracedController | None = None,
+        controller: TracedBlock | None = None,
         sensors: Iterable[Sensor] | None = None,
         ground: Iterable[Terrain] | None = None,
         inputs: Iterable[str] = (),
@@ -117,9 +117,12 @@ class Worlds:
         if self.method.adaptive:
             raise ValueError(f"worlds take steps of one length; {EQUAL_STEPS}")
         backend = TARGETS[target]
+        own_q = None if start is None or np.ndim(start.q) != 1 else np.asarray(start.q, dtype=float)
         if not backend.lanes and lanes is None and not isinstance(what, Dynamics):
             lanes = 1  # of no use there, and what this machine has need not be known
-        self.source = _source(what, self.method, controller, (measuring, seen), inputs, parameters, lanes, threads)
+        self.source = _source(
+            what, self.method, controller, (measuring, seen), inputs, parameters, lanes, threads, self.step_size, own_q
+        )
         check_target(self.source, backend)
         self.target = Target(self.source.stepper, self.worlds, backend, precision)
         """Where the worlds are: their arrays, and the code that moves them."""
@@ -536,12 +539,14 @@ def _numbers(mask: Any, worlds: int) -> np.ndarray:
 def _source(
     what: Any,
     method: Integrator,
-    controller: TracedController | None,
+    controller: TracedBlock | None,
     sensing: tuple[Sequence[Sensor], Sequence[Terrain]],
     inputs: Iterable[str],
     parameters: Iterable[str] | Mapping[str, Any],
     lanes: int | None,
     threads: int | None,
+    step: float,
+    start_q: np.ndarray | None,
 ) -> Source:
     if isinstance(what, Plant):
         if tuple(inputs):
@@ -550,7 +555,9 @@ def _source(
         for name in named:
             if name not in what.parameters:
                 raise ValueError(f"parameter {name!r} is not open in the plant; name it in Plant(parameters=[...])")
-        return PlantSource(what, method, lanes, 1 if threads is None else threads, controller, *sensing)
+        return PlantSource(
+            what, method, lanes, 1 if threads is None else threads, controller, *sensing, step=step, start_q=start_q
+        )
     if sensing[0]:
         raise ValueError("sensors goes with a plant; build one, hm.Plant(model=..., components=...)")
     if controller is not None:
