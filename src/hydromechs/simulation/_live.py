@@ -170,8 +170,9 @@ class LiveRun:
             elif perf_counter() - began > PATIENCE:
                 self._stretch *= 0.5
             self.clock.look(sim._at.t)
-            for text in self._stops.look(sim._at.q):
-                self.log.say(f"t = {self.t:g} s: {text}")
+            for t, q in mission.seen:
+                for text in self._stops.look(q):
+                    self.log.say(f"t = {t:g} s: {text}")
             for w, last in zip(compiled, mission.state["guard"][0] if compiled else (), strict=True):
                 w.last = float(last)
             stopped = self._handle_events(mission.start() if compiled else before)

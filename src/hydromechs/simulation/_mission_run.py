@@ -25,7 +25,8 @@ class MissionRun:
     def __init__(self, simulation: Simulation, march: MissionMarch) -> None:
         self.simulation, self.march = simulation, march
         self.state = march.new(1)
-        self._ranges_seen = np.zeros(len(simulation.actuators))
+        self.seen: list[tuple[float, np.ndarray]] = []
+        """Times [s] and configurations of the samples of the last stretch, and its end."""
 
     def advance(self, until: float, recorder: Recorder) -> list[str]:
         """Run up to a time at which inputs may change [s], or to a report. Return messages; raise what stops the mission."""
@@ -50,11 +51,14 @@ class MissionRun:
         if controller is not None:
             controller.memory, sim._signal = state["memory"][0].copy(), state["signals"][0].copy()
             controller.signal_values = sim._signal.copy()
+        self.seen = []
         if rows:
             got = {name: x[0, :rows] for name, x in records.items()}
             times = got["n"][:, 0] * march.step + got["part"][:, 0]
             own = np.concatenate([got["told"], np.broadcast_to(inputs[told:], (rows, len(inputs) - told))], axis=1)
             recorder.take(times, got["y"][:, :nq], got["y"][:, nq:], own, got["signals"])
+            self.seen = list(zip(times.tolist(), got["y"][:, :nq], strict=True))
+        self.seen.append((sim._at.t, sim._at.q))
         recorder.signal = sim._signal
         return self._said(there)
 
