@@ -21,10 +21,11 @@ from scipy.special import chdtri
 import hydromechs as hm
 from hydromechs import geometry
 from hydromechs.actuation import Thruster, ideal_curve
+from hydromechs.compiler import draw
 from hydromechs.contact import LinearContact, Material, Terrain
 from hydromechs.model import State
 from hydromechs.navigation import ErrorStateFilter, Navigator
-from hydromechs.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Instruments, Noise, Reading, Sensor, Usbl, normals
+from hydromechs.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Instruments, Noise, Reading, Sensor, Usbl
 from hydromechs.simulation import Plant, components_of
 from hydromechs.sweeps import SweepEngine, each
 from hydromechs.values import Array
@@ -184,7 +185,7 @@ class Flight:
         sensing, nav = instruments.seeded(seed), self.navigator
         i, m = sensing.pack.views(sensing.start()), nav.pack.views(np.zeros(nav.pack.size))
         root = np.linalg.cholesky(nav.first_covariance(self.truth[0])[:9, :9])
-        nav.start(m, nav.moved(self.truth[0], -root @ normals("start", (seed,), 0, (9,))), 0.0)
+        nav.start(m, nav.moved(self.truth[0], -root @ draw(9, float(seed), 0.0, "start", 0.0)), 0.0)
         aids = {k: n for n, k in enumerate(k for k, s in enumerate(sensing.sensors) if isinstance(s, Aid))}
         n = len(self.rows)
         errors, covariances, said = np.zeros((n, 15)), np.zeros((n, 15, 15)), []
@@ -193,9 +194,9 @@ class Flight:
             disturb(k, m)
             imu = next(r.value for r in got if r.sensor == 0)
             said += nav.tick(m, state.t, imu, [spoil(r._replace(sensor=aids[r.sensor])) for r in got if r.sensor])
-            bias = i["imu bias"]
+            bias = i["sensor bias"][:6]
             errors[k] = nav.error(m, np.concatenate([true[:10], bias[3:], bias[:3], true[16:]]))[:15]
-            covariances[k] = m["P"][:15, :15]
+            covariances[k] = nav.covariance(m)[:15, :15]
         return Flown(errors, covariances, said, m)
 
 

@@ -64,14 +64,15 @@ def test_compiled_derivatives_are_differences(navigator):
     def after(y):
         return moved(y, u[:3], u[3:], 0.04, np.array([0, 0, 9.81]), 0.01)
 
-    F = navigator._F.single_results(np.zeros(18), x, u, np.asarray(0.04))[0]
+    fusion = navigator.fusion
+    (F,) = fusion.slope().program()(np.zeros(18), x, u, 0.04)
     # central differences: h² of third derivatives and eps/h
     np.testing.assert_allclose(F, numerical(lambda y: difference(after(y), after(x))), atol=1e-9)
-    H = navigator._H.single_results(np.zeros(18), x, u[3:])[0]
+    H = np.concatenate([see.program(np.zeros(18), x, u[3:])[1] for see in fusion.expected])
     world = navigator.model.world
 
     def seen(y):
-        places = [Believed.at(y, u[3:], *navigator._place(s)) for s in navigator.aids]
+        places = [Believed.at(y, u[3:], *fusion.place(s)) for s in navigator.aids]
         return np.concatenate([s.expected(p, world) for s, p in zip(navigator.aids, places, strict=True)])
 
     np.testing.assert_allclose(H, numerical(seen), atol=1e-8)
@@ -79,7 +80,7 @@ def test_compiled_derivatives_are_differences(navigator):
 
 def test_covariance_grows_as_that_of_many_runs(navigator):
     """4,000 runs of the strapdown equations with noisy readings and biases, 4 s, against F P Fᵀ + Q."""
-    n, steps = 4000, 100
+    n, steps, fusion = 4000, 100, navigator.fusion
     rng = np.random.default_rng(5)
     x = np.concatenate([[0, 0, 10], [0.5, 0, 0.1], quaternion_exp(np.array([0.2, -0.1, 0.5])), np.zeros(9)])
     m = navigator.pack.views(np.zeros(navigator.pack.size))
@@ -90,17 +91,18 @@ def test_covariance_grows_as_that_of_many_runs(navigator):
     f, w = navigator.imu.accelerometer, navigator.imu.gyroscope
     sigma = np.array([f.density * math.sqrt(RATE)] * 3 + [w.density * math.sqrt(RATE)] * 3)
     walk = np.array([w.walk] * 3 + [f.walk] * 3) / math.sqrt(RATE)
-    m["started"][...] = 2.0
+    m["filter started"][...] = 2.0
+    move = hm.compiler.compile_function("move", lambda **x: fusion.move(**x), {"x": (19,), "u": (6,), "dt": ()}, {"y": (19,)})
     for k in range(steps):
         u = np.array([0.3 * math.sin(0.1 * k), 0.2, -9.7, 0.05, -0.1 * math.cos(0.07 * k), 0.2])
-        m["measured"][:] = u  # the same at both ends
-        navigator.propagate(m, u)
+        m["filter imu"][:] = u  # the same at both ends
+        navigator.tick(m, (k + 1) / RATE, u, [])
         noisy = u + sigma * rng.standard_normal((n, 6))
-        many = navigator._move([np.zeros((n, 18)), many, noisy, np.full(n, 1.0 / RATE)])[1]
+        many = move([many, noisy, np.full(n, 1.0 / RATE)])[0]
         many[:, 10:16] += walk * rng.standard_normal((n, 6))
     from hydromechs.navigation._equations import difference
 
-    found = np.cov(np.array([difference(y, m["x"][0])[:15] for y in many]).T)
+    found = np.cov(np.array([difference(y, m["filter x"][:19])[:15] for y in many]).T)
     P = navigator.covariance(m)[:15, :15]
     # a variance of n draws is off by √(2/n), a covariance of a and b by √((1 + ρ²)/n): 4.5 sigma for 120 of them
     scale = np.sqrt(np.outer(np.diag(P), np.diag(P)))
@@ -165,7 +167,8 @@ def test_a_late_measurement_counts_as_if_it_had_come_in_time(latency):
 
 
 def test_covariance_stays_symmetric_and_positive(flight, instruments):
-    P = flight.fly(instruments, 0).memory["P"]
+    navigator = flight.navigator
+    P = navigator.fusion.layout.matrix(flight.fly(instruments, 0).memory["filter P"])
     assert (P == P.T).all()
     now = P[:15, :15] / np.sqrt(np.outer(np.diag(P)[:15], np.diag(P)[:15]))
     assert np.linalg.eigvalsh(now).min() > 0
@@ -185,7 +188,7 @@ def test_outliers_are_refused(flight, instruments):
     assert np.abs(stubborn[40, :2]).max() < 1.0
     assert said[:2] == [
         "no measurement of 'depth' is used since t = 0 s; the filter goes on without",
-        "'depth' was refused 10 times in a row; the filter takes its position for less certain, by 3.3 m, and uses it again",
+        "'depth' was refused 10 times in a row; the filter takes its position for less certain, by 3.1 m, and uses it again",
     ]
 
 
@@ -195,7 +198,7 @@ def test_recovers_from_a_jump_that_nothing_saw(flight, instruments):
 
     def struck(k, m):
         if k == at:
-            m["x"][:, 3:6] -= jump
+            m["filter x"].reshape(-1, 22)[:, 3:6] -= jump
 
     errors, P, said, _ = flight.fly(instruments, 1, disturb=struck)
     normalised = np.abs(errors[:, :9]) / np.sqrt(np.diagonal(P, axis1=1, axis2=2)[:, :9])

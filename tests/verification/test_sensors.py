@@ -143,7 +143,9 @@ def test_imu_loses_no_blow_between_its_readings():
     instruments = Instruments(sim.plant, [imu], sim.step_size)
     navigator = ErrorStateFilter().on(model, [imu])
     memory, state = instruments.pack.views(instruments.start()), sim.state
-    turned = quaternion_exp(instruments.turns[0])  # from the frame to the IMU, which is askew
+    first = instruments.pack.views(instruments.start())
+    instruments.sample(first, state)
+    turned = quaternion_exp(first["sensor turns"])  # from the frame to the IMU, which is askew
 
     def true(state):
         x = navigator.true(state)

@@ -23,6 +23,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._llvm": ("native_lanes",),
         "._march": ("BoundMarch", "March", "MarchResult"),
         "._progress": ("longest_program",),
+        "._random": ("stream_number",),
         "._rolled": ("NUMBERS", "ROW", "Address", "Rolled", "Stage", "Sweep"),
         "._routine": ("Routine", "StepPlaces", "Entries"),
         "._routine_code": ("PackedCode", "RoutineCode"),

@@ -338,18 +338,19 @@ def solve_semidefinite(
     return x, rank[()], pivot[()]
 
 
-def draw(n: int, seed: Scalar, world: Scalar, stream: str, tick: Scalar, *, normal: bool = True) -> Array:
+def draw(n: int, seed: Scalar, world: Scalar, stream: str | Scalar, tick: Scalar, *, normal: bool = True) -> Array:
     """Independent random numbers, standard normal or uniform in (0, 1), shape (n,); see `Draw`.
 
     Args:
         n: How many.
         seed: Seed of the run, an integer below 2⁵³.
         world: Number of the world, below 2³².
-        stream: Name of the stream.
+        stream: Name of the stream, or its number, see `stream_number`.
         tick: Number of the tick, taken modulo 2³².
         normal: True for the standard normal distribution, False for the uniform one.
     """
-    given = [np.asarray(x) for x in (seed, world, float(stream_number(stream)), tick)]
+    number = float(stream_number(stream)) if isinstance(stream, str) else stream
+    given = [np.asarray(x) for x in (seed, world, number, tick)]
     callee = Draw(n, normal)
     return _called(callee, given)[0] if _has_symbols(given) else callee(*given)[0]
 

@@ -3,6 +3,18 @@
 from ._filter import ErrorStateFilter
 from ._log import Track, log_of
 from ._navigated import Navigated, Navigation
-from ._navigator import Estimate, Navigator, vehicle_of
+from ._navigator import Estimate, Navigator
+from ._sensing import Sensing
+from ._vehicle import vehicle_of
 
-__all__ = ["ErrorStateFilter", "Estimate", "Navigated", "Navigation", "Navigator", "Track", "log_of", "vehicle_of"]
+__all__ = [
+    "ErrorStateFilter",
+    "Estimate",
+    "Navigated",
+    "Navigation",
+    "Navigator",
+    "Sensing",
+    "Track",
+    "log_of",
+    "vehicle_of",
+]

@@ -12,15 +12,20 @@ from ._encoders import JointEncoders
 from ._force_torque import ForceTorque
 from ._imu import Imu
 from ._instant import Instant, MountedFrame
-from ._instruments import Instruments, Reading, common_period, normals, whole_periods
+from ._instruments import Instruments, Reading
 from ._measuring import Measuring
 from ._noise import Noise
+from ._sampling import Readings, Sampling, SensingPlaces, common_period, equations_of, part_of, recipe_of, whole_periods
+from ._sensing import REPORT, PlainSensing, Sensed, messages_of
 from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Sensor
 from ._tachometer import Tachometer
 from ._usbl import Usbl
+from ._world_inputs import SEEDS, WorldInputs, world_arrays, world_places
 
 __all__ = [
     "DEVICES",
+    "REPORT",
+    "SEEDS",
     "TYPES",
     "Aid",
     "Channel",
@@ -41,14 +46,25 @@ __all__ = [
     "Mounted",
     "MountedFrame",
     "Noise",
+    "PlainSensing",
     "Reading",
+    "Readings",
+    "Sampling",
+    "Sensed",
+    "SensingPlaces",
     "Sensor",
     "Tachometer",
     "Usbl",
+    "WorldInputs",
     "common_period",
     "device",
-    "normals",
+    "equations_of",
+    "messages_of",
+    "part_of",
+    "recipe_of",
     "whole_periods",
+    "world_arrays",
+    "world_places",
 ]
 
 TYPES: Mapping[str, type[Sensor]] = {

@@ -6,14 +6,17 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hydromechs.compiler import Compiled
+from hydromechs.compiler import Compiled, Routine, RoutineCode
 from hydromechs.contact import Terrain
 from hydromechs.integrators import slack, whole_steps
 from hydromechs.simulation import Plant
 from hydromechs.values import Array
 
-from ._instruments import BLOCK, Instruments, common_period
+from ._sampling import Sampling, SensingPlaces
 from ._sensor import Sensor
+from ._world_inputs import SEEDS
+
+CLOCK = ("t", "tick", "seed", "world")
 
 
 class InstrumentArray:
@@ -34,18 +37,26 @@ class InstrumentArray:
         lanes: int = 1,
         threads: int = 1,
     ) -> None:
-        self.every = whole_steps(common_period(sensors), step, "the period of the fastest sensor")
+        self._of = of = Sampling(plant, sensors, step, terrain)
+        self.every = whole_steps(of.period, step, "the period of the fastest sensor")
         """Steps from one look at the sensors to the next."""
-        self._of = Instruments(plant, sensors, step, terrain, lanes=lanes, threads=threads)
-        self.sensors, self.step = self._of.sensors, step
-        self.readings = {s.name: np.full((worlds, len(c)), np.nan) for s, c in zip(sensors, self._of.channels, strict=True)}
+        self.sensors, self.step = of.sensors, step
+        self._readings = np.full((worlds, of.size), np.nan)
+        self.readings = {s.name: self._readings[:, at] for s, at in zip(sensors, of.places, strict=True)}
         """The last measurement of each sensor that has arrived, by name, shape (worlds, n); NaN where there is nothing."""
-        self._memory = np.zeros((worlds, self._of.pack.size))
-        self._turns = np.zeros((worlds, len(sensors), 3))
-        self._seeds = np.zeros(worlds, dtype=object)
-        self._blocks = np.full((len(sensors), worlds), -1)
-        self._drawn = [np.zeros((worlds, BLOCK, self._of.drawn_width(i))) for i in range(len(sensors))]
-        self._looked = np.full(worlds, -1.0)
+        self._memory = {name: np.zeros((worlds, x.size)) for name, x in of.state.items()}
+        self._seeds, self._looked = np.zeros(worlds), np.full(worlds, -1.0)
+        self._given = {name: x[None] for name, x in of.inputs.items()}
+        self.truth = Compiled(of.truth, lanes, threads)
+        """What sensors would measure without errors, and what they keep, of (t, q, x, inputs, turns, before)."""
+        self.truth.single_lanes = lanes  # the same bits for one world as for many
+        sizes = {name: x.size for name, x in of.state.items()} | dict.fromkeys(CLOCK, 1)
+        first = Routine("before the truth", sizes | {"before": of.past}, {name: x.size for name, x in of.inputs.items()})
+        *_, past = of.before(first, _places(first))
+        first.copy(past, first["before"])
+        then = Routine("after the truth", sizes | {"true": of.size, "keeps": of.past}, first.inputs)
+        of.add(then, _places(then), (then["true"], then["keeps"]))
+        self._first, self._then = RoutineCode(first, lanes, threads), RoutineCode(then, lanes, threads)
 
     @property
     def labels(self) -> dict[str, tuple[str, ...]]:
@@ -54,18 +65,10 @@ class InstrumentArray:
 
     def begin(self, which: Array, seeds: Sequence[int]) -> None:
         """Set up worlds at their start, each with its seed: biases and misalignments are drawn, nothing has been measured."""
-        for world, seed in zip(which, seeds, strict=True):
-            one = self._of.seeded(int(seed))
-            self._memory[world], self._turns[world] = one.start(), one.turns
-            self._seeds[world] = int(seed)
-        self._blocks[:, which], self._looked[which] = -1, -1.0
-        for values in self.readings.values():
-            values[which] = np.nan
-
-    @property
-    def truth(self) -> Compiled:
-        """What sensors would measure without errors, and what they keep, of (t, q, x, inputs, turns, before)."""
-        return self._of.truth
+        for name, x in self._of.state.items():
+            self._memory[name][which] = x
+        self._seeds[which] = [float(int(seed) % SEEDS) for seed in seeds]
+        self._looked[which], self._readings[which] = -1.0, np.nan
 
     def look(self, clock: Array, offset: float, frozen: Array, truth: Callable[..., tuple[Array, Array]]) -> None:
         """Measure in all worlds where a sensor is due and has not measured yet, and take what has arrived.
@@ -76,63 +79,27 @@ class InstrumentArray:
             frozen: Worlds in which nothing is measured, shape (worlds,).
             truth: Results of `truth` for some worlds, of their numbers, and of t, turns and before there.
         """
-        times = offset + self.step * clock
-        due = self._multiple(times, self.every * self.step) & (self._looked != clock) & ~frozen
-        which = np.flatnonzero(due)
+        times, period = offset + self.step * clock, self.every * self.step
+        near = np.abs(times - np.rint(times / period) * period) <= slack(float(np.abs(times).max(initial=0.0)), self.step)
+        which = np.flatnonzero(near & (self._looked != clock) & ~frozen)
         if not len(which):
             return
         self._looked[which] = clock[which]
-        t, memory = times[which], self._memory[which]
-        views = self._of.pack.views_of_rows(memory)
-        true, kept = truth(which, t, self._turns[which], self._of.before(views, t))
-        for i, s in enumerate(self.sensors):
-            self._arrive(s, which, views[f"{s.name} flight"], t)
-            now = np.flatnonzero(self._multiple(t, s.period))
-            if len(now):
-                self._measure(i, s, which, now, t, views, true[:, self._of.places[i]], kept)
-        self._memory[which] = memory
+        t, n = times[which], len(which)
+        clocks = (t, np.rint(t / self._of.period), self._seeds[which], np.zeros(n))
+        arrays = {name: x[which] for name, x in self._memory.items()}
+        arrays |= {name: np.ascontiguousarray(x, dtype=float)[:, None] for name, x in zip(CLOCK, clocks, strict=True)}
+        past = {"before": np.zeros((n, self._of.past))}
+        self._first.run(arrays | past, self._given, 1)
+        true, kept = truth(which, t, arrays["sensor turns"].reshape(n, -1, 3), past["before"])
+        found = {"true": np.ascontiguousarray(true), "keeps": np.ascontiguousarray(kept)}
+        self._then.run(arrays | found, self._given, 1)
+        for name, x in self._memory.items():
+            x[which] = arrays[name]
+        self._readings[which] = arrays["sensor received"]
 
-    def _multiple(self, t: Array, period: float) -> Array:
-        """Whether times are multiples of a period, see `is_multiple`."""
-        return np.abs(t - np.rint(t / period) * period) <= slack(float(np.abs(t).max(initial=0.0)), self.step)
 
-    def _arrive(self, s: Sensor, which: Array, flight: Array, t: Array) -> None:
-        """Take measurements whose latency is over; of several, the one that stands last, as a simulation does."""
-        for k in range(s.in_flight):
-            row = flight[:, k]
-            there = (row[:, 0] > 0.0) & (row[:, 1] * s.period + s.latency <= t + 1e-6 * self.step)
-            known, value = np.split(row[there, 2:], 2, axis=1)
-            self.readings[s.name][which[there]] = np.where(known > 0.0, value, np.nan)
-            row[there, 0] = 0.0
-
-    def _measure(
-        self, i: int, s: Sensor, which: Array, now: Array, t: Array, views: dict[str, Array], true: Array, kept: Array
-    ) -> None:
-        """Measure with one sensor in the worlds `which[now]`; `views` are changed."""
-        number = np.rint(t[now] * s.rate).astype(int)
-        if s.kept:
-            views[f"{s.name} before"][now, 0] = 2 + number
-            views[f"{s.name} before"][now, 1:] = kept[now][:, self._of.kept_place(s.name)]
-        random, n = self._random(i, which[now], number), true.shape[1]
-        errors, bias = self._of.errors[i], views[f"{s.name} bias"]
-        bias[now] += np.where(number[:, None] != 0, errors.walk * random[:, -1 - n : -1], 0.0)
-        if type(s).measured is Sensor.measured:
-            value = s.measured(true[now], bias[now], random[:, : -1 - n], errors)
-        else:  # written for one world
-            value = np.array([s.measured(true[j], bias[j], random[k, : -1 - n], errors) for k, j in enumerate(now)])
-        value = np.where(self._of.missing(i, t[now], random[:, -1])[:, None], np.nan, value)
-        if s.in_flight:
-            known = np.isfinite(value)
-            head = np.stack([np.ones(len(now)), number], axis=1)
-            row = np.concatenate([head, known, np.where(known, value, 0.0)], axis=1)
-            views[f"{s.name} flight"][now, number % s.in_flight] = row
-        else:
-            self.readings[s.name][which[now]] = value
-
-    def _random(self, i: int, worlds: Array, number: Array) -> Array:
-        """Random numbers of one sample of a sensor in each of some worlds, shape (len(worlds), width)."""
-        block = number // BLOCK
-        for k in np.flatnonzero(self._blocks[i, worlds] != block):
-            self._drawn[i][worlds[k]] = self._of.draw_block(i, self._seeds[worlds[k]], int(block[k]))
-        self._blocks[i, worlds] = block
-        return self._drawn[i][worlds, number % BLOCK]
+def _places(r: Routine) -> SensingPlaces:
+    """Places in a routine that is given the truth: nothing reads the state of the plant."""
+    none = r["t"]
+    return SensingPlaces(r["t"], r["tick"], none, none, none, r["seed"], r["world"])

@@ -15,7 +15,8 @@ from hydromechs.errors import FieldError
 from hydromechs.model import Model, World
 from hydromechs.model.component import Component
 from hydromechs.simulation import Block, Controller
-from hydromechs.values import Array, Bound, NotNegative, Positive, check_fields
+from hydromechs.spatial import clamp, nearest_integer, where
+from hydromechs.values import Array, Bound, NotNegative, Positive, Scalar, check_fields
 
 from ._instant import Instant
 from ._noise import Noise
@@ -134,7 +135,7 @@ class Sensor(Block):
         return Errors(*np.array(rows).T)
 
     def measured(self, true: Array, bias: Array, normals: Array, errors: Errors) -> Array:
-        """A measurement with its errors, shape (n,); as it stands here, also of many worlds, shape (..., n).
+        """A measurement with its errors, in NumPy operations, shape (n,).
 
         Args:
             true: What `read` gave, shape (n,).
@@ -143,14 +144,8 @@ class Sensor(Block):
             errors: Errors of its channels.
         """
         y = true + bias + errors.deviation * normals
-        if errors.resolution.any():
-            coarse = errors.resolution > 0.0
-            y[..., coarse] = np.round(y[..., coarse] / errors.resolution[coarse]) * errors.resolution[coarse]
-        return np.minimum(np.maximum(y, -errors.limit), errors.limit)
-
-    def works(self, t: float) -> bool:
-        """Whether no outage has it at a time [s]."""
-        return not any(begin - 1e-9 <= t < end - 1e-9 for begin, end in self.outages)
+        rows = zip(y, errors.resolution, errors.limit, strict=True)
+        return np.array([_limited(_rounded(x, step), limit) for x, step, limit in rows])
 
     def before(
         self, controller: Controller | None, blocks: Sequence[Block], components: Sequence[Component]
@@ -172,6 +167,19 @@ class Sensor(Block):
     def in_flight(self) -> int:
         """Measurements that can be under way at once; 0 without latency."""
         return math.ceil(self.latency * self.rate - 1e-9)
+
+
+def _rounded(x: Scalar, step: Scalar) -> Scalar:
+    """The nearest multiple of a step, of several the larger one; x itself if the step is 0."""
+    if isinstance(step, float) and step == 0.0:
+        return x
+    positive = where(step > 0.0, step, 1.0)
+    return where(step > 0.0, nearest_integer(x / positive) * positive, x)
+
+
+def _limited(x: Scalar, limit: Scalar) -> Scalar:
+    """x between the highest readings either way."""
+    return x if isinstance(limit, float) and math.isinf(limit) else clamp(x, -limit, limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +220,7 @@ class Aid(Mounted):
         return self.expected(instant.mount(self.name, self.frame), instant.model.world)
 
     def covariance(self, measured: Array, errors: Errors) -> Array:
-        """Covariance of the errors of a measurement about its biases, shape (n, n).
+        """Covariance of the errors of a measurement about its biases, in NumPy operations, shape (n, n).
 
         Args:
             measured: The measurement, shape (n,).

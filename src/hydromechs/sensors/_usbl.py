@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hydromechs.model import Model, World
+from hydromechs.spatial import maximum, norm
 from hydromechs.values import Array, NotNegative, Vector3
 
 from ._noise import PERFECT
@@ -40,14 +41,14 @@ class Usbl(Aid):
 
     def measured(self, true: Array, bias: Array, normals: Array, errors: Errors) -> Array:
         """With errors along and across the line of sight."""
-        distance = float(np.linalg.norm(true))
-        u = true / max(distance, 1e-9)
+        distance = norm(true)
+        u = true / maximum(distance, 1e-9)
         across = normals[1:] - u * (u @ normals[1:])
         return true + self.range_sigma * normals[0] * u + distance * self.bearing_sigma * across
 
     def covariance(self, measured: Array, errors: Errors) -> Array:
         """σ_r² u uᵀ + (|r| σ_b)² (1 − u uᵀ), shape (3, 3)."""
-        distance = float(np.linalg.norm(measured))
-        u = measured / max(distance, 1e-9)
+        distance = norm(measured)
+        u = measured / maximum(distance, 1e-9)
         along = np.outer(u, u)
         return self.range_sigma**2 * along + (distance * self.bearing_sigma) ** 2 * (np.eye(3) - along)

@@ -1,0 +1,58 @@
+"""The vehicle that a filter navigates, and places of sensors on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hydromechs import dynamics
+from hydromechs.model import Model, joints
+from hydromechs.sensors import Aid, Imu, Sensor
+from hydromechs.simulation import check_free_in_world
+from hydromechs.values import Array
+
+
+def vehicle_of(model: Model, sensors: Sequence[Sensor]) -> int:
+    """Index of the body that a filter with these sensors navigates; an error says what it cannot use."""
+    imus = [s for s in sensors if isinstance(s, Imu)]
+    if len(imus) != 1:
+        named = ", ".join(repr(s.name) for s in imus) or "none"
+        raise ValueError(f"a navigation filter needs exactly one Imu among the sensors, got {named}")
+    (imu,) = imus
+    if imu.latency or any(s.rate > imu.rate * (1 + 1e-9) for s in sensors):
+        raise ValueError(f"sensor {imu.name!r}: an Imu that a filter uses must have no latency and the highest rate")
+    imu.check(model)
+    i = model.locate(imu.frame).body
+    while model.parent[i] >= 0 and model.bodies[i].joint.nv == 0:
+        i = model.parent[i]
+    if not isinstance(model.bodies[i].joint, joints.Free) or model.parent[i] >= 0:
+        raise ValueError(
+            f"sensor {imu.name!r}: frame {imu.frame!r} is on body {model.body_names[i]!r}, which is not free in the world; "
+            "mount the Imu on the vehicle"
+        )
+    check_free_in_world(model, i)
+    for s in sensors:
+        if isinstance(s, Aid):
+            place_on_body(model, i, s.frame, s.name)
+    return i
+
+
+def place_on_body(model: Model, body: int, frame: str, sensor: str) -> tuple[Array, Array]:
+    """Origin and axes of a frame on the vehicle, which must not move against it."""
+    at = model.locate(frame)
+    p, R, i = at.p, at.R, at.body
+    kin = dynamics.kinematics(model, *model.neutral())
+    while i != body:
+        if model.bodies[i].joint.nv or model.parent[i] < 0:
+            raise ValueError(
+                f"sensor {sensor!r}: frame {frame!r} moves against {model.body_names[body]!r}, which carries the Imu; "
+                "a filter needs it on that body"
+            )
+        R_step, p_step = kin.paths[i].pose()
+        p, R, i = (
+            np.asarray(p_step, dtype=float) + np.asarray(R_step, dtype=float) @ p,
+            np.asarray(R_step, dtype=float) @ R,
+            model.parent[i],
+        )
+    return p, R

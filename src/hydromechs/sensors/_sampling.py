@@ -1,0 +1,373 @@
+"""What happens at a tick of the fastest sensor, as nodes of a routine: arrivals, truth, errors, measurements that travel."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.compiler import Argument, Entries, Recipe, Routine, draw, stream_number
+from hydromechs.contact import Terrain
+from hydromechs.equations import identity_of
+from hydromechs.integrators import whole_steps
+from hydromechs.simulation import Plant
+from hydromechs.spatial import nearest_integer, where
+from hydromechs.values import Array, Scalar
+
+from ._instant import Before, Instant, terrain_of
+from ._noise import PERFECT, Noise
+from ._sensor import Errors, Mounted, Sensor
+
+HUGE = 1e300
+"""No measurement is larger; NaN is not below it."""
+STREAMS = ("bias", "mounting", "noise", "walk", "dropout")
+"""Streams of random numbers of a sensor."""
+TIMES = ("ratio", "delay", "period")
+"""Numbers that say when a sensor measures: ticks between samples, ticks until one arrives, time between samples."""
+MORE = 2 + len(TIMES) + len(STREAMS)
+"""Numbers of a sensor beside those of its channels: drop-outs, misalignment, times, streams."""
+NEVER = -2.0
+"""Number of the last sample before the first: not the one before any sample."""
+
+
+class SensingPlaces(NamedTuple):
+    """Where sensors and filter find the state of a world."""
+
+    t: Entries
+    """Time [s]."""
+    tick: Entries
+    """Number of the tick of the fastest sensor since t = 0."""
+    q: Entries
+    """Configuration."""
+    x: Entries
+    """Velocity and internal states."""
+    inputs: Entries
+    """Inputs of the plant."""
+    seed: Entries
+    """Seed of the errors."""
+    world: Entries
+    """Number of the world among those of the same seed."""
+
+
+class Readings(NamedTuple):
+    """Where measurements are after a tick; entry k of `fresh` and `number` is that of sensor k."""
+
+    received: Entries
+    """Last reading of each sensor; NaN where it has no value, and before the first."""
+    last: Entries
+    """Last value of each channel; NaN before the first."""
+    fresh: Entries
+    """1 for sensors of which a reading has arrived at this tick."""
+    number: Entries
+    """Numbers of the samples that have arrived."""
+
+
+def common_period(sensors: Sequence[Sensor]) -> float:
+    """Period of the fastest sensor [s], of which all others' must be whole multiples."""
+    fastest = max(sensors, key=lambda s: s.rate)
+    for s in sensors:
+        ratio = fastest.rate / s.rate
+        if abs(ratio - round(ratio)) > 1e-6:
+            near = [f"{fastest.rate / n:.6g}" for n in (int(ratio), int(ratio) + 1) if n]
+            raise ValueError(
+                f"sensor {s.name!r} measures at {s.rate:g} Hz, which does not divide the {fastest.rate:g} Hz of "
+                f"{fastest.name!r}, the fastest: take {' or '.join(near)} Hz, or another rate there"
+            )
+    return fastest.period
+
+
+def whole_periods(period: float, common: float, name: str) -> None:
+    """Refuse a period that is no whole number of periods of the fastest sensor.
+
+    Args:
+        period: The period [s].
+        common: As `common_period` gives it [s].
+        name: What has the period, for the message.
+    """
+    whole_steps(period, common, name, "periods of the fastest sensor,", "another rate")
+
+
+def recipe_of(
+    name: str,
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    outputs: Mapping[str, tuple[int, ...]],
+    *,
+    identity: str | None = None,
+    rarely_called: bool = False,
+) -> Recipe:
+    """Return the recipe of a function of scalars and arrays, from the shape of each input and output."""
+
+    def of_arrays(**arrays: Any) -> tuple[Array, ...]:
+        results = function(**{key: np.asarray(x)[()] if inputs[key] == () else x for key, x in arrays.items()})
+        return tuple(np.asarray(y) for y in results)
+
+    given, wanted = (tuple(Argument(key, shape) for key, shape in shapes.items()) for shapes in (inputs, outputs))
+    return Recipe(name, of_arrays, given, wanted, identity, rarely_called=rarely_called)
+
+
+def is_number(x: Scalar) -> Scalar:
+    """1 for a number, 0 for NaN; float or symbol."""
+    return where(abs(x) <= HUGE, 1.0, 0.0)
+
+
+def part_of(whole: Entries, start: int, size: int) -> Entries:
+    """Entries of a stretch."""
+    return Entries(whole.array, whole.start + start, size)
+
+
+def equations_of(s: Sensor) -> Sensor:
+    """Return a sensor without what its `read` does not depend on: when it measures, and errors except that it is misaligned."""
+    perfect: dict[str, Any] = {f.name: PERFECT for f in fields(s) if isinstance(getattr(s, f.name), Noise)}
+    if isinstance(s, Mounted):
+        perfect["misalignment"] = float(s.misalignment > 0.0)
+    return replace(s, rate=1.0, latency=0.0, dropout=0.0, outages=(), seed=0, **perfect)
+
+
+class Sampling:
+    """The sensors of a plant as nodes of a routine.
+
+    Random numbers follow from the seed, the world, the sensor's name and own seed, and the number of the sample alone.
+
+    Args:
+        terrain: Ground that they see besides what the plant can touch.
+    """
+
+    def __init__(self, plant: Plant, sensors: Sequence[Sensor], step: float, terrain: Sequence[Terrain] = ()) -> None:
+        model = plant.model
+        names = [s.name for s in sensors]
+        for s in sensors:
+            if names.count(s.name) > 1:
+                raise ValueError(f"two sensors are called {s.name!r}; names must differ")
+            s.check(model)
+        self.sensors, self.plant, self.step = tuple(sensors), plant, step
+        self.period = common_period(sensors)
+        """Time between two ticks [s]."""
+        self.ratios = [round(s.period / self.period) for s in sensors]
+        """Ticks between two samples of each sensor."""
+        self.channels = [tuple(s.channels(model)) for s in sensors]
+        """Channels of each sensor."""
+        self.errors = [s.errors(model) for s in sensors]
+        """Errors of each sensor."""
+        ends = np.cumsum([0, *map(len, self.channels)]).tolist()
+        self.places = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        """Where each sensor is among the values of all."""
+        self.size = ends[-1]
+        """Number of all channels."""
+        self._off = np.array([s.misalignment if isinstance(s, Mounted) else 0.0 for s in sensors])
+        self._keeping = [i for i, s in enumerate(sensors) if s.kept]
+        kept = np.cumsum([0, *(1 + sensors[i].kept for i in self._keeping)]).tolist()
+        self._kept = {i: slice(a, b) for i, (a, b) in zip(self._keeping, itertools.pairwise(kept), strict=True)}
+        self.past = kept[-1]
+        """Entries of what sensors keep."""
+        self.state: dict[str, Array] = self._first_state()
+        """Arrays that a routine keeps, with their initial values."""
+        rows = [np.concatenate([*self.errors[i], self._more(i)]) for i in range(len(sensors))]
+        self.inputs: dict[str, Array] = {"sensor errors": np.concatenate(rows)}
+        """Arrays that a routine is given for a run, with their values."""
+        self.truth = self._truth(plant, terrain)
+        """What they would measure without errors, and what they keep, of (t, q, x, inputs, turns, before)."""
+
+    def _first_state(self) -> dict[str, Array]:
+        state = {"sensors first": np.ones(1), "sensor bias": np.zeros(self.size)}
+        state |= {name: np.full(self.size, np.nan) for name in ("sensor received", "sensor last")}
+        state["sensor turns"] = np.zeros(3 * len(self.sensors))
+        if self.past:
+            state["sensor kept"] = np.zeros(self.past)
+            for at in self._kept.values():
+                state["sensor kept"][at.start] = NEVER
+        for i, s in enumerate(self.sensors):
+            state[f"flight {i}"] = np.zeros(max(1, s.in_flight) * (2 + len(self.channels[i])))
+        return state
+
+    def _truth(self, plant: Plant, terrain: Sequence[Terrain]) -> Recipe:
+        sensors, ground, nv = self.sensors, terrain_of(plant, terrain), plant.model.nv
+
+        def true(t: Scalar, q: Array, x: Array, inputs: Array, turns: Array, before: Array) -> tuple[Array, Array]:
+            turned = {s.name: turns[i] for i, s in enumerate(sensors) if self._off[i]}
+            past = {sensors[i].name: Before(before[at.start], before[at.start + 1 : at.stop]) for i, at in self._kept.items()}
+            instant = Instant(plant, t, q, x[:nv], x[nv:], inputs, turned, ground, past)
+            keep = [part for i in self._keeping for part in ([0.0], sensors[i].keep(instant))]
+            return np.concatenate([np.asarray(s.read(instant)) for s in sensors]), np.concatenate([*keep, np.zeros(0)])
+
+        given = {"t": (), "q": (plant.model.nq,), "x": (nv + plant.layout.nz,), "inputs": (plant.layout.size,)}
+        given |= {"turns": (len(sensors), 3), "before": (self.past,)}
+        own = (plant.identity, identity_of((*map(equations_of, sensors), *ground)))
+        identity = None if None in own else " ".join(map(str, own))
+        outputs = {"values": (self.size,), "kept": (self.past,)}
+        return recipe_of("sensors", true, given, outputs, identity=identity)
+
+    # -- nodes --------------------------------------------------------------------------------------------------------------
+
+    def before(self, routine: Routine, at: SensingPlaces) -> tuple[Entries, Entries, Entries, Entries]:
+        """Append what comes before the truth. Return what is due, sample numbers, mountings, and what was kept."""
+        n, r = len(self.sensors), routine
+        own = f"{[len(c) for c in self.channels]} {[bool(e.bias.any()) for e in self.errors]} {[bool(x) for x in self._off]}"
+        given: dict[str, tuple[int, ...]] = {"seed": (), "world": (), "errors": (len(self.inputs["sensor errors"]),)}
+        wanted: dict[str, tuple[int, ...]] = {"first": (), "bias": (self.size,), "turns": (3 * n,)}
+        with r.when(r["sensors first"]):
+            r.call(
+                recipe_of("sensors_begin", self._begin, given, wanted, identity=own),
+                [at.seed, at.world, r["sensor errors"]],
+                [r["sensors first"], r["sensor bias"], r["sensor turns"]],
+            )
+        due, number, past = r.scratch("sensor due", n), r.scratch("sensor number", n), r.scratch("sensor before", self.past)
+        times = [self._numbers(r, i, 2, len(TIMES)) for i in range(n)]
+        given, wanted = {"tick": (), "times": (n, len(TIMES))}, {"due": (n,), "number": (n,)}
+        places, results = [at.tick, times], [due, number]
+        if self.past:
+            given["kept"] = wanted["before"] = (self.past,)
+            places.append(r["sensor kept"])
+            results.append(past)
+        own = f"{n} {[(i, at.start, at.stop) for i, at in self._kept.items()]}"
+        r.call(recipe_of("sensors_due", self._due, given, wanted, identity=own), places, results)
+        return due, number, r["sensor turns"], past
+
+    def add(self, routine: Routine, at: SensingPlaces, truth: tuple[Entries, Entries] | None = None) -> Readings:
+        """Append all that happens at a tick.
+
+        Args:
+            truth: Where results of `truth` are; it is called if omitted.
+        """
+        r, n = routine, len(self.sensors)
+        due, number, turns, past = self.before(r, at)
+        fresh, arrived = r.scratch("sensor fresh", n), r.scratch("sensor arrived", n)
+        if truth is None:
+            truth = r.scratch("sensor truth", self.size), r.scratch("sensor keeps", self.past)
+            r.call(self.truth, [at.t, at.q, at.x, at.inputs, turns, past], [*truth])
+        true, kept = truth
+        r.call(recipe_of("sensors_none", lambda: (np.zeros(n),), {}, {"fresh": (n,)}, identity=str(n)), [], [fresh])
+        for i, s in enumerate(self.sensors):
+            here = part_of(fresh, i, 1), part_of(arrived, i, 1)
+            if s.in_flight:
+                self._arrive(r, at, i, *here)
+            with r.when(part_of(due, i, 1)):
+                self._measure(r, at, i, part_of(number, i, 1), true)
+                if s.kept:
+                    place = self._kept[i]
+                    r.copy(part_of(number, i, 1), r.part("sensor kept", place.start, 1))
+                    r.copy(part_of(kept, place.start + 1, s.kept), r.part("sensor kept", place.start + 1, s.kept))
+                if not s.in_flight:
+                    self._arrive(r, at, i, *here)
+        return Readings(r["sensor received"], r["sensor last"], fresh, arrived)
+
+    def _received(self, r: Routine, i: int) -> list[Entries]:
+        at = self.places[i]
+        return [r.part(name, at.start, at.stop - at.start) for name in ("sensor received", "sensor last")]
+
+    def _more(self, i: int) -> list[float]:
+        """Numbers of a sensor beside those of its channels."""
+        s = self.sensors[i]
+        delay = float(math.ceil((s.latency - 1e-6 * self.step) / self.period - 1e-12)) if s.in_flight else 0.0
+        own = f" {s.seed}" if s.seed else ""
+        streams = [float(stream_number(f"{s.name} {what}{own}")) for what in STREAMS]
+        return [s.dropout, float(self._off[i]), float(self.ratios[i]), delay, s.period, *streams]
+
+    def _row(self, i: int) -> slice:
+        """Place of a sensor among the numbers of all."""
+        sizes = [6 * len(c) + MORE for c in self.channels]
+        return slice(sum(sizes[:i]), sum(sizes[: i + 1]))
+
+    def _numbers(self, r: Routine, i: int, start: int, size: int) -> Entries:
+        """Place of numbers of a sensor behind those of its channels."""
+        return r.part("sensor errors", self._row(i).stop - MORE + start, size)
+
+    def _begin(self, seed: Scalar, world: Scalar, errors: Array) -> tuple[Scalar, Array, Array]:
+        """Draw what is drawn once: biases and mountings."""
+        bias: list[Scalar] = []
+        turns: list[Scalar] = []
+        for i, (e, off) in enumerate(zip(self.errors, self._off, strict=True)):
+            m = len(e.bias)
+            row = errors[self._row(i)]
+            streams = row[-len(STREAMS) :]
+            bias += list(row[2 * m : 3 * m] * draw(m, seed, world, streams[0], 0.0)) if e.bias.any() else [0.0] * m
+            turns += list(row[6 * m + 1] * draw(3, seed, world, streams[1], 0.0)) if off else [0.0] * 3
+        return 0.0, np.array(bias), np.array(turns)
+
+    def _due(self, tick: Scalar, times: Array, kept: Array | None = None) -> tuple[Array, ...]:
+        """Which sensors measure, numbers of their samples, and time since what they keep, 0 unless it is of the last sample."""
+        due = [where(tick % ratio == 0.0, 1.0, 0.0) for ratio in times[:, 0]]
+        number = [where(on, nearest_integer(tick / ratio), 0.0) for on, ratio in zip(due, times[:, 0], strict=True)]
+        if kept is None:
+            return np.array(due), np.array(number)
+        before: list[Scalar] = []
+        for i, at in self._kept.items():
+            before += [where(kept[at.start] + 1.0 == number[i], times[i, 2], 0.0), *kept[at.start + 1 : at.stop]]
+        return np.array(due), np.array(number), np.array(before)
+
+    def _arrive(self, r: Routine, at: SensingPlaces, i: int, fresh: Entries, arrived: Entries) -> None:
+        """Append the arrival of what is old enough: of several samples, the newest stands."""
+        m, flight, here = len(self.channels[i]), r[f"flight {i}"], r.scratch("sensor here", 1)
+        received, last = self._received(r, i)
+        given: dict[str, tuple[int, ...]] = {"tick": (), "times": (len(TIMES),), "there": (), "sample": ()}
+        arrival = recipe_of("sensor_arrival", _arrival, given, {"here": (), "there": ()}, identity="arrival")
+        for k in reversed(range(max(1, self.sensors[i].in_flight))):
+            there, sample, values = (part_of(flight, k * (2 + m) + a, size) for a, size in ((0, 1), (1, 1), (2, m)))
+            r.call(arrival, [at.tick, self._numbers(r, i, 2, len(TIMES)), there, sample], [here, there])
+            with r.when(here):
+                for source, target in ((here, fresh), (sample, arrived), (values, received)):
+                    r.copy(source, target)
+        with r.when(fresh):
+            given = {"received": (m,), "last": (m,)}
+            r.call(recipe_of("sensor_last", _latest, given, {"last": (m,)}, identity=str(m)), [received, last], [last])
+
+    def _measure(self, r: Routine, at: SensingPlaces, i: int, number: Entries, true: Entries) -> None:
+        """Append a sample of one sensor, which begins to travel; those on their way move by one place."""
+        s, place, row, e = self.sensors[i], self.places[i], self._row(i), self.errors[i]
+        m, flight = place.stop - place.start, r[f"flight {i}"]
+        for k in reversed(range(1, s.in_flight)):
+            r.copy(part_of(flight, (k - 1) * (2 + m), 2 + m), part_of(flight, k * (2 + m), 2 + m))
+        bias = r.part("sensor bias", place.start, m)
+        given: dict[str, tuple[int, ...]] = {"t": (), "number": (), "seed": (), "world": (), "true": (m,), "bias": (m,)}
+        given["errors"] = (row.stop - row.start,)
+        pieces = [at.t, number, at.seed, at.world, part_of(true, place.start, m), bias]
+        pieces.append(r.part("sensor errors", row.start, row.stop - row.start))
+        equations = identity_of((replace(equations_of(s), name="sensor"), s.outages))
+        kinds = [bool(np.any(x)) for x in e], bool(np.isinf(e.limit).all()), s.dropout > 0.0
+        own = None if equations is None else f"{equations} {kinds}"
+        recipe = recipe_of("sensor_sample", self._sample(i), given, {"bias": (m,), "sample": (2 + m,)}, identity=own)
+        r.call(recipe, pieces, [bias, part_of(flight, 0, 2 + m)])
+
+    def _sample(self, i: int) -> Callable[..., tuple[Any, ...]]:
+        """One sample of a sensor with its errors."""
+        s, found = self.sensors[i], self.errors[i]
+        m = len(found.bias)
+
+        def sample(
+            t: Scalar, number: Scalar, seed: Scalar, world: Scalar, true: Array, bias: Array, errors: Array
+        ) -> tuple[Any, ...]:
+            given = [errors[k * m : (k + 1) * m] if np.any(x) else x for k, x in enumerate(found)]
+            if np.isinf(found.limit).all():
+                given[5] = found.limit
+            e, streams = Errors(*given), errors[-len(STREAMS) :]
+            if found.walk.any():
+                step = e.walk * draw(m, seed, world, streams[3], number)
+                bias = np.array([where(number > 0.0, b + d, b) for b, d in zip(bias, step, strict=True)])
+            noisy = s.draws > 0 or found.deviation.any()
+            random = draw(s.draws or m, seed, world, streams[2], number) if noisy else np.zeros(m)
+            y = list(s.measured(true, bias, random, e))
+            working: Scalar = 1.0
+            for begin, end in s.outages:
+                working = working * where((t >= begin - 1e-9) * (t < end - 1e-9), 0.0, 1.0)
+            if s.dropout:
+                (chance,) = draw(1, seed, world, streams[4], number, normal=False)
+                working = working * where(chance < errors[6 * m], 0.0, 1.0)
+            y = [where(working, x, math.nan) for x in y]
+            return bias, np.array([1.0, number, *y])
+
+        return sample
+
+
+def _arrival(tick: Scalar, times: Array, there: Scalar, sample: Scalar) -> tuple[Scalar, Scalar]:
+    """Whether a sample arrives, and whether one stays under way."""
+    here = there * where(sample * times[0] + times[1] <= tick, 1.0, 0.0)
+    return here, there - here
+
+
+def _latest(received: Array, last: Array) -> tuple[Array]:
+    """The last value of each channel: what was received, where there is something."""
+    return (np.array([where(is_number(new), new, old) for new, old in zip(received, last, strict=True)]),)

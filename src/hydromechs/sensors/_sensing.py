@@ -1,0 +1,146 @@
+"""Sensors as nodes of a routine, and the state as controllers see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.compiler import Entries, Routine
+from hydromechs.contact import Terrain
+from hydromechs.simulation import Plant
+from hydromechs.spatial import where
+from hydromechs.values import Array, Scalar
+
+from ._encoders import JointEncoders
+from ._imu import Imu
+from ._sampling import HUGE, Readings, Sampling, SensingPlaces, part_of, recipe_of
+from ._sensor import Aid, Sensor
+
+REPORT = 5
+"""Numbers of a report: a condition, then four numbers of the text."""
+
+
+def messages_of(texts: Sequence[Callable[..., str]], reports: Array) -> list[str]:
+    """Return the texts of reports whose condition holds, from five numbers for each text."""
+    rows = np.reshape(reports, (-1, REPORT))
+    return [text(*row[1:]) for text, row in zip(texts, rows, strict=True) if row[0] != 0.0]
+
+
+class Sensed(NamedTuple):
+    """Where the results of a tick are."""
+
+    seen_q: Entries
+    """Configuration as controllers see it."""
+    seen_v: Entries
+    """Velocity as controllers see it."""
+    measured: Entries
+    """Last received values of all sensors; NaN before the first."""
+    signals: Entries
+    """Values of the signals."""
+    reports: Entries
+    """Five numbers for each of `texts`: a condition, then numbers of the text."""
+
+
+class PlainSensing:
+    """Sensors of a plant as nodes of a routine; controllers read the true state, except joints with encoders.
+
+    Args:
+        terrain: Ground that sensors see besides what the plant can touch.
+        step: Step of the integrator [s].
+        controlled: True if a controller reads what is sensed.
+    """
+
+    def __init__(
+        self, plant: Plant, sensors: Sequence[Sensor], terrain: Sequence[Terrain], step: float, *, controlled: bool = True
+    ) -> None:
+        self.plant = plant
+        self.sampling = Sampling(plant, sensors, step, terrain)
+        self.period = self.sampling.period
+        """Time between two ticks [s]."""
+        self.state: dict[str, Array] = dict(self.sampling.state)
+        """Arrays that a routine keeps, with their initial values."""
+        self.inputs: dict[str, Array] = dict(self.sampling.inputs)
+        """Arrays that a routine is given for a run, with their values."""
+        self.signals: dict[str, str] = {}
+        """Names of the signals, with their units."""
+        for s, channels in zip(self.sampling.sensors, self.sampling.channels, strict=True):
+            self.signals |= {f"{s.name}.{c.label}": c.unit for c in channels}
+        self.texts: list[Callable[..., str]] = []
+        """Texts of messages from four numbers."""
+        self._prepare(controlled)
+
+    def _prepare(self, controlled: bool) -> None:
+        """Add arrays, signals and texts."""
+        names = ", ".join(repr(s.name) for s in self.sampling.sensors if isinstance(s, Imu | Aid))
+        if names and controlled:
+            text = (
+                f"the controller reads the true pose and velocity: {names} only measure, since no block is a navigation "
+                "filter; add Navigation() to the blocks (in a file, {type: error_state_filter}) for the estimate of a filter"
+            )
+            self.state["sensing reported"] = np.zeros(1)
+            self.texts.append(lambda *numbers: text)
+
+    def add(self, routine: Routine, at: SensingPlaces) -> Sensed:
+        """Append everything that happens at one tick of the fastest sensor."""
+        r, nq, nv = routine, self.plant.model.nq, self.plant.model.nv
+        got = self.sampling.add(r, at)
+        reports = r.scratch("sensing reports", REPORT * len(self.texts))
+        self._add_filter(r, at, got, reports)
+        q, v = r.scratch("seen q", nq), r.scratch("seen v", nv)
+        signals = r.scratch("sensing signals", len(self.signals))
+        r.copy(got.received, part_of(signals, 0, self.sampling.size))
+        given: dict[str, tuple[int, ...]] = {"t": (), "q": (nq,), "v": (nv,), "last": (self.sampling.size,)}
+        wanted: dict[str, tuple[int, ...]] = {"seen_q": (nq,), "seen_v": (nv,)}
+        places, results = [at.t, at.q, part_of(at.x, 0, nv), got.last], [q, v]
+        for name, place in self._estimate_inputs(r).items():
+            given[name] = (place.size,)
+            places.append(place)
+        more = len(self.signals) - self.sampling.size
+        if more:
+            wanted["signals"] = (more,)
+            results.append(part_of(signals, self.sampling.size, more))
+        r.call(recipe_of("sensing_estimate", self._estimate, given, wanted, identity=self._identity()), places, results)
+        return Sensed(q, v, got.last, signals, reports)
+
+    def _add_filter(self, r: Routine, at: SensingPlaces, got: Readings, reports: Entries) -> None:
+        """Append what follows the sensors: without a filter, a report that controllers read the true state, once."""
+        if not self.texts:
+            return
+        shapes: dict[str, tuple[int, ...]] = {"reported": ()}
+        recipe = recipe_of(
+            "sensing_truth",
+            lambda reported: (1.0, np.array([1.0 - reported, 0.0, 0.0, 0.0, 0.0])),
+            shapes,
+            shapes | {"report": (REPORT,)},
+            identity="truth",
+        )
+        r.call(recipe, [r["sensing reported"]], [r["sensing reported"], reports])
+
+    def _estimate_inputs(self, r: Routine) -> dict[str, Entries]:
+        """Further arguments of `_estimate`, by name."""
+        return {}
+
+    def _encoded(self) -> list[tuple[int, list[int], list[int]]]:
+        """First channel, places in q and places in v of each sensor that replaces joint values."""
+        out = []
+        for s, at in zip(self.sampling.sensors, self.sampling.places, strict=True):
+            if isinstance(s, JointEncoders):
+                parts = [self.plant.model.joint_part(name) for name in s.joints]
+                out.append((at.start, [p.q.start for p in parts], [p.v.start for p in parts]))
+        return out
+
+    def _identity(self) -> str:
+        """Text that determines the program of the estimate."""
+        return str(self._encoded())
+
+    def _estimate(self, t: Scalar, q: Array, v: Array, last: Array, **more: Any) -> tuple[Array, ...]:
+        """The state as controllers see it, and further signals."""
+        seen_q, seen_v = list(q), list(v)
+        for first, in_q, in_v in self._encoded():
+            known = abs(last[first]) <= HUGE
+            for k, (i, j) in enumerate(zip(in_q, in_v, strict=True)):
+                seen_q[i] = where(known, last[first + k], q[i])
+                seen_v[j] = where(known, last[first + len(in_q) + k], v[j])
+        return np.array(seen_q), np.array(seen_v)
