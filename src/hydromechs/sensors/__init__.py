@@ -15,7 +15,7 @@ from ._instant import Instant, MountedFrame
 from ._instruments import Instruments, Reading
 from ._measuring import Measuring
 from ._noise import Noise
-from ._sampling import Readings, Sampling, SensingPlaces, common_period, equations_of, part_of, recipe_of, whole_periods
+from ._sampling import Readings, SensingPlaces, SensorNodes, common_period, equations_of, part_of, recipe_of, whole_periods
 from ._sensing import REPORT, PlainSensing, Sensed, messages_of
 from ._sensor import Aid, Channel, Errors, FrameMotion, Mounted, Sensor
 from ._tachometer import Tachometer
@@ -49,10 +49,10 @@ __all__ = [
     "PlainSensing",
     "Reading",
     "Readings",
-    "Sampling",
     "Sensed",
     "SensingPlaces",
     "Sensor",
+    "SensorNodes",
     "Tachometer",
     "Usbl",
     "WorldInputs",

@@ -12,7 +12,7 @@ from hydromechs.integrators import slack, whole_steps
 from hydromechs.simulation import Plant
 from hydromechs.values import Array
 
-from ._sampling import Sampling, SensingPlaces
+from ._sampling import SensingPlaces, SensorNodes
 from ._sensor import Sensor
 from ._world_inputs import SEEDS
 
@@ -37,7 +37,7 @@ class InstrumentArray:
         lanes: int = 1,
         threads: int = 1,
     ) -> None:
-        self._of = of = Sampling(plant, sensors, step, terrain)
+        self._of = of = SensorNodes(plant, sensors, step, terrain)
         self.every = whole_steps(of.period, step, "the period of the fastest sensor")
         """Steps from one look at the sensors to the next."""
         self.sensors, self.step = of.sensors, step

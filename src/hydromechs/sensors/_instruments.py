@@ -15,7 +15,7 @@ from hydromechs.model import State
 from hydromechs.simulation import Pack, Plant
 from hydromechs.values import Array
 
-from ._sampling import Sampling
+from ._sampling import SensorNodes
 from ._sensor import Sensor
 from ._world_inputs import SEEDS, WorldInputs, world_arrays, world_places
 
@@ -45,7 +45,7 @@ class Instruments:
     """
 
     def __init__(self, plant: Plant, sensors: Sequence[Sensor], step: float, terrain: Sequence[Terrain] = ()) -> None:
-        self.sampling = m = Sampling(plant, sensors, step, terrain)
+        self.sampling = m = SensorNodes(plant, sensors, step, terrain)
         self.sensors, self.plant, self.seed = m.sensors, plant, plant.seed
         self.pack = Pack({name: x.shape for name, x in m.state.items()})
         """Arrays of what they remember."""

@@ -128,7 +128,7 @@ def equations_of(s: Sensor) -> Sensor:
     return replace(s, rate=1.0, latency=0.0, dropout=0.0, outages=(), seed=0, **perfect)
 
 
-class Sampling:
+class SensorNodes:
     """The sensors of a plant as nodes of a routine.
 
     Random numbers follow from the seed, the world, the sensor's name and own seed, and the number of the sample alone.

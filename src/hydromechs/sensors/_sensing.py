@@ -15,7 +15,7 @@ from hydromechs.values import Array, Scalar
 
 from ._encoders import JointEncoders
 from ._imu import Imu
-from ._sampling import HUGE, Readings, Sampling, SensingPlaces, part_of, recipe_of
+from ._sampling import HUGE, Readings, SensingPlaces, SensorNodes, part_of, recipe_of
 from ._sensor import Aid, Sensor
 
 REPORT = 5
@@ -56,7 +56,7 @@ class PlainSensing:
         self, plant: Plant, sensors: Sequence[Sensor], terrain: Sequence[Terrain], step: float, *, controlled: bool = True
     ) -> None:
         self.plant = plant
-        self.sampling = Sampling(plant, sensors, step, terrain)
+        self.sampling = SensorNodes(plant, sensors, step, terrain)
         self.period = self.sampling.period
         """Time between two ticks [s]."""
         self.state: dict[str, Array] = dict(self.sampling.state)
