@@ -12,7 +12,7 @@ from hydromechs.compiler import Routine, RoutineCode
 from hydromechs.contact import Terrain
 from hydromechs.integrators import is_multiple
 from hydromechs.model import State
-from hydromechs.simulation import Controller, Measured, Pack, Plant, Simulation
+from hydromechs.simulation import Controller, Measured, Mission, Pack, Plant, Simulation
 from hydromechs.values import Array
 
 from ._sampling import common_period, whole_periods
@@ -61,6 +61,12 @@ class Measuring(Controller):
     def _sensing(self, plant: Plant, step: float) -> PlainSensing:
         """Return what happens at a tick."""
         return PlainSensing(plant, self.sensors, self.terrain, step, controlled=self.controller is not None)
+
+    def compiled_parts(self) -> tuple[Any, Mission | None] | None:
+        if self.controller is None:
+            return self.sensing, None
+        inner = self.controller.compiled_parts()
+        return None if inner is None else (self.sensing, inner[1])
 
     # -- a controller -----------------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._live": ("LiveRun",),
         "._mission": ("BlockPart", "Mission"),
         "._mission_march": ("SAMPLED", "GridTime", "MissionMarch"),
+        "._mission_run": ("SEEDS",),
         "._modes": ("Mode", "Modes", "modes"),
         "._observe": ("coordinates", "quantities", "schema"),
         "._external_terms": ("ExternalTerms", "external_terms", "external_program"),

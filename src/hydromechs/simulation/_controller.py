@@ -15,6 +15,7 @@ from hydromechs.registry import Described
 from hydromechs.values import positive
 
 if TYPE_CHECKING:
+    from ._mission import Mission
     from ._simulation import Simulation
 
 Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
@@ -59,6 +60,10 @@ class Controller(Described, abc.ABC):
         Args:
             simulation: The simulation that it will control.
         """
+
+    def compiled_parts(self) -> tuple[Any, Mission | None] | None:
+        """Return sensors and blocks (None where there are none) for the compiled loop; None if a part is Python code."""
+        return None
 
     @abc.abstractmethod
     def __call__(self, state: State) -> Commands:

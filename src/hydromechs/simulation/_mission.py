@@ -50,7 +50,11 @@ class TickPlaces(NamedTuple):
     control: Entries
     """Not 0 while control is on."""
     measured: Entries | None = None
-    """Last received values of sensors; None if there are none."""
+    """Last received values of all sensors; None without sensors."""
+    signals: Entries | None = None
+    """Where the signals go; None for the array of that name."""
+    reports: Entries | None = None
+    """Where the reports go; None for the array of that name."""
 
 
 class Mission(Controller):
@@ -78,6 +82,9 @@ class Mission(Controller):
         mission = cls(parts=[block])
         mission._lay_out(site)
         return mission
+
+    def compiled_parts(self) -> tuple[Any, Mission | None]:
+        return None, self
 
     def start(self, simulation: Any) -> None:
         """Prepare the parts for a simulation."""
@@ -134,12 +141,14 @@ class Mission(Controller):
         names = [*layout.commands, *layout.held]
         places = {name: Entries(at.inputs.array, at.inputs.start + k, 1) for k, name in enumerate(names)}
         measured = r.scratch("measured", 0) if at.measured is None else at.measured
+        shown = r["signals"] if at.signals is None else at.signals
+        said = r["reports"] if at.reports is None else at.reports
         signal_at = report_at = design_at = 0
         for k, (part, recipe) in enumerate(zip(self.parts, self._programs, strict=True)):
             block = part.block
             memory = r.part("memory", self._memory_starts[k], block.pack.size)
-            signals = r.part("signals", signal_at, len(block.signals))
-            reports = r.part("reports", report_at, block.report_size)
+            signals = Entries(shown.array, shown.start + signal_at, len(block.signals))
+            reports = Entries(said.array, said.start + report_at, block.report_size)
             design = r.part("design", design_at, len(block.design_values))
             with r.when(Entries(runs.array, runs.start + k, 1)):
                 given = [at.t, at.q, at.v, at.inputs, measured, memory, design]

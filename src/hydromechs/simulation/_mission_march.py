@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Recipe, Routine, RoutineCode, StepPlaces
-from hydromechs.integrators import NotFinite, Point, slack, whole_steps
+from hydromechs.compiler import Argument, Entries, Recipe, Routine, RoutineCode, StepPlaces
+from hydromechs.integrators import NotFinite, Point, rounding, whole_steps
 from hydromechs.spatial import floor, minimum, where
 from hydromechs.values import Array, Scalar
 
@@ -18,6 +18,10 @@ from ._guards import Guards
 from ._mission import Mission, TickPlaces
 from ._programs import PlantPrograms
 
+SNAP = 1e-10
+"""Distance from the grid within which a time counts as on it [s]; a tenth of the accuracy of events."""
+REPORT = 5
+"""Numbers of a report: a condition, then four numbers of its text."""
 SAMPLED = ("n", "part", "y", "told", "signals")
 """Arrays of a row of the records."""
 
@@ -34,7 +38,7 @@ class GridTime(NamedTuple):
     def of(cls, t: float, step: float) -> GridTime:
         """Return a time [s] on the grid; times within rounding of a multiple are that multiple."""
         n = round(t / step)
-        if abs(t - n * step) <= slack(t, step):
+        if abs(t - n * step) <= max(min(1e-6 * step, SNAP), rounding(t)):
             return cls(float(n), 0.0)
         n = math.floor(t / step)
         return cls(float(n), t - n * step)
@@ -42,6 +46,43 @@ class GridTime(NamedTuple):
     def time(self, step: float) -> float:
         """Return the time [s]."""
         return self.n * step + self.part
+
+
+class Sensing(Protocol):
+    """Sensors and a filter in front of the blocks of a mission, as nodes of a routine."""
+
+    period: float
+    """Time between two ticks [s]."""
+    state: dict[str, Array]
+    """Arrays that are kept, with their initial values."""
+    inputs: dict[str, Array]
+    """Arrays for a run, with their values."""
+    signals: dict[str, str]
+    """Signals, name to unit."""
+    texts: list[Callable[..., str]]
+    """Texts of messages from four numbers."""
+
+    def add(self, routine: Routine, at: Any) -> Any:
+        """Append what happens at a tick; see `sensors.PlainSensing`."""
+
+
+class SensingPlaces(NamedTuple):
+    """Where sensors find the state of a world."""
+
+    t: Entries
+    """Time [s]."""
+    tick: Entries
+    """Number of the tick since t = 0."""
+    q: Entries
+    """Configuration."""
+    x: Entries
+    """Velocity and internal states."""
+    inputs: Entries
+    """Inputs of the plant."""
+    seed: Entries
+    """Seed of the errors."""
+    world: Entries
+    """Number of the world among those of the same seed."""
 
 
 class MissionMarch:
@@ -54,6 +95,7 @@ class MissionMarch:
     Args:
         mission: Blocks; None for a plant without.
         guards: Guards of events: a world leaves the loop where one crosses its level.
+        sensing: Sensors and filter that the blocks read; None if they read the truth.
         record: Time between two samples [s].
         lanes: Worlds per vector operation.
         threads: Threads that share worlds.
@@ -68,13 +110,17 @@ class MissionMarch:
         lanes: int,
         threads: int,
         guards: Guards | None = None,
+        sensing: Sensing | None = None,
     ) -> None:
         self.plant, self.mission, self.step, self._programs = programs.plant, mission, step, programs
+        self.sensing = sensing
         self.guards = guards if guards is not None and guards.rows else None
         self.every = whole_steps(record, step, "record")
         """Steps from sample to sample."""
         self.ticking = 0 if mission is None else whole_steps(mission.period, step, "period")
-        """Steps from tick to tick; 0 without blocks."""
+        """Steps from tick to tick of the blocks; 0 without."""
+        self.sensing_every = 0 if sensing is None else whole_steps(sensing.period, step, "period of the fastest sensor")
+        """Steps from tick to tick of the fastest sensor; 0 without."""
         self._step = programs.stepper.march.recipe
         self.code = RoutineCode(self._routine, lanes, threads)
 
@@ -85,6 +131,10 @@ class MissionMarch:
         told = len(layout.commands) + len(layout.held)
         sizes = {"n": 1, "part": 1, "y": plant.model.nq + plant.model.nv + layout.nz, "inputs": layout.size, "told": told}
         own = {"memory": 0, "signals": 0, "reports": 0} if self.mission is None else self.mission.sizes
+        if self.sensing is not None:
+            own["signals"] += len(self.sensing.signals)
+            own["reports"] += REPORT * len(self.sensing.texts)
+            own |= {"seed": 1, "world": 1} | {name: x.size for name, x in self.sensing.state.items()}
         counters = dict.fromkeys(("outside", "extreme"), len(layout.commands))
         looks = {} if self.guards is None else {"start": 2 + sizes["y"], "guard": len(self.guards.rows)}
         return sizes | {"alive": 1, "paused": 1, "control": 1, "sample": 1} | own | counters | looks
@@ -92,29 +142,29 @@ class MissionMarch:
     @cached_property
     def given(self) -> dict[str, Array]:
         """Arrays that do not change, shape (1, n)."""
-        return {"h": np.array([[self.step]]), **({} if self.mission is None else self.mission.given)}
+        sensing = {} if self.sensing is None else {name: np.reshape(x, (1, -1)) for name, x in self.sensing.inputs.items()}
+        return {"h": np.array([[self.step]]), **({} if self.mission is None else self.mission.given), **sensing}
 
     @property
     def _routine(self) -> Routine:
         """One pass."""
         given = {name: x.shape[1] for name, x in self.given.items()}
         r = Routine("mission", self._sizes, {"until": 2, **given}, SAMPLED)
-        active, ticks, t, tick, due, goal = (r.scratch(a.name, a.size) for a in self._plan.outputs[:-1])
+        active, ticks, senses, t, tick, sense, due, goal = (r.scratch(a.name, a.size) for a in self._plan.outputs[:-1])
         at = [r[name] for name in ("n", "part", "h", "until", "alive", "paused", "sample")]
-        r.call(self._plan, at, [active, ticks, t, tick, due, goal, r["sample"]])
+        r.call(self._plan, at, [active, ticks, senses, t, tick, sense, due, goal, r["sample"]])
         nq, told = self.plant.model.nq, self._sizes["told"]
         inputs = r.part("inputs", 0, told)
         with r.when(active):
-            if self.mission is not None:
+            if self.sensing is not None:
+                with r.when(senses):
+                    self._sense_and_control(r, t, sense, ticks, tick)
+            elif self.mission is not None:
                 with r.when(ticks):
                     q, v = r.part("y", 0, nq), r.part("y", nq, self.plant.model.nv)
-                    self.mission.add(r, TickPlaces(t, tick, q, v, inputs, r["control"]))
-                    if self._sizes["outside"]:
-                        commands = r.part("inputs", 0, len(self.plant.layout.commands))
-                        counted = [r["outside"], r["extreme"], r["paused"]]
-                        r.call(self._ranges, [commands, *counted], counted)
-                    if self._sizes["reports"]:
-                        r.call(self._pause, [r["reports"], r["paused"]], [r["paused"]])
+                    self._control(r, TickPlaces(t, tick, q, v, inputs, r["control"]))
+            if self._sizes["reports"]:
+                r.call(self._pause, [r["reports"], r["paused"]], [r["paused"]])
             with r.when(due):
                 r.copy(inputs, r["told"])
                 r.sample()
@@ -132,6 +182,64 @@ class MissionMarch:
                 self.guards.add(r, t, parts | {"paused": r["paused"]})
         return r
 
+    def _sense(self, r: Routine, t: Entries, tick: Entries) -> Any:
+        """Add a tick of sensors and filter. Return where its results are."""
+        assert self.sensing is not None
+        nq, n = self.plant.model.nq, len(self.sensing.signals)
+        x = r.part("y", nq, self._sizes["y"] - nq)
+        places = SensingPlaces(t, tick, r.part("y", 0, nq), x, r["inputs"], r["seed"], r["world"])
+        got = self.sensing.add(r, places)
+        r.copy(got.signals, r.part("signals", 0, n))
+        if self.sensing.texts:
+            r.copy(got.reports, r.part("reports", 0, REPORT * len(self.sensing.texts)))
+        return got
+
+    def _sense_and_control(self, r: Routine, t: Entries, sense: Entries, ticks: Entries, tick: Entries) -> None:
+        """Add sensors and filter, then the blocks that read them."""
+        got, sensing, mission = self._sense(r, t, sense), self.sensing, self.mission
+        assert sensing is not None
+        if mission is None:
+            return
+        first, at = REPORT * len(sensing.texts), len(sensing.signals)
+        shown = r.part("signals", at, self._sizes["signals"] - at)
+        said = r.part("reports", first, self._sizes["reports"] - first)
+        inputs = r.part("inputs", 0, self._sizes["told"])
+        with r.when(ticks):
+            self._control(r, TickPlaces(t, tick, got.seen_q, got.seen_v, inputs, r["control"], got.measured, shown, said))
+
+    def _control(self, r: Routine, at: TickPlaces) -> None:
+        """Add a tick of the blocks, and look at the ranges of their commands."""
+        assert self.mission is not None
+        self.mission.add(r, at)
+        if self._sizes["outside"]:
+            commands = r.part("inputs", 0, len(self.plant.layout.commands))
+            counted = [r["outside"], r["extreme"], r["paused"]]
+            r.call(self._ranges, [commands, *counted], counted)
+
+    @cached_property
+    def last_look(self) -> RoutineCode | None:
+        """Sensors and filter at the end of a run, where no block runs; None without sensors."""
+        if self.sensing is None:
+            return None
+        given = {name: x.shape[1] for name, x in self.given.items()}
+        r = Routine("last look", self._sizes, {"until": 2, **given})
+        t, tick = r.scratch("t", 1), r.scratch("tick", 1)
+        r.call(self._now, [r["n"], r["part"], r["h"]], [t])
+        every = float(self.sensing_every)
+        inputs, outputs = (Argument("n", ()),), (Argument("tick", ()),)
+        number = Recipe("number", lambda n: floor(n / every + 0.5), inputs, outputs, f"{every}", rarely_called=True)
+        r.call(number, [r["n"]], [tick])
+        self._sense(r, t, tick)
+        return RoutineCode(r, self.code.lanes, self.code.threads, self.code.codes)
+
+    def look_last(self, state: Mapping[str, Array]) -> Array:
+        """Return the signals at the end of a run, shape (worlds, ns); `state` does not change."""
+        if self.last_look is None or (state["part"] != 0.0).any() or (state["n"] % self.sensing_every != 0.0).any():
+            return state["signals"]
+        copied = {name: x.copy() for name, x in state.items()}
+        self.last_look.run(copied, {"until": np.zeros((1, 2)), **self.given}, 1)
+        return copied["signals"]
+
     @cached_property
     def _now(self) -> Recipe:
         """Time after the steps."""
@@ -148,7 +256,7 @@ class MissionMarch:
     @cached_property
     def _plan(self) -> Recipe:
         """What happens at an instant, and the next one."""
-        every, ticking = float(self.every), float(self.ticking)
+        every, ticking, sensing = float(self.every), float(self.ticking), float(self.sensing_every)
 
         def plan(
             n: Scalar, part: Scalar, h: Scalar, until: Array, alive: Scalar, paused: Scalar, sample: Scalar
@@ -159,20 +267,21 @@ class MissionMarch:
             on_grid = where(part == 0.0, 1.0, 0.0)
             due = where(n % every == 0.0, on_grid, 0.0)
             following = (floor(n / every) + 1.0) * every
-            ticks, tick = 0.0, 0.0
-            if ticking:
-                ticks, tick = where(n % ticking == 0.0, on_grid, 0.0), floor(n / ticking + 0.5)
-                following = minimum(following, (floor(n / ticking) + 1.0) * ticking)
+            flags, numbers = [], []
+            for period in (ticking, sensing):
+                flags.append(where(n % period == 0.0, on_grid, 0.0) if period else 0.0)
+                numbers.append(floor(n / period + 0.5) if period else 0.0)
+                following = minimum(following, (floor(n / period) + 1.0) * period) if period else following
             inside = where(following <= until[0], 1.0, 0.0) != 0.0
             goal = np.array([where(inside, following, until[0]), where(inside, 0.0, until[1])])
             due = where(sample != 0.0, 1.0, due)
-            return active, ticks, n * h + part, tick, due, goal, where(active != 0.0, 0.0, sample)
+            return active, *flags, n * h + part, *numbers, due, goal, where(active != 0.0, 0.0, sample)
 
         names = ("n", "part", "h", "until", "alive", "paused", "sample")
         inputs = tuple(Argument(name, (2,) if name == "until" else ()) for name in names)
-        names = ("active", "ticks", "t", "tick", "due", "goal", "sample_after")
+        names = ("active", "ticks", "senses", "t", "tick", "sense", "due", "goal", "sample_after")
         outputs = tuple(Argument(name, (2,) if name == "goal" else ()) for name in names)
-        return Recipe("plan", plan, inputs, outputs, f"{self.every} {self.ticking}", rarely_called=True)
+        return Recipe("plan", plan, inputs, outputs, f"{every} {ticking} {sensing}", rarely_called=True)
 
     @cached_property
     def _ranges(self) -> Recipe:
@@ -200,7 +309,7 @@ class MissionMarch:
     def _pause(self) -> Recipe:
         """Pause where a block reports something."""
         size = self._sizes["reports"]
-        conditions = range(0, size, size // max(1, self._reported))
+        conditions = range(0, size, REPORT)
 
         def pause(reports: Array, paused: Scalar) -> Scalar:
             out = np.asarray(paused)[()]
@@ -211,22 +320,46 @@ class MissionMarch:
         inputs = Argument("reports", (size,)), Argument("paused", ())
         return Recipe("pause", pause, inputs, (Argument("paused", ()),), f"{size} {conditions}", rarely_called=True)
 
-    @property
-    def _reported(self) -> int:
-        """Number of conditions that blocks report."""
-        assert self.mission is not None
-        return sum(len(p.block.message_texts) + len(p.block.stop_texts) for p in self.mission.parts)
-
     def new(self, worlds: int) -> dict[str, Array]:
         """Return arrays of the state of some worlds, shape (worlds, n) each."""
         out = {name: np.zeros((worlds, size)) for name, size in self._sizes.items()}
         out["alive"][:] = 1.0
+        self.remember(out, slice(None), self.first_memory)
         return out
+
+    @property
+    def first_memory(self) -> Array:
+        """What sensors, filter and blocks remember at the start, in one array."""
+        sensing = [] if self.sensing is None else [np.ravel(x) for x in self.sensing.state.values()]
+        return np.concatenate([*sensing, np.zeros(0) if self.mission is None else self.mission.memory])
+
+    def remember(self, state: Mapping[str, Array], worlds: Any, memory: Array) -> None:
+        """Put the memory of sensors, filter and blocks, in one array, into some worlds."""
+        at = 0
+        for name in self._remembered:
+            size = state[name].shape[1]
+            state[name][worlds] = memory[at : at + size]
+            at += size
+
+    def memory(self, state: Mapping[str, Array], world: int) -> Array:
+        """Return the memory of sensors, filter and blocks of a world in one array."""
+        return np.concatenate([state[name][world] for name in self._remembered])
+
+    @property
+    def _remembered(self) -> list[str]:
+        return [*([] if self.sensing is None else self.sensing.state), "memory"]
+
+    def texts(self, t: float, reports: Array) -> list[str]:
+        """Return the texts of reports (n,) made at a time [s]; raise the error of the first stop."""
+        own = [] if self.sensing is None else self.sensing.texts
+        rows = np.reshape(reports, (-1, REPORT))
+        said = [text(*row[1:]) for text, row in zip(own, rows, strict=False) if row[0] != 0.0]
+        return said + ([] if self.mission is None else self.mission.texts(t, reports[REPORT * len(own) :]))
 
     def passes(self, at: GridTime, until: GridTime) -> int:
         """Return the number of passes that suffice from a time to another."""
         steps = until.n - at.n + 1.0
-        return int(steps // self.every + (steps // self.ticking if self.ticking else 0.0)) + 3
+        return int(sum(steps // k for k in (self.every, self.ticking, self.sensing_every) if k)) + 3
 
     def run(self, state: Mapping[str, Array], until: Array, passes: int, records: Mapping[str, Array] | None = None) -> Array:
         """Run worlds in place up to a time. Return the number of rows recorded in each, shape (worlds,).

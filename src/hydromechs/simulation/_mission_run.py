@@ -11,6 +11,9 @@ from hydromechs.integrators import Point
 from ._mission_march import SAMPLED, GridTime, MissionMarch
 from ._recorder import Recorder
 
+SEEDS = 2**53
+"""Number of different seeds of random numbers in compiled code."""
+
 if TYPE_CHECKING:
     from ._simulation import Simulation
 
@@ -40,7 +43,10 @@ class MissionRun:
         state["alive"][0], state["paused"][0], state["reports"][:] = 1.0, 0.0, 0.0
         controller = sim.controller
         if controller is not None:
-            state["memory"][0], state["signals"][0] = controller.memory, sim._signal
+            march.remember(state, 0, controller.memory)
+            state["signals"][0] = sim._signal
+        if march.sensing is not None:
+            state["seed"][0] = sim.plant.seed % SEEDS
         passes = march.passes(at, end)
         records = {name: np.empty((1, passes, state[name].shape[1])) for name in SAMPLED}
         rows = int(march.run(state, np.array([[end.n, end.part]]), passes, records)[0])
@@ -49,7 +55,7 @@ class MissionRun:
         na, told = len(sim._command), state["told"].shape[1]
         sim._command, sim._held = state["inputs"][0, :na].copy(), state["inputs"][0, na:told].copy()
         if controller is not None:
-            controller.memory, sim._signal = state["memory"][0].copy(), state["signals"][0].copy()
+            controller.memory, sim._signal = march.memory(state, 0), state["signals"][0].copy()
             controller.signal_values = sim._signal.copy()
         self.seen = []
         if rows:
@@ -76,10 +82,10 @@ class MissionRun:
     def _said(self, there: GridTime) -> list[str]:
         """What the last tick before a time reported."""
         out = self.simulation._ranges.found(self.state["outside"][0], self.state["extreme"][0])
-        mission, every = self.march.mission, self.march.ticking
-        if mission is not None and self.state["paused"][0, 0]:
+        every = self.march.sensing_every or self.march.ticking
+        if every and self.state["paused"][0, 0]:
             k = there.n + (there.part > 0.0)
             n = there.n // every if self.diverged else -(-k // every) - 1.0
             t = n * every * self.march.step
-            out = [f"t = {t:g} s: {text}" for text in [*out, *mission.texts(t, self.state["reports"][0])]]
+            out = [f"t = {t:g} s: {text}" for text in [*out, *self.march.texts(t, self.state["reports"][0])]]
         return out

@@ -40,7 +40,6 @@ from ._guards import Guards
 from ._held import switch_places, wrench_places
 from ._initial_instant import InitialInstant
 from ._live import LiveRun
-from ._mission import Mission
 from ._mission_march import MissionMarch
 from ._observe import coordinates, quantities
 from ._plant import Plant
@@ -51,7 +50,6 @@ from ._results import Run
 from ._setup import Setup, SimulationSource, setup_of
 from ._start import check_is_state, check_start
 from ._stiffness import divergence_hint
-from ._traced_block import TracedBlock
 from ._water import below_the_bed
 from ._whole_step import unstable_together
 
@@ -406,15 +404,12 @@ class Simulation:
     @cached_property
     def mission_march(self) -> MissionMarch | None:
         """The compiled loop of plant and controller; None if a part of them runs in Python or divides its steps."""
-        controller = self.controller
-        if not isinstance(self.method, FixedStep) or not isinstance(controller, TracedBlock | Mission | None):
+        parts = (None, None) if self.controller is None else self.controller.compiled_parts()
+        if not isinstance(self.method, FixedStep) or parts is None:
             return None
-        if isinstance(controller, TracedBlock):
-            controller = Mission.of(controller, controller.site) if controller.compiled else None
-            if controller is None:
-                return None
+        sensing, mission = parts
         guards = Guards(self._programs, self.events, self.signals)
-        return MissionMarch(self._programs, controller, self.step_size, self.record, 1, 1, guards)
+        return MissionMarch(self._programs, mission, self.step_size, self.record, 1, 1, guards, sensing)
 
     def step(self, command: Commands = None, duration: float | None = None) -> State:
         """Advance with held commands and without the controller: by one step, or for a duration.
@@ -520,6 +515,8 @@ class Simulation:
                 inputs, until = self._inputs(at.t)
                 if march is not None:
                     at = march.bare.advanced(at, inputs, min(t_end, until))
+                    if t_end <= until:
+                        return at
                     continue
                 if recording is not None:
                     recording.renew(at.t, inputs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from hydromechs.values import Array, Scalar
 from ._controller import Controller, Measured
 from ._pack import Pack
 from ._plant import Plant
+
+if TYPE_CHECKING:
+    from ._mission import Mission
 
 NUMBERS = 4
 """Maximum of numbers in a report."""
@@ -223,6 +226,11 @@ class TracedBlock(Controller):
         return [x for x in said[:first] if x], [x for x in said[first:] if x]
 
     # -- as a controller of one simulation ------------------------------------------------------------------------------------
+
+    def compiled_parts(self) -> tuple[Any, Mission | None] | None:
+        from ._mission import Mission
+
+        return (None, Mission.of(self, self.site)) if self.compiled else None
 
     def start(self, simulation: Any) -> None:
         self.prepared(Site(simulation.plant, simulation.step_size, simulation.start_q, self.measured))

@@ -17,6 +17,7 @@ from hydromechs.recording import STORED_ENERGIES, CheckResult, angle_difference,
 from hydromechs.scenario import Scenario
 from hydromechs.simulation import (
     SAMPLED,
+    SEEDS,
     CommandRanges,
     Event,
     GridTime,
@@ -111,7 +112,7 @@ class Missions:
                 f"event {event.name!r} of scenario {scenario.name!r}: {event.quantity!r} cannot be watched in many worlds; "
                 "watch another quantity, or run one world"
             )
-        self.march = MissionMarch(self.programs, single.mission, self.step, sim.record, lanes, threads, guards)
+        self.march = MissionMarch(self.programs, single.mission, self.step, sim.record, lanes, threads, guards, single.sensing)
         self.state = self.march.new(self.worlds)
         """Arrays of the compiled loop, shape (worlds, n) each."""
         own = [self.plant.seed] * self.worlds if seed is None else seed
@@ -139,7 +140,10 @@ class Missions:
         self.state["n"][:], self.state["part"][:] = GridTime.of(self.t, self.step)
         na = len(state.command)
         self.state["inputs"][:, :na], self.state["inputs"][:, na : na + len(state.held)] = state.command, state.held
-        self.state["memory"][:], self.state["signals"][:], self.state["control"][:] = state.memory, np.nan, state.control
+        self.march.remember(self.state, slice(None), state.memory)
+        self.state["signals"][:], self.state["control"][:] = np.nan, state.control
+        if self.march.sensing is not None:
+            self.state["seed"][:, 0] = [float(int(s) % SEEDS) for s in self.seeds]
         self.state["sample"][:] = 1.0
         self._ranges = CommandRanges(self.plant.layout)
         self._outside = np.zeros((self.worlds, na), dtype=bool)
@@ -219,9 +223,8 @@ class Missions:
             new = (state["outside"][world] > 0.0) & ~self._outside[world]
             self._outside[world] |= new
             texts = [ranges.fault(name, float(state["extreme"][world, k])) for k, name in enumerate(ranges.slots) if new[k]]
-            mission = self.march.mission
             try:
-                texts += [] if mission is None else mission.texts(t, state["reports"][world])
+                texts += self.march.texts(t, state["reports"][world])
             except Exception as error:  # what stops a simulation ends one world here
                 self._end(int(world), str(error))
                 continue
@@ -382,6 +385,7 @@ class Missions:
     def _sample_end(self) -> None:
         """Keep the present instant, the last of a run."""
         rows = self._rows_now()
+        rows["signals"] = self.march.look_last(self.state)[:, None].copy()
         ended = np.array(list(self.ended), dtype=int)
         rows["n"][ended] = np.nan
         self._keep(rows)
