@@ -127,7 +127,7 @@ def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> 
     x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     out = np.full(x.shape, -np.inf)
     for solid in solids:
-        found = solid.elevation(x, y, np.asarray(down))
+        found = np.asarray(solid.elevation(x, y, np.asarray(down)))
         if x.dtype == object:
             out = np.array([maximum(a, b) for a, b in zip(out.flat, found.flat, strict=True)]).reshape(x.shape)
         else:
