@@ -123,7 +123,7 @@ class BodyContact(Touching):
 
 
 def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> Array:
-    """Height UP of the highest solid at places x, y of the world [m], any one shape, numbers or symbols; −inf where there is none."""
+    """Height UP of the highest solid at places x, y of the world [m], any one shape; −inf where there is none. Also symbols."""
     x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     out = np.full(x.shape, -np.inf)
     for solid in solids:

@@ -112,8 +112,8 @@ class TracedBlock(Controller):
     """The same for conditions that end the mission."""
     stop_error: ClassVar[type[Exception]] = RuntimeError
     """Error that a stop raises in a simulation of one world."""
-    stop_errors: ClassVar[Mapping[str, type[Exception]]] = NOTHING
-    """Errors of single stops by key, where they differ from `stop_error`."""
+    stop_errors: Mapping[str, type[Exception]] = NOTHING
+    """Errors of single stops by key, where they differ from `stop_error`; `prepare` may set them."""
 
     def prepare(self, site: Site) -> None:
         """Look up names, compute gains, and set `first_memory`, `design`, `commanded` and `signals`. Runs once, in Python.
