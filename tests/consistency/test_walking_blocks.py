@@ -84,7 +84,7 @@ def test_legs_that_cannot_reach_end_where_they_are_nearest():
     legs = Legs(hm.load("aquarobot"), [f"foot{k}" for k in range(1, 7)], "body")
     start = hm.load("aquarobot").initial().q[legs.at].reshape(6, 3)
     homes = legs.positions(start)[0]
-    places = np.array([homes, homes * [1.02, 1.02, 1.0], homes + [0.0, 0.0, 3.0], homes * [3.0, 3.0, 1.0]])
+    places = np.array([homes, homes * [1.02, 1.02, 1.0], homes + np.array([0.0, 0.0, 3.0]), homes * [3.0, 3.0, 1.0]])
     shapes = {"places": (6, 3), "start": (6, 3)}
     code = compile_function("legs", legs.angles, shapes, {"angles": (6, 3), "left": (6,)}, lanes=8)
     angles, left = code([places, np.tile(start, (4, 1, 1))])

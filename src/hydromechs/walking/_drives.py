@@ -80,7 +80,7 @@ def select(condition: Any, a: Any, b: Any) -> Array:
     return np.array([where(*x) for x in zip(*(p.flat for p in parts), strict=True)]).reshape(parts[0].shape)
 
 
-def first_largest(values: Sequence[Scalar]) -> tuple[list[Scalar], Scalar]:
+def first_largest(values: Sequence[Scalar] | Array) -> tuple[list[Scalar], Scalar]:
     """For each number 1 if it is the largest one, the first of equal ones, else 0; and the largest."""
     largest = values[0]
     for x in values[1:]:

@@ -156,7 +156,8 @@ def leg_step(q: Array, place: Array, leg: Array) -> tuple[Array, Scalar, Scalar,
         across = cross(axes[k], x)
         return x + sines[k] * across + versines[k] * cross(axes[k], across)
 
-    x, columns = leg[18:21], []
+    columns: list[Array] = []
+    x = leg[18:21]
     for k in (2, 1, 0):
         arm = turned(k, x - points[k])
         columns = [cross(axes[k], arm), *(turned(k, column) for column in columns)]

@@ -141,9 +141,9 @@ class AlternatingSupport(TracedBlock):
         self.commanded = self._servos.commanded
         self.signals = {"error.z": "m", "error.roll": "rad", "error.pitch": "rad", "error.yaw": "rad"}
         self.signals |= {f"raised.{half}": "1" for half in self.halves} | {"step": "1"}
-        self.stop_texts = {f"buried {foot}": partial(buried_text, foot) for foot in walker.feet}
-        self.stop_texts |= plan_texts(walker) | {"beyond": partial(beyond_text, walker.joints)}
-        self.stop_errors = {f"buried {foot}": ValueError for foot in walker.feet}
+        buried = {f"buried {foot}": partial(buried_text, foot) for foot in walker.feet}
+        self.stop_texts = {**buried, **plan_texts(walker), "beyond": partial(beyond_text, walker.joints)}
+        self.stop_errors = dict.fromkeys(buried, ValueError)
 
     def update(self, tick: Tick) -> Update:
         """Give commands at a tick."""

@@ -272,7 +272,9 @@ class Steps:
         """The step after which the half that goes leads by `lead` [m]."""
         walker, up = self.walker, self.ground.up
         lead, turn, goes, before, height, z = (x[()] for x in (lead, turn, goes, before, height, z))
-        ahead, travel, slide = np.zeros(2), 0.0, 0.0
+        ahead: Array = np.zeros(2)
+        travel: Scalar = 0.0
+        slide: Scalar = 0.0
         if walker.torso[0]:
             slide = where(goes, lead, -lead)
         else:
