@@ -14,6 +14,7 @@ from hydromechs.geometry import HeightField, Origin, Placed
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, Now, Values
 from hydromechs.registry import ByName
+from hydromechs.spatial import maximum
 from hydromechs.values import Array
 
 from ._law import Material
@@ -122,9 +123,13 @@ class BodyContact(Touching):
 
 
 def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> Array:
-    """Height UP of the highest solid at places x, y of the world [m], any one shape; −inf where there is none."""
-    x, y = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+    """Height UP of the highest solid at places x, y of the world [m], any one shape; −inf where there is none. Also symbols."""
+    x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     out = np.full(x.shape, -np.inf)
     for solid in solids:
-        out = np.maximum(out, solid.elevation(x, y, np.asarray(down)))
+        found = np.asarray(solid.elevation(x, y, np.asarray(down)))
+        if x.dtype == object:
+            out = np.array([maximum(a, b) for a, b in zip(out.flat, found.flat, strict=True)]).reshape(x.shape)
+        else:
+            out = np.maximum(out, found)
     return out

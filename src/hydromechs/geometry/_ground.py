@@ -190,7 +190,10 @@ class HeightField(Shape):
 
     def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
         """Return the heights; its frame is that of the parent."""
-        return self.heights_at(x, y)
+        if np.asarray(x).dtype != object:
+            return self.heights_at(x, y)
+        heights = [self.height_and_slopes(np.array([a, b, 0.0]))[0] for a, b in zip(np.ravel(x), np.ravel(y), strict=True)]
+        return np.array(heights).reshape(np.shape(x))
 
     def heights_at(self, x: Array, y: Array) -> Array:
         """Return the heights at many places x and y, both of any one shape, at once [m], of that shape: Σ B(u) B(w) c."""

@@ -180,14 +180,14 @@ class Shape:
 
         Args:
             origin: Frame of the shape in the parent.
-            x: Places in the parent's axes [m], any shape.
+            x: Places in the parent's axes [m], any shape; numbers or symbols.
             y: Places in the parent's axes [m], shaped alike.
             down: Unit vector down, along z of the parent, shape (3,).
         """
         R, start = origin.R, np.array(origin.xyz) + ABOVE * down
         places = np.stack([x, y, np.zeros(np.shape(x))], axis=-1).reshape(-1, 3)
         rays = [self.ray(R.T @ (p - start), R.T @ down, R.T @ down) for p in places]
-        return ABOVE - np.array(rays, dtype=float).reshape(np.shape(x))
+        return ABOVE - np.array(rays).reshape(np.shape(x))
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
         """Return the surface, round parts with so many sides; corners of sharp edges are listed once per side, see `merged`."""

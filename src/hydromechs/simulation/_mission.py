@@ -219,11 +219,12 @@ class Mission(Controller):
         """Return the texts of reports (n,) made at a time [s]; raise the error of the first stop."""
         said, at = [], 0
         for part in self.parts:
-            messages, stops = part.block.reported(reports[at : at + part.block.report_size])
+            own = reports[at : at + part.block.report_size]
+            messages, stops = part.block.reported(own)
             at += part.block.report_size
             said += messages
             if stops:
-                raise part.block.stop_error(f"t = {t:.3f} s: {stops[0]}")
+                raise part.block.stopped(own)(f"t = {t:.3f} s: {stops[0]}")
         return said
 
     # -- as a controller that is called ---------------------------------------------------------------------------------------

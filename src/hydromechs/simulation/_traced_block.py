@@ -115,6 +115,8 @@ class TracedBlock(Controller):
     """The same for conditions that end the mission."""
     stop_error: ClassVar[type[Exception]] = RuntimeError
     """Error that a stop raises in a simulation of one world."""
+    stop_errors: Mapping[str, type[Exception]] = NOTHING
+    """Errors of single stops by key, where they differ from `stop_error`; `prepare` may set them."""
 
     def prepare(self, site: Site) -> None:
         """Look up names, compute gains, and set `first_memory`, `design`, `commanded` and `signals`. Runs once, in Python.
@@ -225,6 +227,12 @@ class TracedBlock(Controller):
         first = len(self.message_texts)
         return [x for x in said[:first] if x], [x for x in said[first:] if x]
 
+    def stopped(self, reports: Array) -> type[Exception]:
+        """Return the class of the error of the first stop whose condition holds, from reports (5 per text)."""
+        rows = np.reshape(reports, (-1, 1 + NUMBERS))[len(self.message_texts) :]
+        held = [key for key, row in zip(self.stop_texts, rows, strict=True) if row[0] != 0.0]
+        return self.stop_errors.get(held[0], self.stop_error) if held else self.stop_error
+
     # -- as a controller of one simulation ------------------------------------------------------------------------------------
 
     def compiled_parts(self) -> tuple[Any, Mission | None] | None:
@@ -266,7 +274,7 @@ class TracedBlock(Controller):
         commands, self.memory, self.signal_values, reports = results
         self.messages, stops = self.reported(reports)
         if stops:
-            raise self.stop_error(f"t = {state.t:.3f} s: {stops[0]}")
+            raise self.stopped(reports)(f"t = {state.t:.3f} s: {stops[0]}")
         return dict(zip(self.commanded, commands.tolist(), strict=True))
 
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.compiler import trace, when
 from hydromechs.dynamics import kinematics
 from hydromechs.errors import FieldError, UnreachableFoothold
-from hydromechs.model import Model, State, joints
-from hydromechs.simulation import Controller, Pack, Simulation, check_free_in_world
-from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rotation_between
-from hydromechs.values import Array, NotNegative, Positive, not_negative, positive
+from hydromechs.model import Model, joints
+from hydromechs.simulation import Site, Tick, TracedBlock, Update, check_free_in_world
+from hydromechs.spatial import clamp, nearest_integer, norm, quaternion_matrix, quaternion_product, rotation_between, where
+from hydromechs.values import Array, NotNegative, Positive, Scalar, not_negative, positive
 
 from ._course import Course
-from ._drives import JointServos
+from ._drives import JointServos, select
 from ._ground import Ground
-
-GRID = 0.02
-"""Distance of the places at which the ground is looked at [m]."""
+from ._profile import Profile
 
 
 class _Module(NamedTuple):
@@ -40,7 +40,7 @@ class _Module(NamedTuple):
     """Largest rotation of its ball joint [rad]."""
 
 
-class ArticulatedDrive(Controller):
+class ArticulatedDrive(TracedBlock):
     """Drives modules with wheels on powered ball joints straight ahead, also over steps that wheels cannot climb. A controller.
 
     - The height of each wheel follows a profile of the ground: what the wheel rolls on, with ramps before and behind whatever
@@ -67,6 +67,8 @@ class ArticulatedDrive(Controller):
         period: Time between two commands [s].
     """
 
+    stop_error = UnreachableFoothold
+
     def __init__(
         self,
         *,
@@ -92,60 +94,73 @@ class ArticulatedDrive(Controller):
         self.bandwidth, self.steering = positive(bandwidth, "bandwidth"), not_negative(steering, "steering")
         self.start_time = not_negative(start, "start")
 
-    def start(self, simulation: Simulation) -> None:
-        model = simulation.model
+    def prepare(self, site: Site) -> None:
+        """Look up modules, wheels and ground."""
+        model = site.model
         self._modules = _modules(model, self.modules)
         middle, *others = self._modules
         if sorted(math.copysign(1.0, x.ball[0] + x.axle[0]) for x in others) != [-1.0, 1.0]:
             raise ValueError(f"of {others[0].name!r} and {others[1].name!r} one must be ahead of {middle.name!r}, one behind")
         wheels = [wheel for module in self._modules for wheel in module.wheels]
-        self._servos = JointServos(simulation, wheels, 0.0)
+        self._servos = JointServos(site, wheels, 0.0)
         self._turns = [model.joint_part(wheel).q.start for wheel in wheels]
-        self._ground = Ground(simulation)
-        self._profiles: dict[tuple[float, ...], tuple[Array, Array, Array]] = {}
-        """Heights along the sides, by where the drive began: what follows from its memory."""
-        self._pack = Pack({"begun": (), "course": (3,)})
-        self.memory = np.zeros(self._pack.size)
+        self._ground = Ground(site)
+        self._profile = Profile(
+            ground=self._ground,
+            half_track=0.5 * middle.track,
+            radius=self.radius,
+            clearance=self.clearance,
+            slope=self.ramp,
+            reach=[x.ball[0] + x.axle[0] for x in self._modules],
+            distance=self.distance,
+            too_far=self._too_far,
+        )
+        self.first_memory = {"course": np.zeros(3)}  # where it began: x, y, heading
+        self.commanded = (*(f"{x.name}.{axis}" for x in others for axis in "xyz"), *self._servos.commanded)
         self.signals = {"error.ahead": "m", "error.side": "m", "error.yaw": "rad"}
         self.signals |= {f"raised.{module.name}": "m" for module in self._modules}
+        limits = [(x.name, x.limit) for x in others]
+        self.stop_texts = {"bare": _bare_text, "bend": partial(_bend_text, limits)}
 
-    def __call__(self, state: State) -> dict[str, float]:
-        """Commands at a `state`."""
-        middle = self._modules[0]
-        p, R = state.q[middle.q][:3], quaternion_matrix(state.q[middle.q][3:7])
-        memory = np.array(self.memory, dtype=float)
-        m = self._pack.views(memory)
-        yaw = math.atan2(R[1, 0], R[0, 0])
-        if not m["begun"]:
-            m["begun"][...] = 1.0
-            m["course"][:] = [p[0], p[1], yaw]
-            self._refuse(self._profile(m["course"]), state.t)
-        self.memory = memory
-        profile = self._profile(m["course"])
+    def update(self, tick: Tick) -> Update:
+        """Give commands at a tick."""
+        middle, *others = self._modules
+        p, R = tick.q[middle.q][:3], quaternion_matrix(tick.q[middle.q][3:7])
+        yaw = np.arctan2(R[1, 0], R[0, 0])
+        course = select(tick.first, [p[0], p[1], yaw], tick.memory["course"])
+        check = trace(self._profile.check, {"course": (3,)}, name="check", outputs=("bare", "bend"))
+        bare, bend = when(tick.first, check, [course], [np.zeros(3), np.zeros(3)])
         axles = [p + R @ middle.axle]
-        for module in self._modules[1:]:
-            axles.append(p + R @ (module.ball + quaternion_matrix(state.q[module.q]) @ module.axle))
-        along = np.array([math.cos(m["course"][2]), math.sin(m["course"][2])])
-        places = (np.array(axles)[:, :2] - m["course"][:2]) @ along
-        heights = np.array([[np.interp(s, profile[0], side) for side in profile[1]] for s in places])  # (3, 2)
-        over = heights.mean(axis=1) - [np.interp(s, profile[0], profile[2]) for s in places]
-        gone = float((p[:2] - m["course"][:2]) @ along)
-        side = float(np.array([-along[1], along[0]]) @ (p[:2] - m["course"][:2]))
-        since = state.t - self.start_time
+        for module in others:
+            axles.append(p + R @ (module.ball + quaternion_matrix(tick.q[module.q]) @ module.axle))
+        along = np.array([np.cos(course[2]), np.sin(course[2])])
+        values = self._profile.at(course, (np.array(axles)[:, :2] - course[:2]) @ along)
+        heights = values[:, :2]
+        over = 0.5 * (heights[:, 0] + heights[:, 1]) - values[:, 2]
+        gone = (p[:2] - course[:2]) @ along
+        side = np.array([-along[1], along[0]]) @ (p[:2] - course[:2])
+        since = tick.t - self.start_time
         here, soon = (self.course.at(t, np.zeros(3)).xy[0] for t in (since, since + self.period))
-        off = math.remainder(float(m["course"][2]) - yaw, 2.0 * math.pi)
-        steer = min(max(self.steering * (off - side), -0.2), 0.2)
-        self.signal_values = np.array([here - gone, -side, off, *over])
-        out: dict[str, float] = {}
-        for module, turn in zip(self._modules[1:], self._rotations(heights, steer), strict=True):
-            out |= {f"{module.name}.{x}": float(a) for x, a in zip("xyz", turn, strict=True)}
+        off = course[2] - yaw
+        off = off - 2.0 * math.pi * nearest_integer(off / (2.0 * math.pi))
+        steer = clamp(self.steering * (off - side), -0.2, 0.2)
+        out: dict[str, Scalar] = {}
+        for module, turn in zip(others, self._rotations(heights, steer), strict=True):
+            out |= {f"{module.name}.{x}": a for x, a in zip("xyz", turn, strict=True)}
         speed = (soon - here) / self.period + self.bandwidth * (here - gone)
         # the axis of a wheel is y: forward is a positive turn where z is up, a negative one where it is down
-        rate = np.full(len(self._turns), self._ground.up * speed / self.radius)
-        at = state.q[self._turns]
-        return out | self._servos.commands(state.t, at, at, rate)
+        rate = np.array([self._ground.up * speed / self.radius] * len(self._turns))
+        at = tick.q[self._turns]
+        out |= self._servos.commands(tick.t, at, at, rate)
+        signals = dict(zip(self.signals, [here - gone, -side, off, *over], strict=True))
+        return Update(out, {"course": course}, signals, stops={"bare": tuple(bare), "bend": tuple(bend)})
 
-    def _rotations(self, heights: Array, steer: float) -> list[Array]:
+    def _too_far(self, heights: Array) -> list[Scalar]:
+        """1 for each module but the middle one whose ball joint would have to turn beyond its limit, else 0."""
+        turns = self._rotations(heights, 0.0)
+        return [where(norm(turn) <= x.limit, 0.0, 1.0) for x, turn in zip(self._modules[1:], turns, strict=True)]
+
+    def _rotations(self, heights: Array, steer: Scalar) -> list[Array]:
         """Rotation vectors of the ball joints [rad], shape (3,) each; NaN where a module is too short.
 
         Args:
@@ -153,77 +168,47 @@ class ArticulatedDrive(Controller):
             steer: Turn to the left of the module ahead, and to the right of the one behind, about z [rad].
         """
         middle, *others = self._modules
-        up, mean = self._ground.up, heights.mean(axis=1)
+        up, mean = self._ground.up, 0.5 * (heights[:, 0] + heights[:, 1])
         reach = [module.ball[0] + module.axle[0] - middle.axle[0] for module in others]
-        slope = math.atan((mean[1] - mean[2]) / (reach[0] - reach[1]))
-        roll = [math.asin(min(max((h[0] - h[1]) / x.track, -1.0), 1.0)) for h, x in zip(heights, self._modules, strict=True)]
-        R0 = _attitude(slope, roll[0], up)
+        slope = np.arctan((mean[1] - mean[2]) / (reach[0] - reach[1]))
+        roll = [np.arcsin(clamp((h[0] - h[1]) / x.track, -1.0, 1.0)) for h, x in zip(heights, self._modules, strict=True)]
+        attitude = _attitude(slope, roll[0], up)
         out = []
         for k, module in enumerate(others, start=1):
             ball, axle = module.ball - middle.axle, module.axle
-            left = mean[k] - mean[0] - (ball[0] * math.sin(slope) + up * ball[2] * math.cos(slope))
+            left = mean[k] - mean[0] - (ball[0] * np.sin(slope) + up * ball[2] * np.cos(slope))
             long = math.hypot(axle[0], axle[2])
             forward = math.copysign(1.0, axle[0])
-            if abs(left) >= long:
-                out.append(np.full(3, np.nan))
-                continue
-            pitch = forward * (math.asin(left / long) - math.atan2(up * axle[2], abs(axle[0])))
-            c, s = math.cos(steer), math.sin(forward * steer)
-            R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]) @ _attitude(pitch, roll[k], up)
-            out.append(rotation_between(np.array([1.0, 0.0, 0.0, 0.0]), quaternion_from_matrix(R0.T @ R)))
+            pitch = forward * (np.arcsin(clamp(left / long, -1.0, 1.0)) - math.atan2(up * axle[2], abs(axle[0])))
+            turned = quaternion_product(_about(2, forward * steer), _attitude(pitch, roll[k], up))
+            out.append(select(abs(left) >= long, np.full(3, np.nan), rotation_between(attitude, turned)))
         return out
 
-    def _refuse(self, profile: tuple[Array, Array, Array], t: float) -> None:
-        """Refuse a way that asks for more than the ball joints can do."""
-        s, sides, _ = profile
-        reach = np.array([x.ball[0] + x.axle[0] for x in self._modules])
-        for at in np.arange(0.0, self.distance, GRID):
-            heights = np.array([[np.interp(at + x, s, side) for side in sides] for x in reach])
-            for module, turn in zip(self._modules[1:], self._rotations(heights, 0.0), strict=True):
-                if not np.linalg.norm(turn) <= module.limit:
-                    raise UnreachableFoothold(
-                        f"t = {t:.3f} s: {at:.2f} m ahead the ball joint of {module.name!r} would have to turn beyond its "
-                        f"{module.limit:g} rad; the ground is too high there; drive elsewhere, or with a flatter ramp"
-                    )
 
-    def _profile(self, course: Array) -> tuple[Array, Array, Array]:
-        """Places along the way [m] (n,), heights for wheels on both sides [m] (2, n), and the mean of the ground's (n,)."""
-        key = tuple(course.tolist())
-        if key not in self._profiles:
-            self._profiles[key] = self._look(course)
-        return self._profiles[key]
-
-    def _look(self, course: Array) -> tuple[Array, Array, Array]:
-        length = max(abs(x.ball[0] + x.axle[0]) for x in self._modules) + self.radius + self.clearance
-        s = np.arange(-2.0 * length, self.distance + 2.0 * length, GRID)
-        c, sn = math.cos(course[2]), math.sin(course[2])
-        half = 0.5 * self._modules[0].track
-        sides, ground = [], []
-        for y in (half, -half):
-            way = course[:2] + s[:, None] * np.array([c, sn]) + y * np.array([-sn, c])
-            g = self._ground.height(way)
-            if not np.isfinite(g).all():
-                k = int(np.argmin(np.isfinite(g)))
-                raise UnreachableFoothold(f"there is no ground at x = {way[k, 0]:.2f}, y = {way[k, 1]:.2f} m; drive less far")
-            ground.append(g)
-            r, reach = self.radius, self.radius + self.clearance
-            d = GRID * np.arange(-int(reach / GRID), int(reach / GRID) + 1)
-            e = _highest(g, np.sqrt(r * r - np.maximum(np.abs(d) - self.clearance, 0.0) ** 2) - r)
-            far = int(max(np.ptp(g), 1e-9) / self.ramp / GRID) + 1
-            sides.append(_highest(e, -self.ramp * GRID * np.abs(np.arange(-far, far + 1))))
-        return s, np.array(sides), np.mean(ground, axis=0)
+def _bare_text(x: float, y: float, *_: float) -> str:
+    """Text about a place without ground [m]."""
+    return f"there is no ground at x = {x:.2f}, y = {y:.2f} m; drive less far"
 
 
-def _highest(x: Array, shape: Array) -> Array:
-    """max over d of x(s + d) + shape(d): what a thing of that shape touches from above, shaped as x; ends are continued."""
-    n = len(shape) // 2
-    wide = np.concatenate([np.full(n, x[0]), x, np.full(n, x[-1])])
-    return np.asarray(np.max([wide[k : k + len(x)] + shape[k] for k in range(len(shape))], axis=0))
+def _bend_text(limits: Sequence[tuple[str, float]], ahead: float, k: float, *_: float) -> str:
+    """Text about a place where ball joint k would have to turn beyond its limit."""
+    name, limit = limits[int(k)]
+    return (
+        f"{ahead:.2f} m ahead the ball joint of {name!r} would have to turn beyond its "
+        f"{limit:g} rad; the ground is too high there; drive elsewhere, or with a flatter ramp"
+    )
 
 
-def _attitude(pitch: float, roll: float, up: float) -> Array:
-    """Axes of a module with its nose raised by `pitch` and its side of greater y by `roll` [rad], shape (3, 3)."""
-    return matrix_from_rpy((up * roll, -up * pitch, 0.0))
+def _about(axis: int, angle: Scalar) -> Array:
+    """Quaternion of a rotation about a coordinate axis, shape (4,)."""
+    out = [np.cos(0.5 * angle), 0.0, 0.0, 0.0]
+    out[1 + axis] = np.sin(0.5 * angle)
+    return np.array(out)
+
+
+def _attitude(pitch: Scalar, roll: Scalar, up: float) -> Array:
+    """Quaternion of a module with its nose raised by `pitch` and its side of greater y by `roll` [rad], shape (4,)."""
+    return quaternion_product(_about(1, -up * pitch), _about(0, up * roll))
 
 
 def _modules(model: Model, given: Mapping[str, Sequence[str]]) -> list[_Module]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from hydromechs.errors import FieldError
-from hydromechs.values import Array, number, positive
+from hydromechs.spatial import clamp, maximum, minimum, where
+from hydromechs.values import Array, Scalar, number, positive
 
 
 class CoursePoint(NamedTuple):
@@ -17,7 +17,7 @@ class CoursePoint(NamedTuple):
 
     xy: Array
     """Place in the world [m], shape (2,)."""
-    yaw: float
+    yaw: Scalar
     """Heading: rotation about z of the world [rad]."""
 
 
@@ -42,26 +42,29 @@ class Course:
         self.end = np.inf if distance is None else max(positive(distance, "distance") / speed, self.ramp) + self.ramp
         """Time at which it stands [s]."""
 
-    def _gone(self, t: float) -> float:
+    def _gone(self, t: Scalar) -> Scalar:
         """Time at full speed that makes the same way [s]."""
         r = self.ramp
-        up = min(max(t, 0.0), r)
-        gone = 0.5 * up * up / r + max(min(t, self.end - r) - r, 0.0)
-        down = min(max(t - (self.end - r), 0.0), r)
+        up = clamp(t, 0.0, r)
+        if not np.isfinite(self.end):
+            return 0.5 * up * up / r + maximum(t - r, 0.0)
+        gone = 0.5 * up * up / r + maximum(minimum(t, self.end - r) - r, 0.0)
+        down = clamp(t - (self.end - r), 0.0, r)
         return gone + down - 0.5 * down * down / r
 
-    def at(self, t: float, start: Array) -> CoursePoint:
-        """Where the body should be.
+    def at(self, t: Scalar, start: Array) -> CoursePoint:
+        """Where the body should be; numbers or symbols.
 
         Args:
             t: Time since the walk began [s].
             start: x, y [m] and heading [rad] at the beginning, shape (3,).
         """
-        s, w, yaw = self._gone(t), self.turn_rate, float(start[2])
-        if abs(w * s) < 1e-9:
-            moved = s * self.velocity
-        else:  # ∫ R(w s) v ds
-            sine, versine = math.sin(w * s) / w, (1.0 - math.cos(w * s)) / w
+        s, w, yaw = self._gone(t), self.turn_rate, start[2]
+        moved = s * self.velocity
+        if w != 0.0:  # ∫ R(w s) v ds
+            straight = abs(w * s) < 1e-9
+            sine = where(straight, s, np.sin(w * s) / w)
+            versine = where(straight, 0.0, (1.0 - np.cos(w * s)) / w)
             moved = np.array([[sine, -versine], [versine, sine]]) @ self.velocity
-        c, sn = math.cos(yaw), math.sin(yaw)
+        c, sn = np.cos(yaw), np.sin(yaw)
         return CoursePoint(start[:2] + np.array([[c, -sn], [sn, c]]) @ moved, yaw + w * s)

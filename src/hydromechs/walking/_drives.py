@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from hydromechs.actuation import drives
-from hydromechs.simulation import Simulation
-from hydromechs.values import Array, nearest
+from hydromechs.simulation import Simulation, Site
+from hydromechs.spatial import clamp, maximum, where
+from hydromechs.values import Array, Scalar, nearest
 
 
 class JointServos:
@@ -27,7 +29,7 @@ class JointServos:
         bandwidth: ω, of the position loops of motors [1/s].
     """
 
-    def __init__(self, simulation: Simulation, names: Sequence[str], bandwidth: float) -> None:
+    def __init__(self, simulation: Simulation | Site, names: Sequence[str], bandwidth: float) -> None:
         driven = {c.joint: c for c in simulation.plant.components if isinstance(c, drives.Drive)}
         self.names, self.bandwidth = tuple(names), bandwidth
         for name in names:
@@ -42,7 +44,13 @@ class JointServos:
             for m in motors
         ]
 
-    def commands(self, t: float, at: Array, position: Array, rate: Array) -> dict[str, float]:
+    @property
+    def commanded(self) -> tuple[str, ...]:
+        """Names of the commands and settings that it gives."""
+        pairs = zip(self.names, self._volts, strict=True)
+        return tuple(x for name, volts in pairs for x in ((name, f"{name}.rate", f"{name}.at") if volts is None else (name,)))
+
+    def commands(self, t: Scalar, at: Array, position: Array, rate: Array) -> dict[str, Scalar]:
         """Commands of all joints.
 
         Args:
@@ -51,16 +59,42 @@ class JointServos:
             rate: How fast they should move [rad/s], shape (n,).
         """
         wanted = rate + self.bandwidth * (position - at)
-        out: dict[str, float] = {}
+        out: dict[str, Scalar] = {}
         for k, (name, volts) in enumerate(zip(self.names, self._volts, strict=True)):
             if volts is None:
-                out |= {name: float(position[k]), f"{name}.rate": float(rate[k]), f"{name}.at": t}
+                out |= {name: position[k], f"{name}.rate": rate[k], f"{name}.at": t}
             else:
-                out[name] = volts * float(wanted[k])
+                out[name] = volts * wanted[k]
         return out
 
 
-def smooth(s: Array) -> Array:
+def smooth(s: Scalar) -> Scalar:
     """10 s³ − 15 s⁴ + 6 s⁵ between 0 and 1, held beyond."""
-    s = np.clip(s, 0.0, 1.0)
-    return np.asarray(s * s * s * (10.0 + s * (-15.0 + 6.0 * s)))
+    s = clamp(s, 0.0, 1.0)
+    return s * s * s * (10.0 + s * (-15.0 + 6.0 * s))
+
+
+def select(condition: Any, a: Any, b: Any) -> Array:
+    """`a` where a condition holds, else `b`, entry by entry, numbers or symbols; all are broadcast together."""
+    parts = np.broadcast_arrays(np.asarray(condition), np.asarray(a), np.asarray(b))
+    return np.array([where(*x) for x in zip(*(p.flat for p in parts), strict=True)]).reshape(parts[0].shape)
+
+
+def first_largest(values: Sequence[Scalar] | Array) -> tuple[list[Scalar], Scalar]:
+    """For each number 1 if it is the largest one, the first of equal ones, else 0; and the largest."""
+    largest = values[0]
+    for x in values[1:]:
+        largest = maximum(largest, x)
+    free, out = 1.0, []
+    for x in values:
+        out.append(where(x >= largest, free, 0.0))
+        free = where(x >= largest, 0.0, free)
+    return out, largest
+
+
+def pick(chosen: Sequence[Scalar], arrays: Sequence[Array]) -> Array:
+    """The array whose entry in `chosen` is 1, the others being 0."""
+    out = np.asarray(arrays[0])
+    for c, x in zip(chosen[1:], arrays[1:], strict=True):
+        out = select(c != 0.0, x, out)
+    return out

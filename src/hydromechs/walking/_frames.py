@@ -10,7 +10,8 @@ import numpy as np
 
 from hydromechs.dynamics import Kinematics, kinematics
 from hydromechs.model import JointPart, Model, joints
-from hydromechs.values import Array
+from hydromechs.spatial import maximum
+from hydromechs.values import Array, Scalar
 
 STRAIGHT = 1e-6
 """Sine of the angle by which an axis may be off."""
@@ -19,26 +20,26 @@ STRAIGHT = 1e-6
 class FlatPose(NamedTuple):
     """A pose over the ground."""
 
-    x: float
+    x: Scalar
     """Place [m]."""
-    y: float
+    y: Scalar
     """Place [m]."""
-    yaw: float
+    yaw: Scalar
     """Heading [rad]."""
 
     def then(self, other: FlatPose) -> FlatPose:
         """The pose that lies to this one as `other` lies to the origin."""
-        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        c, s = np.cos(self.yaw), np.sin(self.yaw)
         return FlatPose(self.x + c * other.x - s * other.y, self.y + s * other.x + c * other.y, self.yaw + other.yaw)
 
     def back(self) -> FlatPose:
         """The pose of the origin as it is seen from here."""
-        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        c, s = np.cos(self.yaw), np.sin(self.yaw)
         return FlatPose(-c * self.x - s * self.y, s * self.x - c * self.y, -self.yaw)
 
     def points(self, p: Array) -> Array:
         """Points of its axes in the world [m], shape (n, 2)."""
-        c, s = math.cos(self.yaw), math.sin(self.yaw)
+        c, s = np.cos(self.yaw), np.sin(self.yaw)
         return np.array([self.x, self.y]) + p[:, :2] @ np.array([[c, s], [-s, c]])
 
 
@@ -118,7 +119,7 @@ class FrameWalker:
     def relative(self, torso: Array) -> FlatPose:
         """Second half from the first, by slide [m] and turn [rad] of the torso, 0 where there is no such joint, shape (2,)."""
         x, y = self._hub
-        return FlatPose(x + float(torso[0]), y, float(torso[1])).then(self._second)
+        return FlatPose(x + torso[0], y, torso[1]).then(self._second)
 
     def positions(self, angles: Array) -> Array:
         """Feet in the axes of their halves [m], shape (n, 3), for positions of all joints [m, rad], shape (nj,)."""
@@ -143,7 +144,8 @@ class FrameWalker:
         w = _across(places - self._points, a)
         e = _across(self._ends - self._points, a)
         b = (e * d).sum(axis=1)
-        length = np.sqrt(np.maximum(b * b + (w * w).sum(axis=1) - (e * e).sum(axis=1), 0.0)) - b
+        squares = b * b + (w * w).sum(axis=1) - (e * e).sum(axis=1)
+        length = np.sqrt([maximum(x, 0.0) for x in squares]) - b
         r = e + length[:, None] * d
         swing = np.arctan2((np.cross(r, w) * a).sum(axis=1), (r * w).sum(axis=1))
         return np.column_stack([swing, length]).ravel()

@@ -9,7 +9,8 @@ import numpy as np
 
 from hydromechs.errors import FieldError
 from hydromechs.registry import Described
-from hydromechs.values import Array, Positive, number, positive
+from hydromechs.spatial import where
+from hydromechs.values import Array, Positive, Scalar, number, positive
 
 
 class Gait(Described, abc.ABC):
@@ -41,16 +42,21 @@ class Gait(Described, abc.ABC):
             places: Feet from the body's origin in its axes at the start [m], shape (n, 3).
         """
 
-    def progress(self, t: float, offsets: Array) -> Array:
-        """How far each leg is in its swing, 0 to 1; below 0 while it stands, shape (n,).
+    def progress(self, t: Scalar, offsets: Array) -> Array:
+        """Return how far each leg is in its swing, 0 to 1; below 0 while it stands, shape (n,).
+
+        It is compiled: a class of your own must use NumPy and `hydromechs.spatial.where` here, and must not branch on values.
 
         Args:
             t: Time since the walk began [s].
             offsets: As `offsets` gave them, shape (n,).
         """
-        phase = np.mod(t / self.period - offsets, 1.0)
         swing = 1.0 - self.duty
-        return np.where((phase < swing) & (t >= offsets * self.period), phase / swing, -1.0)
+        out = []
+        for offset in offsets:
+            phase = (t / self.period - offset) % 1.0
+            out.append(where((phase < swing) * (t >= offset * self.period), phase / swing, -1.0))
+        return np.array(out)
 
     @property
     def swing_time(self) -> float:

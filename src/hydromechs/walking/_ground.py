@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from hydromechs.compiler import Program, call, trace
 from hydromechs.contact import Pair, Terrain, ground_height
-from hydromechs.simulation import Simulation
-from hydromechs.values import Array
+from hydromechs.simulation import Simulation, Site
+from hydromechs.spatial import maximum, minimum, where
+from hydromechs.values import Array, Scalar
+
+from ._drives import first_largest
 
 RING = np.array([[np.cos(a), np.sin(a)] for a in np.arange(6) * np.pi / 3.0])
 """Six directions, shape (6, 2)."""
@@ -21,7 +27,7 @@ class Ground:
         simulation: The simulation.
     """
 
-    def __init__(self, simulation: Simulation) -> None:
+    def __init__(self, simulation: Simulation | Site) -> None:
         touched = [c.solid for c in simulation.plant.components if isinstance(c, Pair)]
         solids = {solid.name: solid for solid in touched if isinstance(solid, Terrain)}
         self.solids = list(solids.values())
@@ -33,33 +39,54 @@ class Ground:
         self.up = -float(self.down[2])
         """Height UP per z of the world, 1 or −1."""
 
-    def height(self, at: Array) -> Array:
-        """Height UP of the ground [m], shape (...), at places in the world [m], shape (..., 2)."""
-        return ground_height(self.solids, at[..., 0], at[..., 1], self.down)
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the program."""
+        return {name: x for name, x in self.__dict__.items() if name != "program"}
 
-    def pads(self, at: Array, radius: float) -> tuple[Array, Array]:
-        """Height on which a pad comes to rest at places [m], and how uneven it is below it [m], shape (...) each.
+    @cached_property
+    def program(self) -> Program:
+        """Height UP of the ground [m] at a place [m] (2,)."""
+        return trace(lambda at: ground_height(self.solids, at[0], at[1], self.down), {"at": (2,)}, name="ground")
+
+    def height(self, at: Array) -> Array:
+        """Height UP of the ground [m], shape (...), at places in the world [m], shape (..., 2), numbers or symbols."""
+        if at.dtype != object:
+            return ground_height(self.solids, at[..., 0], at[..., 1], self.down)
+        return np.array([call(self.program, row)[0][()] for row in at.reshape(-1, 2)]).reshape(at.shape[:-1])
+
+    def pad(self, at: Array, radius: float) -> tuple[Scalar, Scalar]:
+        """Height on which a pad comes to rest at a place [m], and how uneven it is below it [m].
 
         Args:
-            at: Places in the world [m], shape (..., 2).
+            at: Place in the world [m], shape (2,).
             radius: Of the pad [m].
         """
-        here = self.height(at)
+        here = self.height(at)[()]
         if not radius:
-            return here, np.zeros(here.shape)
-        rim = self.height(at[..., None, :] + radius * RING)
-        return np.maximum(here, rim.mean(axis=-1)), np.ptp(np.concatenate([here[..., None], rim], axis=-1), axis=-1)
+            return here, 0.0
+        rim = self.height(at + radius * RING)
+        low = high = here
+        for x in rim:
+            low, high = minimum(low, x), maximum(high, x)
+        return maximum(here, rim.sum() / len(rim)), high - low
 
-    def refuse_buried(self, names: Sequence[str], feet: Array, foot_height: float, allowed: float) -> None:
-        """Refuse a start with a foot below the ground.
+    def depths(self, feet: Array, foot_height: float) -> Array:
+        """How far feet are below the ground [m], shape (n,).
 
         Args:
-            names: Names of the feet.
             feet: Their origins in the world [m], shape (n, 3).
             foot_height: Of the origins above their soles [m].
-            allowed: Depth that may be [m].
         """
-        deep = self.height(feet[:, :2]) + foot_height - self.up * feet[:, 2]
-        k = int(np.argmax(deep))
-        if deep[k] > allowed:
-            raise ValueError(f"foot {names[k]!r} is {deep[k]:.3f} m below the ground at the start; start the machine higher")
+        return self.height(feet[:, :2]) + foot_height - self.up * feet[:, 2]
+
+
+def buried_stops(names: Sequence[str], depths: Array, allowed: float) -> dict[str, tuple[Scalar, ...]]:
+    """Stops "buried NAME" for the deepest of feet that are below the ground by more than is allowed [m]."""
+    deepest, _ = first_largest(depths)
+    rows = zip(names, depths, deepest, strict=True)
+    return {f"buried {name}": (where(depth > allowed, own, 0.0), depth) for name, depth, own in rows}
+
+
+def buried_text(name: str, depth: float, *_: float) -> str:
+    """Text about a foot that is below the ground at the start, by its depth [m]."""
+    return f"foot {name!r} is {depth:.3f} m below the ground at the start; start the machine higher"

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
+from hydromechs.compiler import Program, call, iterate, trace
 from hydromechs.dynamics import kinematics
 from hydromechs.model import Model, joints
-from hydromechs.values import Array
+from hydromechs.spatial import clamp, cross, ldl, maximum, minimum, norm, where
+from hydromechs.values import Array, Scalar
 
 TOLERANCE = 1e-7
 """Error of a foot at which the search for angles ends [m]."""
+PASSES = 25
+"""Maximum number of Newton steps."""
+DAMPING = 1e-10
+"""Added to the diagonal of JᵀJ [m²]."""
 
 
 class Legs:
@@ -80,32 +87,94 @@ class Legs:
             x = P[:, k] + arm[..., 0]
         return x, J
 
-    def angles(self, places: Array, start: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
-        """Joint angles that put feet at places [rad], shape (n, 3), and how far each is off [m], shape (n,).
+    @property
+    def numbers(self) -> Array:
+        """Numbers of each leg for `leg_step`: axes, points, end, limits, shape (n, 27)."""
+        n = len(self.feet)
+        parts = (self.axes, self.points, self.ends, self.limits)
+        return np.concatenate([np.reshape(x, (n, -1)) for x in parts], axis=1)
 
-        By damped Newton steps; angles beyond the limits count as off by what the nearest ones within leave.
+    def angles(self, places: Array, start: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
+        """Joint angles that put feet at places [rad], shape (n, 3), and how far each is off [m], shape (n,); see `reach`.
 
         Args:
             places: Wanted feet from the body's origin in its axes [m], shape (n, 3).
             start: Angles to begin with [rad], shape (n, 3).
             legs: Which legs; all unless given.
         """
-        q = np.array(start, dtype=float)
-        low, high = self.limits[legs][..., 0], self.limits[legs][..., 1]
-        damping = 1e-10 * np.eye(3)
-        for _ in range(25):
-            x, J = self.positions(q, legs)
-            off = places - x
-            if np.abs(off).max() < TOLERANCE:
-                break
-            Jt = J.swapaxes(1, 2)
-            step = np.linalg.solve(Jt @ J + damping, Jt @ off[..., None])[..., 0]
-            longest = np.abs(step).max(axis=1, keepdims=True)
-            new = np.clip(q + step * np.minimum(1.0, 0.4 / np.maximum(longest, 1e-12)), low, high)
-            if np.abs(new - q).max() < TOLERANCE:
-                break  # as near as the limits let it
-            q = new
-        return q, np.linalg.norm(off, axis=1)
+        return reach(self.numbers[legs], places, start)
+
+
+def reach(legs: Array, places: Array, start: Array) -> tuple[Array, Array]:
+    """Joint angles that put feet at places [rad], shape (n, 3), and how far each is off [m], shape (n,); numbers or symbols.
+
+    By damped Newton steps; angles beyond the limits count as off by what the nearest ones within leave.
+
+    Args:
+        legs: `Legs.numbers` of the legs, shape (n, 27).
+        places: Wanted feet from the body's origin in its axes [m], shape (n, 3).
+        start: Angles to begin with [rad], shape (n, 3).
+    """
+    n = len(places)
+    angles, left, _ = iterate(_steps_program(n), PASSES, start, np.zeros(n), places, legs)
+    return angles, left
+
+
+@lru_cache(maxsize=64)
+def _steps_program(n: int) -> Program:
+    """One Newton step of n legs; done once all feet are there, or no leg moves."""
+
+    def steps(q: Array, before: Array, places: Array, legs: Array) -> tuple[Array, Array, Scalar]:
+        results = [call(_step_program(), *row) for row in zip(q, places, legs, strict=True)]
+        new, left, most, moved = (np.array([r[k] if r[k].ndim else r[k][()] for r in results]) for k in range(4))
+        done = where(_largest(most) < TOLERANCE, 1.0, where(_largest(moved) < TOLERANCE, 1.0, 0.0))
+        return (
+            np.array([where(done, a, b) for a, b in zip(q.flat, new.flat, strict=True)]).reshape(n, 3),
+            left,
+            np.asarray(done),
+        )
+
+    shapes = {"q": (n, 3), "before": (n,), "places": (n, 3), "legs": (n, 27)}
+    return trace(steps, shapes, name="leg_steps", outputs=("after", "left", "done"))
+
+
+@lru_cache(maxsize=1)
+def _step_program() -> Program:
+    """`leg_step` as a program."""
+    outputs = ("after", "left", "most", "moved")
+    return trace(leg_step, {"q": (3,), "place": (3,), "leg": (27,)}, name="leg_step", outputs=outputs)
+
+
+def leg_step(q: Array, place: Array, leg: Array) -> tuple[Array, Scalar, Scalar, Scalar]:
+    """One damped Newton step of a leg: angles, how far the foot was off, its largest component, largest change of an angle."""
+    axes, points = leg[:9].reshape(3, 3), leg[9:18].reshape(3, 3)
+    limits = leg[21:].reshape(3, 2)
+    sines, versines = np.sin(q), 1.0 - np.cos(q)
+
+    def turned(k: int, x: Array) -> Array:
+        """A vector turned by joint k (Rodrigues)."""
+        across = cross(axes[k], x)
+        return x + sines[k] * across + versines[k] * cross(axes[k], across)
+
+    columns: list[Array] = []
+    x = leg[18:21]
+    for k in (2, 1, 0):
+        arm = turned(k, x - points[k])
+        columns = [cross(axes[k], arm), *(turned(k, column) for column in columns)]
+        x = points[k] + arm
+    J, off = np.array(columns).T, place - x
+    step = ldl(J.T @ J + DAMPING * np.eye(3)).solve(J.T @ off)
+    scale = minimum(1.0, 0.4 / maximum(_largest(abs(step)), 1e-12))
+    new = np.array([clamp(a + scale * b, *limit) for a, b, limit in zip(q, step, limits, strict=True)])
+    return new, norm(off), _largest(abs(off)), _largest(abs(new - q))
+
+
+def _largest(x: Array) -> Scalar:
+    """The largest of some numbers or symbols."""
+    out = x[0]
+    for y in x[1:]:
+        out = maximum(out, y)
+    return out
 
 
 def _chain(model: Model, foot: str, root: int) -> tuple[list[int], int | None]:

@@ -50,7 +50,9 @@ class SupportGait(Described):
         return self.lift + self.move + self.lower + self.shift
 
     def step(self, number: int) -> Step:
-        """The next step.
+        """Return the next step.
+
+        A controller asks for the first 1000 steps when it is prepared, and repeats the last of them afterwards.
 
         Args:
             number: Of steps before it. In step 0 the second half goes, in step 1 the first, and so on.

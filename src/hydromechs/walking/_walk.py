@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from hydromechs.compiler import Program, trace, when
 from hydromechs.errors import FieldError, UnreachableFoothold
-from hydromechs.model import State, joints
-from hydromechs.simulation import Controller, Pack, Simulation, check_free_in_world
-from hydromechs.spatial import quaternion_matrix
-from hydromechs.values import Array, Finite, NotNegative, Positive, nearest, not_negative, number, positive
+from hydromechs.model import joints
+from hydromechs.simulation import Site, Tick, TracedBlock, Update, check_free_in_world
+from hydromechs.spatial import clamp, maximum, quaternion_exp, quaternion_matrix, where
+from hydromechs.values import Array, Finite, NotNegative, Positive, Scalar, nearest, not_negative, number, positive
 
 from ._course import Course
-from ._drives import JointServos, smooth
+from ._drives import JointServos, first_largest, select, smooth
+from ._footholds import Foothold, Footholds, Pose, Step, about_z
 from ._gait import Gait, Tripod
-from ._ground import RING, Ground
+from ._ground import Ground, buried_stops, buried_text
 from ._legs import Legs
 
-REACHED = 2e-3
-"""Error of a foot that counts as reached when a foothold is chosen [m]."""
 LOST = 0.03
 """Error of a foot at which its leg cannot follow any more [m]."""
+NEAR = 1e-9
+"""Time by which swings begin earlier, so that rounding does not decide at which tick they begin [s]."""
 
 
-class _Pose(NamedTuple):
-    """Of the body in the world."""
-
-    R: Array
-    """Axes, shape (3, 3)."""
-    p: Array
-    """Origin [m], shape (3,)."""
-
-
-class Walk(Controller):
+class Walk(TracedBlock):
     """Walks a machine with legs of three revolute joints over uneven ground, which it knows. A controller.
 
     - The body follows a `Course`; its height is kept above the mean of the footholds, and it tilts with a part of their slope.
@@ -104,8 +97,11 @@ class Walk(Controller):
         self.settling, self.bandwidth = positive(settling, "settling"), positive(bandwidth, "bandwidth")
         self.start_time, self.body = not_negative(start, "start"), body
 
-    def start(self, simulation: Simulation) -> None:
-        model = simulation.model
+    stop_error = UnreachableFoothold
+
+    def prepare(self, site: Site) -> None:
+        """Look up legs, joints and ground, and take the stance."""
+        model = site.model
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = self.body or (free[0] if free else "")
         if name not in free:
@@ -113,95 +109,110 @@ class Walk(Controller):
         check_free_in_world(model, model.body_index(name))
         self._at = model.q_slices[model.body_index(name)]
         self._legs = Legs(model, self.feet, name)
-        self._servos = JointServos(simulation, self._legs.names, self.bandwidth)
-        self._ground = Ground(simulation)
+        self._servos = JointServos(site, self._legs.names, self.bandwidth)
+        self._ground = Ground(site)
         self._up = self._ground.up
-        n = len(self.feet)
-        self._pack = Pack(
-            {
-                "stance": (n, 3),  # angles of the legs at the start, also of a run that is resumed
-                "begun": (),
-                "course": (3,),  # where it began: x, y, heading
-                "body": (3,),  # z of the body, slopes dz/dx and dz/dy ahead and sideways
-                "shift": (6,),  # integrals of the errors: position in world axes, rotation vector in body axes
-                "angles": (n, 3),  # wanted at the next call
-                "foot": (n, 3),  # wanted feet, or where a swing began, as commanded
-                "goal": (n, 3),  # where a swing ends, as commanded
-                "place": (n, 3),  # footholds in the world
-                "top": (n,),  # z of a swing's highest point, as commanded
-                "swings": (n,),  # 1 while a foot swings
-                "late": (n,),  # progress of the gait at which its swing began
-            }
+        self._footholds = Footholds(
+            course=self.course,
+            ground=self._ground,
+            swing_time=self.gait.swing_time,
+            stance_time=self.gait.stance_time,
+            search=self.search,
+            foot_radius=self.foot_radius,
+            foot_height=self.foot_height,
+            step_height=self.step_height,
         )
-        self.memory = np.zeros(self._pack.size)
-        stance = self._pack.views(self.memory)["stance"]
-        stance[:] = np.reshape(simulation.start_q[self._legs.at], (n, 3))
-        self._take_stance(stance)
+        n = len(self.feet)
+        stance = np.reshape(site.start_q[self._legs.at], (n, 3))
+        homes = self._legs.positions(stance)[0]
+        offsets = np.asarray(self.gait.offsets(homes), dtype=float)
+        if offsets.shape != (n,):
+            raise ValueError(f"offsets of the gait must have shape ({n},), one for each foot, got {offsets.shape}")
+        self.height = self.foot_height - self._up * float(homes[:, 2].mean())
+        if self.given_height is not None:
+            self.height = self.given_height
+        self.design = {
+            "stance": stance,  # angles of the legs at the start
+            "homes": homes[:, :2],  # neutral places of the feet on the body
+            "offsets": offsets,  # of the gait
+            "height": self.height,
+        }
+        self.first_memory = {
+            **self.design,  # a run that is resumed keeps those of its start
+            "course": np.zeros(3),  # where it began: x, y, heading
+            "body": np.zeros(3),  # z of the body, slopes dz/dx and dz/dy ahead and sideways
+            "shift": np.zeros(6),  # integrals of the errors: position in world axes, rotation vector in body axes
+            "angles": np.zeros((n, 3)),  # wanted at the next call
+            "foot": np.zeros((n, 3)),  # wanted feet, or where a swing began, as commanded
+            "goal": np.zeros((n, 3)),  # where a swing ends, as commanded
+            "place": np.zeros((n, 3)),  # footholds in the world
+            "top": np.zeros(n),  # z of a swing's highest point, as commanded
+            "swings": np.zeros(n),  # 1 while a foot swings
+            "late": np.zeros(n),  # progress of the gait at which its swing began
+        }
+        self.commanded = self._servos.commanded
         words = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad"}
         self.signals = {f"reference.{x}": "m" for x in "xyz"} | {f"error.{x}": unit for x, unit in words.items()}
         self.signals |= {f"swing.{foot}": "1" for foot in self.feet}
+        self.stop_texts = {f"buried {foot}": partial(buried_text, foot) for foot in self.feet}
+        self.stop_texts |= {f"foothold {foot}": partial(_foothold_text, foot, self.search) for foot in self.feet}
+        self.stop_texts |= {f"leg {foot}": partial(_lost_text, foot) for foot in self.feet}
+        self.stop_errors = {f"buried {foot}": ValueError for foot in self.feet}
 
-    def __call__(self, state: State) -> dict[str, float]:
-        """Commands at a `state`."""
-        n = len(self.feet)
-        pose = _Pose(quaternion_matrix(state.q[self._at][3:7]), state.q[self._at][:3])
-        angles = np.reshape(state.q[self._legs.at], (n, 3))
-        memory = np.array(self.memory, dtype=float)
-        m = self._pack.views(memory)
-        if not np.array_equal(m["stance"], self._stance):
-            self._take_stance(m["stance"])
-        if not m["begun"]:
-            self._begin(m, pose, angles)
-        wanted = m["angles"].copy()
-        reference = self._reference(m, state.t)
+    def update(self, tick: Tick) -> Update:
+        """Give commands at a tick."""
+        n, t = len(self.feet), tick.t
+        pose = Pose(quaternion_matrix(tick.q[self._at][3:7]), tick.q[self._at][:3])
+        angles = np.reshape(tick.q[self._legs.at], (n, 3))
+        m, stops = self._begun(tick, pose, angles)
+        reference = self._reference(m, t)
         off = np.concatenate([reference.p - pose.p, _vector(pose.R.T @ reference.R)])
-        m["shift"] += self.period / self.settling * off
-        soon = state.t + self.period
+        m["shift"] = m["shift"] + self.period / self.settling * off
+        soon = t + self.period
         goal = self._reference(m, soon)
-        command = _Pose(goal.R @ _rotation(m["shift"][3:]), goal.p + m["shift"][:3])
-        swing = self._swing(m, soon, pose, command, state.t)
-        feet = self._feet(m, swing)
-        m["angles"][:], left = self._legs.angles((feet - command.p) @ command.R, wanted)
-        if left.max() > LOST:
-            k = int(np.argmax(left))
-            raise UnreachableFoothold(
-                f"t = {state.t:.3f} s: leg of foot {self.feet[k]!r} cannot follow: {_words(feet[k])} is {left[k]:.3f} m out of "
-                "its reach; walk more slowly, with shorter steps (a shorter period), or lower the body"
-            )
-        self.memory = memory
-        self.signal_values = np.concatenate([reference.p, off, swing])
+        command = Pose(goal.R @ quaternion_matrix(quaternion_exp(m["shift"][3:])), goal.p + m["shift"][:3])
+        swing = self._swing(m, soon, pose, command, stops)
+        feet = self._wanted(m, swing)
+        wanted = m["angles"]
+        m["angles"], left = self._legs.angles((feet - command.p) @ command.R, wanted)
+        worst, _ = first_largest(left)
+        for k, foot in enumerate(self.feet):
+            stops[f"leg {foot}"] = (where(left[k] > LOST, worst[k], 0.0), left[k], *feet[k])
         rate = (m["angles"] - wanted).ravel() / self.period
-        return self._servos.commands(state.t, angles.ravel(), wanted.ravel(), rate)
-
-    def _take_stance(self, stance: Array) -> None:
-        """What follows from the angles of the legs at the start, shape (n, 3)."""
-        n = len(self.feet)
-        self._stance = np.array(stance)
-        self._places = self._legs.positions(self._stance)[0]
-        self._offsets = np.asarray(self.gait.offsets(self._places), dtype=float)
-        if self._offsets.shape != (n,):
-            raise ValueError(f"offsets of the gait must have shape ({n},), one for each foot, got {self._offsets.shape}")
-        self.height = self.foot_height - self._up * float(self._places[:, 2].mean())
-        if self.given_height is not None:
-            self.height = self.given_height
+        commands = self._servos.commands(t, angles.ravel(), wanted.ravel(), rate)
+        values = np.concatenate([reference.p, off, swing])
+        return Update(commands, m, dict(zip(self.signals, values, strict=True)), stops=stops)
 
     # -- body ---------------------------------------------------------------------------------------------------------------
 
-    def _begin(self, m: dict[str, Array], pose: _Pose, angles: Array) -> None:
-        """Stand as the machine stands."""
-        m["begun"][...] = 1.0
-        m["course"][:] = [*pose.p[:2], np.arctan2(pose.R[1, 0], pose.R[0, 0])]
-        m["body"][:] = [pose.p[2], 0.0, 0.0]
-        m["angles"][:] = angles
-        feet = pose.p + self._legs.positions(angles)[0] @ pose.R.T
-        m["foot"][:], m["goal"][:], m["place"][:] = feet, feet, feet
-        self._ground.refuse_buried(self.feet, feet, self.foot_height, max(0.1, self.foot_radius))
+    def _begun(self, tick: Tick, pose: Pose, angles: Array) -> tuple[dict[str, Array], dict[str, tuple[Scalar, ...]]]:
+        """Memory, at the first tick that of a machine that stands; and stops for feet that are below the ground there."""
+        m = {name: np.array(x) for name, x in tick.memory.items()}
+        n, names = len(self.feet), ("foot", "goal", "place")
+        kept = [m["foot"], np.zeros(n)]
+        feet, depths = when(tick.first, self._stand, [angles, *pose], kept)
+        heading = np.arctan2(pose.R[1, 0], pose.R[0, 0])
+        m |= {name: select(tick.first, feet, m[name]) for name in names}
+        begin = {"course": [*pose.p[:2], heading], "body": [pose.p[2], 0.0, 0.0], "angles": angles}
+        m |= {name: select(tick.first, x, m[name]) for name, x in (begin | dict(tick.design)).items()}
+        return m, buried_stops(self.feet, depths, max(0.1, self.foot_radius))
 
-    def _reference(self, m: dict[str, Array], t: float) -> _Pose:
+    @property
+    def _stand(self) -> Program:
+        """Feet in the world (n, 3) and how far they are below the ground (n,), from angles and the pose of the body."""
+
+        def stand(angles: Array, R: Array, p: Array) -> tuple[Array, Array]:
+            feet = p + self._legs.positions(angles)[0] @ R.T
+            return feet, self._ground.depths(feet, self.foot_height)
+
+        shapes = {"angles": (len(self.feet), 3), "R": (3, 3), "p": (3,)}
+        return trace(stand, shapes, name="stand", outputs=("feet", "depths"))
+
+    def _reference(self, m: Mapping[str, Array], t: Scalar) -> Pose:
         """Pose of the body at a time, with the height and the tilt that it has now."""
         xy, yaw = self.course.at(t - self.start_time, m["course"])
         z, ahead, sideways = m["body"]
-        a, b = math.hypot(1.0, ahead), math.sqrt(1.0 + ahead**2 + sideways**2)
+        a, b = np.sqrt(1.0 + ahead * ahead), np.sqrt(1.0 + ahead * ahead + sideways * sideways)
         tilt = np.array(  # z along the normal (−ahead, −sideways, 1)/b, x along (1, 0, ahead)/a
             [
                 [1.0 / a, -ahead * sideways / (a * b), -ahead / b],
@@ -209,95 +220,70 @@ class Walk(Controller):
                 [ahead / a, sideways / (a * b), 1.0 / b],
             ]
         )
-        return _Pose(_about_z(yaw) @ tilt, np.array([*xy, z]))
+        return Pose(about_z(yaw) @ tilt, np.array([*xy, z]))
 
-    def _follow_ground(self, m: dict[str, Array], yaw: float) -> None:
+    def _follow_ground(self, m: dict[str, Array], yaw: Scalar) -> None:
         """Lead height and tilt of the body to those that the footholds ask for."""
         places = m["place"]
-        middle = places.mean(axis=0)
-        across = (places - middle) @ _about_z(yaw)
-        plane = across[:, :2]
-        slopes = np.linalg.solve(plane.T @ plane, plane.T @ across[:, 2])
-        wanted = np.array([middle[2] + self._up * (self.height - self.foot_height), *(self.slope_share * slopes)])
-        m["body"] += self.period / self.gait.swing_time * (wanted - m["body"])
+        middle = places.sum(axis=0) / len(places)
+        x, y, z = ((places - middle) @ about_z(yaw)).T
+        xx, xy, yy, xz, yz = x @ x, x @ y, y @ y, x @ z, y @ z
+        slopes = np.array([yy * xz - xy * yz, xx * yz - xy * xz]) / (xx * yy - xy * xy)
+        height = middle[2] + self._up * (m["height"] - self.foot_height)
+        wanted = np.array([height, *(self.slope_share * slopes)])
+        m["body"] = m["body"] + self.period / self.gait.swing_time * (wanted - m["body"])
 
     # -- feet ---------------------------------------------------------------------------------------------------------------
 
-    def _swing(self, m: dict[str, Array], soon: float, pose: _Pose, command: _Pose, t: float) -> Array:
+    def _swing(self, m: dict[str, Array], soon: Scalar, pose: Pose, command: Pose, stops: dict[str, Any]) -> Array:
         """Begin and end swings; the progress of each, below 0 while a foot stands, shape (n,)."""
-        since = soon - self.start_time
-        progress = self.gait.progress(since, self._offsets) if since >= 0.0 else np.full(len(self.feet), -1.0)
-        for k in range(len(self.feet)):
-            if progress[k] >= 0.0 and not m["swings"][k]:
-                if since > self.course.end + self.gait.period:
-                    progress[k] = -1.0  # it has arrived
-                    continue
-                m["swings"][k], m["late"][k] = 1.0, progress[k]
-                m["foot"][k] = m["goal"][k]
-                self._plan(m, k, since, pose, command, t)
-            elif progress[k] < 0.0 and m["swings"][k]:
-                m["swings"][k] = 0.0
-                m["foot"][k] = m["goal"][k]
+        n, since = len(self.feet), soon - self.start_time
+        progress = np.asarray(self.gait.progress(since + NEAR, m["offsets"]))
+        if progress.shape != (n,):
+            raise ValueError(f"progress of the gait must have shape ({n},), one for each foot, got {progress.shape}")
+        begun, arrived = since + NEAR >= 0.0, since > self.course.end + self.gait.period
+        begins = []
+        for k in range(n):
+            stands = m["swings"][k] == 0.0
+            due = where(begun, where(progress[k] >= 0.0, 1.0, 0.0), 0.0)
+            begin = where(stands, where(arrived, 0.0, due), 0.0)
+            end = where(stands, 0.0, 1.0 - due)
+            begins.append(begin)
+            m["late"][k] = where(begin, progress[k], m["late"][k])
+            m["foot"][k] = select(begin + end, m["goal"][k], m["foot"][k])
+            m["swings"][k] = where(begin, 1.0, where(end, 0.0, m["swings"][k]))
+        numbers, places, goals, tops = self._legs.numbers, [], [], []
+        for k, foot in enumerate(self.feet):
+            step = Step(
+                *(since, m["late"][k], m["body"][0], m["course"], m["homes"][k], m["foot"][k], numbers[k], m["stance"][k]),
+                *(*pose, *command),
+            )
+            kept = Foothold(m["place"][k], m["goal"][k], m["top"][k], 0.0, np.zeros(2), 0.0)
+            found = self._footholds.choose(begins[k], step, kept)
+            places.append(found.place)
+            goals.append(found.goal)
+            tops.append(found.top)
+            stops[f"foothold {foot}"] = (found.failed, *found.centre, found.nearest)
+        m["place"], m["goal"], m["top"] = np.array(places), np.array(goals), np.array(tops)
         self._follow_ground(m, self.course.at(since, m["course"]).yaw)
         late = m["late"]
-        return np.where(m["swings"] > 0.0, (progress - late) / np.maximum(1.0 - late, 1e-9), -1.0)
+        return np.array(
+            [
+                where(s > 0.0, (x - y) / maximum(1.0 - y, 1e-9), -1.0)
+                for s, x, y in zip(m["swings"], progress, late, strict=True)
+            ]
+        )
 
-    def _plan(self, m: dict[str, Array], k: int, since: float, pose: _Pose, command: _Pose, t: float) -> None:
-        """Choose the next foothold of foot k, and the height of its swing."""
-        landing = since + self.gait.swing_time * (1.0 - m["late"][k])
-        leaving = landing + self.gait.stance_time
-        xy, yaw = self.course.at(0.5 * (landing + leaving), m["course"])
-        centre = xy + (_about_z(yaw) @ np.array([*self._places[k, :2], 0.0]))[:2]
-        tried = centre + self.search * _DISC if self.search else centre[None]
-        heights, rough = self._ground.pads(tried, self.foot_radius)
-        places = np.column_stack([tried, self._up * (heights + self.foot_height)])
-        left = np.zeros(len(places))
-        for when in (landing, leaving):
-            there = self.course.at(when, m["course"])
-            at = np.array([*there.xy, m["body"][0]])
-            start = np.repeat(self._stance[k][None], len(places), axis=0)
-            left = np.maximum(left, self._legs.angles((places - at) @ _about_z(there.yaw), start, [k] * len(places))[1])
-        cost = np.linalg.norm(tried - centre, axis=1) / max(self.search, 1e-9) + rough / (0.25 * self.step_height)
-        cost = np.where((left < REACHED) & np.isfinite(heights), cost, np.inf)
-        best = int(np.argmin(cost))
-        if not np.isfinite(cost[best]):
-            bare = "there is no ground" if not np.isfinite(heights).any() else f"the nearest is {left.min():.3f} m out of reach"
-            raise UnreachableFoothold(
-                f"t = {t:.3f} s: no foothold for {self.feet[k]!r} within {self.search:g} m of x = {centre[0]:.2f}, "
-                f"y = {centre[1]:.2f} m: {bare}; walk more slowly, lower the body, or search farther"
-            )
-        place = places[best]
-        m["place"][k] = place
-        # commanded so that the foot lands there from where the body is: the commanded world drifts from the true one
-        m["goal"][k] = _seen(pose, command, place)
-        here = _seen(command, pose, m["foot"][k])
-        way = here + np.linspace(0.0, 1.0, 12)[:, None] * (place - here)
-        over = float(self._ground.height(way[:, :2]).max()) + self.foot_height
-        highest = max(over, float(self._up * here[2]), float(self._up * place[2])) + self.step_height
-        m["top"][k] = _seen(pose, command, np.array([*(0.5 * (here + place))[:2], self._up * highest]))[2]
-
-    def _feet(self, m: dict[str, Array], swing: Array) -> Array:
+    def _wanted(self, m: Mapping[str, Array], swing: Array) -> Array:
         """Where the feet should be, as commanded, in world axes [m], shape (n, 3)."""
-        s = np.clip(swing, 0.0, 1.0)[:, None]
-        out = m["foot"] + smooth((s - 0.15) / 0.7) * (m["goal"] - m["foot"])
-        rising = m["foot"][:, 2] + smooth(s[:, 0] / 0.45) * (m["top"] - m["foot"][:, 2])
-        falling = m["goal"][:, 2] + smooth((1.0 - s[:, 0]) / 0.45) * (m["top"] - m["goal"][:, 2])
-        out[:, 2] = np.where(s[:, 0] < 0.5, rising, falling)
-        return np.where(m["swings"][:, None] > 0.0, out, m["goal"])
-
-
-_DISC = np.concatenate([np.zeros((1, 2)), 0.5 * RING, RING[:, ::-1]])
-"""Places in a disc of radius 1, the middle first, shape (13, 2)."""
-
-
-def _seen(one: _Pose, other: _Pose, p: Array) -> Array:
-    """The point that lies to the other pose of the body as `p` lies to the one [m], shape (3,)."""
-    return np.asarray(other.p + other.R @ (one.R.T @ (p - one.p)))
-
-
-def _about_z(angle: float) -> Array:
-    c, s = math.cos(angle), math.sin(angle)
-    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        rows = []
+        for s, foot, goal, top, swings in zip(swing, m["foot"], m["goal"], m["top"], m["swings"], strict=True):
+            s = clamp(s, 0.0, 1.0)
+            ahead = foot + smooth((s - 0.15) / 0.7) * (goal - foot)
+            rising = foot[2] + smooth(s / 0.45) * (top - foot[2])
+            falling = goal[2] + smooth((1.0 - s) / 0.45) * (top - goal[2])
+            rows.append(select(swings > 0.0, [*ahead[:2], where(s < 0.5, rising, falling)], goal))
+        return np.array(rows)
 
 
 def _vector(R: Array) -> Array:
@@ -306,12 +292,18 @@ def _vector(R: Array) -> Array:
     return sine * (1.0 + (sine @ sine) / 6.0)
 
 
-def _rotation(phi: Array) -> Array:
-    """Rotation matrix of a rotation vector, shape (3, 3)."""
-    half = 0.5 * phi
-    angle = float(np.linalg.norm(half))
-    return quaternion_matrix(np.array([np.cos(angle), *(np.sinc(angle / np.pi) * half)]))
+def _foothold_text(foot: str, search: float, x: float, y: float, left: float, *_: float) -> str:
+    """Text about a foot without a foothold: middle of the search [m], how far the nearest place is out of reach [m]."""
+    bare = f"the nearest is {left:.3f} m out of reach" if left < np.inf else "there is no ground"
+    return (
+        f"no foothold for {foot!r} within {search:g} m of x = {x:.2f}, y = {y:.2f} m: {bare}; "
+        "walk more slowly, lower the body, or search farther"
+    )
 
 
-def _words(p: Array) -> str:
-    return f"({p[0]:.2f}, {p[1]:.2f}, {p[2]:.2f}) m"
+def _lost_text(foot: str, left: float, x: float, y: float, z: float) -> str:
+    """Text about a leg that cannot follow: how far its foot is off, and where it should be [m]."""
+    return (
+        f"leg of foot {foot!r} cannot follow: ({x:.2f}, {y:.2f}, {z:.2f}) m is {left:.3f} m out of "
+        "its reach; walk more slowly, with shorter steps (a shorter period), or lower the body"
+    )

@@ -1,0 +1,184 @@
+"""The choice of a foothold: where a foot will be in the middle of its stance, or a reachable and even place near it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hydromechs.compiler import Program, call, trace, when
+from hydromechs.spatial import maximum, minimum, where
+from hydromechs.values import Array, Scalar
+
+from ._course import Course
+from ._drives import first_largest, pick
+from ._ground import RING, Ground
+from ._legs import reach
+
+REACHED = 2e-3
+"""Error of a foot that counts as reached when a foothold is chosen [m]."""
+NONE = -1e300
+"""Heights below are those of no ground [m]."""
+ON_THE_WAY = np.linspace(0.0, 1.0, 12)
+"""Parts of the way at which a swing looks at the ground."""
+DISC = np.concatenate([np.zeros((1, 2)), 0.5 * RING, RING[:, ::-1]])
+"""Places in a disc of radius 1, the middle first, shape (13, 2)."""
+
+
+class Pose(NamedTuple):
+    """Of the body in the world."""
+
+    R: Array
+    """Axes, shape (3, 3)."""
+    p: Array
+    """Origin [m], shape (3,)."""
+
+    def seen(self, other: Pose, p: Array) -> Array:
+        """The point that lies to the other pose of the body as `p` lies to this one [m], shape (3,)."""
+        return np.asarray(other.p + other.R @ (self.R.T @ (p - self.p)))
+
+
+class Foothold(NamedTuple):
+    """A foothold as it was chosen."""
+
+    place: Array
+    """In the world [m], shape (3,)."""
+    goal: Array
+    """The same as commanded [m], shape (3,)."""
+    top: Scalar
+    """z of the swing's highest point, as commanded [m]."""
+    failed: Scalar
+    """1 if there is none."""
+    centre: Array
+    """Middle of the stance [m], shape (2,)."""
+    nearest: Scalar
+    """How far the best place is out of reach [m]; above 1e300 if there is no ground."""
+
+
+class Step(NamedTuple):
+    """What a foothold is chosen by."""
+
+    since: Scalar
+    """Time since the walk began [s]."""
+    late: Scalar
+    """Progress of the gait at which the swing begins."""
+    z: Scalar
+    """z of the body [m]."""
+    course: Array
+    """Where the course began: x, y, heading, shape (3,)."""
+    home: Array
+    """Neutral place of the foot on the body [m], shape (2,)."""
+    foot: Array
+    """Where the foot is, as commanded [m], shape (3,)."""
+    leg: Array
+    """Numbers of its leg, see `Legs.numbers`, shape (27,)."""
+    stance: Array
+    """Angles of its leg at the start [rad], shape (3,)."""
+    pose_R: Array
+    """Axes of the body, shape (3, 3)."""
+    pose_p: Array
+    """Origin of the body [m], shape (3,)."""
+    command_R: Array
+    """The same as commanded."""
+    command_p: Array
+    """The same as commanded."""
+
+
+SHAPES = Step((), (), (), (3,), (2,), (3,), (27,), (3,), (3, 3), (3,), (3, 3), (3,))  # type: ignore[arg-type]
+OUTPUTS = ("place", "goal", "top", "failed", "centre", "nearest")
+
+
+class Footholds:
+    """Chooses footholds.
+
+    Args:
+        course: Of the body.
+        ground: The ground.
+        swing_time: Of the gait [s].
+        stance_time: Of the gait [s].
+        search: Radius within which a better place is looked for [m].
+        foot_radius: Of the pads [m].
+        foot_height: Of the feet above the ground [m].
+        step_height: Clearance of a swing [m].
+    """
+
+    def __init__(
+        self,
+        *,
+        course: Course,
+        ground: Ground,
+        swing_time: float,
+        stance_time: float,
+        search: float,
+        foot_radius: float,
+        foot_height: float,
+        step_height: float,
+    ) -> None:
+        self.course, self.ground = course, ground
+        self.swing_time, self.stance_time = swing_time, stance_time
+        self.search, self.foot_radius = search, foot_radius
+        self.foot_height, self.step_height = foot_height, step_height
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but programs."""
+        return {name: x for name, x in self.__dict__.items() if name not in ("_candidate_program", "_program")}
+
+    def choose(self, condition: Scalar, step: Step, kept: Foothold) -> Foothold:
+        """Choose a foothold where a condition holds; elsewhere return `kept`."""
+        results = when(condition, self._program, step, kept)
+        return Foothold(*(x if x.ndim else x[()] for x in results))
+
+    @cached_property
+    def _program(self) -> Program:
+        return trace(self._choice, SHAPES._asdict(), name="foothold", outputs=OUTPUTS)
+
+    def _choice(self, **given: Array) -> tuple[Any, ...]:
+        step = Step(**{name: x if x.ndim else x[()] for name, x in given.items()})
+        pose, command = Pose(step.pose_R, step.pose_p), Pose(step.command_R, step.command_p)
+        landing = step.since + self.swing_time * (1.0 - step.late)
+        leaving = landing + self.stance_time
+        middle, ends = (
+            self.course.at(0.5 * (landing + leaving), step.course),
+            [self.course.at(t, step.course) for t in (landing, leaving)],
+        )
+        centre = middle.xy + (about_z(middle.yaw) @ np.array([*step.home, 0.0]))[:2]
+        bodies = np.array([[*x.xy, x.yaw] for x in ends])
+        tried = centre + self.search * DISC if self.search else centre[None]
+        found = [call(self._candidate_program, at, bodies, np.asarray(step.z), step.leg, step.stance) for at in tried]
+        places, rough, left, solid = ([x[k] if x[k].ndim else x[k][()] for x in found] for k in range(4))
+        good = [where(x < REACHED, y, 0.0) for x, y in zip(left, solid, strict=True)]
+        costs = [x / (0.25 * self.step_height) + far for x, far in zip(rough, np.linalg.norm(DISC, axis=1), strict=False)]
+        best, cost = first_largest([where(ok, -x, -np.inf) for ok, x in zip(good, costs, strict=True)])
+        place = pick(best, places)
+        nearest: Scalar = np.inf
+        for x, y in zip(left, solid, strict=True):
+            nearest = minimum(nearest, where(y, x, np.inf))
+        # commanded so that the foot lands there from where the body is: the commanded world drifts from the true one
+        here = command.seen(pose, step.foot)
+        way = here + ON_THE_WAY[:, None] * (place - here)
+        up, highest = self.ground.up, self.ground.up * here[2]
+        for x in (up * place[2], *(self.ground.height(way[:, :2]) + self.foot_height)):
+            highest = maximum(highest, x)
+        top = np.array([*(0.5 * (here + place))[:2], up * (highest + self.step_height)])
+        goal, failed = pose.seen(command, place), where(cost > NONE, 0.0, 1.0)
+        return place, goal, np.asarray(pose.seen(command, top)[2]), np.asarray(failed), centre, np.asarray(nearest)
+
+    @cached_property
+    def _candidate_program(self) -> Program:
+        shapes = {"at": (2,), "bodies": (2, 3), "z": (), "leg": (27,), "stance": (3,)}
+        return trace(self._candidate, shapes, name="candidate", outputs=("place", "rough", "left", "solid"))
+
+    def _candidate(self, at: Array, bodies: Array, z: Array, leg: Array, stance: Array) -> tuple[Any, ...]:
+        """Foothold at a place (3,), how uneven it is, how far it is out of reach, and 1 if there is ground."""
+        height, rough = self.ground.pad(at, self.foot_radius)
+        place = np.array([*at, self.ground.up * (height + self.foot_height)])
+        off = [(place - np.array([*body[:2], z[()]])) @ about_z(body[2]) for body in bodies]
+        left = [reach(leg[None], wanted[None], stance[None])[1][0] for wanted in off]
+        return place, np.asarray(rough), np.asarray(maximum(*left)), np.asarray(where(height > NONE, 1.0, 0.0))
+
+
+def about_z(angle: Scalar) -> Array:
+    """Rotation about z, shape (3, 3)."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
