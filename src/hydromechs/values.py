@@ -94,7 +94,7 @@ class Bound:
     infinite: bool = False
     """Whether it may be infinite (which means "none")."""
     whole: bool = False
-    """Whether it must be a whole number."""
+    """Whether it must be an integer."""
     size: int | None = None
     """How many numbers a row must have; 0 for as many as one likes, None for one number."""
     rows: int | None = None
@@ -108,10 +108,10 @@ class Bound:
     def must(self) -> str:
         """What it must be, in words: "finite and > 0"."""
         if self.whole and self.most is None and self.least is not None:
-            return f"a whole number of at least {self.least:g}"
+            return f"an integer of at least {self.least:g}"
         if self.whole and self.most is not None and self.least is not None:
-            return f"a whole number from {self.least:g} to {self.most:g}"
-        words = ["a whole number"] if self.whole else [] if self.infinite else ["finite"]
+            return f"an integer from {self.least:g} to {self.most:g}"
+        words = ["an integer"] if self.whole else [] if self.infinite else ["finite"]
         words += [] if self.above is None else [f"> {self.above:g}"]
         if self.least is not None and self.most is not None:
             words.append(f"from {self.least:g} to {self.most:g}")
@@ -219,7 +219,7 @@ def whole(value: Any, name: str, least: int | None = 0) -> int:
     except TypeError:
         out = None
     if out is None or (least is not None and out < least):
-        raise FieldError(name, value, "must be a whole number" + ("" if least is None else f" of at least {least}"))
+        raise FieldError(name, value, "must be an integer" + ("" if least is None else f" of at least {least}"))
     return out
 
 

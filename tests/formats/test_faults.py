@@ -144,7 +144,7 @@ BODY_FAULTS = {
             MASS,
             "hydro: {drag: {type: shape, shape: {type: box, size: [1, 1, 1]}, coefficient: [1, 1, 1], points: 4.0}} # <-",
         ),
-        ["points is 4.0", "whole number"],
+        ["points is 4.0", "integer"],
     ),
     "too many points": (
         (

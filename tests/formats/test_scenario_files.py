@@ -242,7 +242,7 @@ def test_faults_are_objects():
         ("statistic: max_abs", "statistic: median", "must be one of last, min"),
         ("after: 20, below: 0.3", "after: 20", "it has no limit"),
         ("{type: dormand_prince, relative: 1.0e-05}", "rk5", "integrator.type is 'rk5'"),
-        ("seed: 1", "seed: 1.5", "must be a whole number"),
+        ("seed: 1", "seed: 1.5", "must be an integer"),
     ],
 )
 def test_fault_names_line_value_and_remedy(old, new, words):

@@ -153,7 +153,7 @@ def test_points_bring_their_own_grid(folder):
         ("type: slope, rise: .nan, spacing: 1", "terrain.hill.generate.rise is nan, must be finite"),
         ("type: slope, rise: 0, spacing: 0", "terrain.hill.generate.spacing is 0, must be finite and > 0"),
         ("type: steps, rise: 1, run: 1, start: .inf, spacing: 1", "terrain.hill.generate.start is inf, must be finite"),
-        ("type: rubble_mound, seed: 1.5, spacing: 1", "terrain.hill.generate.seed is 1.5, must be a whole number"),
+        ("type: rubble_mound, seed: 1.5, spacing: 1", "terrain.hill.generate.seed is 1.5, must be an integer"),
         (
             "type: slope, rise: 0, seed: 1, spacing: 1",
             "slope has no 'seed'; there are level, rise, heading_deg",

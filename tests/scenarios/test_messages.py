@@ -45,8 +45,8 @@ BOTH = [
     ({"components": [Own]}, r"components\[0\] is the class Own, must be an object of it, as Own\(...\)"),
     ({"events": ["x"]}, r"events\[0\] is 'x', but events must be a list of events, as Event\(...\)"),
     ({"events": EVENT}, "events is Event.*must be a list of events"),
-    ({"seed": "a"}, "seed is 'a', must be a whole number of at least 0"),
-    ({"seed": -1}, "seed is -1, must be a whole number of at least 0"),
+    ({"seed": "a"}, "seed is 'a', must be an integer of at least 0"),
+    ({"seed": -1}, "seed is -1, must be an integer of at least 0"),
 ]
 
 

@@ -135,7 +135,7 @@ class _Dm:
             row = self._entries(child, known, owner)
             before = row.get("predecessor", (number - 1.0,))[0]
             if before not in range(number):
-                words = f"{owner}: predecessor is {plain(before)}, must be a whole number from 0 (the reference member) to"
+                words = f"{owner}: predecessor is {plain(before)}, must be an integer from 0 (the reference member) to"
                 f.fault(child, f"{words} {number - 1}: links stand after the one that carries them", before)
                 before = 0.0
             joint = self._ball(child, owner, row) if link == "BallnSocketLink" else self._one(child, owner, link, row)

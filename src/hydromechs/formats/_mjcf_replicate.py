@@ -44,7 +44,7 @@ class _Copies:
         count = self.findings.number(words, element, "<replicate>: count", 0.0)
         size = sum(1 for _ in element.walk())
         if len(self.findings.faults) == before and not (count >= 1.0 and count == int(count)):
-            self.findings.fault(element, f"<replicate>: count is {words[:20]!r}, must be a whole number from 1", words)
+            self.findings.fault(element, f"<replicate>: count is {words[:20]!r}, must be an integer from 1", words)
         elif self.made + count * size > MOST_ELEMENTS:
             text = f"<replicate>: {words[:20]} copies make more than {MOST_ELEMENTS} elements"
             self.findings.fault(element, text, words, "make it smaller")

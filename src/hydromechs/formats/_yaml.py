@@ -270,7 +270,7 @@ def _tag(node: Node) -> str:
 
 
 def _int(text: str) -> int | float:
-    """A whole number; one past the largest float is infinite, as `1e999` is."""
+    """An integer; one past the largest float is infinite, as `1e999` is."""
     base = {"0o": 8, "0x": 16}.get(text[:2], 10)
     digits = text[2:] if base != 10 else text
     value = int(digits, base) if len(digits) < 1000 else 2**1024

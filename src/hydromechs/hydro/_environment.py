@@ -146,7 +146,7 @@ class Gusts:
     time_constant: Positive
     """Time in which the correlation falls to 1/e [s]."""
     interval: Positive
-    """Time between samples, a whole number of steps [s]; the samples have the exact correlation, whatever it is."""
+    """Time between samples, an integer number of steps [s]; the samples have the exact correlation, whatever it is."""
 
     def __post_init__(self) -> None:
         check_fields(self, "gusts")

@@ -11,7 +11,7 @@ from ._body import Body, Hydro
 from .joints import Revolute
 
 TURNS = 2.0
-"""Travel either way of a joint beyond which its limits, if they are whole numbers, are taken for degrees [turns]."""
+"""Travel either way of a joint beyond which its limits, if they are integers, are taken for degrees [turns]."""
 LIGHT = 100.0
 """Displaced mass over mass of a body above which its volume is taken for litres; foam has 10 to 30."""
 DENSEST = 25_000.0

@@ -274,7 +274,7 @@ def _seed(ds: xarray.Dataset) -> int:
     """Return the seed of the waves of a recording, which may come from anywhere."""
     seed = ds.attrs.get("seed", 0)
     if not (isinstance(seed, int | np.integer) and seed >= 0):
-        raise ValueError(f"the attribute 'seed' of the recording is {str(seed)[:40]!r}, must be a whole number of at least 0")
+        raise ValueError(f"the attribute 'seed' of the recording is {str(seed)[:40]!r}, must be an integer of at least 0")
     return int(seed)
 
 
