@@ -163,7 +163,7 @@ def test_sources_that_are_no_model(run, tmp_path, command):
     status, _, err = run(command, tmp_path)
     assert status == 1 and str(tmp_path) in err and "folder" in err
     status, _, err = run(command, tmp_path / "[m].yaml")
-    assert status == 1 and f"there is no model file '{tmp_path}/[m].yaml'" in err
+    assert status == 1 and f"model file '{tmp_path}/[m].yaml' does not exist" in err
 
 
 def test_version(run):

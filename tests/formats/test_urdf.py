@@ -283,7 +283,7 @@ def test_what_stands_twice_is_listed():
     text = robot(link("a", '<mass value="2"/><mass value="3"/>'))
     imported = loads_robot(text, "r.urdf")
     assert imported.model.bodies[0].inertia.mass == 2.0
-    assert any("a second <mass> value='3'; ignored: the first one counts" in str(n) for n in imported.notes)
+    assert any("a second <mass> value='3'; ignored" in str(n) for n in imported.notes)
 
 
 @pytest.mark.parametrize("suffix", [".urdf", ".sdf", ".xml"])
