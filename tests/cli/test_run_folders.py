@@ -143,7 +143,7 @@ def test_a_run_resumes_from_the_state_of_another_to_the_last_bit(run, scenario, 
     code, _, _ = run("run", scenario(duration=2.0), "--out", second, "--no-pictures", "--resume", first / "state.json")
     assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
     code, text, err = run("compare", whole, second, "--tolerance", 0)
-    assert (code, err) == (0, "") and "variables are the same to the last bit" in text
+    assert (code, err) == (0, "") and "variables are identical" in text
     summaries = [json.loads((folder / "summary.json").read_text()) for folder in (whole, first, second)]
     whole_work, *works = (summary["audit"] for summary in summaries)
     for cause, work in whole_work.items():  # a summary counts from the first sample of its own recording

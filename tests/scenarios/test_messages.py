@@ -42,7 +42,7 @@ BOTH = [
     ({"environment": {"current": 1}}, "environment is {'current': 1}, must be a hydromechs.Environment"),
     ({"components": Own(Action())}, "components is .*must be a list of components"),
     ({"components": [5]}, r"components\[0\] is 5, but components must be a list of components"),
-    ({"components": [Own]}, r"components\[0\] is the class Own, must be an object of it, as Own\(...\)"),
+    ({"components": [Own]}, r"components\[0\] is the class Own"),
     ({"events": ["x"]}, r"events\[0\] is 'x', but events must be a list of events"),
     ({"events": EVENT}, "events is Event.*must be a list of events"),
     ({"seed": "a"}, "seed is 'a', must be an integer of at least 0"),

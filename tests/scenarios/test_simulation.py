@@ -340,7 +340,7 @@ def test_many_steps_equal_one_run():
 
 def test_command_faults():
     sim = stone()
-    with pytest.raises(KeyError, match="no actuator 1.0; names must be texts; there are rocket"):
+    with pytest.raises(KeyError, match="no actuator 1.0; .* rocket"):
         sim.command = {1.0: 2.0}
     with pytest.raises(KeyError, match="no actuator 'racket' .*there are rocket"):
         sim.command = {"racket": 1.0}

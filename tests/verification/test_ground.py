@@ -110,7 +110,7 @@ def test_ready_materials_say_where_they_come_from():
             "must have 4 rows",
         ),
         (lambda f: geometry.height_field(file=f / "h.npy"), "position; .* x"),
-        (lambda f: geometry.height_field(file=f / "h.obj"), "is a mesh: give the spacing"),
+        (lambda f: geometry.height_field(file=f / "h.obj"), "is a mesh; give the spacing"),
         (lambda f: geometry.height_field(file=f / "none.xyz"), "none.xyz' does not exist"),
         (
             lambda f: geometry.height_field(file=f / "bad.xyz"),
@@ -120,7 +120,7 @@ def test_ready_materials_say_where_they_come_from():
             lambda f: geometry.height_field(file=f / "nan.csv", x=(0, 1), y=(0, 1)),
             "row 1, column 0 is nan",
         ),
-        (lambda f: geometry.height_field(heights=hill, x=(1, 0), y=(0, 1), spacing=0.1), "rising"),
+        (lambda f: geometry.height_field(heights=hill, x=(1, 0), y=(0, 1), spacing=0.1), r"x is \[1, 0\]"),
         (
             lambda f: geometry.height_field(x=(0, 1), y=(0, 1), generate={"type": "rubbel_mound", "spacing": 0.1}),
             "did you mean|must be one of",

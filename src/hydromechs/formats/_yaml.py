@@ -1,7 +1,7 @@
 """Parse YAML text into plain data with line numbers.
 
-It follows YAML 1.2 core scalars and rejects duplicate keys. PyYAML composes the nodes; this module interprets them, so that `1e3` is a
-number, `on` and `2026-01-01` are texts, and a duplicate key is an error.
+It follows YAML 1.2 core scalars and rejects duplicate keys. PyYAML composes the nodes; this module interprets them, so that
+`1e3` is a number, `on` and `2026-01-01` are texts, and a duplicate key is an error.
 """
 
 from __future__ import annotations
