@@ -152,7 +152,7 @@ def test_a_run_resumes_from_the_state_of_another_to_the_last_bit(run, scenario, 
 
 @pytest.mark.parametrize(
     "what, words",
-    [("nothing", "there is no such file"), ("empty", "not the folder of a run"), ("text.json", "text.json is no")],
+    [("nothing", "does not exist"), ("empty", "not the folder of a run"), ("text.json", "text.json is no")],
 )
 def test_what_cannot_be_resumed_from_is_said_plainly(run, scenario, tmp_path, what, words):
     (tmp_path / "empty").mkdir()
@@ -171,7 +171,7 @@ def test_a_resumed_run_keeps_the_seed_of_the_first(run, scenario, tmp_path):
     assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
     assert "continues from t = 1 s for 1 s, with seed 9 as before (the scenario has 3)" in text
     code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--seed", 4)
-    assert code == 1 and "has seed 9, this run 4" in err and "leave --seed out" in err and not third.exists()
+    assert code == 1 and "has seed 9, this run has 4" in err and "leave --seed out" in err and not third.exists()
     code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--engine", "mujoco")
     assert code == 1 and "engine" in err and "--engine hydromechs" in err and not third.exists()
     path = scenario(duration=1.0)

@@ -249,9 +249,9 @@ class _Reader:
         return Frame(name, place.origin)
 
     def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
-        """Return the name of a frame at a site with its x axis along a unit vector in the site's axes;
+        """Return the name of a frame at a site with its x axis along a unit vector in the site's axes.
 
-        None without such a site.
+        Return None if the site does not exist.
         """
         if site not in self.frames:
             return None

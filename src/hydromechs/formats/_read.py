@@ -63,9 +63,9 @@ def model_json_schema() -> dict[str, Any]:
 
 
 def read_document(path: str | Path, kind: str, error: Callable[[str, list], Exception]) -> Document:
-    """Return the document of a file that holds a mapping: its data and the line of each part;
+    """Return the document of a file that holds a mapping: its data and the line of each part.
 
-    `error` if it has another kind.
+    Raise `error` if it has another kind.
     """
     return parsed(read_text(Path(path), kind, error), str(path), kind, error)
 

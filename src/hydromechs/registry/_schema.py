@@ -47,7 +47,7 @@ class _Schema:
         default: bool = False,
         family: Family | None = None,
     ) -> dict[str, Any]:
-        """Return the schema of a class's mapping;
+        """Return the schema of a class's mapping.
 
         `word` is its type in its family; `default` is true if the type can be omitted.
         """

@@ -141,9 +141,9 @@ def _paths(ds: xarray.Dataset) -> Iterator[Line]:
 
 
 def _tethers(ds: xarray.Dataset) -> Iterator[Strand]:
-    """Return the lines of tethers as smooth curves through their points:
+    """Return the lines of tethers as smooth curves through their points.
 
-    "name.0", "name.1", ... along the dimension line_point.
+    Points are named "name.0", "name.1", ... along the dimension line_point.
     """
     if "line_position" not in ds:
         return

@@ -32,7 +32,7 @@ class ShapeDrag(DragElement):
     """
 
     shape: str | Placed
-    """Name of a shape of the body, or a shape of its own."""
+    """Name of a shape of the body, or an inline shape."""
     coefficient: NotNegative | Coefficients
     """Drag coefficient on projected area [-]: of the side of a cylinder (2·radius·length), of a sphere; of a box or ellipsoid
     one for all directions, or three for flow along x, y, z of the shape, shape (3,)."""
