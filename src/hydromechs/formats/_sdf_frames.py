@@ -185,7 +185,7 @@ class Frames:
     def link(self, scope: Scope, name: str, at: Element, depth: int = 0) -> str | None:
         """Return the full name of the link to which a link, frame or model resolves.
 
-        Return "world" for the world, and None, with an error, if there is none. `depth` is the number of frames followed so far.
+        Return "world" for the world; None, with an error, if there is none. `depth` is the number of frames followed so far.
         """
         if name in ("world", "__root__"):
             return "world"
