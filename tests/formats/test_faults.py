@@ -421,11 +421,11 @@ def test_all_faults_at_once_in_order():
         "line 7: body 'a': inertia.mass is -1",
         "line 11: body 'b': unknown key 'colour'",
         "line 12: body 'b': inertia.mass is -2",
-        "line 14: body 'c': there is no body 'nobody'",
+        "line 14: body 'c': its parent 'nobody'",
         "line 15: body 'c': joint.type is 'revolut'",
         "line 16: body 'c': inertia.mass is 'heavy'",
         "line 17: body 'c': shapes.tip.radius is -1",
-        "line 19: body 'd': its parents form a ring (d → e → d)",
+        "line 19: body 'd': its parents form a loop (d → e → d)",
         "line 24: body 'e': joint: the key 'joint' appears twice, first in line 23",
         "line 25: body 'f' is 5",
     )
@@ -445,9 +445,7 @@ def test_fault_of_added_mass_is_not_invented_where_the_inertia_cannot_be_read():
 
 def test_added_mass_that_is_not_positive_by_itself_is_a_warning():
     text = body(FREE, MASS, "hydro: {added_mass: {type: diagonal, diagonal: [-1, 1, 1, 1, 1, 1]}}")
-    with pytest.warns(
-        UserWarning, match=r"m: body 'arm': its added mass alone is not positive semi-definite \(eigenvalue -1\)"
-    ):
+    with pytest.warns(UserWarning, match=r"m: body 'arm': its added mass alone is not positive semidefinite \(eigenvalue -1\)"):
         assert loads(text).nb == 1
 
 
