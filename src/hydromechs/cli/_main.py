@@ -262,5 +262,5 @@ def main() -> None:
 
 
 def _warning_text(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
-    """Return a warning without the line of our code that gives it, which helps no user of the command line."""
+    """Return a warning without the source line that issues it, which does not help users of the command line."""
     return f"warning: {message}\n"

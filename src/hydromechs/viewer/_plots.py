@@ -312,7 +312,7 @@ def _joints(ds: xarray.Dataset) -> list[PlotPanel]:
 
 
 def _actuators(ds: xarray.Dataset, out: Path) -> bool:
-    """One small panel for each, shaded red while it is at its limit."""
+    """Draw one small panel for each, shaded red while it is at its limit."""
     if not _has(ds, "actuator_force"):
         return False
     drives = set(_names(ds, "actuator")) & set(_names(ds, "dof"))
@@ -345,7 +345,7 @@ def _small_panels(ds: xarray.Dataset, out: Path, name: str, heading: str) -> boo
 
 
 def _force_causes(ds: xarray.Dataset) -> list[str]:
-    """Labels of the recorded forces that get a curve of their own."""
+    """Return the labels of recorded forces that get separate curves."""
     labels = [str(name).removeprefix("force_") for name in ds.data_vars if str(name).startswith("force_")]
     return [label for label in labels if label not in SUMMED]
 
@@ -378,7 +378,7 @@ def _force(ds: xarray.Dataset, cause: str, body: str) -> np.ndarray:
 
 
 def _change(series: xarray.DataArray) -> np.ndarray:
-    """Change of a series since its first sample, shape (nt,); the books of a resumed run begin before."""
+    """Change of a series since its first sample, shape (nt,); the energy balance of a resumed run starts earlier."""
     return series.values - series.values[0]
 
 
@@ -405,7 +405,7 @@ def _energy(ds: xarray.Dataset) -> list[PlotPanel]:
 
 
 def _cause_colours(causes: Iterable[str]) -> dict[str, str]:
-    """A colour for each cause: the same in every report for those that we know, one that is free for others."""
+    """Return a colour for each cause: fixed for known causes, an unused one for others."""
     known = dict(zip(CAUSES, COLOURS, strict=False))
     free = [c for c in COLOURS if c not in {known.get(cause) for cause in causes}]
     return known | {cause: free[k % len(free)] for k, cause in enumerate(c for c in causes if c not in known)}
