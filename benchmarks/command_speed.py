@@ -21,7 +21,7 @@ def bench_goals(
         typer.Argument(help="What `hydromechs bench` measures, dynamics with chains and worlds with MJX; or a whole scenario."),
     ],
     target: Annotated[str, typer.Option(help="Machine of worlds: cpu or cuda.")] = "cpu",
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats, to check that it runs; goals are not judged.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, as a quick test; goals are not judged.")] = False,
     as_json: JSON = False,
 ) -> None:
     """Measure the speed, and compare with the goals of the project."""
@@ -52,7 +52,7 @@ def bench_goals(
 
 
 def bench_blocks(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats, rough times.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, approximate times.")] = False,
     picture: Annotated[str, typer.Option(help="File for the plot of error over time.")] = "",
     as_json: JSON = False,
 ) -> None:

@@ -90,7 +90,7 @@ def _words(schema: dict[str, Any]) -> str:
     if kind in ("number", "integer"):
         signs = {"exclusiveMinimum": ">", "minimum": "≥", "exclusiveMaximum": "<", "maximum": "≤"}
         limits = [f"{sign} {schema[key]:g}" for key, sign in signs.items() if key in schema]
-        return f"{'number' if kind == 'number' else 'whole number'} {', '.join(limits)}".strip()
+        return f"{'number' if kind == 'number' else 'integer'} {', '.join(limits)}".strip()
     if kind == "array":
         n = schema.get("minItems") if schema.get("minItems") == schema.get("maxItems") else None
         if not items:

@@ -50,7 +50,7 @@ def dynamics_compile() -> str:
         (what, f"{times['cold'][key]:.3f}", f"{times['cached'][key]:.3f}")
         for key, what in (
             ("single_s", "from `hm.compile` to the first result of one state"),
-            ("batch_s", "then to the first result of a batch"),
+            ("batch_s", "then until the first result of a batch"),
             ("import_compiler_s", "import of the compiler before that"),
             ("load_model_s", "import of `hydromechs` and reading of the model"),
         )

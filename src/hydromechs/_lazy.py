@@ -1,4 +1,4 @@
-"""What is loaded when first used: names of a package, so that importing stays light, and packages of an extra."""
+"""Lazy loading: names of a package, which keeps imports fast, and packages of an extra."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 def lazy_names(
     package: str, later: Mapping[str, Iterable[str]], modules: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__` and `__dir__` of a package with names that are loaded when first used, and these names.
+    """Return `__getattr__` and `__dir__` of a package with lazily loaded names, and these names.
 
     Args:
         package: Name of the package.
         later: Names by module, absolute or relative to the package; "there as here" if a name differs.
-        modules: Names of modules of the package, which are loaded when first used, too; not among the names.
+        modules: Names of lazily loaded modules of the package, not among the names.
     """
     homes = {name.rpartition(" as ")[2]: (module, name.partition(" as ")[0]) for module in later for name in later[module]}
     modules = set(modules)
@@ -37,7 +37,7 @@ def lazy_names(
 
 
 def import_extra(module: str, extra: str, wanted: str, more: str = "") -> ModuleType:
-    """A module that an extra of this package brings, or an error that names the extra, what is `wanted`, and more."""
+    """Import a module of an extra; otherwise raise an error that names the extra, the `wanted` feature, and `more`."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -31,29 +31,29 @@ __all__ = [
 ]
 
 REJECTED = (ValueError, KeyError, TypeError, ArithmeticError)
-"""Errors with which an object rejects what it is given."""
+"""Errors with which an object rejects its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault of a description: where it is, and what is wrong. The parts of the sentence are there for programs."""
+    """One error of a description: its place and a message. The parts of the message are available to programs."""
 
     path: tuple = ()
-    """Where it stands, as keys and indices of the file, e.g. ("bodies", 2, "inertia", "mass")."""
+    """Place, as keys and indices of the file, e.g. ("bodies", 2, "inertia", "mass")."""
     text: str = ""
-    """What is wrong there in one sentence: the key, the value, what it must be, the remedy."""
+    """Message in one sentence: key, value, requirement, fix."""
     value: object = None
-    """What was given, where a value is wrong."""
+    """The invalid value, if there is one."""
     must: str = ""
-    """What it must be, as "must be finite and > 0"; empty where the text alone tells."""
+    """Requirement, such as "must be finite and > 0"; empty if only the text states it."""
     remedy: str = ""
-    """What to do, where that is not plain from what it must be."""
+    """Fix, if the requirement does not imply it."""
     line: int | None = None
-    """Line of the file, from 1, where there is one."""
+    """Line of the file, from 1, if there is one."""
 
     @property
     def where(self) -> str:
-        """The path as a person would write it: "bodies.2.inertia.mass"."""
+        """The path as a user writes it: "bodies.2.inertia.mass"."""
         return ".".join(map(str, self.path))
 
     def __str__(self) -> str:
@@ -61,11 +61,11 @@ class Fault:
 
 
 class _Faulty(ValueError):
-    """A description with faults: `faults` has them, `problems` one line for each.
+    """An invalid description: `faults` lists its errors, `problems` has one line for each.
 
     Args:
-        source: File name or name of the description that the faults belong to.
-        faults: `Fault` or text of each, which names the item, the value and the remedy.
+        source: Name of the file or description.
+        faults: `Fault` or text of each error, which names the item, the value and the fix.
     """
 
     def __init__(self, source: str, faults: Iterable[Fault | str]) -> None:
@@ -80,20 +80,20 @@ class _Faulty(ValueError):
 
 
 class ModelError(_Faulty):
-    """A model description that cannot be simulated: `faults` has the faults, `problems` one line for each."""
+    """A model description that cannot be simulated: `faults` lists its errors, `problems` has one line for each."""
 
 
 class PlantError(_Faulty):
-    """Several parts with which a plant cannot be built or started: `faults` has the index of each, ("components", 3)."""
+    """Several parts that keep a plant from being built or started: `faults` has the index of each, ("components", 3)."""
 
 
 class ScenarioError(_Faulty):
-    """A scenario that cannot be simulated: `faults` has the faults, `problems` one line for each.
+    """A scenario that cannot be simulated: `faults` lists its errors, `problems` has one line for each.
 
     Args:
-        source: File name or scenario name that the faults belong to.
-        faults: `Fault` or text of each, which names the key, the value and the remedy.
-        places: Keys and indices that lead to each fault that is given as a text, where they are known.
+        source: Name of the file or scenario.
+        faults: `Fault` or text of each error, which names the key, the value and the fix.
+        places: Keys and indices of each error given as text, if known.
     """
 
     def __init__(self, source: str, faults: Iterable[Fault | str], places: Sequence[tuple] = ()) -> None:
@@ -104,16 +104,16 @@ class ScenarioError(_Faulty):
 
     @property
     def places(self) -> tuple[tuple, ...]:
-        """Keys and indices that lead to each fault."""
+        """Keys and indices of each error."""
         return tuple(fault.path for fault in self.faults)
 
 
 class SweepError(_Faulty):
-    """A sweep that cannot be run: `faults` has the problems, `problems` one line for each."""
+    """A sweep that cannot be run: `faults` lists its errors, `problems` has one line for each."""
 
 
 class ValidationStudyError(_Faulty):
-    """A validation study that cannot be run: `faults` has the problems, `problems` one line for each."""
+    """A validation study that cannot be run: `faults` lists its errors, `problems` has one line for each."""
 
 
 class CodeNotAllowed(ValueError):
@@ -134,7 +134,7 @@ class CodeNotAllowed(ValueError):
 
 
 class SimulationDiverged(RuntimeError):
-    """The state stopped being finite; `state` is the last one that was, `recording` what was recorded in memory, if any."""
+    """The simulation diverged; `state` is the last finite state, `recording` the recording in memory, if any."""
 
     state: Any = None
     recording: Any = None
@@ -152,12 +152,12 @@ class SimulationInterrupted(KeyboardInterrupt):
 
 
 class FieldError(ValueError):
-    """A value that a field cannot have.
+    """An invalid value of a field.
 
     Args:
-        name: The field, as "Thruster.radius".
-        value: What was given.
-        must: What it must be, in words, as "must be finite and > 0; leave it out for none".
+        name: The field, such as "Thruster.radius".
+        value: The value.
+        must: Requirement as text, such as "must be finite and > 0; omit it for none".
     """
 
     def __init__(self, name: str, value: object, must: str) -> None:
@@ -169,7 +169,7 @@ class FieldError(ValueError):
 
     @property
     def field(self) -> str:
-        """The name of the field alone, without its owner or its row: "radius"."""
+        """The name of the field without its owner and row: "radius"."""
         return self.name.replace(": ", ".").rpartition(".")[2].partition(" ")[0]
 
     def __reduce__(self) -> tuple:
@@ -177,7 +177,7 @@ class FieldError(ValueError):
 
 
 class FieldErrors(FieldError):
-    """Several fields of one object whose values are not allowed; `name`, `value` and `must` are those of the first.
+    """Several invalid fields of one object; `name`, `value` and `must` are those of the first.
 
     Args:
         errors: The error of each field.
@@ -194,16 +194,16 @@ class FieldErrors(FieldError):
 
 
 class UnreachableFoothold(RuntimeError):
-    """A walking machine cannot put a foot where its gait asks for it, nor near it."""
+    """A walking machine cannot place a foot at or near the foothold that its gait requires."""
 
 
 class UnsupportedFeature(ValueError):
-    """A valid description of something that HydroMechs does not do."""
+    """A valid description of something that HydroMechs does not support."""
 
 
 @contextmanager
 def noted(words: str) -> Iterator[None]:
-    """Errors in a user's code get a note that says whose it is, as "in act of the component 'tank' (Ballast)"."""
+    """Add a note to errors in custom code that names their origin, such as "in act of the component 'tank' (Ballast)"."""
     try:
         yield
     except Exception as error:
@@ -213,7 +213,7 @@ def noted(words: str) -> Iterator[None]:
 
 @contextmanager
 def placed(*path: str | int) -> Iterator[None]:
-    """Add the path of the part that raises an error to the error, as "components", 3; see `faults_of`."""
+    """Add the path of the part that raises an error to the error, such as "components", 3; see `faults_of`."""
     try:
         yield
     except Exception as error:
@@ -237,7 +237,7 @@ def check_each(parts: Iterable[Any], check: Callable[[Any], object]) -> None:
 
 
 def rejections(path: tuple, check: Callable[..., object], *values: Any, prefix: str = "") -> list[Fault]:
-    """Return the fault with which a check rejects values, at a path and with a prefix of its text; empty if it accepts them."""
+    """Return the error with which a check rejects values, at a path and with a text prefix; empty if it accepts them."""
     try:
         check(*values)
     except REJECTED as error:
@@ -246,10 +246,10 @@ def rejections(path: tuple, check: Callable[..., object], *values: Any, prefix: 
 
 
 def faults_of(error: Exception) -> list[Fault]:
-    """Return the faults of an error: those that it lists, or one at the path at which it was raised."""
+    """Return the faults of an error: those that it lists, or one at the path where it was raised."""
     return list(error.faults) if isinstance(error, _Faulty) else [Fault(error.__dict__.get("path", ()), message_of(error))]
 
 
 def message_of(error: BaseException) -> str:
-    """What an error says; a KeyError would put it in quotes."""
+    """Return the message of an error; `str` of a KeyError would add quotes."""
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -1,6 +1,6 @@
-"""Checks of what users write: numbers, rows of numbers, names. Errors name the thing, the value and what it must be.
+"""Checks of what users write: numbers, rows of numbers, names. Errors name the item, the value and the requirement.
 
-A dataclass says what its numbers must be in their annotations, and `check_fields` in its `__post_init__` sees to it:
+A dataclass specifies the bounds of its numbers in their annotations; `check_fields` in its `__post_init__` checks them:
 
     @dataclass(frozen=True, slots=True, kw_only=True)
     class Spring:
@@ -74,44 +74,44 @@ __all__ = [
 ]
 
 Array: TypeAlias = np.ndarray[Any, Any]
-"""An array of floats, or of symbols where an equation is traced."""
+"""An array of floats, or of symbols while an equation is traced."""
 Scalar: TypeAlias = Any
-"""A float, or a symbol where an equation is traced."""
+"""A float, or a symbol while an equation is traced."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """What a number, or each of a row of numbers, must be."""
+    """Bounds of a number, or of each number in a row."""
 
     above: float | None = None
-    """It must exceed this."""
+    """Exclusive lower bound."""
     least: float | None = None
-    """It must not be below this."""
+    """Inclusive lower bound."""
     below: float | None = None
-    """It must not reach this."""
+    """Exclusive upper bound."""
     most: float | None = None
-    """It must not exceed this."""
+    """Inclusive upper bound."""
     infinite: bool = False
-    """Whether it may be infinite (which means "none")."""
+    """True if it may be infinite (which means "none")."""
     whole: bool = False
-    """Whether it must be a whole number."""
+    """True if it must be an integer."""
     size: int | None = None
-    """How many numbers a row must have; 0 for as many as one likes, None for one number."""
+    """Number of values in a row; 0 for any number of values, None for a single number."""
     rows: int | None = None
-    """How many such rows there must be; 0 for as many as one likes, None for one row or number."""
+    """Number of rows; 0 for any number of rows, None for one row or number."""
     rising: bool = False
-    """Whether each number of a row must exceed the one before."""
+    """True if the numbers of a row must strictly increase."""
     hint: str = ""
-    """What helps, for the message."""
+    """Fix, for the message."""
 
     @property
     def must(self) -> str:
-        """What it must be, in words: "finite and > 0"."""
+        """Return the requirement as text: "finite and > 0"."""
         if self.whole and self.most is None and self.least is not None:
-            return f"a whole number of at least {self.least:g}"
+            return f"an integer of at least {self.least:g}"
         if self.whole and self.most is not None and self.least is not None:
-            return f"a whole number from {self.least:g} to {self.most:g}"
-        words = ["a whole number"] if self.whole else [] if self.infinite else ["finite"]
+            return f"an integer from {self.least:g} to {self.most:g}"
+        words = ["an integer"] if self.whole else [] if self.infinite else ["finite"]
         words += [] if self.above is None else [f"> {self.above:g}"]
         if self.least is not None and self.most is not None:
             words.append(f"from {self.least:g} to {self.most:g}")
@@ -120,10 +120,10 @@ class Bound:
             words += [] if self.most is None else [f"at most {self.most:g}"]
         words += [] if self.below is None else [f"below {self.below:g}"]
         listed = f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
-        return listed + (" (leave it out for none)" if self.infinite else "") + (f"; {self.hint}" if self.hint else "")
+        return listed + (" (omit it for none)" if self.infinite else "") + (f"; {self.hint}" if self.hint else "")
 
     def holds(self, x: float) -> bool:
-        """Whether a number `x` is within."""
+        """True if a number `x` is within the bounds."""
         return (
             not math.isnan(x)
             and (self.infinite or math.isfinite(x))
@@ -134,7 +134,7 @@ class Bound:
         )
 
     def fault(self, value: Any) -> str:
-        """What a number, row or table of numbers must be and is not, as "must be finite and > 0"; empty where it is good."""
+        """Return the violated requirement of a number, row or table, such as "must be finite and > 0"; empty if it is valid."""
         if not isinstance(value, tuple):
             return "" if self.holds(value) else f"must be {self.must}"
         if value and isinstance(value[0], tuple):
@@ -145,7 +145,7 @@ class Bound:
         return f"must increase, but has {falls[0][1]:g} after {falls[0][0]:g}" if falls else ""
 
     def _all_hold(self, values: tuple[float, ...]) -> bool:
-        """True if all numbers of a row are within; long rows as one array, which is 20 times faster."""
+        """True if all numbers of a row are within the bounds; long rows are checked as an array, 20 times faster."""
         if len(values) < LONG_ROW:
             return all(map(self.holds, values))
         x = np.array(values)
@@ -156,7 +156,7 @@ class Bound:
 
 
 LONG_ROW = 64
-"""Numbers of a row from which on it is checked as an array."""
+"""Row length above which a row is checked as an array."""
 
 Number = Annotated[float, Bound(infinite=True)]
 """Any number."""
@@ -167,7 +167,7 @@ Positive = Annotated[float, Bound(above=0.0)]
 NotNegative = Annotated[float, Bound(least=0.0)]
 """A finite number of at least 0."""
 Limit = Annotated[float, Bound(above=0.0, infinite=True)]
-"""A number above 0; infinite where there is no limit."""
+"""A number above 0; infinite means no limit."""
 Vector3 = Annotated[tuple[float, float, float], Bound(size=3)]
 """Three finite numbers."""
 Vector4 = Annotated[tuple[float, float, float, float], Bound(size=4)]
@@ -179,52 +179,52 @@ Pair = Annotated[tuple[float, float], Bound(size=2)]
 Edges = Annotated[tuple[float, float, float], Bound(above=0.0, size=3)]
 """Three finite numbers above 0."""
 Row = Annotated[tuple[float, ...], Bound(size=0)]
-"""Finite numbers, as many as one likes."""
+"""Any number of finite numbers."""
 Rising = Annotated[tuple[float, ...], Bound(size=0, rising=True)]
-"""Finite numbers, each above the one before, as many as one likes."""
+"""Any number of finite, strictly increasing numbers."""
 Matrix6 = Annotated[tuple[tuple[float, ...], ...], Bound(size=6, rows=6)]
 """Six rows of six finite numbers."""
 
 
 def number(value: Any, name: str) -> float:
-    """`value` as a float that is not NaN; `name` is used in the error."""
+    """Return `value` as a float that is not NaN; `name` is used in the error."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise FieldError(name, value, "must be a number")
     try:
         out = float(value)
     except OverflowError:
-        raise FieldError(name, f"a number of {int(value).bit_length()} bits", "must be a number of ordinary size") from None
+        raise FieldError(name, f"a number of {int(value).bit_length()} bits", "must fit into a float") from None
     return out
 
 
 def finite(value: Any, name: str) -> float:
-    """`value` as a finite float."""
+    """Return `value` as a finite float."""
     return _bounded(value, Bound(), name)
 
 
 def positive(value: Any, name: str) -> float:
-    """`value` as a finite float above 0."""
+    """Return `value` as a finite float above 0."""
     return _bounded(value, Bound(above=0.0), name)
 
 
 def not_negative(value: Any, name: str) -> float:
-    """`value` as a finite float of at least 0."""
+    """Return `value` as a finite float of at least 0."""
     return _bounded(value, Bound(least=0.0), name)
 
 
 def whole(value: Any, name: str, least: int | None = 0) -> int:
-    """`value` as an int of at least `least`, where that is given."""
+    """Return `value` as an int of at least `least`, if given."""
     try:
         out = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         out = None
     if out is None or (least is not None and out < least):
-        raise FieldError(name, value, "must be a whole number" + ("" if least is None else f" of at least {least}"))
+        raise FieldError(name, value, "must be an integer" + ("" if least is None else f" of at least {least}"))
     return out
 
 
 def floats(values: Any, n: int, name: str) -> tuple[float, ...]:
-    """`values` as a tuple of n floats."""
+    """Return `values` as a tuple of n floats."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise FieldError(name, values, f"must have {n} numbers")
     values = tuple(values)
@@ -238,20 +238,20 @@ def floats(values: Any, n: int, name: str) -> tuple[float, ...]:
 
 
 def instances(values: Any, kind: Any, name: str, what: str) -> tuple[Any, ...]:
-    """`values` as a tuple of objects of a class; errors call it `name` and say `what` they must be, as "thrusters"."""
+    """Return `values` as a tuple of objects of a class; errors name it `name`, and the objects `what`, such as "thrusters"."""
     if isinstance(values, str | dict) or not isinstance(values, Iterable):
         raise FieldError(name, values, f"must be a list of {what}")
     out = tuple(values)
     for i, x in enumerate(out):
         if isinstance(x, type):
-            raise ValueError(f"{name}[{i}] is the class {x.__name__}, must be an object of it, as {x.__name__}(...)")
+            raise ValueError(f"{name}[{i}] is the class {x.__name__}, must be an instance, such as {x.__name__}(...)")
         if not isinstance(x, kind):
             raise FieldError(f"{name}[{i}]", x, f"but {name} must be a list of {what}")
     return out
 
 
 def matrix(rows: Any, n: int, name: str) -> tuple[tuple[float, ...], ...]:
-    """`rows` as an n×n tuple of tuples of floats."""
+    """Return `rows` as an n×n tuple of tuples of floats."""
     out: tuple[tuple[float, ...], ...] = _converted(rows, Bound(size=n, rows=n), name)
     return out
 
@@ -266,7 +266,7 @@ def _bounded(value: Any, bound: Bound, name: str) -> float:
 
 @cache
 def field_bounds(kind: type) -> dict[str, tuple[Bound, bool]]:
-    """Bound of each bounded field of a dataclass, and whether the field may be None."""
+    """Return the bound of each bounded field of a dataclass, and whether the field may be None."""
     out = {}
     for name, hint in _hints(kind).items():
         options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
@@ -284,12 +284,12 @@ def _hints(kind: type) -> dict[str, Any]:
 
 @cache
 def _field_words(kind: type) -> dict[str, tuple[Any, ...]]:
-    """The words that a field may be, of fields that are annotated as a `Literal`."""
+    """Return the permitted words of fields annotated as a `Literal`."""
     return {name: get_args(hint) for name, hint in _hints(kind).items() if get_origin(hint) is Literal}
 
 
 def _converted(value: Any, bound: Bound, label: str) -> Any:
-    """A value as the floats or ints that its bound speaks of, whatever they are."""
+    """Return a value as the floats or ints of its bound, without checking their values."""
     if bound.rows is not None:
         items = _listed(value, label, f"must have {bound.rows or 'any number of'} rows of {bound.size or 'as many'} numbers")
         out = tuple(_converted(row, dataclasses.replace(bound, rows=None), f"{label} row {i}") for i, row in enumerate(items))
@@ -309,13 +309,13 @@ def _listed(value: Any, label: str, must: str) -> tuple[Any, ...]:
 
 
 def convert_fields(thing: Any, owner: str = "") -> None:
-    """Make the bounded fields of a frozen dataclass floats and tuples; bounds are not checked. `owner` is for errors."""
+    """Convert the bounded fields of a frozen dataclass to floats and tuples without checking bounds. `owner` is for errors."""
     for error in _conversion_errors(thing, owner):
         raise error
 
 
 def _conversion_errors(thing: Any, owner: str) -> list[FieldError]:
-    """Convert the bounded fields of a dataclass; the errors of those that cannot be converted."""
+    """Convert the bounded fields of a dataclass; return the errors of those that cannot be converted."""
     kind: type = type(thing)
     owner, out = owner or kind.__name__, []
     for name, (bound, optional) in field_bounds(kind).items():
@@ -329,7 +329,7 @@ def _conversion_errors(thing: Any, owner: str) -> list[FieldError]:
 
 
 def field_faults(thing: Any, without: tuple[str, ...] = ()) -> list[tuple[str, Any, str]]:
-    """(field, value, what it must be) of each field of a dataclass, `without` some, that is out of its bound or words."""
+    """Yield (field, value, requirement) of each invalid field of a dataclass, `without` some."""
     out: list[tuple[str, Any, str]] = []
     kind: type = type(thing)
     for name, (bound, _) in field_bounds(kind).items():
@@ -344,13 +344,13 @@ def field_faults(thing: Any, without: tuple[str, ...] = ()) -> list[tuple[str, A
 
 
 def _either(words: tuple[Any, ...]) -> str:
-    """'a', 'b' or 'c'."""
+    """Return a list as text: 'a', 'b' or 'c'."""
     shown = [repr(word) for word in words]
     return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def check_fields(thing: Any, owner: str = "") -> None:
-    """Make the bounded fields of a frozen dataclass floats, and check them.
+    """Convert the bounded fields of a frozen dataclass to floats, and check them.
 
     Raises `FieldError` if one field is wrong, `FieldErrors` with all of them if there are several.
 
@@ -376,7 +376,10 @@ class Checked:
 
 @cache
 def field_texts(kind: type) -> dict[str, str]:
-    """What stands under each field of a dataclass, inherited ones too, in one line; fields without a text are left out."""
+    """Return the docstring of each field of a dataclass, including inherited ones, in one line.
+
+    Fields without one are omitted.
+    """
     out: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         out |= _texts_in(sys.modules[base.__module__]).get(base.__qualname__, {}) if base is not object else {}
@@ -385,7 +388,7 @@ def field_texts(kind: type) -> dict[str, str]:
 
 @cache
 def _texts_in(module: ModuleType) -> dict[str, dict[str, str]]:
-    """Texts under the fields of each class of a module; none where its source is not at hand."""
+    """Return the docstrings of the fields of each class of a module; none if its source is not available."""
     try:
         tree = ast.parse(inspect.getsource(module))
     except (OSError, TypeError):
@@ -401,55 +404,55 @@ def _texts_in(module: ModuleType) -> dict[str, dict[str, str]]:
 
 
 def unit_in(text: str) -> str:
-    """The unit in a text about a field, as "Mass [kg].": what stands in its first brackets, or nothing."""
+    """Return the unit in a field's docstring, such as "Mass [kg].": the text in its first brackets, or nothing."""
     found = re.search(r"\[([^]]+)\]", text)
     return found[1] if found and found[1] != "-" else ""
 
 
 def is_finite(values: Any) -> bool:
-    """Whether a float or a nested tuple of floats holds finite numbers only."""
+    """True if a float or a nested tuple of floats holds only finite numbers."""
     if isinstance(values, tuple):
         return all(is_finite(v) for v in values)
     return math.isfinite(values)
 
 
 def is_zero(x: Scalar) -> bool:
-    """True for the number 0; False for a symbol: an open number is never left out of a program."""
+    """True for the number 0; False for a symbol, because an open parameter must never be removed from a program."""
     return isinstance(x, float | int) and x == 0
 
 
 def limits(x: Scalar) -> bool:
-    """True if a limit is finite, or a symbol; an infinite one means that there is none."""
+    """True if a limit is finite or a symbol; an infinite limit means none."""
     return not isinstance(x, float | int) or math.isfinite(x)
 
 
 def plain(values: Any) -> str:
-    """A short text of floats for error messages: 0.5 or [1, 2.5, 3]."""
+    """Return floats as short text for error messages: 0.5 or [1, 2.5, 3]."""
     if isinstance(values, tuple):
         return "[" + ", ".join(plain(v) for v in values) + "]"
     return f"{values:.6g}"
 
 
 def is_path(source: object) -> bool:
-    """Whether a text is the path of a file and not a name of the library: it has a folder or an ending in it."""
+    """True if a text is a file path and not a library name: it contains a folder or a suffix."""
     return not isinstance(source, str) or any(c in source for c in "./\\")
 
 
 PART = 3
-"""Minimum length of a part of a name for which the whole name is suggested."""
+"""Minimum length of a part of a name for which the complete name is suggested."""
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """A hint at the nearest of the known words, and all of them.
+    """Return a suggestion of the nearest known word, and a list of all.
 
     Args:
-        word: What was written; of what is no text it says so.
-        known: What could have been meant.
+        word: Word to look up; other objects are reported as not being text.
+        known: Known words.
     """
     known = list(known)
     listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
     if not isinstance(word, str):
-        return f"; names must be texts; there are {listed or 'none'}"
+        return f"; names must be text; there are {listed or 'none'}"
     close = difflib.get_close_matches(word, known, 1, 0.6)
     if not close and len(word) >= PART:  # part of a longer name, such as "bluerov2" of "bluerov2_heavy_alpha5"
         close = [name for name in known if word.lower() in name.lower()][:3]

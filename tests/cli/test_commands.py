@@ -102,9 +102,9 @@ def test_models_lists_the_library(run):
 
 def test_check(run, good, bad):
     """A good file is good; a bad one ends with status 1 and the line of its fault, whatever its name is."""
-    assert run("check", good, "puma560") == (0, f"{good}: good\npuma560: good\n", "")
+    assert run("check", good, "puma560") == (0, f"{good}: no errors\npuma560: no errors\n", "")
     status, out, err = run("check", bad, good)
-    assert (status, out) == (1, f"{good}: good\n")
+    assert (status, out) == (1, f"{good}: no errors\n")
     assert err.startswith(f"{bad}: 1 problem(s)\n")
     assert "line 9" in err and "'hull[/m]'" in err and "-10" in err
 
@@ -125,7 +125,7 @@ def test_check_of_a_model_builds_its_simulation(run, tmp_path):
 
 def test_check_knows_sweeps_and_validation_studies(run):
     code, out, err = run("check", DROPS, POOL)
-    assert (code, err) == (0, "") and "200 runs" in out and f"{POOL}: good" in out
+    assert (code, err) == (0, "") and "200 runs" in out and f"{POOL}: no errors" in out
 
 
 def test_check_lists_all_errors_of_a_sweep(run, tmp_path):
@@ -163,7 +163,7 @@ def test_sources_that_are_no_model(run, tmp_path, command):
     status, _, err = run(command, tmp_path)
     assert status == 1 and str(tmp_path) in err and "folder" in err
     status, _, err = run(command, tmp_path / "[m].yaml")
-    assert status == 1 and f"there is no model file '{tmp_path}/[m].yaml'" in err
+    assert status == 1 and f"model file '{tmp_path}/[m].yaml' does not exist" in err
 
 
 def test_version(run):

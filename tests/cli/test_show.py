@@ -74,7 +74,7 @@ def test_a_run_can_write_its_replay(run, scenario, tmp_path, monkeypatch):
     assert code == 0 and f"see it: hydromechs replay {out}" in text and str(out / "replay.html") in text
     assert (out / "replay.html").stat().st_size < 2e6 and (out / "plots" / "moments.jpg").exists() and opened == []
     report = (out / "report.html").read_text()
-    assert "Moments" in report and '<a href="replay.html">See it in motion' in report
+    assert "Moments" in report and '<a href="replay.html">Watch the replay' in report
     monkeypatch.setenv("DISPLAY", ":0")
     run("run", scenario(duration=0.5), "--out", out, "--show", "--force", "--no-pictures")
     assert opened == [(out / "replay.html").as_uri()]
@@ -122,8 +122,8 @@ def test_the_scene_of_a_run_whose_vehicle_is_the_librarys(tmp_path):
         (("view", "held_load", "--port", 99999), "port 99999 is outside 1 to 65535"),
         (("replay", "RUN", "--video", "a.gif", "--speed", "nan"), "--speed nan: must be above 0"),
         (("replay", "RUN", "--html", "."), "--html .: it is a folder; give the name of a file"),
-        (("replay", "RUN", "--html", "b.html", "--speed", 4, "--camera", "x"), "--speed, --camera: of videos only"),
-        (("compare", "RUN", "RUN", "--tolerance", -1), "--tolerance -1: must not be below 0"),
+        (("replay", "RUN", "--html", "b.html", "--speed", 4, "--camera", "x"), "--speed, --camera"),
+        (("compare", "RUN", "RUN", "--tolerance", -1), "--tolerance -1: must be at least 0"),
         (("plot", "RUN", "q", "--out", "q.xyz"), "--out q.xyz: a plot ends in .png, .svg, .pdf, .jpg"),
     ],
     ids=lambda x: x[0] if isinstance(x, tuple) else "",

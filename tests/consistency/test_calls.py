@@ -162,7 +162,7 @@ PLACES = np.array([0.0, 1.0, 5.0, 2.0, 0.999999, 4.5, -0.3, -7.0, 5.0001, 6.0, *
 
 @pytest.mark.parametrize("lanes", LANES)
 def test_lookup(lanes):
-    """Entries at whole numbers, cut and held at the ends; NaN for NaN; the compiled one is the plain one, bit for bit."""
+    """Entries at integers, cut and held at the ends; NaN for NaN; the compiled one is the plain one, bit for bit."""
     code = compile_(lambda x: lookup(TABLE, x[()]), {"x": ()}, {"y": ()}, lanes)
     got = code([PLACES])[0]
     np.testing.assert_array_equal(got, [lookup(TABLE, float(x)) for x in PLACES])
@@ -183,7 +183,7 @@ def test_lookup_in_tables_of_one_and_of_many_entries(lanes):
 
 @pytest.mark.parametrize("lanes", LANES)
 def test_floor(lanes):
-    """The largest whole number not above, of negative and huge numbers too; NaN and infinities stay."""
+    """The largest integer not above, of negative and huge numbers too; NaN and infinities stay."""
     special = (math.inf, -math.inf, math.nan, 0.0, -1e-300, 0.9999999999999999)
     x = np.array([0.5, -0.5, 2.0, -2.0, 1e15 + 0.5, -1e15 - 0.5, 4e18, -3e300, *special])
     code = compile_(lambda x: floor(x[()]), {"x": ()}, {"y": ()}, lanes)

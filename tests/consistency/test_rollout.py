@@ -274,7 +274,7 @@ def test_faults(compiled):
         ((q, v, {"torque": tau}, H, 3), {}, KeyError, "no input 'torque'; there are tau"),
         ((q, v, tau, 0.0, 3), {}, ValueError, "dt is 0, must be finite and > 0"),
         ((q, v, tau, np.nan, 3), {}, ValueError, "dt is nan"),
-        ((q, v, tau, H, 0), {}, ValueError, "steps is 0, must be a whole number of at least 1"),
+        ((q, v, tau, H, 0), {}, ValueError, "steps is 0, must be an integer of at least 1"),
         ((q, v, tau, H, 2.5), {}, ValueError, "steps is 2.5"),
         ((q, v, tau, H, 3), {"record": True}, ValueError, "record is True"),
         ((q, v, tau, H, 3), {"method": "rk5"}, ValueError, "no integrator 'rk5'"),

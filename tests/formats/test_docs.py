@@ -98,7 +98,7 @@ def test_a_new_class_gets_its_table():
         "|---|---|---|---|",
         "| `sigma` | 3 numbers ≥ 0 | required | Standard deviation along each world axis [m/s]. |",
         "| `time_constant` | number > 0 | required | Time in which the correlation falls to 1/e [s]. |",
-        "| `interval` | number > 0 | required | Time between samples, a whole number of steps [s]; the samples have the exact "
+        "| `interval` | number > 0 | required | Time between samples, an integer number of steps [s]; the samples have the exact "
         "correlation, whatever it is. |",
     ]
     with pytest.raises(KeyError, match="no class 'Gust'"):

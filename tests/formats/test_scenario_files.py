@@ -134,7 +134,7 @@ def test_what_a_file_cannot_hold():
         dumps_scenario(Scenario(name="x", models=[chain]))
     named = replace(chain, source="sinking_chain")
     controller = lambda state: None  # noqa: E731
-    with pytest.raises(UnsupportedFeature, match="blocks.controller: .*put it into a module"):
+    with pytest.raises(UnsupportedFeature, match="blocks.controller: .*cannot be imported"):
         dumps_scenario(Scenario(name="x", models=[named], blocks=[PythonBlock(controller=controller, period=0.1)]))
     held = Hold(gain=object(), names=[], nested={}, period=0.1)
     with pytest.raises(UnsupportedFeature, match=re.escape("blocks.controller.gain")):
@@ -198,7 +198,7 @@ def test_faults_are_objects():
         ("duration: 60", "duration: long", "run.duration is 'long', must be a number"),
         ("duration: 60", "duration: -1", "run.duration is -1, must be finite and > 0"),
         ("model: tiburon_titan2", "model: tiburon", "there is no library model 'tiburon'"),
-        ("model: tiburon_titan2", "model: ./tiburon.yaml", "there is no file"),
+        ("model: tiburon_titan2", "model: ./tiburon.yaml", "tiburon.yaml' does not exist"),
         ("velocity: [0.1, 0, 0, 0, 0, 0]", "velocity: [0.1]", "must be a list of 6 numbers"),
         (
             "heading_deg: 90",
@@ -220,11 +220,11 @@ def test_faults_are_objects():
         ("normal: [0, 0, -1]", "normal: [0, 0, 0]", "terrain.floor.normal is [0.0, 0.0, 0.0], must not be zero"),
         ("type: sphere", "type: ball", "must be one of box, sphere"),
         ("[chain.tail]", "[chain.tai]", "(did you mean 'chain.tail'?)"),
-        ("[[rov.forearm, ", "[[rov.vehicle, rov.forearm, ", "must be two names"),
+        ("[[rov.forearm, ", "[[rov.vehicle, rov.forearm, ", "must be two"),
         (
             "frames: [rov.thruster_1, rov.thruster_2]",
             "frames: [rov.thruster_1, rov.thruster_1]",
-            "another component has this name",
+            "Thruster 'rov.thruster_1'",
         ),
         ("voltage: 16", "voltage: 30", "voltage is 30.0, must be finite and from 10 to 20"),
         ("forces: [-30, 0, 40]", "forces: [-30, 0]", "3 commands and 2 forces"),
@@ -242,7 +242,7 @@ def test_faults_are_objects():
         ("statistic: max_abs", "statistic: median", "must be one of last, min"),
         ("after: 20, below: 0.3", "after: 20", "it has no limit"),
         ("{type: dormand_prince, relative: 1.0e-05}", "rk5", "integrator.type is 'rk5'"),
-        ("seed: 1", "seed: 1.5", "must be a whole number"),
+        ("seed: 1", "seed: 1.5", "must be an integer"),
     ],
 )
 def test_fault_names_line_value_and_remedy(old, new, words):
@@ -298,12 +298,12 @@ def test_faults_of_model_files_are_told(tmp_path):
     with pytest.raises(ScenarioError, match=r"line 4: models.m.model: .*m.yaml: line 4: body 'a': joint.type is 'fre'"):
         load_scenario_file(tmp_path / "s.yaml")
     (tmp_path / "s.yaml").write_text("hydromechs_scenario: 2\nname: s\nrun: {duration: 1}\nmodels: {m: {model: puma560}}\n")
-    with pytest.raises(ScenarioError, match="there is no library here"):
+    with pytest.raises(ScenarioError, match="'puma560'.*library"):
         load_scenario_file(tmp_path / "s.yaml")
 
 
 def test_paths(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no scenario file"):
+    with pytest.raises(FileNotFoundError, match="none.yaml"):
         load_scenario_file(tmp_path / "none.yaml")
     with pytest.raises(ScenarioError, match="is a folder"):
         load_scenario_file(tmp_path)
@@ -373,7 +373,7 @@ def test_models_that_do_not_fit_together():
     chain, puma = load("sinking_chain"), load("puma560")
     with pytest.raises(ScenarioError, match=r"world.axes of 'puma560' is ENU, that of 'sinking_chain' is NED"):
         assemble([ModelStart(model=chain), ModelStart(model=puma)])
-    with pytest.raises(ScenarioError, match="another model is called 'sinking_chain'"):
+    with pytest.raises(ScenarioError, match="'sinking_chain'"):
         assemble([ModelStart(model=chain), ModelStart(model=chain)])
     other = replace(chain, world=World(gravity=9.8))
     with pytest.raises(ScenarioError, match=r"world.gravity of 'b' is 9.8"):

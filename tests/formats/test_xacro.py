@@ -67,7 +67,7 @@ def test_an_argument_that_the_file_does_not_have_is_an_error(robot):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("parts)", "gone)", "no package 'gone'.*--package gone=FOLDER"),
+        ("parts)", "gone)", "package 'gone'.*--package gone=FOLDER"),
         ("$(find parts)/urdf/links.xacro", "none.xacro", "none.xacro"),
         ("$(arg joints)", "$(arg legs)", "argument 'legs'.*--arg legs=VALUE"),
         ("sizes['mass']", "length", "'length' is not defined"),
@@ -190,7 +190,7 @@ def test_folders_above_are_no_packages_unless_they_are_marked(robot, name):
     found = {"NAME": above.name, "../../NAME": f"../../{above.name}", "PATH": str(above)}[name]
     own = "${load_yaml('$(find " + found + ")/secret.yaml')['mass']}"
     robot.write_text(ROBOT.replace("${sizes['mass'] * 2**2 + 1}", own))
-    with pytest.raises(hm.ModelError, match="no package"):
+    with pytest.raises(hm.ModelError, match="package .* not found"):
         import_file(robot)
 
 

@@ -127,5 +127,5 @@ def test_snake_and_umbilical():
     assert line.nv == 21 and sum(b.inertia.mass for b in line.bodies) == pytest.approx(10.5)
     np.testing.assert_allclose(place(line, line.initial().q, "end"), [0, 0, 21.0], atol=1e-12)
     for bad in (0, 2.5, True):
-        with pytest.raises(ValueError, match="n is .*must be a whole number of at least 1"):
+        with pytest.raises(ValueError, match="n is .*must be an integer of at least 1"):
             library.snake(bad)

@@ -71,8 +71,8 @@ def test_checks_have_different_names(folder):
     ("old", "new", "words"),
     [
         ("height: 1, period: 6", "height: 5, period: 2", "environment.waves.0: wave.height is 5 m; a wave of 2 s breaks above"),
-        ("arm: 0.5", "arm: 2", "models.0: joint 'arm' starts at 2, but its stops allow it from -1.5 to 1.5; start it inside"),
-        ("position: [0, 0, 5], joints", "position: [0, 0, 25], joints", "models.0 starts 5.15 m inside: contact 'hull"),
+        ("arm: 0.5", "arm: 2", "models.0: joint 'arm' starts at 2, but its stops allow from -1.5 to 1.5"),
+        ("position: [0, 0, 5], joints", "position: [0, 0, 25], joints", "models.0 starts 5.15 m inside"),
         ("duration: 0.2", "duration: 1.0e+300", "record is 0.1 s: a run of 1e+300 s has more than 1e+09 samples"),
         ("step: 0.01", "step: 1.0e-300", "step is 1e-300 s: a run of 0.2 s has more than 1e+12 steps"),
         ("step: 0.01, record: 0.1", "integrator: dormand_prince, record: 1.0e-13", "record is 1e-13 s"),
@@ -233,7 +233,7 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ([("0, 5], joints", "0, -5], joints")], "body 'hull' starts 5 m above the water, which has no surface"),
+        ([("0, 5], joints", "0, -5], joints")], "body 'hull' starts 5 m above the water"),
         ([("0, 5], joints", "0, -0.5], joints")], ""),
         ([("0, 5], joints", "0, -5], joints"), ("{waves", "{surface: free, waves")], ""),
         (
@@ -244,7 +244,7 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
             [("run:", "joints: {arm: {stops: {lower: -90, upper: 90, stiffness: 10}}}\nrun:")],
             "joints.arm.stops [-90, 90] rad are 14.3 turns",
         ),
-        ([("{waves", "{current: {velocity: [30, 0, 0]}, waves")], "the current flows with 30 m/s, faster than any"),
+        ([("{waves", "{current: {velocity: [30, 0, 0]}, waves")], "30 m/s"),
         ([("{waves", "{current: {velocity: [3, 0, 0]}, waves")], ""),
         (
             [("{waves", "{current: {velocity: [0.3, 0, 0], profile: {type: power_law, depth: 4}}, waves")],
@@ -254,7 +254,7 @@ def test_slips_of_units_are_warned_of(run_check, folder, old, new, words):
         ([("{waves", "{water_depth: 4, waves")], "below the bed of its waves: all bodies are 5 m deep, water_depth is 4 m"),
         ([("{waves", "{water_depth: 6, waves")], ""),
         ([("{waves", "{current: {velocity: [0, 0, 0], profile: {type: power_law, depth: 4}}, waves")], ""),
-        ([("{waves", "{current: {times: [0, 1], velocities: [[0, 0, 0], [0, 40, 0]]}, waves")], "flows with 40 m/s"),
+        ([("{waves", "{current: {times: [0, 1], velocities: [[0, 0, 0], [0, 40, 0]]}, waves")], "40 m/s"),
     ],
 )
 def test_slips_of_scenarios_are_warned_of(run_check, changes, words):

@@ -282,7 +282,7 @@ def test_a_ledge_that_is_too_high_is_refused_before_it_is_reached(scenarios):
 def test_feet_below_the_ground_at_the_start_are_refused(scenarios):
     scenario = scenarios["k2t_walk"]
     (model,) = scenario.models
-    with pytest.raises(hm.ScenarioError, match="starts 0.32 m inside: contact 'lower_front_port on sand' would throw it out"):
+    with pytest.raises(hm.ScenarioError, match="starts 0.32 m inside .*contact 'lower_front_port on sand'"):
         replace(scenario, models=(replace(model, position=(0.0, 0.0, -3.7)),))
     sim = scenario.simulation()
     q = sim.state.q.copy()

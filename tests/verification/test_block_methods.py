@@ -92,7 +92,7 @@ def test_names():
         (lambda: method_named("b5pc5"), "points is 5 with order 5: a block of p points needs p below its order"),
         (lambda: method_named("b0pc5"), "points is 0, must be at least 1"),
         (lambda: SlidingBlock(order=11, points=1), "order is 11, must be 2 to 10"),
-        (lambda: SlidingBlock(points=2.5), "points is 2.5, must be a whole number"),
+        (lambda: SlidingBlock(points=2.5), "points is 2.5, must be an integer"),
         (lambda: SlidingBlock(points=4, tasks=3), "tasks is 3, must divide the 4 points"),
         (lambda: method_named("b5"), "no integrator 'b5'"),
     ],
@@ -273,7 +273,7 @@ def simulation(integrator, step=2e-3, **options):
 
 @pytest.mark.parametrize("period", [None, 0.02, 0.05])
 def test_simulation_agrees_and_resumes(period):
-    """A block method in a simulation, with ticks that leave no whole number of blocks; resumed, it is the same to the last bit."""
+    """A block method in a simulation, with ticks that leave no integer number of blocks; resumed, it is the same to the last bit."""
     options = {} if period is None else {"controller": lambda state: None, "period": period}
     sim = simulation("b4pc5", **options)
     q, v = start(sim.model)

@@ -252,7 +252,7 @@ class Wrong(motions.Motion):
     ("given", "said"),
     [
         ({"wrist": SHOULDER}, "no joint 'wrist'"),
-        ({"vehicle": SHOULDER}, "it has 6 velocities, a given motion needs one; make the joint a composite"),
+        ({"vehicle": SHOULDER}, "it has 6 velocities"),
         ({"elbow": Wrong()}, r"motion of joint 'elbow' \(Wrong\): at 0.37 s its acceleration is 0.361"),
         ({"elbow": 3.0}, "must be a Motion, as motions.Sine"),
     ],
@@ -270,9 +270,7 @@ def test_a_start_off_the_motion_is_refused(vehicle):
     sim = hm.Simulation(vehicle, components=[hm.actuation.JointMotion(joint="elbow", motion=ELBOW)])
     q, v = vehicle.neutral()
     q[-1] = 0.5
-    with pytest.raises(
-        ValueError, match="joint 'elbow' begins at 0.5, but its given motion is at -0.1 at t = 0 s; start it there"
-    ):
+    with pytest.raises(ValueError, match="joint 'elbow' starts at 0.5, .* -0.1 at t = 0 s"):
         sim.reset(hm.State(q=q, v=v))
 
 
@@ -282,7 +280,7 @@ def test_a_start_with_another_velocity_is_refused(vehicle):
     q, v = sim.state.q, 0.0 * sim.state.v
     with pytest.raises(
         ValueError,
-        match=r"joint 'elbow' begins with the velocity 0, but that of its motion is 1.25664 at t = 0 s; start it there",
+        match=r"joint 'elbow' starts with velocity 0, .* 1.25664 at t = 0 s",
     ):
         sim.reset(hm.State(q=q, v=v))
     sim.reset(sim.plant.on_motions(hm.State(q=q, v=v)))
@@ -418,7 +416,5 @@ def test_a_start_elsewhere_than_the_motion_is_a_fault():
         )
 
     assert starting(0.3).start.q[0] == 0.3
-    with pytest.raises(
-        ScenarioError, match=r"joint 'link1' is to start at 0\.5, but its given motion begins at 0\.3; leave it out"
-    ):
+    with pytest.raises(ScenarioError, match=r"joint 'link1' .* 0\.5, .* 0\.3"):
         starting(0.5).simulation()

@@ -109,9 +109,9 @@ def test_ready_materials_say_where_they_come_from():
             lambda f: geometry.height_field(heights=np.ones((3, 2)), x=(0, 1, 2, 3), y=(0, 1)),
             "must have 4 rows",
         ),
-        (lambda f: geometry.height_field(file=f / "h.npy"), "has no position; give x"),
-        (lambda f: geometry.height_field(file=f / "h.obj"), "is a mesh: give the spacing"),
-        (lambda f: geometry.height_field(file=f / "none.xyz"), "there is no file"),
+        (lambda f: geometry.height_field(file=f / "h.npy"), "position; .* x"),
+        (lambda f: geometry.height_field(file=f / "h.obj"), "is a mesh; give the spacing"),
+        (lambda f: geometry.height_field(file=f / "none.xyz"), "none.xyz' does not exist"),
         (
             lambda f: geometry.height_field(file=f / "bad.xyz"),
             "3 points, but 2 different x and 2 different y",
@@ -120,7 +120,7 @@ def test_ready_materials_say_where_they_come_from():
             lambda f: geometry.height_field(file=f / "nan.csv", x=(0, 1), y=(0, 1)),
             "row 1, column 0 is nan",
         ),
-        (lambda f: geometry.height_field(heights=hill, x=(1, 0), y=(0, 1), spacing=0.1), "rising"),
+        (lambda f: geometry.height_field(heights=hill, x=(1, 0), y=(0, 1), spacing=0.1), r"x is \[1, 0\]"),
         (
             lambda f: geometry.height_field(x=(0, 1), y=(0, 1), generate={"type": "rubbel_mound", "spacing": 0.1}),
             "did you mean|must be one of",
@@ -172,7 +172,7 @@ def test_a_scenario_file_generates_ground_of_a_ready_material():
 
 
 def test_feet_below_the_ground_at_the_start_are_a_fault():
-    with pytest.raises(hm.ScenarioError, match="starts .* m inside: contact 'lower1 on mound' would throw it out"):
+    with pytest.raises(hm.ScenarioError, match="starts .* m inside .*contact 'lower1 on mound'"):
         loads_scenario(FILE.replace("HEIGHT", "0.1"), library=hm.load, plants=library.load_vehicle)
 
 

@@ -125,7 +125,7 @@ def test_faults_of_meshes_are_named():
     cases = {
         "is open: 3 edges": Triangles(good.vertices, good.faces[1:], "hull.stl"),
         "is inside out": Triangles(good.vertices, good.faces[:, ::-1], "hull.stl"),
-        "face in next to triangles that face out (3 edges)": Triangles(
+        "inward-facing triangles next to outward-facing ones (3 edges)": Triangles(
             good.vertices, np.concatenate([good.faces[:1, ::-1], good.faces[1:]]), "hull.stl"
         ),
         "it is flat": Triangles(good.vertices * (1, 1, 0), good.faces, "hull.stl"),

@@ -390,7 +390,7 @@ def test_filter_on_a_log_is_the_filter_in_the_loop(flight, instruments):
 
 
 def test_log_comes_out_of_recorded_signals():
-    """Each measurement once, with the time at which it was taken, also where latencies are no whole number of periods."""
+    """Each measurement once, with the time at which it was taken, also where latencies are no integer number of periods."""
     late = DepthGauge(name="late", frame="hull", rate=2.5, latency=0.17, dropout=0.3)
     sensors = (*SENSORS, late)
 
@@ -474,7 +474,7 @@ def test_what_a_filter_cannot_use_is_named(sensors, words):
 def test_periods_that_do_not_fit_are_named():
     with pytest.raises(TypeError, match="must be a Controller or None; a function as FunctionController"):
         Navigated(lambda state: None, sensors=SENSORS)
-    with pytest.raises(ValueError, match=r"period of FollowPath is 0.05 s, must be a whole number.*0.04 s: try 0.04 s"):
+    with pytest.raises(ValueError, match=r"period of FollowPath is 0.05 s, must be an integer.*0.04 s: try 0.04 s"):
         Navigated(FollowPath(waypoints=[{"position": (0, 0, 1)}], period=0.05), sensors=SENSORS)
 
 

@@ -337,7 +337,7 @@ def changed(base, **methods):
         (lambda: EllipticRail(a=1.0, b=-1.0), "joint.b is -1( m)?, must be finite and > 0"),
         (lambda: EllipticRail(a=1.0, b=1.0, position=(1.0, 2.0)), "joint.position has 2 numbers, must have 1"),
         (lambda: EllipticRail(a=1.0, b=1.0, limits=(1.0, 2.0)), "initial joint position 0 rad is outside the limits"),
-        (lambda: OnSurface(limits=(0.0, 1.0)), "it has 2 coordinates; leave them out"),
+        (lambda: OnSurface(limits=(0.0, 1.0)), "it has 2 coordinates"),
         (lambda: changed(OnSurface, velocities=3)(), "2 coordinates and 3 velocities; write its chart"),
         (lambda: type("Plain", (EllipticRail,), {})(a=1.0, b=1.0), "Plain must be a dataclass"),
         (lambda: Tumbler(position=(1.0, 1.0, 0.0, 0.0)), "must be a unit quaternion"),

@@ -214,7 +214,7 @@ def test_a_report_tells_the_run(tmp_path, make_recording, make_summary, pixel):
         "Maximum residual",
         "Integrator RK4, step 1 ms",
         "hydromechs_scenario: 2",
-        "Made by HydroMechs",
+        "Created by HydroMechs",
     ):
         assert words in page.text, words
     assert "Missed deadlines" not in page.text

@@ -70,11 +70,11 @@ def test_a_gif_plays_at_its_speed(scene, tmp_path):
     for name, options, words in (
         ("a.gif", {"rate": 60.0}, "60 frames per second: a GIF shows at most 50; write an .mp4, or fewer"),
         ("a.mp4", {"rate": 600.0}, "600 frames per second: a video has at most 240"),
-        ("a.gif", {"speed": 1e-5}, "a GIF of 2500001 frames: at most 3000; show less of the run, faster, or fewer per second"),
+        ("a.gif", {"speed": 1e-5}, "a GIF of 2500001 frames: at most 3000"),
         (
             "a.mp4",
             {"speed": 1e-5},
-            "a video of 2500001 frames: at most 100000; show less of the run, faster, or fewer per second",
+            "a video of 2500001 frames: at most 100000",
         ),
     ):
         with pytest.raises(ValueError, match=words):

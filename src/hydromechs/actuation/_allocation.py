@@ -1,4 +1,4 @@
-"""Thrust allocation: from the geometry of the thrusters, forces that give a wanted wrench as well as their limits allow."""
+"""Thrust allocation: forces that best produce a demanded wrench within the thrusters' limits."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from hydromechs.spatial import Path
 from ._thruster import Thruster
 
 REGULAR = 1e-5
-"""Weight on forces, over the largest singular value, with which it is decided which thrusters are at a limit."""
+"""Weight on forces, over the largest singular value, used to determine which thrusters are at a limit."""
 
 
 class Allocation(NamedTuple):
-    """Forces of the thrusters, and what they leave undone."""
+    """Forces of the thrusters, and the residual wrench."""
 
     forces: np.ndarray
     """Force of each thruster [N], shape (nt,)."""
     residual: np.ndarray
-    """Wanted wrench less the delivered one [N, N·m], shape (6,)."""
+    """Demanded wrench less the produced one [N, N·m], shape (6,)."""
     saturated: np.ndarray
-    """Whether each thruster is at a limit, shape (nt,)."""
+    """True for each thruster at a limit, shape (nt,)."""
 
 
 def allocation_matrix(model: Model, thrusters: Sequence[Thruster], body: str) -> np.ndarray:
-    """Wrench about the origin of a body in its axes, per newton of each thruster [1, m], shape (6, nt).
+    """Return the wrench about the origin of a body in its axes, per newton of each thruster [1, m], shape (6, nt).
 
     The column of a thruster at p along the unit vector e is (e, p × e).
 
@@ -55,7 +55,7 @@ def allocation_matrix(model: Model, thrusters: Sequence[Thruster], body: str) ->
 
 
 def _on_rigid_body(model: Model, i: int) -> tuple[int, np.ndarray, np.ndarray]:
-    """Index of the body that carries body i rigidly, and the axes and origin of body i on it."""
+    """Return the index of the body that rigidly carries body i, and the axes and origin of body i on it."""
     R, p = np.eye(3), np.zeros(3)
     while model.bodies[i].joint.nv == 0 and model.parent[i] >= 0:
         R_i, p_i = Path(model.steps[i]).pose()
@@ -65,16 +65,16 @@ def _on_rigid_body(model: Model, i: int) -> tuple[int, np.ndarray, np.ndarray]:
 
 
 class Allocator:
-    """Least squares with limits: forces f that minimise |W (B f − τ)|, and of these the ones with the least |f|.
+    """Least squares with limits: forces f that minimise |W (B f − τ)| and, among these, |f|.
 
     Exact: where the pseudo-inverse stays within the limits, f = (W B)⁺ W τ, one product. Else an active-set method finds which
-    thrusters are at a limit (Stark and Parker 1995, by SciPy, with a weight of 10⁻⁵ on f, so that there is one solution), and
+    thrusters are at a limit (Stark and Parker 1995, by SciPy, with a weight of 10⁻⁵ on f, so that the solution is unique), and
     the pseudo-inverse of the others shares out the rest.
 
     Args:
         B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
-        lower: Lowest force of each thruster [N], a number or shape (nt,).
-        upper: Highest force of each thruster [N], a number or shape (nt,).
+        lower: Minimum force of each thruster [N], a number or shape (nt,).
+        upper: Maximum force of each thruster [N], a number or shape (nt,).
         weights: Weight W of each component of the wrench, at least 0, shape (6,); all 1 where it is None.
     """
 
@@ -95,14 +95,14 @@ class Allocator:
         self.A = self.weights[:, None] * self.B
         """Weighted wrench per force, W B, shape (6, nt)."""
         self.inverse = np.linalg.pinv(self.A, rcond=1e-10)
-        """Its pseudo-inverse, shape (nt, 6)."""
+        """Pseudo-inverse of the weighted matrix, shape (nt, 6)."""
         self._size = np.linalg.norm(self.A, 2) or 1.0
         self.weight = float(REGULAR * self._size)
-        """Weight on forces while it is decided which thrusters are at a limit."""
+        """Weight on forces in the search for thrusters at a limit."""
         self._regular = np.vstack([self.A, self.weight * np.eye(n)])
 
     def __call__(self, wrench: ArrayLike) -> Allocation:
-        """The forces for a wanted `wrench` [N, N·m], shape (6,)."""
+        """Return the forces for a demanded `wrench` [N, N·m], shape (6,)."""
         tau = np.asarray(wrench, dtype=float)
         if tau.shape != self.weights.shape or not np.isfinite(tau).all():
             raise ValueError(f"wrench is {tau.tolist()}, must be {len(self.weights)} finite numbers")
@@ -128,7 +128,7 @@ class Allocator:
         return self._share(b, f, free)
 
     def _share(self, b: np.ndarray, f: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """The least forces of the free thrusters that do best, given those at a limit."""
+        """Return the minimum-norm best forces of the free thrusters, given those at a limit."""
         rest = np.linalg.pinv(self.A[:, free], rcond=1e-10) @ (b - self.A[:, ~free] @ f[~free])
         f[free] = np.clip(rest, self.lower[free], self.upper[free])
         return f
@@ -137,13 +137,13 @@ class Allocator:
 def allocate(
     B: ArrayLike, wrench: ArrayLike, lower: ArrayLike, upper: ArrayLike, weights: ArrayLike | None = None
 ) -> Allocation:
-    """Forces of thrusters for one wanted wrench; make an `Allocator` where there are many.
+    """Return the thruster forces for one demanded wrench; use an `Allocator` for many.
 
     Args:
         B: Wrench per force, as of `allocation_matrix` [1, m], shape (6, nt).
-        wrench: Wanted wrench [N, N·m], shape (6,).
-        lower: Lowest force of each thruster [N], a number or shape (nt,).
-        upper: Highest force of each thruster [N], a number or shape (nt,).
+        wrench: Demanded wrench [N, N·m], shape (6,).
+        lower: Minimum force of each thruster [N], a number or shape (nt,).
+        upper: Maximum force of each thruster [N], a number or shape (nt,).
         weights: Weight of each component of the wrench, shape (6,); all 1 where it is None.
     """
     return Allocator(B, lower, upper, weights)(wrench)

@@ -1,4 +1,4 @@
-"""Force curves: what a thruster pushes with at rest, by its command."""
+"""Force curves: thrust at rest by command."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ForceCurve:
             object.__setattr__(self, name, values)
         n = len(self.commands)
         if n < 2 or len(self.forces) != n:
-            raise ValueError(f"ForceCurve has {n} commands and {len(self.forces)} forces, must have as many, and two or more")
+            raise ValueError(f"ForceCurve has {n} commands and {len(self.forces)} forces, must have equally many, at least two")
         for k, (a, b) in enumerate(itertools.pairwise(self.commands)):
             if b <= a:
                 raise ValueError(f"ForceCurve.commands[{k + 1}] is {b:.6g} after {a:.6g}, must increase; sort the points")
@@ -55,22 +55,22 @@ class ForceCurve:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Lowest and highest force [N]."""
+        """Minimum and maximum force [N]."""
         return self.forces[0], self.forces[-1]
 
     @cached_property
     def _points(self) -> tuple[np.ndarray, np.ndarray]:
-        """Commands and forces as arrays, shape (n,) each."""
+        """Return commands and forces as arrays, shape (n,) each."""
         return np.array(self.commands), np.array(self.forces)
 
     def steady(self, command: Scalar | Array) -> Scalar | Array:
-        """Force [N] at a `command` in `unit`; floats or arrays of any shape, or symbols."""
+        """Return the force [N] at a `command` in `unit`; floats or arrays of any shape, or symbols."""
         if isinstance(command, float) or np.asarray(command).dtype != object:
             return np.interp(command, *self._points)[()]
         return np.vectorize(self._traced, otypes=[object])(command)[()]
 
     def _traced(self, command: Scalar) -> Scalar:
-        """The same from scalar operations: a table where the points are evenly spaced, else a sum over the segments."""
+        """Return the same from scalar operations: a table if the points are evenly spaced, else a sum over the segments."""
         c, f = self._points
         step = (c[-1] - c[0]) / (len(c) - 1)
         if len(c) > 8 and np.abs(np.diff(c) - step).max() < 1e-9 * step:
@@ -88,7 +88,7 @@ class ForceCurve:
     @overload
     def inverse(self, force: Array) -> Array: ...
     def inverse(self, force: Scalar | Array) -> Scalar | Array:
-        """Command in `unit` that gives a `force` [N]; the middle of a dead band, beyond a limit that limit.
+        """Return the command in `unit` that gives a `force` [N]: the middle of a dead band, or the limit beyond a limit.
 
         Floats or arrays of any shape, or symbols.
         """
@@ -108,7 +108,7 @@ class ForceCurve:
         return c[last] + part * (c[first] - c[last])
 
     def _traced_inverse(self, force: Scalar) -> Scalar:
-        """The same from scalar operations: a search by halves for the last point that is not above the force."""
+        """Return the same from scalar operations: a bisection for the last point that is not above the force."""
         c, f = self._points
         levels = (len(f) - 1).bit_length()
         padded = [*f, *(2**levels - len(f)) * (np.inf,)]
@@ -124,11 +124,11 @@ class ForceCurve:
 
 
 def ideal_curve(forward: NotNegative, reverse: NotNegative) -> ForceCurve:
-    """A thruster that is commanded in newtons and gives them, within its limits.
+    """Return the curve of a thruster commanded in newtons, within its limits.
 
     Args:
-        forward: Highest force [N].
-        reverse: Highest force backwards, a positive number [N].
+        forward: Maximum forward force [N].
+        reverse: Maximum reverse force, a positive number [N].
     """
     forward, reverse = _extremes(forward, reverse)
     return ForceCurve(commands=(-reverse, forward), forces=(-reverse, forward), unit="N")
@@ -137,12 +137,12 @@ def ideal_curve(forward: NotNegative, reverse: NotNegative) -> ForceCurve:
 def linear_curve(
     forward: NotNegative, reverse: NotNegative, dead_band: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0
 ) -> ForceCurve:
-    """Throttle −1 to 1 to a force that is linear from the edge of the dead band to the limits.
+    """Return a curve from throttle −1 to 1 to a force that is linear from the edge of the dead band to the limits.
 
     Args:
         forward: Force at throttle 1 [N].
-        reverse: Force backwards at throttle −1, a positive number [N].
-        dead_band: Throttle up to which, either way, there is no force [-].
+        reverse: Reverse force at throttle −1, a positive number [N].
+        dead_band: Throttle below which there is no force, in either direction [-].
     """
     forward, reverse = _extremes(forward, reverse)
     dead = number(dead_band, "dead_band")
@@ -160,7 +160,7 @@ def _extremes(forward: float, reverse: float) -> tuple[float, float]:
 
 
 def t200_curve(voltage: Annotated[float, Bound(least=10.0, most=20.0)] = 16.0) -> ForceCurve:
-    """Measured curve of the Blue Robotics T200: pulse width 1100 to 1900 µs to force, at rest in water.
+    """Return the measured curve of the Blue Robotics T200: pulse width 1100 to 1900 µs to force, at rest in water.
 
     Between two measured voltages (10, 12, ... 20 V) the forces are interpolated. At five points of the six sheets the
     measurements fall, by up to 0.14 N, where they should rise; there the middle of the least curve above them that never falls
@@ -175,7 +175,7 @@ def t200_curve(voltage: Annotated[float, Bound(least=10.0, most=20.0)] = 16.0) -
     table = np.array([[float(x) for x in row] for row in rows])
     V = number(voltage, "voltage")
     if not voltages[0] <= V <= voltages[-1]:
-        raise ValueError(f"voltage is {V:.6g} V, must be {voltages[0]:g} to {voltages[-1]:g}: the T200 was measured there")
+        raise ValueError(f"voltage is {V:.6g} V, must be {voltages[0]:g} to {voltages[-1]:g}: the measured range of the T200")
     kgf = np.array([np.interp(V, voltages, row) for row in table[:, 1:]])
     kgf = 0.5 * (np.maximum.accumulate(kgf) + np.minimum.accumulate(kgf[::-1])[::-1])
     return ForceCurve(commands=tuple(table[:, 0]), forces=tuple(STANDARD_GRAVITY * kgf), unit="us")

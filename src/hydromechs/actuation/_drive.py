@@ -1,7 +1,7 @@
-"""Drives of a joint: the interface, and the two plain ones. A drive's data, its equations and its states are in one class.
+"""Drives of a joint: the interface, and the two simplest drives. A drive's data, its equations and its states are in one class.
 
-Units are those of a revolute joint; for a prismatic one read N for N·m, m for rad. A ball joint has three of a drive, one for
-each axis of the body that it carries; a servo's error is then the rotation vector to its target.
+Units are those of a revolute joint; for a prismatic one replace N·m by N and rad by m. A ball joint has three of a drive,
+one for each axis of the body that it carries; a servo's error is then the rotation vector to its target.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from hydromechs.values import Checked, Limit, NotNegative, Scalar, check_fields,
 from ._joints import ACTUATOR_OUTPUTS, IN_JOINT, axes, chart, checked_part, named, turned
 
 FADE = 0.1
-"""Part of a speed limit over which the torque fades below it."""
+"""Fraction of a speed limit over which the torque decreases to zero."""
 
 
 def bounded(x: Scalar, lower: float, upper: float) -> Scalar:
-    """`x` between two constants, at no cost where they are infinite."""
+    """Clamp `x` between two constants, at no cost if they are infinite."""
     return clamp(x, lower, upper) if limits(lower) or limits(upper) else x
 
 
 def outside(x: Scalar, lower: float, upper: float) -> Scalar:
-    """1 where `x` is at or beyond one of two constants, else 0."""
+    """Return 1 if `x` is at or beyond one of two constants, else 0."""
     return where(x <= lower, 1.0, where(x >= upper, 1.0, 0.0)) if limits(lower) or limits(upper) else 0.0
 
 
@@ -55,46 +55,46 @@ class Drive(Component):
     unit: ClassVar[str] = "N m"
     """Unit of the command."""
     commands_position: ClassVar[bool] = False
-    """Whether the command is a position; at rest it is then the joint's own, else 0. Its speed `qd` is then the one relative
-    to the target, which can move."""
+    """True if the command is a position: its value at rest is the joint's position (otherwise 0), and `qd` is relative to
+    the target, which can move."""
 
     joint: str
     """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the joint."""
+        """The name of the joint."""
         return self.joint
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the internal states, which start at 0; none unless overridden."""
+        """Names of the internal states, which start at 0; none by default."""
         return ()
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Lowest and highest command; commands beyond have no further effect."""
+        """Minimum and maximum command; commands beyond have no further effect."""
         return -math.inf, math.inf
 
     @property
     def armature(self) -> float:
-        """Inertia that the joint feels besides its own [kg·m²]."""
+        """Additional inertia reflected to the joint [kg·m²]."""
         return 0.0
 
     @abc.abstractmethod
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """Torque on the joint [N·m] at its position q [rad] and speed qd [rad/s]; x are the states that `state_names` names."""
+        """Return the torque on the joint [N·m] at position q [rad] and speed qd [rad/s]; x are the states in `state_names`."""
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Rates of the internal states, as many as `state_names` has; arguments as of `force`."""
+        """Return the rates of the internal states in `state_names`; arguments as for `force`."""
         return ()
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """1 where the drive is at a limit of its command or of its torque, else 0; arguments as of `force`."""
+        """Return 1 if the drive is at a limit of command or torque, else 0; arguments as for `force`."""
         return outside(command, *self.limits)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
-        """Its fast modes, for advice on the step; the joint accelerates by `mobility` per torque [1/(kg·m²)]."""
+        """Return its fast modes, for advice on the step; the joint accelerates by `mobility` per torque [1/(kg·m²)]."""
         return ()
 
     # -- the component ------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class Drive(Component):
         return Order.DRIVE.of_joint(model, self.joint)
 
     def check(self, model: Model) -> None:
-        """The joint must be there, and have something to drive."""
+        """Check that the joint exists and can be driven."""
         checked_part(model, self.joint, "drives need")
 
     def states(self, model: Model) -> list[Slot]:
@@ -117,7 +117,10 @@ class Drive(Component):
         return [f"{self.name}.{axis}" if axis else self.name for axis in axes(model.joint_part(self.joint))]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """The command of each axis; at rest a servo's is the joint's position, and it takes the target's rate and time, too."""
+        """Return the command of each axis.
+
+        At rest that of a servo is the joint's position; it also takes rate and time of the target.
+        """
         part = model.joint_part(self.joint)
         out = []
         for k, axis in enumerate(axes(part)):
@@ -135,7 +138,7 @@ class Drive(Component):
         return self.commands_position and part.joint.nv == 1
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Force, rates of its states, and the rotor's inertia."""
+        """Return the force, the rates of its states, and the rotor's inertia."""
         joint = now.joint(self.joint)
         ways = axes(joint.part)
         commands = [u[axis] for axis in ways]
@@ -173,7 +176,7 @@ class Drive(Component):
 
 
 def _position(part: JointPart, k: int) -> Callable[[Now], float]:
-    """A function of the instant: the k-th command that holds a joint where it is."""
+    """Return a function of the instant: the k-th command that holds a joint in place."""
     if part.joint.nv == 1:
         return lambda now: float(now.q[part.q][0])
     return lambda now: float(turned(part, now.q[part.q])[k])
@@ -183,23 +186,23 @@ def _position(part: JointPart, k: int) -> Callable[[Now], float]:
 class Torque(Drive):
     """Source of torque; the command is the torque [N·m].
 
-    With a speed limit the torque in the direction of motion fades over the last tenth below it, and is 0 beyond it:
+    With a speed limit, the torque in the direction of motion decreases to 0 over the last tenth below it:
 
         τ ≤ limit · clamp((speed − q̇)/(speed/10), 0, 1),   and likewise the other way
 
-    Nothing brakes: a load can drive the joint faster. Where the limit speeds the joint up by more than that tenth within one
+    It does not brake: a load can drive the joint faster. Where the limit speeds the joint up by more than that tenth within one
     step, the speed hunts about its limit by as much.
     """
 
     limit: Limit = math.inf
-    """Highest torque, either way [N·m]."""
+    """Maximum torque in either direction [N·m]."""
     speed: Limit = math.inf
-    """Speed from which on it does not drive the joint any faster, either way; needs a finite `limit` [rad/s]."""
+    """Maximum speed to which it drives the joint, in either direction; needs a finite `limit` [rad/s]."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         if math.isinf(self.limit) and math.isfinite(self.speed):
-            raise FieldError("Torque.speed", self.speed, "needs a limit of the torque, too, which fades there")
+            raise FieldError("Torque.speed", self.speed, "needs a torque limit, which decreases to zero there")
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -207,20 +210,20 @@ class Torque(Drive):
         return -self.limit, self.limit
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """τ = the command, within the limit and, at high speeds, below."""
+        """Return τ: the command, within the torque and speed limits."""
         if not limits(self.speed):
             return bounded(command, *self.limits)
         most, least = self._at(qd), -self._at(-qd)
         return minimum(maximum(command, least), most)
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """1 at the limit of the torque at this speed."""
+        """Return 1 at the torque limit at this speed."""
         if not limits(self.speed):
             return outside(command, *self.limits)
         return where(command >= self._at(qd), 1.0, where(command <= -self._at(-qd), 1.0, 0.0))
 
     def _at(self, qd: Scalar) -> Scalar:
-        """Highest torque at a speed in its direction [N·m]."""
+        """Return the maximum torque at a speed in its direction [N·m]."""
         return self.limit * clamp((self.speed - qd) / (FADE * self.speed), 0.0, 1.0)
 
 
@@ -236,14 +239,14 @@ class Servo(Checked, Drive):
     damping: NotNegative
     """Torque per speed relative to the target [N·m·s/rad]."""
     limit: Limit = math.inf
-    """Highest torque, either way [N·m]."""
+    """Maximum torque in either direction [N·m]."""
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
         """τ = k (r − q) + d (ṙ − q̇), within the limit."""
         return bounded(self.stiffness * (command - q) - self.damping * qd, -self.limit, self.limit)
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """1 at the limit of the torque."""
+        """Return 1 at the torque limit."""
         return outside(self.force(command, q, qd, x), -self.limit, self.limit)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:

@@ -25,7 +25,7 @@ class ExternalWrench(Component):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the body, and what it is."""
+        """The name of the body, with its kind."""
         return f"external.{self.body}"
 
     @property

@@ -24,7 +24,7 @@ class FrictionForce(NamedTuple):
     s_rate: Scalar | Array
     """Rate of the deflection [rad/s], shaped as the speed."""
     loss: Scalar
-    """Power that is lost, never negative [W]."""
+    """Dissipated power, never negative [W]."""
     stored: Scalar
     """Elastic energy of the stick phase [J]."""
 
@@ -33,7 +33,7 @@ class FrictionForce(NamedTuple):
 class JointFriction(Checked, InJoint):
     """Viscous friction of a joint, and Coulomb friction with a stick phase. In a ball joint it opposes the angular velocity.
 
-    Without any friction it states that the joint has none, also where the model gives it some.
+    Without any friction, it overrides the friction of the model.
     """
 
     kind = "joint_friction"
@@ -50,15 +50,15 @@ class JointFriction(Checked, InJoint):
     """Damping over stiffness of the stick phase [s]: the time in which the deflection settles while it slips."""
 
     armature: NotNegative = 0.0
-    """Inertia of a rotor that turns with the joint and is part of neither body nor drive [kg·m² or kg]."""
+    """Inertia of a rotor that turns with the joint and belongs to neither body nor drive [kg·m² or kg]."""
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """The deflection of the stick phase [rad]; none without Coulomb friction."""
+        """Return the deflection of the stick phase [rad]; none without Coulomb friction."""
         return () if is_zero(self.coulomb) else ("deflection",)
 
     def force(self, qd: Scalar | Array, s: Scalar | Array) -> FrictionForce:
-        """Viscous and Coulomb friction: τ = −d q̇ − f, f from `spatial.stick_slip`.
+        """Return viscous and Coulomb friction: τ = −d q̇ − f, f from `spatial.stick_slip`.
 
         Below the Coulomb torque it holds with no creep; above, it slips with |f| equal to it.
 
@@ -90,12 +90,12 @@ class JointFriction(Checked, InJoint):
 
     @property
     def notes(self) -> Sequence[str]:
-        """The rotor, which the model does not have."""
+        """Return the inertia of the rotor, which is not part of the model."""
         if not self.armature:
             return ()
         return (
             f"joint {self.joint!r}: its friction would stop it within a step; a rotor of {self.armature:.3g} kg·m² is assumed "
-            "in it (docs/actuation.md); give a drive with its armature, or friction of your own, to leave it out",
+            "in it (docs/actuation.md); give a drive with its armature, or custom friction, to avoid it",
         )
 
     def order(self, model: Model) -> tuple[int, int]:
@@ -120,7 +120,7 @@ class JointFriction(Checked, InJoint):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """The stick phase, and the settling of its deflection."""
+        """Return the fast modes of the stick phase and of the settling of its deflection."""
         moves = mobility.joint(model.joint_part(self.joint).v)
         k = self.coulomb / self.stick_deflection
         c = k * self.relaxation + self.viscous

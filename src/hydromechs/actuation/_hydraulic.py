@@ -14,7 +14,7 @@ from hydromechs.values import Checked, NotNegative, Positive, Scalar, is_zero
 from ._drive import Drive
 
 LAMINAR = 1e-3
-"""Part of the supply pressure below which the flow through a valve is linear in the pressure."""
+"""Fraction of the supply pressure below which the flow through a valve is linear in the pressure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +36,11 @@ class Hydraulic(Checked, Drive):
     leakage: NotNegative = 0.0
     """Flow from one chamber to the other per pressure c [m³/(s·Pa)]."""
     spool_time_constant: NotNegative = 0.0
-    """Time constant of the valve's spool [s]; 0: the opening is the command."""
+    """Time constant of the valve's spool [s]; 0 for no lag."""
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """The valve's opening, where its spool lags, and the load pressure [Pa]."""
+        """The valve's opening, if its spool lags, and the load pressure [Pa]."""
         return ("pressure",) if is_zero(self.spool_time_constant) else ("opening", "pressure")
 
     @property
@@ -53,7 +53,7 @@ class Hydraulic(Checked, Drive):
         return self.displacement * x[-1]
 
     def rates(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> tuple[Scalar, ...]:
-        """Oil into one chamber and out of the other compresses what the joint does not take:
+        """Oil that flows into one chamber and out of the other is compressed, as far as the joint does not displace it:
 
             dp/dt = 4β/V (Q − D q̇ − c p),     Q = C y r(p_s − sgn(y) p),     dy/dt = (command − y)/T
 
@@ -71,7 +71,7 @@ class Hydraulic(Checked, Drive):
         return (clamp(command, -1.0, 1.0) - y) / self.spool_time_constant, rate
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
-        """The oil's spring, and the valve's lag."""
+        """Return the fast modes of the oil's compressibility and the valve's lag."""
         k = 4.0 * self.bulk_modulus / self.chamber_volume * self.displacement * self.displacement
         out: tuple[FastMode, ...] = (
             mode_of(f"oil of the hydraulic drive of joint {self.joint!r}", k, 0.0, mobility, internal=True),

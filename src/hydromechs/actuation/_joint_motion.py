@@ -1,4 +1,4 @@
-"""A joint whose motion is given; the force that it takes comes out."""
+"""A joint with prescribed motion; the required force is computed."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from ._joints import InJoint
 from .motions import Motion
 
 FAR = 0.1
-"""How far from its motion a joint may begin [rad or m]."""
+"""Maximum initial deviation of a joint from its motion [rad or m]."""
 OTHER = 0.1
-"""How far its velocity may be from that of the motion there [rad/s or m/s]."""
+"""Maximum initial deviation from the velocity of its motion [rad/s or m/s]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointMotion(Checked, InJoint):
-    """A joint with one coordinate moves as a function of time r(t) says, whatever that takes; all else answers.
+    """A joint with one coordinate follows a function of time r(t) with whatever force that requires; the other bodies react.
 
         q̈ = r̈ + 2 α (ṙ − q̇) + α² (r − q)
 
-    The two terms take away what the integrator's error, or a start a little off the motion, leaves.
+    The two terms remove deviations from integration errors and from the initial state.
     """
 
     kind = "joint_motion"
     cause = "given motion"
-    outputs = (Output("motion_force", "N, N m", "force that the given motion of the joint takes"),)
+    outputs = (Output("motion_force", "N, N m", "force required by the prescribed motion of the joint"),)
     suffix = "motion"
 
     joint: str
     """Name of the joint: of the body that it carries, "body.2" for the second part of a composite joint."""
     motion: Motion
-    """How it moves, as `motions.Sine(...)`."""
+    """Motion, such as `motions.Sine(...)`."""
     correction: NotNegative = 5.0
-    """α, rate at which it comes back to its motion [1/s]."""
+    """α, rate at which it returns to its motion [1/s]."""
 
     @property
     def replaces(self) -> tuple[str, ...]:
-        """Friction and stops of the model: they do not change a motion that is given."""
+        """Components that it replaces: friction and stops of the model, which cannot change a prescribed motion."""
         return f"{self.joint}.friction", f"{self.joint}.stops"
 
     def order(self, model: Model) -> tuple[int, int]:
@@ -52,20 +52,20 @@ class JointMotion(Checked, InJoint):
 
     def check_beside(self, parts: Sequence[Component]) -> None:
         if any(isinstance(c, Drive) and c.joint == self.joint for c in parts):
-            raise ValueError(f"joint {self.joint!r} has a drive and a given motion; leave one of them out")
+            raise ValueError(f"joint {self.joint!r} has a drive and a prescribed motion; remove one of them")
 
     def entries(self, model: Model) -> list[str]:
         return [self.joint]
 
     def check(self, model: Model) -> None:
-        """The joint must be there, with one coordinate, and the motion must be one."""
+        """Check that the joint exists and has one coordinate, and that the motion is valid."""
         if not isinstance(self.motion, Motion):
-            raise TypeError(f"motion of joint {self.joint!r} is {self.motion!r}, must be a Motion, as motions.Sine(...)")
+            raise TypeError(f"motion of joint {self.joint!r} is {self.motion!r}, must be a Motion, such as motions.Sine(...)")
         part = model.joint_part(self.joint)
         if part.joint.nq != 1 or part.joint.nv != 1:
             raise ValueError(
-                f"motion of joint {self.joint!r}: it has {part.joint.nv} velocities, a given motion needs one; make the joint "
-                "a composite of joints with one each, and give the motion of all of them"
+                f"motion of joint {self.joint!r}: it has {part.joint.nv} velocities, a prescribed motion needs one; make "
+                "the joint a composite of joints with one each, and prescribe the motion of all of them"
             )
         faults = self.motion.faults()
         if faults:
@@ -83,17 +83,17 @@ class JointMotion(Checked, InJoint):
         return [(model.joint_part(self.joint), np.array([now.position]), np.array([now.velocity]))]
 
     def check_start(self, now: Now) -> None:
-        """It must begin near its motion, and about as fast."""
+        """Check that it starts near its motion, in position and velocity."""
         joint, given = now.joint(self.joint), self.motion.now(float(now.t))
         begins, speed = float(joint.q[0]), float(joint.v[0])
-        remedy = f"at t = {float(now.t):g} s; start it there: plant.on_motions(state) puts it on its motion"
+        remedy = f"at t = {float(now.t):g} s; start it on its motion with plant.on_motions(state)"
         if not abs(begins - given.position) <= FAR:
             raise ValueError(
-                f"joint {self.joint!r} begins at {begins:.6g}, but its given motion is at {given.position:.6g} {remedy}"
+                f"joint {self.joint!r} starts at {begins:.6g}, but its prescribed motion is at {given.position:.6g} {remedy}"
             )
         if not abs(speed - given.velocity) <= OTHER:
             raise ValueError(
-                f"joint {self.joint!r} begins with the velocity {speed:.6g}, "
+                f"joint {self.joint!r} starts with velocity {speed:.6g}, "
                 f"but that of its motion is {given.velocity:.6g} {remedy}"
             )
 

@@ -1,4 +1,4 @@
-"""Shared by components that act in a joint of any kind: drives, friction, stops."""
+"""Base of components that act in a joint of any kind: drives, friction, stops."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from hydromechs.values import Array
 
 AXES = ("x", "y", "z")
 IN_JOINT = MappingProxyType({"joint": "joint"})
-"""Names that components in joints hold."""
+"""References of components in joints."""
 TINY = 1e-150
-"""Keeps the direction of a rotation finite where there is none."""
+"""Keeps the direction of a zero rotation finite."""
 ACTUATOR_OUTPUTS = (
     Output("actuator_force", "N, N m", "thrust, or force of the drive"),
     Output("saturated", "1", "1 where the actuator is at a limit", dtype="int8"),
 )
-"""What actuators record."""
+"""Outputs of actuators."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,19 +31,19 @@ class InJoint(Component):
     kind = cause = label = "component"  # derived classes have their own
     refers = IN_JOINT
     suffix: ClassVar[str]
-    """What its name has after that of the joint."""
+    """Suffix of its name after the joint's."""
 
     joint: str
     """Name of the joint."""
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the joint, and what it is."""
+        """The name of the joint, with its kind."""
         return f"{self.joint}.{self.suffix}"
 
 
 def checked_part(model: Model, joint: str, what: str) -> JointPart:
-    """The joint called `joint`; an error if nothing can act in it."""
+    """Return the joint named `joint`; raise an error if nothing can act in it."""
     part = model.joint_part(joint)
     if isinstance(part.joint, joints.Free):
         raise ValueError(f"joint of body {joint!r} is free; {what} a joint of another kind")
@@ -51,22 +51,22 @@ def checked_part(model: Model, joint: str, what: str) -> JointPart:
 
 
 def axes(part: JointPart) -> tuple[str, ...]:
-    """Names of its degrees of freedom: one without a name; three of a ball joint; "v1", "v2", ... of a user's own."""
+    """Return the names of its degrees of freedom: empty for one, three for a ball joint, "v1", "v2", ... for custom joints."""
     if isinstance(part.joint, joints.Ball):
         return AXES
     return tuple(name for group in part.joint.rates for name in group.names)
 
 
 def named(axis: str, name: str) -> str:
-    """Name of a state of a degree of freedom."""
+    """Return the name of a state of a degree of freedom."""
     return f"{name}.{axis}" if axis and name else axis or name
 
 
 def chart(part: JointPart) -> MovingStep:
-    """What knows the configurations of a joint."""
+    """Object that interprets the configurations of a joint."""
     return next(step for step in part.joint.steps(0, 0) if isinstance(step, MovingStep))
 
 
 def turned(part: JointPart, q: Array) -> Array:
-    """Coordinates of a joint from its zero configuration, the rotation vector of a ball joint, shape (nv,)."""
+    """Return the coordinates of a joint from its zero configuration, the rotation vector for a ball joint, shape (nv,)."""
     return chart(part).difference(np.array(part.joint.neutral_q), q)

@@ -27,19 +27,19 @@ class Motor(Drive):
     torque_constant: Positive
     """Torque of the rotor per current K_t [N·m/A]."""
     gear_ratio: Positive = 1.0
-    """Turns N of the rotor per turn of the joint [-], or per metre [rad/m]."""
+    """Gear ratio N: turns of the rotor per turn of the joint [-], or per metre [rad/m]."""
     voltage_limit: Limit = math.inf
-    """Highest voltage, either way [V]."""
+    """Maximum voltage in either direction [V]."""
     inductance: NotNegative = 0.0
-    """Inductance L of the winding [H]; 0: the current follows at once and is not a state."""
+    """Inductance L of the winding [H]; 0: the current has no lag and is not a state."""
     back_emf: NotNegative | None = None
-    """Voltage per speed of the rotor K_e [V·s/rad]; None: equal to the torque constant, as physics has it without losses."""
+    """Voltage per speed of the rotor K_e [V·s/rad]; None: equal to the torque constant, as for a lossless motor."""
     rotor_inertia: NotNegative = 0.0
     """Inertia of the rotor and the gears on its shaft J [kg·m²]; the joint feels N² J."""
     efficiency: Annotated[float, Bound(above=0.0, most=1.0, hint="85 % is 0.85")] = 1.0
-    """Part η of the power that the gearbox passes on [-]; alike when the load drives the motor."""
+    """Efficiency η of the gearbox [-], in both directions of power."""
     efficiency_speed: Positive = 0.02
-    """Joint speed over which the gearbox's loss changes its sign [rad/s]; it matters only if the efficiency is below 1."""
+    """Joint speed over which the gearbox's loss changes sign [rad/s]; used only if the efficiency is below 1."""
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -48,7 +48,7 @@ class Motor(Drive):
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """The current [A], unless it follows at once."""
+        """The current [A], if there is an inductance."""
         return () if is_zero(self.inductance) else ("current",)
 
     @property
@@ -73,9 +73,9 @@ class Motor(Drive):
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
         """τ = N K_t i η^σ, with i the state, or (V − K_e N q̇)/R without inductance.
 
-        σ = 1 where the motor drives the joint and −1 where the joint drives the motor, so that the gearbox always loses. Its
-        sign changes smoothly, σ = sgn(i) tanh(q̇/v): at rest nothing is lost, as must be for a force that is passive and
-        continuous.
+        σ = 1 where the motor drives the joint and −1 where the joint drives the motor, so that the gearbox always dissipates
+        power. Its sign changes smoothly, σ = sgn(i) tanh(q̇/v): at rest nothing is dissipated, as required for a passive and
+        continuous force.
         """
         i = self._voltage_left(command, qd) / self.resistance if is_zero(self.inductance) else x[0]
         tau = self.gear_ratio * self.torque_constant * i
@@ -91,7 +91,7 @@ class Motor(Drive):
         return ((self._voltage_left(command, qd) - self.resistance * x[0]) / self.inductance,)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:
-        """Its winding, or the damping by its back e.m.f."""
+        """Return the fast mode of the winding, or the damping by back e.m.f."""
         if self.inductance:
             return (FastMode(f"current of the motor of joint {self.joint!r}", 0.0, self.resistance / self.inductance),)
         c = self.gear_ratio * self.gear_ratio * self.torque_constant * self._emf_constant / self.resistance

@@ -17,14 +17,14 @@ from hydromechs.values import Array, Checked, Finite, Positive, check_fields
 from ._joints import InJoint
 
 SMALL = 1e-6
-"""θ² below which c of `JointSpring` is 1/12 to rounding."""
+"""θ² below which c of `JointSpring` equals 1/12 up to rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointSpring(InJoints):
     """Springs in joints. With `stiffness`, in joints with one coordinate: τ = −k (q − rest).
 
-    Without it, the springs and dampers that the model gives its ball joints, at rest in their zero orientation:
+    Without it, the springs and dampers of the model's ball joints, relaxed in their zero orientation:
 
         E = ½ φᵀ K φ,    τ = −J⁻ᵀ K φ − d ω,    J⁻ᵀ = 1 − ½ φ̃ + c φ̃²,    c = (1 − (θ/2) cot(θ/2))/θ²
 
@@ -41,13 +41,13 @@ class JointSpring(InJoints):
     stiffness: Positive | None = None
     """k [N·m/rad or N/m]. If omitted, the joints are ball joints with the stiffness and damping of the model."""
     rest: Finite = 0.0
-    """Position without force, of joints with one coordinate [rad or m]."""
+    """Relaxed position of joints with one coordinate [rad or m]."""
     name: str = ""
-    """Name in files and recordings. Defaults to that of one joint with ".spring", and to "springs" for several."""
+    """Name in files and recordings. Defaults to the joint's name with ".spring", or to "springs" for several joints."""
 
     def __post_init__(self) -> None:
         if isinstance(self.joints, str) or not self.joints:
-            raise FieldError("JointSpring.joints", self.joints, "must be a tuple with the name of one joint or more")
+            raise FieldError("JointSpring.joints", self.joints, "must be a tuple of one or more joint names")
         object.__setattr__(self, "joints", tuple(self.joints))
         object.__setattr__(self, "name", self.name or (f"{self.joints[0]}.spring" if len(self.joints) == 1 else "springs"))
         check_fields(self)
@@ -56,19 +56,24 @@ class JointSpring(InJoints):
         return Order.SPRING, 0
 
     def check(self, model: Model) -> None:
-        """With a stiffness the joints must have one coordinate, without it they must be ball joints."""
+        """Check that the joints have one coordinate, or are ball joints if there is no stiffness."""
         for name in self.joints:
             joint = model.joint_part(name).joint
             if self.stiffness is not None and (joint.nq != 1 or joint.nv != 1):
                 raise ValueError(f"spring of joint {name!r}: it has {joint.nv} velocities, a stiffness needs one")
             if self.stiffness is None and not isinstance(joint, joints.Ball):
-                raise ValueError(f"spring of joint {name!r}: it is no ball joint, which has a stiffness in the model; give one")
+                raise ValueError(
+                    f"spring of joint {name!r}: it is not a ball joint with a stiffness in the model; set stiffness"
+                )
 
     def joint_names(self, model: Model) -> Sequence[str]:
         return self.joints
 
     def numbers(self, model: Model) -> Array:
-        """Stiffness and rest, shape (joints, 2); of ball joints, stiffness about x, y and z and damping, shape (joints, 4)."""
+        """Return stiffness and rest, shape (joints, 2).
+
+        For ball joints, stiffness about x, y and z and damping, shape (joints, 4).
+        """
         if self.stiffness is not None:
             return np.array([[self.stiffness, self.rest]] * len(self.joints))
         rows = []
@@ -92,7 +97,7 @@ class JointSpring(InJoints):
         return Law(-spring - damper, 0.5 * (phi @ pull), -(damper @ v))
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Those of springs with one coordinate; of ball joints the fastest of all together."""
+        """Return the fast modes of springs with one coordinate; for ball joints, the fastest of all."""
         if self.stiffness is not None:
             places = [(name, model.joint_part(name).v) for name in self.joints]
             return [mode_of(f"spring of joint {name!r}", self.stiffness, 0.0, mobility.joint(v)) for name, v in places]
@@ -105,7 +110,7 @@ class JointSpring(InJoints):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointRotor(Checked, InJoint):
-    """Inertia that a joint's velocities feel besides that of bodies, as of geared rotors: a on the diagonal of the mass matrix.
+    """Additional inertia of a joint's velocities, such as that of geared rotors: a on the diagonal of the mass matrix.
 
     In a free joint it resists the acceleration of the origin, a (v̇ + ω × v), and that of the rotation, a ω̇, and has no weight.
     """
@@ -115,7 +120,7 @@ class JointRotor(Checked, InJoint):
     suffix = "rotor"
 
     inertia: Positive
-    """Inertia a as the joint feels it, N² J of a geared rotor [kg·m² or kg]."""
+    """Inertia a reflected to the joint, N² J of a geared rotor [kg·m² or kg]."""
 
     @property
     def rotors(self) -> dict[str, float]:
@@ -125,7 +130,7 @@ class JointRotor(Checked, InJoint):
         model.joint_part(self.joint)
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """The inertia; in a free joint also what the turning of its axes adds, which does no work."""
+        """Return the inertia; in a free joint also the workless force from the rotation of its axes."""
         joint = now.joint(self.joint)
         forces = []
         if isinstance(joint.part.joint, joints.Free):

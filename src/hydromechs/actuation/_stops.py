@@ -21,10 +21,10 @@ from ._joints import TINY, InJoint, checked_part, turned
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointStops(InJoint):
-    """Soft ends of a joint's travel: a spring and a damper beyond each limit, which push back and never pull.
+    """Soft stops of a joint: a spring and a damper beyond each limit, which push back and never pull.
 
-    In a ball joint the position is the angle θ by which it is turned, so only `upper` counts; it is pushed back about its
-    rotation vector φ, θ̇ = φ·ω/θ. Without limits it states that the joint has no stops, also where the model gives it limits.
+    In a ball joint the position is its rotation angle θ, so only `upper` is used; it is pushed back about its
+    rotation vector φ, θ̇ = φ·ω/θ. Without limits, it overrides the limits of the model: the joint has no stops.
     """
 
     kind = "joint_stops"
@@ -32,27 +32,27 @@ class JointStops(InJoint):
     suffix = "stops"
 
     lower: Number = -math.inf
-    """Lowest free position [rad]; −inf: none."""
+    """Minimum free position [rad]; −inf: none."""
     upper: Number = math.inf
-    """Highest free position [rad]; inf: none."""
+    """Maximum free position [rad]; inf: none."""
     stiffness: Annotated[NotNegative, Required()] = 0.0
     """Torque per angle beyond the limit, above 0 if there is one [N·m/rad]."""
     damping: NotNegative = 0.0
     """Torque per speed beyond the limit [N·m·s/rad]."""
     assumed: Annotated[bool, Hidden()] = False
-    """True if its numbers follow from the model's limits and inertia, as none were given: a refusal says so."""
+    """True if its values are defaults from the model's limits and inertia; error messages state this."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         if not self.lower < self.upper:
             raise ValueError(
-                f"JointStops.lower is {self.lower:.6g}, must be below JointStops.upper, {self.upper:.6g}; swap them?"
+                f"JointStops.lower is {self.lower:.6g}, must be below JointStops.upper, {self.upper:.6g}; swap them"
             )
         if self.acts and not self.stiffness:
             raise FieldError("JointStops.stiffness", self.stiffness, "must be > 0")
 
     def _beyond(self, q: Scalar) -> list[tuple[Scalar, float]]:
-        """(depth beyond the limit, sense of the way out) of each stop that there is."""
+        """Return (depth beyond the limit, outward direction) of each stop."""
         out = []
         if limits(self.lower):
             out.append((maximum(self.lower - q, 0.0), 1.0))
@@ -65,17 +65,17 @@ class JointStops(InJoint):
         return where(depth > 0.0, maximum(self.stiffness * depth + self.damping * depth_rate, 0.0), 0.0)
 
     def force(self, q: Scalar, qd: Scalar) -> Scalar:
-        """Torque on the joint [N·m]: max(0, k d + c ḋ) back into the travel while the depth d > 0."""
+        """Return the torque on the joint [N·m]: max(0, k d + c ḋ) into the travel while the depth d > 0."""
         return sum((sense * self._push(d, -sense * qd) for d, sense in self._beyond(q)), 0.0)
 
     def energy(self, q: Scalar) -> Scalar:
-        """Elastic energy ½ k d² at a joint position q [rad] [J]."""
+        """Return the elastic energy ½ k d² at a joint position q [rad] [J]."""
         return sum((0.5 * self.stiffness * d * d for d, _ in self._beyond(q)), 0.0)
 
     def loss(self, q: Scalar, qd: Scalar) -> Scalar:
-        """Power that is lost [W], never negative: (F − k d) ḋ, so that τ q̇ = −loss − d(energy)/dt.
+        """Return the dissipated power [W], never negative: (F − k d) ḋ, so that τ q̇ = −loss − d(energy)/dt.
 
-        It is c ḋ² while they push; where the joint leaves faster than they follow, the spring's energy is lost.
+        It is c ḋ² while they push; if the joint leaves faster than they follow, the spring's energy is dissipated.
         """
         return sum(((self._push(d, -sense * qd) - self.stiffness * d) * (-sense * qd) for d, sense in self._beyond(q)), 0.0)
 
@@ -89,7 +89,7 @@ class JointStops(InJoint):
         return Order.STOPS.of_joint(model, self.joint)
 
     def check(self, model: Model) -> None:
-        """The joint must be there; a ball joint has one limit."""
+        """Check that the joint exists, and that a ball joint has one limit."""
         part = checked_part(model, self.joint, "stops need")
         if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
             raise ValueError(
@@ -98,7 +98,7 @@ class JointStops(InJoint):
         if self.acts and isinstance(part.joint, joints.Ball) and not (0.0 < self.upper < math.pi and self.lower <= 0.0):
             raise ValueError(
                 f"stops of the ball joint {self.joint!r}: upper is {self.upper:.6g} rad, must be above 0 and below π: "
-                "it is the largest angle by which the joint can turn; leave lower out"
+                "it is the maximum rotation angle of the joint; remove lower"
             )
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
@@ -116,5 +116,5 @@ class JointStops(InJoint):
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
         moves = mobility.joint(model.joint_part(self.joint).v)
         found = mode_of(f"stops of joint {self.joint!r}", self.stiffness, self.damping, moves, meets=True)
-        advice = "give the joint softer stops than these, which the model's limits have by default, or `stops: none`"
+        advice = "give the joint softer stops than these defaults from the model's limits, or `stops: none`"
         return (found._replace(remedy=advice) if self.assumed else found,)

@@ -1,4 +1,4 @@
-"""Thrusters: force by command, lag, loss to axial inflow, and where they push."""
+"""Thrusters: force by command, lag, loss to axial inflow, and line of action."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ._drive import outside
 from ._joints import ACTUATOR_OUTPUTS
 
 BLEND = 1e-4
-"""Part of the highest thrust below which the shaft speed is taken linear in the thrust, so that the loss has a slope."""
+"""Fraction of the maximum thrust below which shaft speed is linear in thrust, so that the loss has a finite slope."""
 WIDE = 100.0
-"""Largest thrust that is sought, in highest thrusts at rest; the true limits depend on how the water meets the thruster."""
+"""Maximum thrust in the search, in maximum thrusts at rest; the actual limits depend on the inflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class Thruster(Component):
     curve: ForceCurve
     """Steady force at rest by command, with saturation and dead band."""
     time_constant: NotNegative = 0.0
-    """Time constant of the force after a change of the command [s]; 0: at once."""
+    """Time constant of the force after a change of the command [s]; 0 for no lag."""
     zero_thrust_speed: Positive | None = None
     """Speed through the water along the thrust at which the full forward thrust vanishes [m/s]; None: no loss to inflow."""
     radius: Positive = 0.1
@@ -50,14 +50,14 @@ class Thruster(Component):
     def __post_init__(self) -> None:
         for name in ("name", "frame"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                raise ValueError(f"Thruster.{name} is {getattr(self, name)!r}, must be a text that is not empty")
+                raise ValueError(f"Thruster.{name} is {getattr(self, name)!r}, must be text that is not empty")
         if not isinstance(self.curve, ForceCurve):
             raise ValueError(f"Thruster.curve is {self.curve!r}, must be a ForceCurve; see linear_curve and t200_curve")
         check_fields(self)
         if self.zero_thrust_speed is not None and self.curve.limits[1] <= 0.0:
             raise ValueError(
                 f"Thruster.zero_thrust_speed is {self.zero_thrust_speed:.6g} m/s, but the curve has no forward thrust; "
-                "leave it out, or turn the frame around"
+                "omit it, or turn the frame around"
             )
 
     def order(self, model: Model) -> tuple[int, int]:
@@ -74,16 +74,16 @@ class Thruster(Component):
             raise ValueError(f"thruster {self.name!r}: {error.args[0]}") from None
 
     def states(self, model: Model) -> list[Slot]:
-        """The lagged thrust at rest [N], or none without a lag."""
+        """Return the lagged thrust at rest [N]; none without a lag."""
         return [] if is_zero(self.time_constant) else [Slot("thrust", unit="N")]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """The command, in the curve's unit; at the start the one without thrust."""
+        """Return the command, in the curve's unit; initially the one without thrust."""
         commands = self.curve.commands
         return [Slot("", self.curve.inverse(0.0), self.curve.unit, limits=(commands[0], commands[-1]))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Thrust along x of the frame: the curve's force after the lag, less the loss to inflow, none in the air."""
+        """Return the thrust along x of the frame: the curve's force after the lag, less the loss to inflow; zero in air."""
         frame, command = now.frame(self.frame), u[""]
         d = frame.R_B[:, 0]
         speed = d @ frame.v_B
@@ -91,7 +91,7 @@ class Thruster(Component):
         x = target if is_zero(self.time_constant) else z["thrust"]
         T = self.thrust(x, self.advance(frame))
         depth = frame.depth
-        if depth is not None:  # in the air a propeller gives nothing
+        if depth is not None:  # a propeller has no thrust in air
             T = T * self.wet(depth)
         return Action(
             forces=[frame.force_B(T * d)],
@@ -101,7 +101,7 @@ class Thruster(Component):
         )
 
     def as_force(self, given: bool) -> Thruster:
-        """Without lag, commanded by its thrust: at rest if the command is given, else in the water."""
+        """Return thrust limits without lag: at rest for a given command, otherwise in the water."""
         low, high = self.curve.limits
         if given:
             return replace(self, curve=ideal_curve(max(high, 0.0), max(-low, 0.0)), time_constant=0.0)
@@ -109,7 +109,7 @@ class Thruster(Component):
         return replace(self, curve=ideal_curve(wide, wide), time_constant=0.0, zero_thrust_speed=None)
 
     def reach(self, speed: float) -> tuple[float, float]:
-        """Lowest and highest thrust [N] of a propeller that turns the way it pushes, at a speed of advance [m/s]."""
+        """Return minimum and maximum thrust [N] at a speed of advance [m/s], for rotation in the thrust direction."""
         low, high = self.curve.limits
         wide = WIDE * max(high, -low)
         least, most = float(self.thrust(low, speed)), float(self.thrust(high, speed))
@@ -122,18 +122,18 @@ class Thruster(Component):
 
     @staticmethod
     def advance(frame: FrameNow) -> Scalar:
-        """Speed of a thruster, with its frame at the instant, relative to the water along its positive thrust [m/s]."""
+        """Return the speed of a thruster frame relative to the water, along positive thrust [m/s]."""
         d = frame.R_B[:, 0]
         return d @ frame.v_B - d @ (frame.now.R_WB[frame.body].T @ frame.v_water)
 
     def rate(self, x: Scalar, target: Scalar) -> Scalar:
-        """Rate of the lagged thrust x [N] towards the force of the curve at the command [N]: ẋ = (target − x) / T [N/s]."""
+        """Return the rate of the lagged thrust x [N] towards its target [N]: ẋ = (target − x) / T [N/s]."""
         if is_zero(self.time_constant):
-            raise ValueError(f"thruster {self.name!r} has no lag, so no state; its thrust at rest is its target")
+            raise ValueError(f"thruster {self.name!r} has no lag and therefore no state; its thrust at rest is its target")
         return (target - x) / self.time_constant
 
     def wet(self, depth: Scalar) -> Scalar:
-        """Part of the thrust left at a depth [m] of the propeller's centre below the free surface: 0 in the air, 1 below."""
+        """Return the fraction of thrust at a depth of the propeller below the free surface [m]: 0 in air, 1 below."""
         x = clamp(0.5 + 0.5 * depth / self.radius, 0.0, 1.0)
         return x * x * (3.0 - 2.0 * x)
 
@@ -142,9 +142,9 @@ class Thruster(Component):
 
             T = x − √(|x| F) u / u_0
 
-        since thrust at rest goes with the shaft speed squared, x ∝ |n| n, and the loss with |n| u. F is the highest forward
-        thrust, T = 0 at x = F and u = u_0. √|x| is written |x| √((F + εF) / (|x| + εF)) / √F with ε = 10⁻⁴: no loss and a slope
-        at x = 0.
+        since thrust at rest goes with the shaft speed squared, x ∝ |n| n, and the loss with |n| u. F is the maximum forward
+        thrust, T = 0 at x = F and u = u_0. √|x| is written |x| √((F + εF) / (|x| + εF)) / √F with ε = 10⁻⁴: no loss and a
+        slope at x = 0.
 
         Args:
             x: Thrust at rest, after the lag [N].
@@ -157,10 +157,10 @@ class Thruster(Component):
         return x - loss * axial_speed / self.zero_thrust_speed
 
     def at_rest(self, thrust: float, axial_speed: float) -> float:
-        """Thrust at rest x [N] that gives a thrust T in moving water: the inverse of `thrust`, also beyond the curve's limits.
+        """Return the thrust at rest x [N] that gives a thrust T in moving water, also beyond the curve's limits.
 
-        x has the sign of T. Where the water opposes, T(x) falls below 0 before it rises: the part in which a slow propeller is
-        dragged along, T x < 0, is left out, for the other turning sense does the same with less.
+        x has the sign of T. Where the water opposes, T(x) falls below 0 before it rises: the part with T x < 0, in which a
+        slow propeller is dragged along, is excluded, because the opposite rotation needs less.
 
         Args:
             thrust: Thrust T [N].
@@ -178,6 +178,6 @@ class Thruster(Component):
 
         if missing(least) >= 0.0:  # T is rounding of 0
             return sign * least
-        from scipy.optimize import brentq  # slow to import, and seldom needed
+        from scipy.optimize import brentq  # slow to import, and rarely needed
 
         return sign * float(brentq(missing, least, 2.0 * T + zero, xtol=1e-300, rtol=1e-15))

@@ -1,6 +1,6 @@
-"""Motions of a joint that are given as functions of time: the interface, sines, constant speed, and recorded signals.
+"""Prescribed joint motions as functions of time: the interface, sines, constant speed, and recorded signals.
 
-Units are those of a revolute joint; for a prismatic one read m for rad.
+Units are those of a revolute joint; for a prismatic one replace rad by m.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from hydromechs.values import Checked, Finite, NotNegative, Positive, Scalar, ne
 __all__ = ["TYPES", "Motion", "MotionNow", "Recorded", "Sine", "Steady", "recorded_file"]
 
 DIFFERENCE = 1e-4
-"""Step of the differences by which a motion of a user's own is checked [s]."""
+"""Step of the finite differences that check a custom motion [s]."""
 AGREE = 1e-5
-"""How far its rates may be from those differences, relative to the largest of them and 1."""
+"""Tolerance between its rates and those differences, relative to the largest of them and 1."""
 
 
 class MotionNow(NamedTuple):
@@ -40,26 +40,26 @@ class MotionNow(NamedTuple):
 
 
 class Motion(abc.ABC):
-    """How a joint moves. Derive a frozen dataclass from it for a motion of your own; write `at` in NumPy operations."""
+    """Base class of motions. Derive a frozen dataclass from it for a custom motion; write `at` in NumPy operations."""
 
     __slots__ = ()
     timed: ClassVar[tuple[str, ...]] = ()
-    """Names of numbers that change at known times; none for a formula."""
+    """Names of numbers that change at known times; empty for a formula."""
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
-        """The numbers that `timed` names from a time on, and until when they hold [s]."""
+        """Return the numbers in `timed` from a time on, and the time until which they hold [s]."""
         return (), math.inf
 
     @abc.abstractmethod
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
-        """Position, velocity and acceleration; x are the numbers that `timed` names."""
+        """Return position, velocity and acceleration; x are the numbers in `timed`."""
 
     def now(self, t: float) -> MotionNow:
-        """The motion at a time, in numbers."""
+        """Return the motion at a time, as numbers."""
         return MotionNow(*(float(x) for x in self.at(t, self.timed_values(t)[0])))
 
     def faults(self) -> list[str]:
-        """Where velocity and acceleration are not the rates of position and velocity, by differences at five times."""
+        """Return where velocity and acceleration differ from finite differences of position and velocity at five times."""
         out = []
         for t in (0.0, 0.37, 1.3, 3.1, 7.7):
             before, here, after = (self.now(t + k * DIFFERENCE) for k in (-1.0, 0.0, 1.0))
@@ -97,7 +97,7 @@ class Sine(Checked, Motion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steady(Checked, Motion):
-    """q = offset + speed t: a towing carriage, a turning drum, with speed 0 a joint that is locked."""
+    """q = offset + speed t: a towing carriage, a turning drum, or a locked joint with speed 0."""
 
     speed: Finite = 0.0
     """Speed [rad/s]."""
@@ -111,16 +111,16 @@ class Steady(Checked, Motion):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded(Motion):
-    """A recorded signal, as a spline of cubic pieces; at rest before the first and after the last of them.
+    """A recorded signal, as a spline of cubic pieces; at rest before the first and after the last piece.
 
         q = q_k + v_k s + ½ a_k s² + ⅙ j_k s³,    s = t − t_k
 
     `Recorded.of` makes one from measured positions. Its numbers are inputs of the compiled program: other recordings of the
-    same joint compile nothing.
+    same joint need no compilation.
     """
 
     pieces: tuple[tuple[float, float, float, float, float], ...] = field(metadata=GIVEN)
-    """t_k [s], q_k [rad], v_k [rad/s], a_k [rad/s²] and j_k [rad/s³] of each piece, with rising t_k."""
+    """t_k [s], q_k [rad], v_k [rad/s], a_k [rad/s²] and j_k [rad/s³] of each piece, with increasing t_k."""
     end: Finite = field(metadata=GIVEN)
     """Time at which the last piece ends [s]."""
 
@@ -132,13 +132,13 @@ class Recorded(Motion):
             raise ValueError("pieces must be rows of 5 finite numbers: time, position, velocity, acceleration, jerk")
         times = np.append(rows[:, 0], float(self.end))
         if not (np.diff(times) > 0.0).all():
-            raise ValueError(f"times of the pieces must rise, and end, which is {self.end!r}, must come after them")
+            raise ValueError(f"times of the pieces must increase, and end, which is {self.end!r}, must be after them")
         object.__setattr__(self, "pieces", tuple(tuple(float(x) for x in row) for row in rows))
         object.__setattr__(self, "end", float(self.end))
 
     @classmethod
     def of(cls, times: Any, positions: Any, *, smoothing: float = 0.0) -> Recorded:
-        """The cubic spline through measured positions, or a smooth one near them.
+        """Return the cubic spline through measured positions, or a smoothing spline.
 
         The smooth spline f makes Σ (x_k − f(t_k))² + λ ∫ f̈² dt least, with λ = n (T/2π)⁴ for n samples a second: a sine of the
         period T has half its size left, longer ones are kept, shorter ones go with (period/T)⁴.
@@ -158,7 +158,9 @@ class Recorded(Motion):
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
             raise ValueError("times and positions must be finite; drop the other samples first")
         if not (np.diff(t) > 0.0).all():
-            raise ValueError(f"times must rise; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after the one before it")
+            raise ValueError(
+                f"times must increase; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after the one before it"
+            )
         if not 0.0 <= smoothing < math.inf:
             raise ValueError(f"smoothing is {smoothing!r}, must be finite and at least 0")
         if smoothing > 0.0:
@@ -173,7 +175,7 @@ class Recorded(Motion):
         return cls(pieces=tuple(map(tuple, rows)), end=float(t[-1]))
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
-        """The piece at a time."""
+        """Return the piece at a time."""
         if t < self.pieces[0][0]:
             return (self.pieces[0][0], self.pieces[0][1], 0.0, 0.0, 0.0), self.pieces[0][0]
         if t >= self.end:
@@ -187,11 +189,11 @@ class Recorded(Motion):
         return _cubic(self.end - since, rates).position
 
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
-        """The cubic of the piece."""
+        """Return the cubic of the piece."""
         return _cubic(t - x[0], x[1:])
 
     def faults(self) -> list[str]:
-        """None: rates are those of the spline."""
+        """Return no problem: rates are those of the spline."""
         return []
 
 
@@ -203,15 +205,15 @@ def _cubic(s: Scalar, x: Sequence[Scalar]) -> MotionNow:
 def recorded_file(
     file: str, time: str, position: str, scale: Finite = 1.0, offset: Finite = 0.0, smoothing: NotNegative = 0.0
 ) -> Recorded:
-    """A motion that was recorded, from a file of comma-separated values with the names of its columns in the first line.
+    """Return a recorded motion from a file of comma-separated values with column names in the first line.
 
     Args:
         file: Name of the file, which may be compressed (.gz).
         time: Name of the column with the times [s].
         position: Name of the column with the positions.
-        scale: What positions are multiplied by, as 0.0174533 for degrees [-].
-        offset: What is then added to them [rad].
-        smoothing: Period of a sine that is halved, longer ones are kept [s]; 0 for a spline through all samples.
+        scale: Factor on the positions, such as 0.0174533 for degrees [-].
+        offset: Offset added to the scaled positions [rad].
+        smoothing: Period at which a sine is halved; longer periods are kept [s]; 0 for a spline through all samples.
     """
     import gzip
     import zlib
@@ -234,7 +236,9 @@ def recorded_file(
             raise FieldError(key, name, f"must be a column of {file}{nearest(name, names)}")
     t, x = rows[:, names.index(time)], rows[:, names.index(position)]
     good = np.isfinite(t) & np.isfinite(x)
-    good[1:] &= np.diff(np.maximum.accumulate(np.where(good, t, -np.inf))) > 0.0  # samples that do not come after all others
+    good[1:] &= (
+        np.diff(np.maximum.accumulate(np.where(good, t, -np.inf))) > 0.0
+    )  # samples that are not later than all previous ones
     return Recorded.of(t[good], scale * x[good] + offset, smoothing=smoothing)
 
 

@@ -13,12 +13,12 @@ from ._tables import print_report
 
 MODEL = Annotated[str, typer.Option(help="A library model or the path of a model file.")]
 WHERE = "; ".join(f"{name}: {backend.about}" for name, backend in TARGETS.items()) + "."
-"""Machines that worlds run on."""
+"""Targets of worlds."""
 
 
 def bench_dynamics(
     model: MODEL = "tiburon_titan2",
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats, to check that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, as a quick test.")] = False,
     as_json: JSON = False,
     code: CODE = False,
 ) -> None:
@@ -34,7 +34,7 @@ def bench_dynamics(
 def bench_worlds(
     model: MODEL = "tiburon_titan2",
     target: Annotated[str, typer.Option(help=WHERE)] = NATIVE.target,
-    quick: Annotated[bool, typer.Option("--quick", help="Few worlds and repeats, to check that it runs.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few worlds and repetitions, as a quick test.")] = False,
     as_json: JSON = False,
     code: CODE = False,
 ) -> None:

@@ -37,7 +37,7 @@ def check_file(
         except (ModelError, ScenarioError, SweepError, ValidationStudyError, SettingError, OSError) as error:
             errors.print(Text(str(error), "red"))
             return False
-        except ValueError as error:  # of the simulation of a model, which is about no line
+        except ValueError as error:  # from the simulation of a model, so without a line
             errors.print(Text(f"{file}: {message_of(error)}", "red"))
             return False
     for text in dict.fromkeys(str(w.message) for w in caught):
@@ -47,7 +47,7 @@ def check_file(
 
 
 def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: dict[str, Any]) -> str:
-    """Describe a file without errors; raise the error of one that has some."""
+    """Describe a valid file; raise the errors of an invalid one."""
     from hydromechs.formats import is_robot_file, is_scenario_file, located
     from hydromechs.library import load, load_scenario, scenario_names
     from hydromechs.scenario import buoyancy_mistakes, contact_warnings, trial_faults, unit_mistakes
@@ -60,18 +60,18 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
 
         sweep = load_sweep(file, code=code)
         sweep = replace(sweep, scenario=with_settings(sweep.scenario, settings))
-        return f"{file}: good, a sweep of {sweep.runs} runs"
+        return f"{file}: no errors, a sweep of {sweep.runs} runs"
     if kinds == {"validation"}:
         from hydromechs.identification.validation import load_validation_study
 
         load_validation_study(file)
-        return f"{file}: good; only `hydromechs validate` reads its logs"
+        return f"{file}: no errors; only `hydromechs validate` reads its logs"
     if file not in scenario_names() and not is_scenario_file(file):
         model = with_settings(load(file, code=code, **options), settings)
         for text in (*buoyancy_mistakes(model, dry=is_robot_file(file)), *drawing_notes(model)):
             warnings.warn(text, stacklevel=2)
         Simulation(model)
-        return f"{file}: good"
+        return f"{file}: no errors"
     scenario = with_settings(load_scenario(file, code=code), settings)
     faults = trial_faults(scenario)
     if faults:
@@ -79,4 +79,4 @@ def checked_file(file: str, settings: Mapping[str, Any], code: bool, options: di
     unseen = [text for start in scenario.models for text in drawing_notes(start.model)]
     for text in (*unit_mistakes(scenario), *contact_warnings(scenario), *unseen):
         warnings.warn(text, stacklevel=2)
-    return f"{file}: good"
+    return f"{file}: no errors"

@@ -25,7 +25,7 @@ def crosscheck(
 ) -> None:
     """Compare the equations with those of other engines.
 
-    DART, Pinocchio and MuJoCo, on random trees; they come with pip install 'hydromechs[dev]'.
+    The engines are DART, Pinocchio and MuJoCo, which pip install 'hydromechs[dev]' installs. The models are random trees.
     """
     from rich.progress import track
 
@@ -71,7 +71,7 @@ def export(
 @robot_command
 def count(
     model: Annotated[str | None, typer.Argument(help="A library model or the path of a model file.")] = None,
-    papers: Annotated[bool, typer.Option("--papers", help="List our counts and those of the papers.")] = False,
+    papers: Annotated[bool, typer.Option("--papers", help="List our counts beside those of the papers.")] = False,
     as_json: JSON = False,
     code: CODE = False,
     **options: Any,
@@ -95,7 +95,7 @@ def count(
 
 
 def papers(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repeats, rough times.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, approximate times.")] = False,
     as_json: JSON = False,
 ) -> None:
     """Reproduce the papers' tables: operation counts, block methods, speedups on lanes."""

@@ -1,4 +1,4 @@
-"""`hydromechs demo`: the first thing to run."""
+"""`hydromechs demo`: a first example."""
 
 from __future__ import annotations
 

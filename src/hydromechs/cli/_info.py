@@ -1,4 +1,4 @@
-"""What a model or a scenario is, as tables: its tree, totals, centres, commands."""
+"""Print a model or scenario as tables: tree, totals, centres, commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._convert import print_notes
 from ._tables import table_of
 
 SHOWN = 36
-"""Numbers of an array that are printed at most."""
+"""Maximum number of array entries that are printed."""
 
 
 def info(
@@ -35,7 +35,7 @@ def info(
     code: bool = False,
     **options: Any,
 ) -> None:
-    """Print a description of a model or scenario, or its numbers by path; with `water`, of a model after `add_water`."""
+    """Print a description of a model or scenario, or its numbers by path; with `water`, after `add_water`."""
     from hydromechs.formats import import_file, is_robot_file, is_scenario_file
     from hydromechs.library import load, load_scenario, names, scenario_names
 
@@ -80,7 +80,7 @@ def print_info(
 ) -> None:
     """Print the warnings about a model, its tree as a table, the totals of its parts and, if asked for, their sources.
 
-    Parts are models by name, alone the whole model, else with the bodies `name.body` of it. The configuration, shape (nq,), is
+    Parts are models by name: one model alone, or several with bodies named `name.body`. The configuration, shape (nq,), is
     that of the start of a scenario; None for the model's initial one. User text is printed as `Text`, which does not interpret
     `[m]` or `:x:` as markup.
     """
@@ -114,9 +114,9 @@ def print_water(report: WaterReport, console: Console) -> None:
     rows = [(guess.body, guess.quantity, guess.numbers, guess.how) for guess in report.guesses]
     console.print(table_of("body", "guessed", "value", "how", rows=rows))
     if report.kept:
-        console.print(Text(f"kept as they were: {', '.join(report.kept)}"))
+        console.print(Text(f"unchanged: {', '.join(report.kept)}"))
     if report.dry:
-        console.print(Text(f"dry, since they have no shapes: {', '.join(report.dry)}"))
+        console.print(Text(f"dry, because they have no shapes: {', '.join(report.dry)}"))
     for note in report.notes:
         console.print(Text(f"note: {note}"))
 
@@ -153,7 +153,7 @@ def _add_totals(summary: Table, model: Model, t: Hydrostatics) -> None:
 
 
 def print_commands(plant: Plant, q: np.ndarray, console: Console) -> None:
-    """Print the commands of a plant: unit, range, and what each is at rest in a configuration, shape (nq,)."""
+    """Print the commands of a plant: unit, range, and value at rest in a configuration, shape (nq,)."""
     layout = plant.layout
     slots = layout.input_slots[: len(layout.commands)]
     table = table_of("command of", "unit", ">lowest", ">at rest", ">highest")
@@ -183,4 +183,4 @@ def print_models(console: Console) -> None:
     from hydromechs.library import load, names
 
     rows = ((m.name, m.nb, m.nv, m.description.split(". ")[0].strip()) for m in map(load, names()))
-    console.print(table_of("model", ">bodies", ">dof", "what it is", rows=rows))
+    console.print(table_of("model", ">bodies", ">dof", "description", rows=rows))

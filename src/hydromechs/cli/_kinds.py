@@ -12,12 +12,12 @@ from typer.core import TyperCommand
 from hydromechs.values import is_path, nearest
 
 HEAD = 65_536
-"""Number of bytes at the start of a file that are searched for its kind."""
+"""Number of bytes at the start of a file that are searched to recognise its kind."""
 USES = {
     "vehicle": "fly it with `hydromechs pilot {0}`, show it with `hydromechs view {0}`, or name it in a scenario file",
     "run": "show it with `hydromechs replay {0}`, or continue it with `hydromechs run SCENARIO --resume {0}`",
 }
-"""Advice for an argument that is not a YAML file; `FILE_KINDS` has that for the others."""
+"""Advice for an argument that is not a YAML file; `FILE_KINDS` has advice for YAML files."""
 TEXTS = {"model": "a model", "vehicle": "a model", "scenario": "a scenario", "sweep": "a sweep"}
 TEXTS |= {"validation": "a validation study", "run": "the folder of a run or a recording"}
 

@@ -1,4 +1,4 @@
-"""Commands of `hydromechs`; each job is in a module of its own."""
+"""Commands of `hydromechs`; each command has its own module."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def check(
     """Report all errors and likely unit mistakes of model, scenario, sweep and validation files. Status 1 if one has an error.
 
     Every error is listed with its line. Parts that need Python code named in a file are checked only with --code.
-    No step is taken: only a run finds that it diverges.
+    Nothing is simulated, so divergence appears only in a run.
     """
     from ._check import check_file
     from ._settings import parsed_settings
@@ -262,5 +262,5 @@ def main() -> None:
 
 
 def _warning_text(message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None) -> str:
-    """Return a warning without the line of our code that gives it, which helps no user of the command line."""
+    """Return a warning without the source line that issues it, which does not help users of the command line."""
     return f"warning: {message}\n"

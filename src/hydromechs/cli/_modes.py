@@ -46,7 +46,7 @@ def modes(
     from hydromechs.viewer import plot_modes
 
     if free and not trim:
-        raise typer.BadParameter("--free: with --trim only")
+        raise typer.BadParameter("--free applies only with --trim")
     sim = _simulation(source, code)
     if at:
         sim.run(at)
@@ -55,7 +55,7 @@ def modes(
     found = modes_of(sim, tolerance=tolerance)
     print_report([_row(mode) for mode in found.modes], lambda _, console: _print(found, console), as_json)
     if out and not found.oscillating:
-        raise ValueError(f"--out {out}: no mode oscillates, there is nothing to draw")
+        raise ValueError(f"--out {out}: no mode oscillates, so there is nothing to plot")
     if out:
         plot_modes(sim.model, sim.state.q, found.oscillating, out)
         Console(stderr=True).print(Text(f"drawn: {Path(out)}"))
@@ -71,7 +71,7 @@ def _simulation(source: str, code: bool) -> Simulation:
     if source in plant_names() and source not in scenario_names():
         return Simulation(load_plant(source))
     if source not in scenario_names() and Path(source).exists() and not is_scenario_file(source):
-        raise ValueError(f"{source} is not a scenario file; a model alone has no actuators: put it into a scenario")
+        raise ValueError(f"{source} is not a scenario file; a model file has no actuators; name it in a scenario")
     known = [*scenario_names(), *plant_names()]
     if source not in known and not Path(source).exists():
         raise ValueError(
@@ -82,16 +82,18 @@ def _simulation(source: str, code: bool) -> Simulation:
 
 
 def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
-    """Set a simulation to an equilibrium that its commands hold."""
+    """Move a simulation to an equilibrium that its commands hold."""
     from hydromechs.actuation.drives import Drive
     from hydromechs.simulation import trim
 
     state = sim.state
-    targets = {f"{c.name}.rate" for c in sim.plant.components if isinstance(c, Drive)}  # of servos, which may move
+    targets = {f"{c.name}.rate" for c in sim.plant.components if isinstance(c, Drive)}  # servos may move
     held = np.where([name in targets for name in sim.plant.layout.held], 0.0, state.held)
     found = trim(sim.plant, state=replace(state, v=np.zeros(sim.model.nv), held=held), free=free)
     if not found.converged and max(map(abs, found.residual.values())) > tolerance:
-        raise ValueError(f"--trim: {found.message}; let the configuration change by --free, or choose another time by --at")
+        raise ValueError(
+            f"--trim: {found.message}; free parts of the configuration with --free, or choose another time with --at"
+        )
     sim.reset(replace(found.state, memory=state.memory, signal=state.signal))
 
 
@@ -120,4 +122,4 @@ def _print(found: Modes, console: Console) -> None:
     console.print(table)
     drifting = dict.fromkeys(name for mode in found.modes if mode.neutral for name in mode.who)
     if drifting:
-        console.print(Text(f"neutral, stays wherever it is: {', '.join(drifting)}"))
+        console.print(Text(f"neutral (no restoring force): {', '.join(drifting)}"))

@@ -1,4 +1,4 @@
-"""Options that commands share; those that read robot descriptions: meshes, packages, motion of the root."""
+"""Shared options of commands, and options for robot descriptions: meshes, packages, motion of the root."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SET = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Replace a number, such as vehicle.inertia.mass=12; may be repeated."),
 ]
-"""Numbers in place of those of the file, by path."""
+"""Replacements of numbers by path."""
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PORT = Annotated[int, typer.Option(help="Port on this machine; if it is in use, the next free one.")]
 BROWSER = Annotated[bool, typer.Option("--browser/--no-browser", help="Open a browser if there is a display.")]

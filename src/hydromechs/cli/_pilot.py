@@ -1,4 +1,4 @@
-"""`hydromechs pilot`: a scenario behind a page in a browser, to fly; and once more from its inputs."""
+"""`hydromechs pilot`: flies a scenario in a browser, and repeats a run from its inputs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ._show import serve
 
 
 def catalog(*more: str, code: bool = False, settings: Mapping[str, Any] = MappingProxyType({}), of: str = "") -> Catalog:
-    """Return the scenarios of the library and of files; the file `of`, or every text without it, with other numbers."""
+    """Return a loader of library scenarios and files; it replaces numbers in the file `of`, or in all if omitted."""
     from hydromechs.formats import drawing_attrs, dumps_scenario, loads_scenario, scenario_text
     from hydromechs.library import load, load_vehicle, scenario_names, scenario_path
 
@@ -65,9 +65,9 @@ def _has_thrusters(file: Path) -> bool:
 
 
 def vehicle_file(name: str, folder: str) -> str:
-    """Write a scenario with a vehicle of the library in still water, 10 m deep; return the path of the file.
+    """Write a scenario with a library vehicle in still water, 10 m deep; return the path of the file.
 
-    A file of the same contents that is there already is used.
+    An existing file with the same contents is reused.
     """
     from hydromechs.library import load
 
@@ -79,7 +79,7 @@ def vehicle_file(name: str, folder: str) -> str:
     path = Path(folder) / f"{name}_still_water.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and files.read_text(path) != text:
-        raise ValueError(f"{path} is another file; fly it by its path, move it away, or choose another folder with --out")
+        raise ValueError(f"{path} is a different file; fly it by its path, move it, or choose another folder with --out")
     path.write_text(text, encoding="utf-8")
     return str(path)
 
@@ -87,7 +87,7 @@ def vehicle_file(name: str, folder: str) -> str:
 def link_of(delay: float | None, distance: float | None, message_time: float, loss: float) -> AcousticLink | None:
     """Return the link that options describe: a delay [s], or a distance [m] in place of it; None without either."""
     if delay is not None and distance is not None:
-        raise ValueError(f"--delay {delay:g} and --distance {distance:g} are both given; leave one out")
+        raise ValueError(f"--delay {delay:g} and --distance {distance:g} are both given; remove one")
     if delay is None and distance is None:
         if message_time or loss:
             raise ValueError("--message-time and --loss need --delay or --distance; --delay 0 for a link without delay")
@@ -123,8 +123,8 @@ def fly(
         station = Station(known, name, out, share=share, port=port, lost_after=lost_after, link=link)
     if share:
         there = station.url.replace("127.0.0.1", socket.gethostname())
-        console.print(Text(f"from other machines: {there}; whoever has this address can steer", "yellow"), soft_wrap=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a plain kill ends it as Ctrl-C does
+        console.print(Text(f"from other machines: {there}; anyone with this URL can steer", "yellow"), soft_wrap=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM ends it as Ctrl-C does
     serve(station, lambda: time.sleep(0.5), console, port, browser)
     folder = station.session.run_folder
     if folder.has_run():
@@ -142,4 +142,4 @@ def fly_again(run: str, out: str, console: Console, *, code: bool = False) -> No
     console.print(Text(f"recording: {result.folder.recording}"), soft_wrap=True)
     if old.state.exists() and load_recording(old.recording).attrs.get("finished"):
         same = load_state(old.state) == result.state
-        console.print("the same run, to the last bit" if same else Text("another run came out", "red"))
+        console.print("the run is identical to the last bit" if same else Text("the run differs", "red"))

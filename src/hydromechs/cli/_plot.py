@@ -1,4 +1,4 @@
-"""`hydromechs plot` and `compare`: pictures of one recording, or of two over each other."""
+"""`hydromechs plot` and `compare`: plots of one recording, or of two overlaid."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plot(
     select: Annotated[
         list[str] | None, typer.Option(help="Entries to show, such as body=vehicle or xyz=x,z; may be repeated.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing pictures.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing plots.")] = False,
 ) -> None:
     """Plot a recording."""
     from hydromechs.recording import load_recording
@@ -40,7 +40,7 @@ def plot(
     ds = load_recording(recording)
     there = target if target.is_file() else next(target.glob("*.png"), None)
     if there is not None and not force:
-        raise FileExistsError(f"{there} is there already; choose another place with --out, or replace it with --force")
+        raise FileExistsError(f"{there} exists; choose another place with --out, or replace it with --force")
     if variable:
         paths = [plot_variable(ds, variable, target, parse_entries(select or []) or None)]
     else:
@@ -69,7 +69,7 @@ def compare(
     expect(first, "compare", "run")
     expect(second, "compare", "run")
     if tolerance is not None and not tolerance >= 0.0:
-        raise ValueError(f"--tolerance {tolerance:g}: must not be below 0")
+        raise ValueError(f"--tolerance {tolerance:g}: must be at least 0")
     if quantity and not out:
         raise ValueError(f"--quantity {quantity[0]} needs a file to plot to; add --out FILE.png, or omit it")
     datasets = load_recording(first), load_recording(second)
@@ -97,15 +97,15 @@ def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], c
     how = ", the second interpolated at the times of the first" if comparison.interpolated else ""
     rest = []
     for name, (first, last) in zip(names, comparison.spans, strict=True):
-        rest += [f"{name} begins at {first:g} s"] if first < begin else []
+        rest += [f"{name} starts at {first:g} s"] if first < begin else []
         rest += [f"{name} continues to {last:g} s"] if last > end else []
     when = f"from {begin:g} to {end:g} s" if begin < end else f"at {begin:g} s"
     parts = f" ({'; '.join(rest)})" if rest else ""
     console.print(Text(f"{when}, {n} sample{'' if n == 1 else 's'}{how}{parts}"), soft_wrap=True)
     if begin == end and rest:
-        console.print(Text("they have one instant in common: does one of them go on from the other?", "yellow"))
+        console.print(Text("they have one instant in common; check whether one run continues the other", "yellow"))
     if comparison.equal:
-        console.print(Text(f"all {len(comparison.differences)} variables are the same to the last bit"))
+        console.print(Text(f"all {len(comparison.differences)} variables are identical to the last bit"))
     else:
         table = table_of("variable", ">maximum\ndifference", "unit", ">of the\nmaximum", "at", ">time\ns")
         for d in comparison.differences:
@@ -116,10 +116,10 @@ def _print_comparison(comparison: RecordingComparison, names: tuple[str, str], c
         console.print(table)
         same = sum(d.maximum == 0.0 for d in comparison.differences)
         if same:
-            console.print(Text(f"{same} more variables are the same to the last bit"))
+            console.print(Text(f"{same} more variables are identical to the last bit"))
     for name, only in zip(names, (comparison.only_first, comparison.only_second), strict=True):
         if only:
             more = f" and {len(only) - 6} more" if len(only) > 6 else ""
             console.print(Text(f"only in {name}: {', '.join(only[:6])}{more}"), soft_wrap=True)
     if comparison.unlike:
-        console.print(Text(f"not compared, other dimensions or units: {', '.join(comparison.unlike)}"), soft_wrap=True)
+        console.print(Text(f"not compared because dimensions or units differ: {', '.join(comparison.unlike)}"), soft_wrap=True)

@@ -38,7 +38,7 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
     print_peers(report, console)
     parts = {
         "single_s": "from hm.compile to the first result of one state",
-        "batch_s": f"then to the first result of a batch, {report['machine']['native_lanes']} lanes",
+        "batch_s": f"then until the first result of a batch, {report['machine']['native_lanes']} lanes",
         "import_compiler_s": "import of CasADi and LLVM before that",
         "load_model_s": "import of hydromechs and reading of the model",
     }
@@ -48,7 +48,7 @@ def print_dynamics(report: dict[str, Any], console: Console) -> None:
 
 
 def print_peers(report: dict[str, Any], console: Console) -> None:
-    """Print other codes that are missing, and how much those there are differ from ours."""
+    """Print which other codes are missing, and how much the others differ from ours."""
     for name in report["missing"]:
         console.print(Text(f"{name} is not installed: pip install 'hydromechs[dev]'"))
     for name, difference in report["relative_difference_to_ours_dry"].items():

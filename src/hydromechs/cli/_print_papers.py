@@ -1,4 +1,4 @@
-"""Operation counts and the papers' tables, theirs beside ours; differences from other codes."""
+"""Print operation counts and the papers' tables beside ours, and differences from other codes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,16 @@ def print_counts(model: Model, console: Console) -> None:
     for kind in KINDS:
         table.add_row(kind.replace("s_c", "s, c").replace("_", " "), *(str(getattr(count, kind)) for count in counts))
     table.add_row("[M, A]", *(Text(str([*count.papers])) for count in counts), style="bold")
-    where = "in water that moves and accelerates" if model.wet else "without water"
+    where = "in moving and accelerating water" if model.wet else "without water"
     console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
     console.print(table)
-    console.print(Text("[M, A] as in the papers: divisions and square roots among the multiplications, no sines and cosines"))
+    console.print(
+        Text("[M, A] as in the papers: multiplications include divisions and square roots; sines and cosines are not counted")
+    )
 
 
 def print_papers(comparisons: Sequence[dict[str, Any]], console: Console) -> None:
-    """Print comparisons as plain data, a table for each section."""
+    """Print comparisons, given as plain data, with one table per section."""
     console.print(
         Text(
             "[M, A]: multiplications with divisions and square roots, additions with subtractions. Chains have general\n"
@@ -55,7 +57,7 @@ def print_papers_tables(report: dict[str, Any], console: Console) -> None:
 
 
 def print_block_tables(report: dict[str, Any], console: Console) -> None:
-    """Print Tables 5 and 6 of a report, theirs beside ours."""
+    """Print Tables 5 and 6 of a report, the papers' values beside ours."""
     console.print(
         Text(
             f"\nTime to an error of {report['benchmark_error']:g}, four arms of six joints on a free body, on one core", "bold"

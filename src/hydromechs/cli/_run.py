@@ -32,9 +32,9 @@ from ._tables import table_of
 
 Drawn = TypeVar("Drawn")
 LIBRARIES = (Path(__file__).parents[1], Path(np.__file__).parent)
-"""Where our own code is, and that of NumPy."""
+"""Folders of this package and of NumPy."""
 PYTHON = Path(sysconfig.get_path("stdlib"))
-"""Where Python's own code is."""
+"""Folder of Python's standard library."""
 REPORTED_AFTER = 0.1
 """Wall time from the start of a simulation to its first report of progress [s]."""
 
@@ -57,8 +57,8 @@ def run(
 ) -> bool:
     """Run a scenario, write its folder and print the result. Return True if it finished and all checks passed.
 
-    The folder is by default the first unused one of runs/NAME, runs/NAME-2, ... Given values replace those of the scenario;
-    the engine "hydromechs" is our own, others take the exact scheme.
+    The folder is by default the first unused one of runs/NAME, runs/NAME-2, ... Given values replace those of the
+    scenario; the engine "hydromechs" is ours, others use the exact scheme.
     """
     from hydromechs.formats import drawing_attrs, located
     from hydromechs.library import load_scenario, scenario_file
@@ -113,7 +113,7 @@ def run(
             if pictures:
                 bar.show("drawing", simulated)
                 notes += draw(result, scenario)
-            warned = [w for w in result.warnings if w not in mistakes]  # these were printed before the run
+            warned = [w for w in result.warnings if w not in mistakes]  # these were already printed before the run
             result = replace(result, warnings=(*warned, *dict.fromkeys(notes)))
         finally:  # Ctrl-C while it draws
             bar.stop()
@@ -124,7 +124,7 @@ def run(
 
 
 def own_lines(error: Exception) -> str:
-    """Return an error in a user's own code as text, with the lines of that code and without ours."""
+    """Return an error in custom code as text, with the lines of that code and without ours."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_users(frame.filename)]
     lines = traceback.format_list(frames) + traceback.format_exception_only(error)
     return "".join(lines) + "run it with --traceback to see all lines"
@@ -140,7 +140,7 @@ def _is_users(file: str) -> bool:
 
 
 def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManager[RunFolder]:
-    """The folder of a run, locked: the one named, or the first free one under runs/."""
+    """Return the locked folder of a run: the named one, or the first free one under runs/."""
     if out or force:
         return RunFolder(out or Path("runs") / scenario.name).claimed(replace=force)
     return RunFolder.numbered(Path("runs") / scenario.name)
@@ -161,7 +161,7 @@ def draw(result: RunResult, scenario: Scenario) -> list[str]:
             scene = scenario_scene(scenario, result.recording, most=200)
             return plot_moments(scene, result.folder.plots / "moments.jpg")
 
-        strip = _attempt("the picture of moments", notes, moments)
+        strip = _attempt("the picture of the run", notes, moments)
         plots = plots if strip is None else [strip, *plots]
     replay = result.folder.replay if result.folder.replay.exists() else result.folder.path
     summary = replace(result.summary, messages=(*result.summary.messages, *notes))
@@ -238,7 +238,7 @@ def _print_interrupted(stopped: RunInterrupted, source: str, console: Console, c
 
 
 def _print_result(result: RunResult, console: Console) -> None:
-    """Print warnings, the summary, where everything is, and why it diverged."""
+    """Print warnings, the summary, the folder, and the reason of a divergence."""
     for warning in result.warnings:
         console.print(Text(f"warning: {warning}", "yellow"))
     print_summary(result.summary, console)
@@ -289,7 +289,7 @@ def print_scenarios(console: Console) -> None:
     from hydromechs.formats import read_document
     from hydromechs.library import scenario_names, scenario_path
 
-    # only what is shown: building all scenarios takes seconds
+    # only the displayed keys: building all scenarios takes seconds
     found = {name: read_document(scenario_path(name), "scenario", ScenarioError).data for name in scenario_names()}
     rows = ((name, f"{data['run']['duration']:g} s", data["title"]) for name, data in found.items())
     console.print(table_of("scenario", ">time", "what happens", rows=rows))

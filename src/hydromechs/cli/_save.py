@@ -1,4 +1,4 @@
-"""`hydromechs save`: a recording as a file for other programs."""
+"""`hydromechs save`: saves a recording for other programs."""
 
 from __future__ import annotations
 

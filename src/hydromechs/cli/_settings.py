@@ -1,4 +1,4 @@
-"""The option --set PATH=VALUE: numbers of a scenario or model in place of those of the file."""
+"""The option --set PATH=VALUE: replaces numbers of a scenario or model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class SettingError(ValueError):
-    """A value of --set that cannot be used."""
+    """An invalid value of --set."""
 
 
 def parsed_settings(texts: Sequence[str] | None) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def parsed_settings(texts: Sequence[str] | None) -> dict[str, Any]:
     for text in texts or ():
         path, equals, value = text.partition("=")
         if not (equals and path.strip() and value.strip()):
-            raise SettingError(f"--set {text!r} must be PATH=VALUE, as vehicle.inertia.mass=12")
+            raise SettingError(f"--set {text!r} must be PATH=VALUE, such as vehicle.inertia.mass=12")
         if path.strip() in out:
             raise SettingError(f"--set {path.strip()} is given twice; keep one of them")
         out[path.strip()] = _value(value.strip())
@@ -45,7 +45,7 @@ def _tuples(value: Any) -> Any:
 
 
 def with_settings(thing: T, settings: Mapping[str, Any]) -> T:
-    """Return a scenario or model with other numbers; `SettingError` that names path, value and the nearest path."""
+    """Return a scenario or model with replaced numbers; `SettingError` names path, value and the nearest path."""
     for path, value in settings.items():
         try:
             registry.located(thing, path)
@@ -58,7 +58,7 @@ def with_settings(thing: T, settings: Mapping[str, Any]) -> T:
 
 
 def recorded(scenario: Any, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Return the attribute of a recording that holds the settings of its run; factors as the numbers that they lead to."""
+    """Return the attribute of a recording that stores the settings of its run; factors are stored as the resulting numbers."""
     plain = {path: value for path, value in settings.items() if not registry.is_factor(path)}
     for path in settings.keys() - plain.keys():
         places = set(registry.located(scenario, path))

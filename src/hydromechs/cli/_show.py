@@ -1,4 +1,4 @@
-"""`hydromechs view`, `replay` and `picture`: models and runs to look at."""
+"""`hydromechs view`, `replay` and `picture`: display of models and runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AZIMUTH = Annotated[float, typer.Option(help="Viewing direction about the vertic
 LAYERS = Annotated[str, typer.Option(help="Layers to draw, such as looks,terrain,path; an unknown name lists all.")]
 RECORDED = Annotated[str, typer.Option("--model", help="Model of a recording that does not name it.")]
 FRAME = 1.0 / 30.0
-"""Time between two pictures of a replay [s]."""
+"""Time between two frames of a replay [s]."""
 PLAIN = 0.2
 """Edge length of the box drawn for a body whose model cannot be read [m]."""
 
@@ -45,7 +45,7 @@ def has_display() -> bool:
 
 
 def own_command() -> str:
-    """How to call this program again: by its name, or by its path where the name is not found, as in `make demo`."""
+    """Return the command that calls this program: its name, or its path if the name is not found, as in `make demo`."""
     called = Path(sys.argv[0])
     return str(called) if called.name == "hydromechs" and shutil.which("hydromechs") is None else "hydromechs"
 
@@ -93,7 +93,7 @@ def replay(
     usual |= {"--azimuth": (azimuth, -38.0), "--from": (begin, None), "--to": (end, None), "--layers": (layers, "")}
     given = [option for option, (value, default) in usual.items() if value != default]
     if given and not video:
-        raise typer.BadParameter(f"{', '.join(given)}: of videos only; on a page there are buttons for it")
+        raise typer.BadParameter(f"{', '.join(given)}: applies only to videos; pages have controls for it")
     if html:
         _write_html(run, html, console, model)
     elif video:
@@ -159,7 +159,7 @@ def _write_video(
 
 
 def _new_file(name: str, option: str) -> Path:
-    """A file to write, in a folder that is made where there is none."""
+    """Return a file to write; its folder is created if missing."""
     path = Path(name)
     if path.is_dir():
         raise ValueError(f"{option} {name}: it is a folder; give the name of a file")
@@ -168,17 +168,17 @@ def _new_file(name: str, option: str) -> Path:
 
 
 def _layers(scene: Scene, text: str) -> list[str]:
-    """Layers by their names with commas; the usual ones if there are none."""
+    """Return layers from their names, separated by commas; the default layers if empty."""
     from hydromechs.viewer import chosen_layers
 
     return chosen_layers(scene, [name.strip() for name in text.split(",") if name.strip()])
 
 
 def serve(page: Page | Station, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
-    """Show the URL of a page or a station, open a browser if wanted, and keep it going until Ctrl-C."""
+    """Print the URL of a page or station, open a browser if requested, and serve until Ctrl-C."""
     console.print(Text(f"open {page.url} (Ctrl-C to stop)", "bold"), soft_wrap=True)
     if port and page.gate.port != port:
-        console.print(Text(f"port {port} is in use, so this is another one", "yellow"))
+        console.print(Text(f"port {port} is in use; another one was chosen", "yellow"))
     if browser and has_display():
         webbrowser.open(page.url)
     try:
@@ -216,7 +216,7 @@ def picture(
         scene, _ = run_scene(source, model)
         begin, end = float(scene.times[0]), float(scene.times[-1])
         for t in at or ():
-            if not begin - FRAME <= t <= end + FRAME:  # times are typed with few digits
+            if not begin - FRAME <= t <= end + FRAME:  # users type times with few digits
                 raise ValueError(f"--at {t:g}: {source} has times from {begin:g} to {end:g} s")
         moments = [int(np.abs(scene.times - t).argmin()) for t in at or ()] or [len(scene.times) - 1]
     else:
@@ -227,14 +227,12 @@ def picture(
         scene = model_scene(load(source, code=code, **options))
     shown = _layers(scene, layers)
     if chromium and len(moments) > 1:
-        raise ValueError(
-            f"--chromium draws one moment, --at gives {len(moments)}: leave --chromium out, or draw one after the other"
-        )
+        raise ValueError(f"--chromium draws one moment, --at gives {len(moments)}; omit --chromium, or draw them one by one")
     if chromium:
         path = browser_picture(scene.at(moments[0]), out, layers=shown)
     else:
         path = write_picture(scene, out, moments, azimuth=azimuth, layers=shown)
-    several = f": the bodies at {len(moments)} times in one picture, all else at the last" if len(moments) > 1 else ""
+    several = f": the bodies at {len(moments)} times in one picture, everything else at the last" if len(moments) > 1 else ""
     Console().print(Text(f"{path}{several}"), soft_wrap=True)
 
 
@@ -297,7 +295,7 @@ def _plain_model(ds: xarray.Dataset) -> Model:
 
 
 def scenario_scene(scenario: Scenario, ds: xarray.Dataset, *, rate: float = 25.0, most: int = 3000) -> Scene:
-    """The scene of a recording of a scenario."""
+    """Return the scene of a scenario's recording."""
     from hydromechs.actuation import Thruster
     from hydromechs.contact import Terrain
     from hydromechs.viewer import recording_scene

@@ -1,4 +1,4 @@
-"""`hydromechs sweep`: a sweep run into a folder, with a progress bar, and what is printed of it."""
+"""`hydromechs sweep`: runs a sweep into a folder with a progress bar, and prints the result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "dask", "serial")
 """Names of the engines."""
 REASONS = 5
-"""Reasons of failed runs that are printed."""
+"""Maximum number of printed reasons of failed runs."""
 
 
 def sweep(
@@ -82,7 +82,7 @@ def sweep(
 
 
 def chosen_engine(name: str, workers: int | None, address: str) -> SweepEngine:
-    """The engine of a name, with its options."""
+    """Return the engine with a name, with its options."""
     from hydromechs.sweeps import Dask, Local, Serial
 
     if address and name != "dask":
@@ -97,7 +97,7 @@ def chosen_engine(name: str, workers: int | None, address: str) -> SweepEngine:
 
 
 def _clock(seconds: float) -> str:
-    """A time as 0:01:30."""
+    """Return a time as 0:01:30."""
     whole = round(seconds)
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
@@ -105,11 +105,11 @@ def _clock(seconds: float) -> str:
 def _print(result: SweepResult, console: Console) -> None:
     dataset = result.dataset
     there = result.runs - result.new
-    again = f", {there} of them from before" if there else ""
+    again = f", {there} of them already finished" if there else ""
     console.print(f"{result.runs} runs in {result.wall_time:.1f} s{again}; {result.failed} failed", highlight=False)
     if "on_gpu" in dataset:
         on_gpu = int(dataset.on_gpu.sum())
-        beside = "" if on_gpu == result.runs else "; the others on the CPU: their workers have no GPU, or no CuPy"
+        beside = "" if on_gpu == result.runs else "; the others ran on the CPU, because their workers have no GPU or no CuPy"
         console.print(f"{on_gpu} runs on a GPU{beside}", highlight=False)
     table = Table("result", "min", "mean", "max", box=None)
     done = dataset.where(dataset.status == 1, drop=True)

@@ -30,7 +30,7 @@ def print_report(report: Report, show: Callable[[Report, Console], None], as_jso
 
 
 def table_of(*columns: str, rows: Iterable[Iterable[object]] = ()) -> Table:
-    """A table of rows of plain text; a column whose name starts with > is one of numbers."""
+    """Return a table of rows of plain text; a column whose name starts with > holds numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:
         table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")

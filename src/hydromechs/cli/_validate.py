@@ -45,9 +45,9 @@ def validate(
             found = replace(found, trials=replace(found.trials, names=trials))
         folder = Path(data) if data else study.parent / found.data
         if not data and not found.data:
-            raise ValueError(f"{study} names no folder with logs; give one with --data")
+            raise ValueError(f"{study} names no folder with logs; set it with --data")
         if folds and not variants:
-            raise ValueError("--folds goes with --variants")
+            raise ValueError("--folds applies only with --variants")
         with _live(console) as telling:
             how: dict[str, Any] = {
                 "workers": workers or None,
@@ -81,7 +81,7 @@ def _live(console: Console) -> Iterator[Callable[[Any], None]]:
     with console.status(Text("reading logs, compiling")) as status:
 
         def telling(iteration: Any) -> None:
-            latest.pop(iteration.fit, None)  # the latest come last
+            latest.pop(iteration.fit, None)  # the latest are last
             latest[iteration.fit] = f"{iteration.fit}: iteration {iteration.number}, cost {iteration.cost:.4g}"
             status.update(Text("; ".join(list(latest.values())[-SHOWN:])))
 
@@ -89,7 +89,7 @@ def _live(console: Console) -> Iterator[Callable[[Any], None]]:
 
 
 SHOWN = 2
-"""Fits that are shown while they run."""
+"""Running fits that are displayed."""
 
 
 def print_variants(report: dict[str, Any], console: Console) -> None:
@@ -97,7 +97,7 @@ def print_variants(report: dict[str, Any], console: Console) -> None:
     console.print(
         Text(f"{report['title'] or report['study']}: {report['trials']} trials, {report['folds']} fits of each model", "bold")
     )
-    console.print(Text("Mean root mean square error of predictions, and how much more than that of the study's model:"))
+    console.print(Text("Mean of the root-mean-square prediction errors, and increase over the study's model:"))
     table = table_of("model", *(f">{c} [{unit}]" for c, unit in report["units"].items()))
     for row in report["variants"]:
         numbers = [f"{row['mean'][c]:.3f} ({row['more'][c]:+.3f})" if c in row["mean"] else "–" for c in report["units"]]
@@ -116,7 +116,7 @@ def print_validation(report: dict[str, Any], console: Console) -> None:
     console.print(
         Text(f"{report['title'] or report['study']}: {len(report['trials'])} trials, {report['seconds']:.0f} s", "bold")
     )
-    console.print(Text("Errors of predictions, root mean square from the start of the motion to the end of the trial:"))
+    console.print(Text("Root-mean-square prediction errors from the start of the motion to the end of the trial:"))
     columns = (
         ">mean",
         ">median",

@@ -1,4 +1,4 @@
-"""Soft contact of bodies with terrain and with each other: distances, normal laws, friction, pairs of what may touch."""
+"""Compliant contact of bodies with terrain and each other: distances, normal laws, friction, contact pairs."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Forces of one contact on both bodies, with what it stores and loses."""
+"""Forces of one contact on both bodies, with stored and dissipated energy."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 class Contact(NamedTuple):
-    """What one pair does. Wrenches are in body axes about the body origins."""
+    """Forces and energies of one pair. Wrenches are in body axes about the body origins."""
 
     wrench_A: Array
-    """On the body that carries the probe [N, N·m], shape (6,)."""
+    """Wrench on the body that carries the probe [N, N·m], shape (6,)."""
     wrench_B: Array | None
-    """On the body that carries the solid [N, N·m], shape (6,); None for terrain."""
+    """Wrench on the body that carries the solid [N, N·m], shape (6,); None for terrain."""
     s_rate: Array
     """Rate of the tangential deflection [m/s], shape (3,)."""
     loss: Scalar
-    """Power lost, at least 0 [W]."""
+    """Dissipated power, at least 0 [W]."""
     stored: Scalar
     """Elastic energy, normal and tangential [J]."""
     normal_force: Scalar
     """Normal force, at least 0 [N]."""
     gap: Scalar
-    """Distance of the surfaces, below 0 in contact [m]."""
+    """Distance of the surfaces, negative in contact [m]."""
     sliding_speed: Scalar
     """Speed of the probe's deepest point along the surface, also without contact [m/s]."""
 
@@ -47,7 +47,7 @@ def contact_wrench(
     s: Array,
     down: Array,
 ) -> Contact:
-    """Forces of one pair. C is the frame that carries the solid: the world for terrain, else body B.
+    """Return the forces of one pair. C is the frame that carries the solid: the world for terrain, else body B.
 
         d = r − φ(c),   ḋ = −∇φ · v,   f = N(d, ḋ) ∇φ − f_t(N, s, v_t)   at the probe's deepest point x = c − r n,
 

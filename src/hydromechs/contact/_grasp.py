@@ -1,7 +1,8 @@
-"""Grasps: two frames of a mechanism held together, in all or some of their six relative directions; closing one without a jump.
+"""Grasps: two frames of a mechanism held together, in all or some of their six relative directions.
 
-A grasp is a constraint between accelerations (McMillan 1994, ch. 2, with the general contact joint for free directions). What
-rounding and integration let drift is pulled back as by a critically damped spring (Baumgarte).
+Closing one without a jump in position.  A grasp is a constraint between accelerations (McMillan 1994, ch. 2, with the
+general contact joint for free directions). Drift from rounding and integration is corrected as by a critically damped
+spring (Baumgarte).
 """
 
 from __future__ import annotations
@@ -23,19 +24,19 @@ from hydromechs.values import Array, NotNegative, Scalar, check_fields
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
 SIX = ("X", "Y", "Z", "K", "M", "N")
 HOLDING = MappingProxyType({"holder": "frame or body", "held": "frame or body"})
-"""Names that grasps and grips hold."""
+"""References of grasps and grips."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grasp(Component):
-    """A frame of one body held to a frame of another."""
+    """A rigid grasp: a frame of one body held to a frame of another."""
 
     kind = "grasp"
     cause = "grasps"
     refers = HOLDING
     outputs = (
         Output("grasp_force", "N, N m", "force of the holder on what it holds, in the holder's axes", SIX, "six"),
-        Output("grasp_error", "m, rad", "distance and angle by which the grasp is off", ("distance", "angle"), "misfit"),
+        Output("grasp_error", "m, rad", "distance and angle error of the grasp", ("distance", "angle"), "misfit"),
     )
 
     name: str
@@ -43,7 +44,7 @@ class Grasp(Component):
     holder: str
     """Frame or body that holds; directions are along its axes."""
     held: str
-    """Frame or body that is held; the two frames coincide but for the free directions."""
+    """Frame or body that is held; the two frames coincide except in the free directions."""
     free: tuple[Literal["x", "y", "z", "rx", "ry", "rz"], ...] = ()
     """Directions that are not held, of x, y, z, rx, ry, rz: ("rz",) is a hinge, ("rx", "ry", "rz") a ball joint."""
     stabilisation: NotNegative = 20.0
@@ -51,7 +52,7 @@ class Grasp(Component):
     tolerance: NotNegative = 1e-3
     """Distance and angle within which the frames must meet to be joined [m, rad]."""
     closed: bool = True
-    """Whether it holds from the start."""
+    """True if it is initially closed."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "free", tuple(self.free))
@@ -62,7 +63,7 @@ class Grasp(Component):
             raise ValueError(f"grasp {self.name!r} holds nothing: all six directions are free")
         if sum(k in self.rows for k in (3, 4, 5)) == 1:
             raise ValueError(
-                f"grasp {self.name!r} holds only one rotation, which leaves the order of the two free ones undefined; "
+                f"grasp {self.name!r} holds only one rotation, which leaves the order of the other two undefined; "
                 f"free one of rx, ry, rz, or all of them"
             )
         check_fields(self, f"grasp {self.name!r}: Grasp")
@@ -77,20 +78,20 @@ class Grasp(Component):
         check_frames(model, f"grasp {self.name!r}", self.holder, self.held)
 
     def check_start(self, now: Now) -> None:
-        """Its frames must meet if it is closed."""
+        """Check that its frames meet if it is closed."""
         for row in self.act(now, {}, {"closed": 1.0}).constraints if self.closed else ():
             row.check_closure(float(now.t), self)
 
     def apart(self, model: Model, kin: Any) -> float:
-        """How far what holds and what is held are from meeting, in units of its tolerance, for an observer at rest."""
+        """Return the distance of the two frames from meeting, in units of its tolerance, for an observer at rest."""
         return float(max(grasp_misfit(grasp_rows(model, kin, self), self))) / max(self.tolerance, 1e-12)
 
     def inputs(self, model: Model) -> list[Slot]:
-        """1 while it holds, 0 while it is open."""
+        """1 while closed, 0 while open."""
         return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """The constraint rows of the directions that it holds."""
+        """Return the constraint rows of the held directions."""
         g = grasp_rows(now.model, now.kin, self)
         apart = grasp_misfit(g, self)
 
@@ -99,7 +100,10 @@ class Grasp(Component):
             return {"grasp_force": np.array([known.get(k, 0.0) for k in range(6)])}
 
         def wrenches(force: Array) -> list[Wrench]:
-            """The recorded force acts on the held body at its frame, and its opposite on the holder at the same place."""
+            """Return the recorded force, which acts on the held body at its frame.
+
+            Its opposite acts on the holder at the same point.
+            """
             f = record(force)["grasp_force"]
             holder, held = now.frame(self.holder), now.frame(self.held)
             f_W, n_W = holder.R @ f[:3], holder.R @ f[3:]
@@ -145,13 +149,13 @@ class GraspRows(NamedTuple):
     bias: Array
     """J̇ v, shape (c,)."""
     error: Array
-    """How far the frames are apart [m, rad], shape (c,)."""
+    """Distance and angle between the frames [m, rad], shape (c,)."""
     facing: Scalar
-    """Cosine of the angle between them that is held: below 0, the frames face away from each other."""
+    """Cosine of the held angle between them: if negative, the frames face away from each other."""
 
 
 def grasp_gap(model: Model, kin: Any, grasp: Grasp) -> tuple[Array, Array]:
-    """Place (3,) and axes (3, 3) of the held frame, seen from the holder's frame."""
+    """Position (3,) and axes (3, 3) of the held frame in the holder's frame."""
     a, p_a, R_a = model.locate(grasp.holder)
     b, p_b, R_b = model.locate(grasp.held)
     R_WA, R_WB = kin.R_WB[a] @ R_a, kin.R_WB[b] @ R_b
@@ -160,7 +164,7 @@ def grasp_gap(model: Model, kin: Any, grasp: Grasp) -> tuple[Array, Array]:
 
 
 def grasp_rows(model: Model, kin: Any, grasp: Grasp) -> GraspRows:
-    """The constraint of one grasp; `kin` is that of an observer at rest.
+    """Return the constraint of one grasp; `kin` is that of an observer at rest.
 
     With T = R_Aᵀ R_B and V_A taken where B is, V_rel = T V_B − V_A and d/dt (T V_B) = T V̇_B + ω_rel × T V_B; that point of A
     moves on A with v_rel, which adds ω_A × v_rel to d/dt V_A.
@@ -191,9 +195,9 @@ def grasp_rows(model: Model, kin: Any, grasp: Grasp) -> GraspRows:
 
 
 def _turn(T: Array, grasp: Grasp) -> tuple[Array, Scalar]:
-    """Rotation error about the holder's axes (3,), and the cosine of its angle.
+    """Return the rotation error about the holder's axes (3,), and the cosine of its angle.
 
-    All held: the vector part of T, (T − Tᵀ)/2. A hinge: z_A × z_B of its axes, which does not mind how far it has turned.
+    All held: the vector part of T, (T − Tᵀ)/2. For a hinge: z_A × z_B of its axes, which is independent of its rotation.
     Both are the rotation vector to second order.
     """
     loose = [k for k in range(3) if k + 3 not in grasp.rows]
@@ -205,7 +209,7 @@ def _turn(T: Array, grasp: Grasp) -> tuple[Array, Scalar]:
 
 
 def _dofs(model: Model, grasp: Grasp) -> tuple[int, ...]:
-    """Degrees of freedom that move the holder or the held frame."""
+    """Return the degrees of freedom that move the holder or the held frame."""
     out: set[int] = set()
     for name in (grasp.holder, grasp.held):
         body = model.locate(name).body
@@ -216,7 +220,7 @@ def _dofs(model: Model, grasp: Grasp) -> tuple[int, ...]:
 
 
 def grasp_misfit(rows: GraspRows, grasp: Grasp) -> tuple[Scalar, Scalar]:
-    """Distance [m] and angle [rad] by which a grasp is off, from its constraint."""
+    """Return the distance [m] and angle [rad] error of a grasp, from its constraint."""
     at = dict(zip(grasp.rows, rows.error, strict=True))
     sine = norm([at.get(k, 0.0) for k in range(3, 6)])
     return norm([at.get(k, 0.0) for k in range(3)]), np.arctan2(sine, rows.facing)

@@ -1,4 +1,4 @@
-"""A grip that is not firm: two frames held together by springs and dampers, as by the padded jaws of a gripper.
+"""A compliant grip: two frames held together by springs and dampers, like the padded jaws of a gripper.
 
     F = −s (k e + c ė),    M = −s (∂E_r/∂θ + c_r ω),    E_r = ½ Σ_k k_r,k θ_k² for small angles θ_k
 
@@ -23,19 +23,19 @@ from hydromechs.values import Array, Positive, Scalar, Vector3, check_fields
 from ._grasp import HOLDING, SIX, Grasp, check_frames
 
 HOLDS = 0.05
-"""Strength above which what is held stays held, also out of reach."""
+"""Strength above which an object remains held, even out of reach."""
 TOO_LATE = 0.5
-"""Share of the way to closed after which the jaws find nothing more."""
+"""Fraction of closing after which the jaws find nothing more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grip(Component):
-    """A frame of one body held softly to a frame of another, so that it can swing."""
+    """A compliant grip between frames of two bodies, in which the held body can swing."""
 
     kind = "grip"
     refers = HOLDING
     outputs = (
-        Output("grip_force", "N, N m", "force of the holder on what it holds, in the holder's axes", SIX, "six"),
+        Output("grip_force", "N, N m", "force of the holder on the held body, in the holder's axes", SIX, "six"),
         Output("grip_error", "m, rad", "distance and angle between the two frames", ("distance", "angle"), "misfit"),
         Output("grip_strength", "1", "0 open, 1 closed"),
     )
@@ -51,15 +51,15 @@ class Grip(Component):
     damping: Vector3
     """c along x, y, z [N·s/m]."""
     turning_stiffness: Vector3 = (0.0, 0.0, 0.0)
-    """k_r about x, y, z [N·m/rad]; what is held swings freely about an axis with 0."""
+    """k_r about x, y, z [N·m/rad]; the held body swings freely about an axis with 0."""
     turning_damping: Vector3 = (0.0, 0.0, 0.0)
     """c_r about x, y, z [N·m·s/rad]."""
     reach: Positive = 0.1
-    """Distance within which the jaws find what they close on [m]; farther off they close on nothing, until they open again."""
+    """Maximum distance at which the jaws grip [m]; beyond it they close on nothing, until they open again."""
     closing_time: Positive = 0.1
     """Time constant of closing and opening [s]."""
     closed: bool = False
-    """Whether it holds from the start what is in its reach there."""
+    """True if it initially holds an object within reach."""
 
     def __post_init__(self) -> None:
         check_fields(self, f"grip {self.name!r}: Grip")
@@ -69,11 +69,11 @@ class Grip(Component):
                 raise ValueError(f"grip {self.name!r}: {key} is {list(value)}, must not be negative")
 
     def check(self, model: Model) -> None:
-        """Its frames must be there, and able to move apart."""
+        """Check that its frames exist and can move apart."""
         check_frames(model, f"grip {self.name!r}", self.holder, self.held)
 
     def states(self, model: Model) -> list[Slot]:
-        """Its strength, and how far its jaws have closed, from 0 to 1."""
+        """Its strength, and the closing of its jaws, from 0 to 1."""
         return [Slot("strength", self._start), Slot("jaws", 1.0 if self.closed else 0.0)]
 
     def _start(self, now: Now) -> float:
@@ -81,17 +81,17 @@ class Grip(Component):
         return 1.0 if self.closed and self.apart(now.model, now.kin) < 1.0 else 0.0
 
     def apart(self, model: Model, kin: Any) -> float:
-        """How far what holds and what is held are from each other, in units of its reach."""
+        """Return the distance between the two frames, in units of its reach."""
         a, b = (kin.p_WB[i] + kin.R_WB[i] @ p if i >= 0 else p for i, p, _ in map(model.locate, (self.holder, self.held)))
         return float(norm(b - a)) / self.reach
 
     def closing(self, model: Model, kin: Any) -> str:
-        """What to say when it is told to close."""
+        """Return the message when it closes."""
         apart = self.apart(model, kin)
         if apart < 1.0:
             return f"{self.name!r} closes on {self.held!r}"
         return (
-            f"{self.name!r} closes on nothing: {self.held!r} is {apart * self.reach:.3g} m off, its reach is {self.reach:g} m"
+            f"{self.name!r} closes on nothing: {self.held!r} is {apart * self.reach:.3g} m away, its reach is {self.reach:g} m"
         )
 
     def inputs(self, model: Model) -> list[Slot]:
@@ -99,7 +99,7 @@ class Grip(Component):
         return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Forces of springs and dampers, equal and opposite; the jaws do the work of closing on a stretched spring."""
+        """Return forces of springs and dampers, equal and opposite; the jaws do the work of closing on a stretched spring."""
         a, b, s = now.frame(self.holder), now.frame(self.held), z["strength"]
         e, T = a.R.T @ (b.p - a.p), a.R.T @ b.R
         e_rate = a.R.T @ (b.v - a.v - cross(a.w, b.p - a.p))
@@ -135,7 +135,7 @@ class Grip(Component):
 
 
 Holding: TypeAlias = Grasp | Grip
-"""What holds something, firmly or not."""
+"""Rigid and compliant grasps."""
 
 
 def _spring(T: Array, k: tuple[float, float, float]) -> tuple[Array, Scalar]:
@@ -150,6 +150,6 @@ def _spring(T: Array, k: tuple[float, float, float]) -> tuple[Array, Scalar]:
 
 
 def _angle(T: Array) -> Scalar:
-    """Angle of a rotation [rad]."""
+    """Return the angle of a rotation [rad]."""
     sine = 0.5 * norm([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
     return np.arctan2(sine, 0.5 * (T[0, 0] + T[1, 1] + T[2, 2] - 1.0))

@@ -24,7 +24,7 @@ class NormalForce(NamedTuple):
     force: Scalar
     """N, at least 0 [N]."""
     elastic: Scalar
-    """What the spring alone would push with, the slope of `stored` by depth [N]."""
+    """Force of the spring alone, the derivative of `stored` with respect to depth [N]."""
     stored: Scalar
     """Energy of the spring [J]."""
 
@@ -33,7 +33,7 @@ class ContactFriction(NamedTuple):
     """Friction of one contact."""
 
     force: Array
-    """f that the sliding body feels with the opposite sign [N], shape (3,)."""
+    """Friction force f; −f acts on the sliding body [N], shape (3,)."""
     rate: Array
     """ṡ [m/s], shape (3,)."""
     loss: Scalar
@@ -43,26 +43,26 @@ class ContactFriction(NamedTuple):
 
 
 class ContactLaw(abc.ABC):
-    """Normal force by depth and rate. Derive a frozen dataclass from it for a law of your own; write NumPy operations."""
+    """Normal force by depth and rate. Derive a frozen dataclass from it for a custom law, in NumPy operations."""
 
     __slots__ = ()
 
     @abc.abstractmethod
     def force(self, depth: Scalar, rate: Scalar) -> NormalForce:
-        """Normal force, with the spring's part and its energy, at the overlap d [m] of the surfaces and its rate ḋ [m/s].
+        """Return normal force, spring force and spring energy at the overlap d [m] of the surfaces and its rate ḋ [m/s].
 
-        The overlap is below 0 where they are apart.
-        Its power −N ḋ on the bodies is −(N − elastic) ḋ − d(stored)/dt; the first part must be a loss in every case.
+        The overlap is negative if they are apart. Its power −N ḋ on the bodies is −(N − elastic) ḋ − d(stored)/dt; the
+        first part must always be dissipative.
         """
 
     @abc.abstractmethod
     def stiffness_at(self, depth: float) -> tuple[float, float]:
-        """Stiffness [N/m] and damping [N·s/m] near a `depth` [m], for advice on the step."""
+        """Return stiffness [N/m] and damping [N·s/m] near a `depth` [m], for advice on the step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearContact(Checked, ContactLaw):
-    """Spring and damper that push only: N = max(0, k d + c ḋ) while d > 0."""
+    """Spring and damper that only push: N = max(0, k d + c ḋ) while d > 0."""
 
     stiffness: Positive
     """Force per depth k [N/m]."""
@@ -82,7 +82,7 @@ class LinearContact(Checked, ContactLaw):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NonlinearContact(Checked, ContactLaw):
-    """Spring whose damping grows with the depth: N = max(0, k dⁿ (1 + 3/2 α ḋ)); no jump at touch, no pull on release."""
+    """Spring whose damping grows with the depth: N = max(0, k dⁿ (1 + 3/2 α ḋ)); no jump at contact, no pull on release."""
 
     stiffness: Positive
     """Force per depth to the power of the exponent k [N/mⁿ]."""
@@ -104,31 +104,31 @@ class NonlinearContact(Checked, ContactLaw):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryFriction:
-    """Coulomb friction with a stick phase, an anchored spring; μ falls from static to kinetic as the speed grows (Stribeck)."""
+    """Coulomb friction with a stick phase, an anchored spring; μ decreases from static to kinetic with speed (Stribeck)."""
 
     static: NotNegative
-    """Coefficient at rest, at least `kinetic` [-]."""
+    """Static coefficient, at least `kinetic` [-]."""
     kinetic: NotNegative
-    """Coefficient of sliding [-]."""
+    """Kinetic coefficient [-]."""
     stiffness: Positive
     """Force per deflection while it sticks k_t [N/m]."""
     damping: Positive
     """Force per rate of the deflection c_t [N·s/m]; c_t/k_t is the time in which a broken anchor settles."""
     stribeck_speed: Positive = 0.01
-    """Speed at which half of the way from static to kinetic is gone v_s [m/s]."""
+    """Stribeck speed v_s, at which μ is halfway from static to kinetic [m/s]."""
 
     def __post_init__(self) -> None:
         check_fields(self)
         if self.static < self.kinetic:
-            raise FieldError("DryFriction.static", self.static, f"must be at least kinetic, {self.kinetic:g}; swap them?")
+            raise FieldError("DryFriction.static", self.static, f"must be at least kinetic, {self.kinetic:g}; swap them")
 
     def force(self, normal: Scalar, n: Array, s: Array, v: Array) -> ContactFriction:
-        """Friction by `spatial.stick_slip` in the tangent plane, limit μ N,
+        """Return friction by `spatial.stick_slip` in the tangent plane, limit μ N,
 
             μ = μ_k + (μ_s − μ_k) / (1 + (v/v_s)²),    ṡ = (f − k_t s) / c_t
 
-        A part of s along the normal (the plane has turned since) makes no force and dies out with the time constant c_t/k_t,
-        as all of s does when the surfaces part. The loss is f · v − k_t s · ṡ.
+        A component of s along the normal (after the plane has turned) exerts no force and decays with the time constant
+        c_t/k_t, as all of s does when the surfaces separate. The loss is f · v − k_t s · ṡ.
 
         Args:
             normal: N, at least 0 [N].
@@ -151,12 +151,12 @@ SMOOTH = ContactFriction(np.zeros(3), np.zeros(3), 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """How two surfaces meet: a normal law, and friction or none."""
+    """Contact of two surfaces: a normal law, and optional friction."""
 
     law: ContactLaw
     """Normal force by depth and rate."""
     friction: DryFriction | None = None
-    """Friction; a smooth surface if left out."""
+    """Friction; frictionless if omitted."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.law, ContactLaw):
@@ -166,14 +166,14 @@ class Material:
 
 
 def _power(d: Scalar, exponent: float) -> Scalar:
-    """dⁿ of a number that is not negative, cheap for the usual exponents."""
+    """Return dⁿ of a nonnegative number, fast for common exponents."""
     if exponent.is_integer():
         return d ** int(exponent)
     return d ** int(exponent) * np.sqrt(d + TINY) if (2.0 * exponent).is_integer() else d**exponent
 
 
 def _material(static: float, kinetic: float, stiffness: float, damping_factor: float) -> Material:
-    """Friction as stiff as the ground; its damping settles a broken anchor within 10 ms."""
+    """Return friction as stiff as the ground; its damping settles a broken anchor within 10 ms."""
     friction = DryFriction(static=static, kinetic=kinetic, stiffness=0.7 * stiffness, damping=0.007 * stiffness)
     return Material(law=NonlinearContact(stiffness=stiffness, damping_factor=damping_factor), friction=friction)
 
@@ -188,7 +188,7 @@ MATERIALS: Mapping[str, Material] = MappingProxyType(
         "rubber": _material(0.8, 0.7, 3.0e4, 0.8),
     }
 )
-"""Materials of ground, as a foot of steel meets it under water, for machines of some 100 to 1,000 kg."""
+"""Ground materials under water for steel feet, for machines of about 100 to 1,000 kg."""
 
 MATERIAL_SOURCES: Mapping[str, str] = MappingProxyType(
     {
@@ -200,5 +200,5 @@ MATERIAL_SOURCES: Mapping[str, str] = MappingProxyType(
         "rubber": "estimated: rubber on a wet hard floor",
     }
 )
-"""Where the friction comes from. Stiffness and damping are all estimated: soft enough to integrate, millimetres to centimetres
-of sinking."""
+"""Sources of the friction values. All stiffness and damping values are estimated: soft enough to integrate, millimetres to
+centimetres of sinking."""

@@ -25,23 +25,23 @@ class Pair(Component):
     kind = "contact"
     outputs = (
         Output("contact_force", "N", "normal force"),
-        Output("contact_gap", "m", "distance, below 0 in contact"),
+        Output("contact_gap", "m", "distance, negative in contact"),
     )
 
     name: str
-    """As "foot_1 on floor", unique among the pairs."""
+    """Name, such as "foot_1 on floor", unique among the pairs."""
     body: int
     """Index of the body A that carries the probe."""
     probe: PointProbe | Segment
-    """What touches."""
+    """Probe."""
     frame: str | None = None
     """Name of the frame whose origin is the probe; None for a shape's."""
     other: int | None = None
     """Index of the body B that carries the solid; None for terrain."""
     solid: Placed
-    """What is touched: `Terrain`, or a shape of body B."""
+    """Touched solid: `Terrain`, or a shape of body B."""
     material: Material
-    """How they meet."""
+    """Material of the contact."""
 
     def order(self, model: Model) -> tuple[int, int]:
         return Order.CONTACT, 0
@@ -51,7 +51,7 @@ class Pair(Component):
         return [] if self.material.friction is None else [Slot(x, unit="m") for x in DEFLECTION]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Force on both bodies, and what it stores and loses; see `contact_wrench`."""
+        """Return forces on both bodies, with stored and dissipated energy; see `contact_wrench`."""
         a, b = self.body, self.other
         X_B, V_B = (None, None) if b is None else ((now.R_WB[b], now.p_WB[b]), now.V[b])
         s = np.array([z[x] for x in DEFLECTION]) if z else np.zeros(3)
@@ -71,7 +71,7 @@ class Pair(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """The normal law at a depth of a millimetre, and friction."""
+        """Return the fast modes of the normal law at a depth of one millimetre, and of friction."""
         moves = max(mobility.point(self.body, np.array(self.probe.center)), 1e-300)
         out = [mode_of(f"contact {self.name!r}", *self.material.law.stiffness_at(1e-3), moves, meets=True)]
         friction = self.material.friction

@@ -1,4 +1,4 @@
-"""Probes: what of a body touches."""
+"""Probes: contact points of a body."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ PARALLEL = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointProbe:
-    """A probe: a point of a body, or a sphere about it."""
+    """A probe: a point of a body, or a sphere about a point."""
 
     position: tuple[float, float, float]
-    """Place in body axes from the body origin [m], shape (3,)."""
+    """Position in body axes from the body origin [m], shape (3,)."""
     radius: float = 0.0
     """Radius of the sphere; 0 for a point [m]."""
 
     @property
     def center(self) -> tuple[float, float, float]:
-        """Its place [m], shape (3,)."""
+        """Its position [m], shape (3,)."""
         return self.position
 
     def nearest(self, other: Placed, R: Array, p: Array) -> Array:
-        """The point of the probe that is nearest to a solid, in body axes [m], shape (3,).
+        """Return the point of the probe nearest to a solid, in body axes [m], shape (3,).
 
         The body has the axes R (3, 3) and the origin p (3,) [m] in the frame that carries the solid.
         """

@@ -1,4 +1,4 @@
-"""Which points of a mechanism may touch which solids: probes, and pairs of a probe and a solid."""
+"""Probes on bodies, and pairs of a probe and a solid."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ._probe import PointProbe, Segment
 from ._touching import BodyContact, PointContact, Terrain
 
 MAX_POINTS = 5
-"""Points along a capsule or cylinder at most."""
+"""Maximum number of points along a capsule or cylinder."""
 
 
 def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
-    """All pairs that may come into contact: every probe of a moving body against all terrain, and the chosen pairs of bodies.
+    """Return all contact pairs: every probe of a moving body against all terrain, and the selected pairs of bodies.
 
     Probes come from the shapes with the role contact: a sphere is one; a box has its 8 corners; a capsule has points with its
     radius along its axis, the ends and others at most 4 radii apart (5 points at most), but only its ends against a plane and
@@ -40,7 +40,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
     bodies = [part for part in parts if isinstance(part, BodyContact)]
     for name, count in Counter(t.name for t in terrain).items():
         if count > 1:
-            raise ValueError(f"two pieces of terrain are named {name!r}; names must differ")
+            raise ValueError(f"two pieces of terrain are named {name!r}; rename one")
     meeting = {model.body_index(name) for part in bodies for name in part.bodies}
     able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # shapes of others may be of any kind
     touching = [
@@ -77,7 +77,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
 
 
 def _meetings(model: Model, touching: Sequence[Sequence[BodyShape]], a: int, b: int, material: Material) -> list[Pair]:
-    """Pairs between the shapes of two bodies."""
+    """Return the pairs between the shapes of two bodies."""
     names = model.body_names
     out = []
     for first, second in itertools.product(touching[a], touching[b]):
@@ -95,7 +95,7 @@ def _meetings(model: Model, touching: Sequence[Sequence[BodyShape]], a: int, b: 
 
 
 def _named_probes(name: str, touching: Sequence[BodyShape], solid: Placed) -> list[tuple[str, PointProbe | Segment]]:
-    """Probes of the shapes of a body against a solid, numbered from 1 where a shape has several."""
+    """Return the probes of the shapes of a body against a solid, numbered from 1 if a shape has several."""
     out = []
     for number, shape in enumerate(touching, start=1):
         body = name if len(touching) == 1 else f"{name}.{number}"
@@ -124,7 +124,7 @@ def probes(piece: Placed, solid: Placed) -> list[PointProbe | Segment]:
 
 
 def _along(piece: Placed, radius: float, length: float, solid: Placed) -> list[PointProbe | Segment]:
-    """Probes along the axis of a capsule that has this length between the centres of its caps."""
+    """Return probes along the axis of a capsule with this length between the centres of its caps."""
     if isinstance(solid.shape, Sphere | Capsule):
         direction = tuple(piece.origin.R[:, 2].tolist())
         return [Segment(center=piece.origin.xyz, direction=direction, half_length=0.5 * length, radius=radius)]
@@ -136,7 +136,7 @@ def _along(piece: Placed, radius: float, length: float, solid: Placed) -> list[P
 
 
 def _place(piece: Placed, x: Sequence[float]) -> tuple[float, float, float]:
-    """A point of the shape's frame in body axes."""
+    """Return a point of the shape's frame in body axes."""
     R = piece.origin.R
     along = R[:, 0] * x[0] + R[:, 1] * x[1] + R[:, 2] * x[2]  # not R @ x, which rounds differently on other processors
     return tuple((along + piece.origin.xyz).tolist())

@@ -22,7 +22,7 @@ from ._pair import Pair
 
 
 class Touching(Component):
-    """A part from which contacts are derived; it does nothing on its own."""
+    """A part from which contacts are derived; it exerts no force itself."""
 
     __slots__ = ()
 
@@ -36,23 +36,23 @@ class Touching(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Terrain(Placed, Touching):
-    """A shape fixed to the world that can be touched, in world axes: a part from which contacts are derived."""
+    """A shape fixed to the world, in world axes: a part from which contacts are derived."""
 
     kind = "terrain"
 
     name: str
     """Name, unique in a scene."""
     material: Annotated[Material, ByName()]
-    """How it meets what touches it."""
+    """Material of its surface."""
 
     def __post_init__(self) -> None:
         if not (isinstance(self.name, str) and self.name):
-            raise FieldError("terrain.name", self.name, "must be a text that is not empty")
+            raise FieldError("terrain.name", self.name, "must be text that is not empty")
         if not isinstance(self.material, Material):
             raise FieldError(f"terrain {self.name!r}.material", self.material, "must be a Material")
         Placed.__post_init__(self)
         if isinstance(self.shape, HeightField) and self.origin != Origin():
-            must = "must be left out: x, y and heights of a height field are those of the world"
+            must = "must be omitted: x, y and heights of a height field are those of the world"
             raise FieldError(f"terrain {self.name!r}.origin", self.origin, must)
 
     def owns(self, model: Model, component: Component) -> bool:
@@ -61,7 +61,7 @@ class Terrain(Placed, Touching):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointContact(Touching):
-    """A frame that touches all terrain at its origin, as a foot or the tip of a tool."""
+    """A frame whose origin touches all terrain, such as a foot or the tip of a tool."""
 
     refers = MappingProxyType({"frame": "frame"})
 
@@ -70,17 +70,17 @@ class PointContact(Touching):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # the interface's attribute, computed
-        """That of the frame, and what it is."""
+        """The name of the frame, with its kind."""
         return f"{self.frame}.contact"
 
     def check_beside(self, parts: Sequence[Component]) -> None:
         if not any(isinstance(part, Terrain) for part in parts):
-            raise ValueError(f"contact of the point {self.frame!r}: there is no terrain to touch; add terrain")
+            raise ValueError(f"contact of the point {self.frame!r}: there is no terrain; add terrain")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyContact(Touching):
-    """Two bodies that can touch each other with their shapes."""
+    """Two bodies whose shapes can touch each other."""
 
     refers = MappingProxyType({"bodies": "body"})
 
@@ -95,7 +95,7 @@ class BodyContact(Touching):
             or len(self.bodies) != 2
             or not all(isinstance(x, str) for x in self.bodies)
         ):
-            raise FieldError("BodyContact.bodies", self.bodies, "must be two names of bodies, such as ('hand', 'pipe')")
+            raise FieldError("BodyContact.bodies", self.bodies, "must be two body names, such as ('hand', 'pipe')")
         object.__setattr__(self, "bodies", tuple(self.bodies))
         if not isinstance(self.material, Material):
             raise FieldError("BodyContact.material", self.material, "must be a contact.Material(...)")
@@ -106,15 +106,15 @@ class BodyContact(Touching):
         return f"{self.bodies[0]} and {self.bodies[1]}"
 
     def check(self, model: Model) -> None:
-        """Its bodies must be able to meet, with shapes for contact."""
+        """Check that its bodies can meet and have shapes for contact."""
         a, b = map(model.body_index, self.bodies)
         if a == b or not (model.moves[a] or model.moves[b]):
             raise ValueError(
-                f"bodies {self.bodies[0]!r} and {self.bodies[1]!r} cannot come closer to each other; leave the pair out"
+                f"bodies {self.bodies[0]!r} and {self.bodies[1]!r} cannot move relative to each other; remove the pair"
             )
         for at in (a, b):
             if not any(shape.contact for shape in model.bodies[at].shapes):
-                raise ValueError(f"body {model.body_names[at]!r} has no shape for contact; give it one, or leave the pair out")
+                raise ValueError(f"body {model.body_names[at]!r} has no shape for contact; add one, or remove the pair")
 
     def owns(self, model: Model, component: Component) -> bool:
         if not isinstance(component, Pair) or component.other is None:
@@ -123,7 +123,10 @@ class BodyContact(Touching):
 
 
 def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> Array:
-    """Height UP of the highest solid at places x, y of the world [m], any one shape; −inf where there is none. Also symbols."""
+    """Return the height of the highest solid, positive up, at places x, y of the world [m]; −inf where there is none.
+
+    Numbers or symbols.
+    """
     x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     out = np.full(x.shape, -np.inf)
     for solid in solids:

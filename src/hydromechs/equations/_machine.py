@@ -43,9 +43,9 @@ class CompiledEquations:
         self.lanes = compiler.native_lanes() if lanes is None else _whole(lanes, "lanes", "1, 4 or 8")
         if self.lanes not in (1, 4, 8):
             raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
-        self.threads = _whole(threads, "threads", "a whole number of at least 1")
+        self.threads = _whole(threads, "threads", "an integer of at least 1")
         if self.threads < 1:
-            raise ValueError(f"threads is {threads!r}, must be a whole number of at least 1")
+            raise ValueError(f"threads is {threads!r}, must be an integer of at least 1")
         parameters = (parameters,) if isinstance(parameters, str) else tuple(parameters)
         if len(set(parameters)) < len(parameters):
             raise ValueError(f"parameters is {list(parameters)}, must name each number once")

@@ -1,4 +1,7 @@
-"""Model files and scenario files: native YAML, read and written without loss, their JSON Schemas; robots of other programs."""
+"""Model files and scenario files: native YAML, read and written without loss, and their JSON Schemas.
+
+It also reads and writes third-party robot descriptions.
+"""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 
@@ -10,7 +13,7 @@ from ._yaml import is_scenario_file
 
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
-    {  # need the simulation, which takes longer to import than a model needs
+    {  # these import the simulation, which is slow and not needed for models
         "._convert_file": ("check_target", "convert_file"),
         "._drawing": ("drawing_attrs", "drawn_scenario"),
         "._imported": ("ImportOptions", "Imported", "Note"),

@@ -1,4 +1,4 @@
-"""A robot description of another program to a file of ours or of another format."""
+"""Convert a third-party robot description to a model file or another format."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
         return replace(imported, notes=notes, written=(os.fspath(out),))
     check_suffix(Path(out), "model", WRITTEN)
     if imported.components:
-        from ._robot_plant import plant_path, save_plant  # needs the simulation
+        from ._robot_plant import plant_path, save_plant  # imports the simulation
 
         check_target(source, plant_path(Path(out)), overwrite=overwrite)
     replace_file("".join(f"# {one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))
@@ -59,9 +59,9 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
 
 
 def check_target(source: str | os.PathLike, out: str | os.PathLike, *, overwrite: bool = False) -> None:
-    """Raise an error where a conversion would replace its source or, unless `overwrite` is True, another file."""
+    """Raise an error if a conversion would replace its source or, unless `overwrite` is True, another file."""
     if os.path.exists(source) and os.path.exists(out) and os.path.samefile(source, out):
-        raise ValueError(f"{os.fspath(out)!r} is the source itself, which would be overwritten; give another name")
+        raise ValueError(f"{os.fspath(out)!r} is the source itself, which would be overwritten; choose another name")
     if os.path.exists(out) and not overwrite:
         raise FileExistsError(f"{os.fspath(out)} exists; choose another name, or replace it with --force (overwrite=True)")
 
@@ -75,7 +75,7 @@ def _left_out(component: Component) -> Note:
 
 
 def with_relative_meshes(model: Model, folder: Path) -> Model:
-    """The model with the paths of its meshes, absolute after an import, relative to a folder."""
+    """Return the model with mesh paths relative to a folder; they are absolute after an import."""
 
     def relative(thing: BodyShape) -> BodyShape:
         if not isinstance(thing.shape, Mesh) or not os.path.isabs(thing.shape.file):

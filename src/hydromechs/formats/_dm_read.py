@@ -1,13 +1,13 @@
-"""DynaMechs `.dm` to a model, as far as the papers tell what such a file holds.
+"""Read a DynaMechs `.dm` file into a model, as far as the papers describe such files.
 
-The papers (McMillan 1994, chapter 8; McMillan, Orin and McGhee 1996, section 5) name the objects and their data, and say that
-one file holds all of them in the order of the hierarchy; they print no file. What is read here: a `System` with one reference
-member (`FixedBase` or `MobileBase`) and any number of `SerialChain` and `Tree`, whose links are `RevoluteLink`,
-`PrismaticLink` or `BallnSocketLink`, with the names that the printed classes give their data. The braces are ours.
-docs/your_robot.md says more.
+The papers (McMillan 1994, chapter 8; McMillan, Orin and McGhee 1996, section 5) name the objects and their data, and state
+that one file holds all of them in the order of the hierarchy; they print no file. This reader accepts a `System` with one
+reference member (`FixedBase` or `MobileBase`) and any number of `SerialChain` and `Tree`, whose links are `RevoluteLink`,
+`PrismaticLink` or `BallnSocketLink`, with the names that the printed classes give their data. The braces are ours. See
+docs/your_robot.md.
 
 Conventions of the papers: inertia and added mass are about the origin of the body's coordinate system, 6-vectors have the
-angular part first, angles of bodies are Z-Y-X Euler angles, the inertial z axis points down, a drag cylinder begins at the
+angular part first, angles of bodies are Z-Y-X Euler angles, the inertial z axis points down, a drag cylinder starts at the
 origin.
 """
 
@@ -42,9 +42,9 @@ RIGID_BODY = {
     "cbPos": 3,
     "AddedMass": 36,
 }
-"""Data of a rigid body and how many numbers each has (McMillan 1994, Fig. 27)."""
+"""Data of a rigid body, with the number of values of each (McMillan 1994, Fig. 27)."""
 DERIVED = ("h", "SpatialInertia", "HydrodynamicInertia", "dispFluidMass", "acc", "refAcc", "jointAcc")
-"""Data that follow from others, or are results."""
+"""Derived data and results."""
 BASE = {"pos": 3, "pose": 3}
 """Data of a reference member (Fig. 29)."""
 MDH = {"aMDH": 1, "alphaMDH": 1, "dMDH": 1, "thetaMDH": 1, "d_branch": 1, "theta_branch": 1, "jointPos": 1, "jointVel": 1}
@@ -56,11 +56,11 @@ STRUCTURES = ("SerialChain", "Tree")
 LINKS = ("RevoluteLink", "PrismaticLink", "BallnSocketLink")
 ZERO = (0.0, 0.0, 0.0)
 ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]
-"""Where the linear and the angular part of a 6-vector of the papers are."""
+"""Indices of the linear and the angular part of the papers' 6-vectors."""
 
 
 def read_dm(root: Element, findings: Findings, files: RobotFiles) -> Imported:
-    """Return the robot of a `.dm` file, whose block `System` is the root. It names no files."""
+    """Return the robot of a `.dm` file, whose root is the block `System`. It refers to no other files."""
     return _Dm(root, findings).imported()
 
 
@@ -71,10 +71,10 @@ class _Dm:
         self.root, self.findings = root, findings
         self.links: list[Link] = []
         self.at: dict[str, Element] = {}
-        """Where each name stands."""
+        """Line of each name."""
 
     def imported(self) -> Imported:
-        """The model, or `ModelError`."""
+        """Return the model, or raise `ModelError`."""
         f, root = self.findings, self.root
         bases = [c for c in root.children if _kind(c, BASES)]
         if len(bases) != 1:
@@ -103,7 +103,7 @@ class _Dm:
     # -- bodies ---------------------------------------------------------------------------------------------------------
 
     def _base(self, element: Element) -> str:
-        """Enter the reference member; its name."""
+        """Add the reference member and return its name."""
         name = self._name(element, "base")
         mobile = _kind(element, BASES) == "MobileBase"
         owner = f"{element.tag} {name!r}"
@@ -113,13 +113,13 @@ class _Dm:
         if not mobile:
             self._enter(Body(name=name, joint=joints.Fixed(placement=Origin(xyz, rpy))), element)  # type: ignore[arg-type]
             return name
-        velocity = tuple(row.get("vel", (0.0,) * 6)[k] for k in ANGULAR_FIRST)  # with its linear part first
+        velocity = tuple(row.get("vel", (0.0,) * 6)[k] for k in ANGULAR_FIRST)  # converted to linear first
         joint = joints.Free(position=xyz, orientation=_quaternion(rpy), velocity=velocity)  # type: ignore[arg-type]
         self._enter(self._body(element, owner, name, None, joint, row), element)
         return name
 
     def _structure(self, element: Element, kind: str, base: str, label: str) -> None:
-        """Enter the links of a serial chain or a tree."""
+        """Add the links of a serial chain or a tree."""
         f = self.findings
         names: list[str] = [base]
         for child in element.children:
@@ -135,8 +135,8 @@ class _Dm:
             row = self._entries(child, known, owner)
             before = row.get("predecessor", (number - 1.0,))[0]
             if before not in range(number):
-                words = f"{owner}: predecessor is {plain(before)}, must be a whole number from 0 (the reference member) to"
-                f.fault(child, f"{words} {number - 1}: links stand after the one that carries them", before)
+                words = f"{owner}: predecessor is {plain(before)}, must be an integer from 0 (the reference member) to"
+                f.fault(child, f"{words} {number - 1}: links follow the link that carries them", before)
                 before = 0.0
             joint = self._ball(child, owner, row) if link == "BallnSocketLink" else self._one(child, owner, link, row)
             self._enter(self._body(child, owner, name, names[int(before)], joint, row), child)
@@ -154,11 +154,11 @@ class _Dm:
         self.links.append(Link(body, element))
 
     def _body(self, at: Element, owner: str, name: str, parent: str | None, joint: Joint, row: dict[str, Any]) -> Body:
-        """A rigid body: inertia and what the water does to it."""
+        """Return a rigid body: inertia and hydrodynamics."""
         f = self.findings
         if "mass" not in row:
             others = ", ".join(c.tag for c in at.children if not _kind(c, (*RIGID_BODY, *BASE, *MDH, *BALL, "name", "vel")))
-            words = f"{owner} has no mass" + (f", but {others}, which is not known" if others else "")
+            words = f"{owner} has no mass" + (f", but {others}, which is unknown" if others else "")
             f.fault(at, words[:300], remedy="add mass, cgPos and Ibar")
             return Body(name=name, parent=parent, joint=joint)
         (mass,), c = row["mass"], np.array(row.get("cgPos", ZERO))
@@ -192,7 +192,7 @@ class _Dm:
         return Hydro(**fields)
 
     def _drag(self, at: Element, owner: str, row: dict[str, Any]) -> tuple[drag.ShapeDrag, ...]:
-        """The cylinder along one of the body's axes from its origin (McMillan 1994, eqs. 6.24-6.30)."""
+        """Return the drag cylinder along one of the body's axes from its origin (McMillan 1994, eqs. 6.24-6.30)."""
         f, words = self.findings, ("axis", "Cd", "length", "radius")
         given = [word for word in words if word in row]
         if not given:
@@ -207,24 +207,24 @@ class _Dm:
         if coefficient == 0.0 or length == 0.0 or radius == 0.0:
             return ()
         if coefficient < 0.0 or radius < 0.0:
-            f.fault(at, f"{owner}: Cd is {plain(coefficient)} and radius {plain(radius)} m, must not be below 0", radius)
+            f.fault(at, f"{owner}: Cd is {plain(coefficient)} and radius {plain(radius)} m, must be at least 0", radius)
             return ()
         return (drag.ShapeDrag(shape=Cylinder.along("xyz"[int(axis)], 0.0, length, radius=radius), coefficient=coefficient),)
 
     # -- joints ---------------------------------------------------------------------------------------------------------
 
     def _one(self, at: Element, owner: str, kind: str, row: dict[str, Any]) -> Joint:
-        """A joint with one coordinate by its modified Denavit-Hartenberg parameters; theta or d is its coordinate."""
+        """Return a joint with one coordinate from its modified Denavit-Hartenberg parameters; theta or d is its coordinate."""
         missing = [word for word in ("aMDH", "alphaMDH", "dMDH", "thetaMDH") if word not in row]
         if missing:
-            self.findings.note("assumed", at, owner, f"no {', '.join(missing)}", "taken as 0")
+            self.findings.note("assumed", at, owner, f"no {', '.join(missing)}", "assumed to be 0")
         value = {word: row.get(word, (0.0,))[0] for word in MDH}
         turns = kind == "RevoluteLink"
         own = "thetaMDH" if turns else "dMDH"
         start = value["jointPos"] if "jointPos" in row else value[own]
         if "jointPos" in row and own in row and value[own] != start:
             what = f"{own} {plain(value[own])} beside jointPos {plain(start)}"
-            self.findings.note("assumed", at, owner, what, "it starts at jointPos: both are the joint's coordinate")
+            self.findings.note("assumed", at, owner, what, "jointPos is used: both are the joint's coordinate")
         placement = Mdh(
             a=value["aMDH"],
             alpha=value["alphaMDH"],
@@ -237,7 +237,7 @@ class _Dm:
         return joint(placement=placement, position=start, velocity=value["jointVel"])
 
     def _ball(self, at: Element, owner: str, row: dict[str, Any]) -> Joint:
-        """A ball joint by its place in the link before and Euler angles."""
+        """Return a ball joint from its position in the previous link and Euler angles."""
         if "p" not in row:
             self.findings.note("assumed", at, owner, "no p", "at the origin of the link that carries it")
         angles = row.get("jointPos", row.get("q", ZERO))
@@ -247,7 +247,7 @@ class _Dm:
     # -- words ----------------------------------------------------------------------------------------------------------
 
     def _entries(self, element: Element, known: dict[str, int], owner: str) -> dict[str, tuple[float, ...]]:
-        """The numbers of the entries of a block that are known; the others are noted."""
+        """Return the values of the known entries of a block; others are noted."""
         f = self.findings
         out: dict[str, tuple[float, ...]] = {}
         lines: dict[str, int] = {}
@@ -267,31 +267,31 @@ class _Dm:
         return out
 
     def _unknown(self, child: Element, owner: str, known: tuple[str, ...]) -> None:
-        """Note an entry or a block that the model does not have, with all that is within it."""
+        """Note an entry or block that the model cannot represent, with its contents."""
         derived = _kind(child, DERIVED)
         guess = "" if derived or child.children else nearest(child.tag, known).partition(";")[0]
-        why = "a result, or it follows from the others" if derived else "not represented here" + guess
+        why = "a result, or derived from other entries" if derived else "not represented here" + guess
         for element in child.walk():
             inside = "" if element is child else f" of {child.tag}"
             values = f" {element.text[:80]}{' ...' if len(element.text) > 80 else ''}" if element.text else ""
             self.findings.left_out(element, owner, f"{element.tag}{inside}{values}", why)
 
     def _name(self, element: Element, default: str) -> str:
-        """The name of a block; papers give none, so this word is ours."""
+        """Return the name of a block; the papers give none, so this keyword is ours."""
         for child in element.children:
             if words_match(child.tag, "name"):
                 name = child.text.strip('"').strip()
                 if name:
                     return name
-                self.findings.fault(child, f'{element.tag}: name is empty; give a text in double quotes, as name "arm"')
+                self.findings.fault(child, f'{element.tag}: name is empty; give text in double quotes, such as name "arm"')
         return default
 
 
 def _kind(element: Element, words: tuple[str, ...]) -> str:
-    """Which of some words an element begins with; empty for none."""
+    """Return the word that an element has as its tag; empty if none."""
     return next((word for word in words if words_match(element.tag, word)), "")
 
 
 def _quaternion(rpy: tuple[float, ...]) -> tuple[float, ...]:
-    """Unit quaternion of Z-Y-X Euler angles φ, θ, ψ [rad], shape (4,)."""
+    """Return the unit quaternion of Z-Y-X Euler angles φ, θ, ψ [rad], shape (4,)."""
     return tuple(map(float, quaternion_from_matrix(matrix_from_rpy(rpy))))

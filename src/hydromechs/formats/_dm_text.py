@@ -1,13 +1,14 @@
-"""The text of a DynaMechs `.dm` file to elements with line numbers. Files are untrusted: limits of words and depth.
+"""Parse the text of a DynaMechs `.dm` file into elements with line numbers.
 
-The papers say what is in such a file, but print none. The text is taken to be words with values after them, and blocks in
-braces:
+Files are untrusted: words and depth are limited.
+The papers describe the contents of such files, but print none. The assumed syntax is words followed by values, and
+blocks in braces:
 
     System {
-        MobileBase { mass 120   cgPos 0 0 0.05 }   # a remark, to the end of the line; // begins one, too
+        MobileBase { mass 120   cgPos 0 0 0.05 }   # a comment to the end of the line; // also starts one
     }
 
-A value is a number, or a text in double quotes; any other word begins the next entry or block.
+A value is a number, or a text in double quotes; any other word starts the next entry or block.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from ._xml import Element
 FIRST = "System"
 """First word of a file."""
 MOST_TOKENS = 1_000_000
-"""Words, numbers and braces of a file."""
+"""Maximum number of words, numbers and braces in a file."""
 DEEPEST = 20
-"""Levels of braces; the papers' hierarchy has four."""
+"""Maximum levels of braces; the papers' hierarchy has four."""
 LONGEST = 200
-"""Characters of a word."""
+"""Maximum length of a word [characters]."""
 TOKEN = re.compile(
     r'(?P<space>[ \t\r\f\v]+|(?:#|//)[^\n]*)|(?P<line>\n)|(?P<text>"[^"\n]*")|(?P<brace>[{}])|(?P<word>[^\s{}"#]+)|(?P<bad>.)'
 )
@@ -34,7 +35,7 @@ NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.
 
 
 def words_match(a: str, b: str) -> bool:
-    """True if two words are the same: the papers write `cgPos` and `cg_pos` for one thing."""
+    """True if two words are equivalent: the papers write both `cgPos` and `cg_pos`."""
     return a.replace("_", "").lower() == b.replace("_", "").lower()
 
 
@@ -66,7 +67,7 @@ class _Parser:
         self.root: Element | None = None
         self.open: list[Element] = []
         self.entry: Element | None = None
-        """The entry that takes the next value."""
+        """Entry that receives the next value."""
         self.values: list[str] = []
         """Its values so far."""
 
@@ -97,11 +98,11 @@ class _Parser:
             last = self.open[-1]
             self._refuse(f"the block {last.tag} of line {last.line} is not closed; add a }}")
         if self.root is None:
-            self._refuse("the file has no block; it begins with System {")
+            self._refuse("the file has no block; start it with System {")
         return self.root
 
     def _finish(self) -> None:
-        """Give the entry its values."""
+        """Store the collected values in the entry."""
         if self.entry is not None:
             self.entry.text = " ".join(self.values)
         self.values = []

@@ -37,14 +37,14 @@ def drawing_attrs(scenario: Scenario) -> dict[str, str]:
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about a scenario without its mission
+            warnings.simplefilter("ignore")  # warnings about a scenario without its mission
             return _drawing(scenario)
     except (UnsupportedFeature, ScenarioError):  # objects built in Python; drawing must not stop a run
         return {}
 
 
 def _drawing(scenario: Scenario) -> dict[str, str]:
-    drawn = copy.copy(scenario)  # what is taken out of a scenario without problems need not be checked again
+    drawn = copy.copy(scenario)  # a part of a valid scenario need not be checked again
     left: dict[str, Any] = {"title": "", "description": "", "world": None, "randomisation": None, "engine": None}
     left |= dict.fromkeys(("blocks", "commands", "events", "checks", "expected_warnings"), ())
     left["models"] = (ModelStart(model=scenario.model, source=NAME),)
@@ -59,13 +59,13 @@ def drawn_scenario(attrs: Mapping[Any, Any], source: str) -> Scenario | None:
     if MODEL not in attrs or SURROUNDINGS not in attrs:
         return None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about a scenario without its mission
+        warnings.simplefilter("ignore")  # warnings about a scenario without its mission
         model = loads(str(attrs[MODEL]), f"{source}: {MODEL}")
         return loads_scenario(str(attrs[SURROUNDINGS]), f"{source}: {SURROUNDINGS}", library=lambda name: model)
 
 
 class _DrawnModelWriter(ModelWriter):
-    """Writes a model to draw it anywhere: meshes by absolute paths, joints without custom code, as poses are recorded."""
+    """Writes a model for drawing anywhere: absolute mesh paths, and no custom joints, because poses are recorded."""
 
     def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
         thing = replace(thing, file=str(thing.path.absolute())) if isinstance(thing, Mesh) else thing

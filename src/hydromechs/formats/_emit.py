@@ -1,4 +1,4 @@
-"""Plain data to YAML text that a person likes to read: short things on one line, long ones in blocks."""
+"""Write plain data as readable YAML: short values on one line, long ones in blocks."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 from hydromechs.errors import UnsupportedFeature
 
 WIDTH = 120
-"""Columns that a line should not pass."""
+"""Target line length in columns."""
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]*( [A-Za-z0-9_./+(-][A-Za-z0-9_./+()-]*)*")
-"""Texts that need no quotes, if they do not mean something else."""
+"""Texts that need no quotes, unless YAML gives them another meaning."""
 WORDS = {"null", "true", "false", "yes", "no", "on", "off"}
-"""Texts that mean something else, here or in YAML 1.1."""
+"""Texts with another meaning, in YAML 1.2 or 1.1."""
 LITERAL_LINE = re.compile(r"[^\x00-\x1f\x7f-\xa0\ufeff\u2028\u2029\ud800-\udfff\ufffe\uffff]*")
-"""A line that a literal block can hold as it is."""
+"""A line that a literal block can hold unchanged."""
 
 
 class Block(dict[str, Any]):
-    """A mapping with one key a line."""
+    """Write a mapping with one key per line."""
 
 
 class Rows(list[Any]):
-    """A list with one item a line."""
+    """Write a list with one item per line."""
 
 
 def emit(data: Block) -> str:
-    """YAML text of `data`."""
+    """Return the YAML text of `data`."""
     return "".join(line + "\n" for line in _mapping(data, 0))
 
 
@@ -64,7 +64,7 @@ def _items(data: list[Any], indent: int) -> list[str]:
 
 
 def _inline(value: Any, room: int) -> str | None:
-    """`value` on the rest of a line; None where it belongs in a block."""
+    """Return `value` for the rest of a line; None if it needs a block."""
     if isinstance(value, str):
         return None if _is_literal(value) else _text(value)
     if value and (isinstance(value, Block | Rows) or (isinstance(value, list | dict) and _has_block(value))):
@@ -94,7 +94,7 @@ def _flow(value: Any) -> str:
 
 
 def _number(x: float) -> str:
-    """The shortest text that gives back the same float, also in YAML 1.1."""
+    """Return the shortest text that reproduces the float, also in YAML 1.1."""
     if not math.isfinite(x):
         return ".nan" if math.isnan(x) else ".inf" if x > 0.0 else "-.inf"
     text = repr(x)
@@ -104,7 +104,7 @@ def _number(x: float) -> str:
 
 
 def _is_literal(text: str) -> bool:
-    """Whether a text of several lines can stand as a literal block."""
+    """True if a text of several lines can be a literal block."""
     lines = text.removesuffix("\n").split("\n")
     edges = (lines[0], lines[-1])
     if len(lines) < 2 or not all(edges) or lines[0].startswith(" "):
@@ -113,13 +113,15 @@ def _is_literal(text: str) -> bool:
 
 
 def _text(text: str) -> str:
-    """A text, in quotes where it needs them."""
+    """Return a text, in quotes if it needs them."""
     if PLAIN.fullmatch(text) and text.lower() not in WORDS:
         return text
     out = []
     for c in text:
         if "\ud800" <= c <= "\udfff":
-            raise UnsupportedFeature(f"the text {text!r} has half of a surrogate pair; a file cannot hold it")
+            raise UnsupportedFeature(
+                f"the text {text!r} contains half of a surrogate pair, which a file cannot store; delete it"
+            )
         out.append(_ESCAPES.get(c) or (c if LITERAL_LINE.fullmatch(c) else _escape(ord(c))))
     return '"' + "".join(out) + '"'
 

@@ -1,4 +1,4 @@
-"""Kinds of files in YAML: the key that marks each, its version, and what to do with a file of another kind or version."""
+"""Kinds of YAML files: their keys, versions, and advice for files of another kind or version."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ class FileKind(NamedTuple):
     """One kind of file."""
 
     name: str
-    """Name in messages, as "a sweep file"."""
+    """Name in messages, such as "a sweep file"."""
     key: str
     """First key of the file, which holds the version."""
     version: int
-    """Version that is read and written."""
+    """Supported version."""
     use: str
     """Advice for a file of this kind; {0} is its name."""
     page: str
-    """Page that describes the file."""
+    """Documentation page of the file."""
     old_key: str = ""
-    """First key of version 1, if it was another one."""
+    """First key of version 1, if different."""
 
     @property
     def first(self) -> str:
@@ -61,16 +61,16 @@ FILE_KINDS = {
         "hydromechs_study",
     ),
 }
-"""All kinds, by the name that readers and commands have for them."""
+"""All kinds, by their names in readers and commands."""
 
 
 def misplaced_file(data: dict[str, Any], wanted: str, source: str) -> Fault | None:
-    """Return the problem of a file of another kind or of an older version; None if its contents must show what it is."""
+    """Return the problem of a file of another kind or of an older version; None if it could be of this kind."""
     kind = FILE_KINDS[wanted]
     version = data.get(kind.key, data.get(kind.old_key))
     if (kind.key not in data and kind.old_key in data) or (type(version) is int and 0 < version < kind.version):
         key = kind.key if kind.key in data else kind.old_key
-        remedy = f"rewrite it as 'Changes from version 1' in {kind.page} describes"
+        remedy = f"rewrite it; see 'Changes from version 1' in {kind.page}"
         words = f"this is {kind.name} of version {show(version)}, but this program reads version {kind.version}; {remedy}"
         return Fault((key,), words, version, f"must be {kind.version}", remedy)
     others = [(key, other) for other in FILE_KINDS.values() for key in (other.key, other.old_key) if key and key in data]

@@ -1,4 +1,4 @@
-"""The matrices of Fossen's equation of motion as a `Model` of one free body.
+"""Convert the matrices of Fossen's equation of motion to a `Model` of one free body.
 
     M_RB ν̇ + C_RB(ν) ν + M_A ν̇_r + C_A(ν_r) ν_r + (D_l + D_q |ν_r|) ν_r + g(η) = τ
 
@@ -19,9 +19,9 @@ from hydromechs.spatial import skew
 from hydromechs.values import plain
 
 SAME = 1e-6
-"""How far two statements of one quantity may be apart, of its size: tables are rounded."""
+"""Relative tolerance between two values of one quantity, because tables are rounded."""
 GRAVITY = (9.7, 9.9)
-"""Range of W/m that is taken for gravity on Earth [m/s²]."""
+"""Range of W/m accepted as gravity on Earth [m/s²]."""
 
 
 def from_fossen(
@@ -37,14 +37,14 @@ def from_fossen(
     name: str = "vehicle",
     water_density: float = 1025.0,
 ) -> Model:
-    """A vehicle from the matrices of Fossen's equation of motion: one free body in NED axes.
+    """Return a vehicle from the matrices of Fossen's equation of motion: one free body in NED axes.
 
     Args:
         M_RB: Rigid-body inertia about CO, linear first [kg, kg·m, kg·m²], shape (6, 6).
         M_A: Added mass about CO, symmetric and positive (the derivative X_u̇ is −M_A[0, 0]) [kg, kg·m, kg·m²], shape (6, 6).
         D_l: Linear damping, positive, a diagonal or a matrix [N·s/m, N·m·s/rad], shape (6,) or (6, 6).
         D_q: Quadratic damping Q in Q (|ν| ∘ ν), positive, a diagonal or a matrix [N·s²/m², N·m·s²/rad²], shape (6,) or (6, 6).
-        r_g: Centre of gravity from CO [m], shape (3,); None to take the one in M_RB.
+        r_g: Centre of gravity from CO [m], shape (3,); None to use the one in M_RB.
         r_b: Centre of buoyancy from CO [m], shape (3,).
         W: Weight m g [N]; gravity is W/m.
         B: Buoyancy ρ g ∇ [N]; the displaced volume is B/(ρ g).
@@ -52,7 +52,7 @@ def from_fossen(
         water_density: ρ [kg/m³].
 
     Returns:
-        The model; what is wrong with the tables is listed in one `ModelError`.
+        The model. All errors of the matrices are listed in one `ModelError`.
     """
     faults: list[Fault] = []
     rigid, added = _table(faults, "M_RB", M_RB, (6, 6)), _table(faults, "M_A", M_A, (6, 6))
@@ -93,9 +93,10 @@ def from_fossen(
 
 
 def _rigid_body(faults: list[Fault], M: np.ndarray, given: np.ndarray | None, weight: float) -> Inertia | None:
-    """Mass, centre and tensor of M_RB = [[m 1, −m S(r_g)], [m S(r_g), I_CO]]; what is not of that form is added to the faults.
+    """Return mass, centre and tensor of M_RB = [[m 1, −m S(r_g)], [m S(r_g), I_CO]].
 
-    If r_g [m] is given too, shape (3,), it must agree, as must the weight [N].
+    Deviations from that form are reported as errors. If r_g [m] is given too, shape (3,), it must agree, as must the
+    weight [N].
     """
     before = len(faults)
     _symmetric(faults, "M_RB", M)
@@ -105,9 +106,7 @@ def _rigid_body(faults: list[Fault], M: np.ndarray, given: np.ndarray | None, we
         return None
     if np.abs(M[:3, :3] - m * np.eye(3)).max() > SAME * m:
         shown = plain(tuple(np.diag(M)[:3]))
-        words = (
-            "must be m times the unit matrix: the mass alike in surge, sway and heave. Is added mass in it? That belongs in M_A"
-        )
+        words = "must be m times the identity matrix: equal mass in surge, sway and heave; move added mass to M_A"
         faults.append(Fault(("M_RB",), f"the upper left block of M_RB has the diagonal {shown} kg; it {words}"))
     L = M[3:, :3]  # m S(r_g)
     h = 0.5 * np.array([L[2, 1] - L[1, 2], L[0, 2] - L[2, 0], L[1, 0] - L[0, 1]])
@@ -117,7 +116,7 @@ def _rigid_body(faults: list[Fault], M: np.ndarray, given: np.ndarray | None, we
         faults.append(Fault(("M_RB",), f"the lower left block of M_RB {words}"))
     inside = h / m
     if given is not None and np.abs(given - inside).max() > SAME * max(float(np.abs(given).max()), float(np.abs(inside).max())):
-        words = "both are the centre of gravity from CO; correct one of them, or give r_g=None to take that of M_RB"
+        words = "both are the centre of gravity from CO; correct one of them, or give r_g=None to use that of M_RB"
         faults.append(Fault(("r_g",), f"r_g is {plain(tuple(given))} m, but M_RB has {plain(tuple(inside))} m; {words}"))
     low, high = GRAVITY
     if not low <= weight / m <= high:
@@ -129,7 +128,7 @@ def _rigid_body(faults: list[Fault], M: np.ndarray, given: np.ndarray | None, we
     I = 0.5 * (M[3:, 3:] + M[3:, 3:].T) + m * S @ S  # about the centre of gravity, by the parallel-axis theorem
     moments = np.linalg.eigvalsh(I)
     if moments[0] < -1e-9 * abs(moments[2]) or moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
-        words = "must be at least 0, and the two smaller must sum to the largest at least; is M_RB[3:, 3:] about CO?"
+        words = "must be at least 0, and the two smaller must sum to at least the largest; check that M_RB[3:, 3:] is about CO"
         faults.append(Fault(("M_RB",), f"M_RB has principal moments {plain(tuple(moments))} kg·m² about its centre, {words}"))
         return None
     return Inertia(mass=m, com=tuple(inside), tensor=(I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]))
@@ -145,14 +144,14 @@ def _symmetric(faults: list[Fault], what: str, M: np.ndarray) -> None:
 
 
 def _damping(faults: list[Fault], what: str, D: Any) -> np.ndarray:
-    """A diagonal or a matrix as a matrix, shape (6, 6)."""
+    """Return a diagonal or a matrix as a matrix, shape (6, 6)."""
     given = np.shape(D)
     table = _table(faults, what, D, (6,) if len(given) == 1 else (6, 6))
     return np.diag(table) if table.ndim == 1 else table
 
 
 def _table(faults: list[Fault], what: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """`value` as finite floats of a shape; zeros where it is not, with a fault."""
+    """Return `value` as finite floats of a shape; zeros and an error if it is invalid."""
     try:
         table = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -161,7 +160,7 @@ def _table(faults: list[Fault], what: str, value: Any, shape: tuple[int, ...]) -
     if table.shape != shape:
         faults.append(Fault((what,), f"{what} has shape {table.shape}, must have {shape}"))
     elif not np.isfinite(table).all():
-        faults.append(Fault((what,), f"{what} has a number that is not finite; correct it"))
+        faults.append(Fault((what,), f"{what} contains a number that is not finite; correct it"))
     else:
         return table
     return np.zeros(shape)

@@ -25,7 +25,7 @@ MANY = frozenset(
         *("inertial", "gazebo"),
     )
 )
-"""Elements that may stand several times in one, or whose readers say themselves that the first one counts."""
+"""Elements that may occur repeatedly, or whose readers note duplicates themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,20 @@ class Note:
     """A difference between a file and the model that was read from it."""
 
     kind: Kind
-    """Ignored: the model does not have it. Assumed: the file does not specify it. Repaired: the file's value is impossible."""
+    """Ignored: the model cannot represent it.
+
+    Assumed: the file does not specify it. Repaired: the file's value is impossible.
+    """
     element: str
-    """What it is about, as "joint 'elbow'"."""
+    """Element of the file, such as "joint 'elbow'"."""
     value: str
-    """What the file has there, as "mimic of 'knee'"; empty where it has nothing."""
+    """Content of the file, such as "mimic of 'knee'"; empty if it has none."""
     done: str
     """The action taken, for example "the joint moves independently"."""
     line: int | None = None
     """Line of the file, from 1."""
     file: str = ""
-    """The file, where it is not the one that was asked for."""
+    """The file, if it is not the imported one."""
 
     def __str__(self) -> str:
         where = "" if self.line is None else f"line {self.line}: "
@@ -53,34 +56,34 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """A robot that was read from a file of another program."""
+    """A robot that was read from a third-party file."""
 
     model: Model
-    """The mechanism."""
+    """The model."""
     notes: tuple[Note, ...] = ()
     """Everything that was ignored, assumed or repaired, in the order of the file."""
     components: tuple[Component, ...] = ()
-    """Actuators that the file has."""
+    """Actuators, springs and armature of the file."""
     format: str = ""
     """Format of the file: "URDF", "SDF", "MJCF", "DynaMechs"."""
     source: str = ""
     """The file."""
     joint_bodies: Mapping[str, str] = field(default_factory=dict)
-    """Joints of the file by name, and the body that each carries: the name of the joint here."""
+    """Bodies by the name of the file's joint that carries them; joints here have the body's name."""
     headlines: tuple[str, ...] = ()
     """Warnings to show first, for example that nothing moves or that included models are missing."""
     written: tuple[str, ...] = ()
-    """Files that a conversion has written: the model, and the plant if the source has actuators."""
+    """Files that a conversion wrote: the model, and the plant if the source has actuators."""
 
     def summary(self) -> str:
-        """How many notes there are of each kind, in words; empty where there is none."""
+        """Return the number of notes of each kind as text; empty if there are none."""
         counts = {kind: sum(n.kind == kind for n in self.notes) for kind in ("ignored", "assumed", "repaired")}
         return ", ".join(f"{n} {kind}" for kind, n in counts.items() if n)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """What a user says about a file besides the file."""
+    """Import options."""
 
     packages: Mapping[str, str] = field(default_factory=dict)
     """Folder of each package that `package://name/` or `model://name/` stands for."""
@@ -95,7 +98,7 @@ class ImportOptions:
 
 
 class Findings:
-    """Collects the faults and the notes of one file on the way to its model."""
+    """Collects the errors and notes of one import."""
 
     def __init__(self, source: str, options: ImportOptions | None = None) -> None:
         self.source, self.options = source, options or ImportOptions()
@@ -104,38 +107,38 @@ class Findings:
         self.headlines: list[str] = []
 
     def fault(self, at: Element | None, text: str, value: object = None, remedy: str = "") -> None:
-        """Add an error at an element: what is wrong in one sentence with the names and the value, and what to do."""
+        """Add an error at an element: one sentence with names and value, and the fix."""
         words = f"{text}; {remedy}" if remedy else text
         if at is not None and at.file and at.file != self.source:
             words = f"{at.file}: {words}"
         self.faults.append(Fault((), words, value, remedy=remedy, line=None if at is None else at.line))
 
     def note(self, kind: Kind, at: Element | None, element: str, value: str, done: str) -> None:
-        """Add a note on an element, named as "joint 'elbow'", with the value of the file and what was done; see `Note`."""
+        """Add a note on an element, such as "joint 'elbow'", with the file's value and the action taken; see `Note`."""
         file = "" if at is None or at.file == self.source else at.file
         self.notes.append(Note(kind, element, value, done, None if at is None else at.line, file))
 
     def left_out(self, at: Element, element: str, value: str, done: str = "not represented here") -> None:
-        """Note something that the model does not have."""
+        """Note something that the model cannot represent."""
         self.note("ignored", at, element, value, done)
 
     def unknown(self, parent: Element, known: Iterable[str], owner: str) -> None:
-        """Note the children of an element that a reader does not know, and a second one of those of which it reads one."""
+        """Note unknown children of an element, and duplicates of children of which only one is read."""
         known, seen = set(known), set()
         for child in parent.children:
             if child.tag not in known:
                 self.left_out(child, owner, f"<{child.tag}>{_short(child)}")
             elif child.tag in seen and child.tag not in MANY:
-                self.left_out(child, owner, f"a second <{child.tag}>{_short(child)}", "the first one counts")
+                self.left_out(child, owner, f"a second <{child.tag}>{_short(child)}", "the first one is used")
             seen.add(child.tag)
 
     def unknown_attributes(self, element: Element, known: Iterable[str], owner: str) -> None:
-        """Note the attributes of an element that a reader does not know."""
+        """Note unknown attributes of an element."""
         for name in element.attributes.keys() - set(known):
             self.left_out(element, owner, f"{name}={element.attributes[name]!r} of <{element.tag}>")
 
     def numbers(self, text: str | None, n: int, at: Element, label: str, default: tuple[float, ...]) -> tuple[float, ...]:
-        """Return a row of n finite numbers in a text, or the default if it is None; an error if it is no such row.
+        """Return a row of n finite numbers from a text, or the default if it is None; other texts are errors.
 
         The label in messages is, for example, "joint 'elbow': origin xyz".
         """
@@ -154,29 +157,32 @@ class Findings:
         return row
 
     def number(self, text: str | None, at: Element, label: str, default: float) -> float:
-        """One finite number; see `numbers`."""
+        """Return one finite number; see `numbers`."""
         return self.numbers(text, 1, at, label, (default,))[0]
 
     def child_number(self, parent: Element, tag: str, owner: str, default: float, label: str = "") -> float:
-        """One finite number in a child of an element, or the default if there is none; the label defaults to the tag."""
+        """Return one finite number from a child of an element, or the default if there is none.
+
+        The label defaults to the tag.
+        """
         child = parent.first(tag)
         return default if child is None else self.number(child.text, child, f"{owner}: {label or tag}", default)
 
     def raise_faults(self) -> None:
-        """Raise `ModelError` where there are faults."""
+        """Raise `ModelError` if there are errors."""
         if self.faults:
             ordered = sorted(self.faults, key=lambda fault: fault.line or 0)
             raise ModelError(self.source, {str(fault): fault for fault in ordered}.values())
 
     def finish(self, model: Model, **fields: Any) -> Imported:
-        """What was imported: a model and the notes, in the order of the file."""
+        """Return the import: a model, and notes in file order."""
         notes = sorted(self.notes, key=lambda note: note.line or 0)
         lines = [*self.headlines, *_still(model)]
         return Imported(model=model, notes=tuple(dict.fromkeys(notes)), source=self.source, headlines=tuple(lines), **fields)
 
 
 def _still(model: Model) -> list[str]:
-    """Headline for a model in which nothing moves."""
+    """Return the headline for a model in which nothing moves."""
     mass = sum(body.inertia.mass for body in model.bodies)
     if model.nv:
         return []
@@ -185,7 +191,7 @@ def _still(model: Model) -> list[str]:
 
 
 def _float(text: str) -> float:
-    """A number as C reads one; Python would take `1_000` and other scripts' digits, too."""
+    """Parse a number as C does; Python would also accept `1_000` and digits of other scripts."""
     text = text.strip()
     if "_" in text or not text.isascii():
         raise ValueError(text)
@@ -193,7 +199,7 @@ def _float(text: str) -> float:
 
 
 def _short(element: Element) -> str:
-    """What an element has, cut to a line."""
+    """Return the contents of an element, cut to one line."""
     parts = [f"{k}={v!r}" for k, v in element.attributes.items()]
     parts += [repr(element.text)] if element.text else []
     text = ", ".join(parts)

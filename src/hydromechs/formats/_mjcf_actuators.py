@@ -1,4 +1,4 @@
-"""Actuators of MJCF as drives of joints, and as thrusters where they push on a site.
+"""Convert MJCF actuators to joint drives, and to thrusters if they push on a site.
 
 MuJoCo's actuator of a joint has a length l = g q and a force f(ctrl, l, l̇), and pushes with τ = g f, the gear g:
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 
 class Frames(Protocol):
-    """Makes the frames that thrusters push at."""
+    """Creates the frames of thrusters."""
 
     def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
-        """Name of a frame at a site with its x axis along a direction; None where there is no such site."""
+        """Return the name of a frame at a site with its x axis along a direction; None if the site does not exist."""
 
 
 def read_actuators(
     document: Document, settings: Settings, names: Mapping[str, str], kinds: Mapping[str, joints.Joint], frames: Frames
 ) -> tuple[list[Component], dict[str, float]]:
-    """Return the drives of the joints that actuators act in, and damping ratios of servos by joint; the others are noted.
+    """Return the drives of actuated joints, and damping ratios of servos by joint; other actuators are noted.
 
-    `names` has the name of each joint of the file here, `kinds` the joints by that name; `frames` makes frames at sites.
+    `names` maps joints of the file to names here, `kinds` maps these to joints; `frames` creates frames at sites.
     """
     out: dict[str, Component] = {}
     ratios: dict[str, float] = {}
@@ -55,7 +55,7 @@ def read_actuators(
             else:
                 why = _read(item, settings, names, kinds, out, ratios)
             if why:
-                item.left_out(why, "nothing acts there; add a drive or a thruster")
+                item.left_out(why, "it has no effect; add a drive or a thruster")
     return list(out.values()), ratios
 
 
@@ -91,13 +91,13 @@ def _read(
     out: dict[str, Component],
     ratios: dict[str, float],
 ) -> str:
-    """Add the drive of an actuator; why it is left out, where it is."""
+    """Add the drive of an actuator; return the reason if it is ignored."""
     written = item.text("joint") or item.text("jointinparent")
     if not written:
         for name in ("tendon", "site", "slidersite", "body"):
             if target := item.text(name):
                 return f"it acts on the {name} {target!r}"
-        return "it acts on nothing"
+        return "it has no target"
     if written not in names:
         item.fault(f"there is no joint {written!r}", written, "correct the name")
         return ""
@@ -105,12 +105,12 @@ def _read(
     if not isinstance(kinds[joint], joints.Revolute | joints.Prismatic):
         return f"it acts in {written!r}, a {kinds[joint].kind} joint"
     if joint in out:
-        return f"a second one in the joint {written!r}"
+        return f"it is a second actuator of the joint {written!r}"
     gear = (item.row("gear", 1, 6) or (1.0,))[0]
     if gear == 0.0:
         return "its gear is 0"
     if item.text("dyntype", "none") != "none" or item.number("timeconst", 0.0):
-        return f"it has a state of its own, dyntype {item.text('dyntype')!r}"
+        return f"it has internal state, dyntype {item.text('dyntype')!r}"
     gains = _gains(item)
     if isinstance(gains, str):
         return gains
@@ -136,20 +136,20 @@ def _read(
             item.note("assumed", "a velocity servo", "a servo without stiffness: its command is the rate of its target")
         elif math.isfinite(ctrl):
             what = f"ctrlrange={item.text('ctrlrange')!r}"
-            item.left_out(what, "the target has no limits but the joint's", of="ctrlrange")
+            item.left_out(what, "the target has only the joint's limits", of="ctrlrange")
     out[joint] = drive
     return ""
 
 
 def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Component]) -> str:
-    """Add the thruster of an actuator that pushes on a site; why it is left out, where it is."""
+    """Add the thruster of an actuator that pushes on a site; return the reason if it is ignored."""
     site, gear = item.text("site"), np.zeros(6)
     row = item.row("gear", 1, 6) or (1.0,)
     gear[: len(row)] = row
     if item.text("refsite") or gear[3:].any() or not gear[:3].any():
         return f"it acts on the site {site!r} with more than a force"
     if item.text("dyntype", "none") != "none":
-        return f"it has a state of its own, dyntype {item.text('dyntype')!r}"
+        return f"it has internal state, dyntype {item.text('dyntype')!r}"
     gains = _gains(item)
     if isinstance(gains, str) or any(gains[1:]) or not gains[0]:
         return gains if isinstance(gains, str) else "its force depends on its length"
@@ -161,7 +161,7 @@ def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Com
     force = float(np.linalg.norm(push))
     name = item.element.attributes.get("name") or f"{site}.thruster"
     if not ctrl[0] <= 0.0 <= ctrl[1] or not 1e-100 < force * (ctrl[1] - ctrl[0]) < 1e100 or name in out:
-        return f"ctrlrange={item.text('ctrlrange')!r} of a force of {force:g} N, or a second one of its name"
+        return f"ctrlrange={item.text('ctrlrange')!r} with a force of {force:g} N, or a duplicate name"
     frame = frames.thrust_frame(site, push / force)
     if frame is None:
         item.fault(f"there is no site {site!r}", site, "correct the name")
@@ -173,15 +173,15 @@ def _thruster(item: Item, settings: Settings, frames: Frames, out: dict[str, Com
 
 
 def _gains(item: Item) -> tuple[float, float, float] | str:
-    """Gain, stiffness and damping of f = gain ctrl − stiffness l − damping l̇; why it is something else."""
+    """Return gain, stiffness and damping of f = gain ctrl − stiffness l − damping l̇, or the reason if it has another form."""
     if item.tag == "motor":
         return 1.0, 0.0, 0.0
     if item.tag == "position":
         kp, kv = item.number("kp", 1.0), item.number("kv", 0.0)
-        return ("its gains are below 0") if kp < 0.0 or kv < 0.0 else (kp, kp, kv)
+        return ("its gains are negative") if kp < 0.0 or kv < 0.0 else (kp, kp, kv)
     if item.tag == "velocity":
         kv = item.number("kv", 1.0)
-        return ("its gain is below 0") if kv < 0.0 else (kv, 0.0, kv)
+        return ("its gain is negative") if kv < 0.0 else (kv, 0.0, kv)
     if item.tag != "general":
         return f"there is no drive equivalent to a {item.tag}"
     gaintype, biastype = item.text("gaintype", "fixed"), item.text("biastype", "none")
@@ -192,17 +192,17 @@ def _gains(item: Item) -> tuple[float, float, float] | str:
     if biastype == "none" or not any(bias):
         return gain[0], 0.0, 0.0
     if bias[0] or bias[1] > 0.0 or bias[2] > 0.0 or gain[0] not in (-bias[1], -bias[2]) or (bias[1] and gain[0] != -bias[1]):
-        return f"gainprm {item.text('gainprm')!r} and biasprm {item.text('biasprm')!r} make no servo"
+        return f"gainprm {item.text('gainprm')!r} and biasprm {item.text('biasprm')!r} do not form a servo"
     return gain[0], -bias[1], -bias[2]
 
 
 def _highest(item: Item, name: str, limited: str, settings: Settings) -> float:
-    """The larger end of a range of control or force, infinite where there is none."""
+    """Return the larger end of a control or force range; infinite if there is none."""
     row, word = item.row(name, 2, 2), item.word(limited, ("true", "false", "auto"), "auto")
     if word == "false" or row is None or (word == "auto" and not (settings.autolimits and any(row))):
         return math.inf
     high = max(map(abs, row))
     if row[0] != -row[1]:
-        done = f"the larger of its ends limits both ways: {high:g}"
+        done = f"the larger end limits both directions: {high:g}"
         item.note("assumed", f"{name}={item.text(name)!r}", done, of=name)
     return high if high > 0.0 else math.inf

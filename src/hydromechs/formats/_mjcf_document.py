@@ -1,6 +1,6 @@
-"""An MJCF document: included files put in place, default classes, and a tally of what the reader has used of it.
+"""An MJCF document: expands included files, applies default classes, and records which parts are read.
 
-Every attribute that is asked for is marked. What is not marked when all is read is what the model does not have, and is listed.
+Every attribute that is read is marked. Unmarked ones cannot be represented by the model, and are listed.
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from ._xml import Element, parse_xml, read_bytes
 ACTUATORS = (
     "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor", "plugin",
 )  # fmt: skip
-"""Elements of <actuator>: short forms of one element, with one set of defaults."""
+"""Elements of <actuator>: short forms of one element, which share their defaults."""
 MOST_INCLUDED = 200
-"""Files that a file may include, with those that these include."""
+"""Maximum number of included files, counting nested ones."""
 WHY = {
     "asset": "looks only",
     "camera": "models have no cameras; put a sensor on a frame",
-    "composite": "not expanded; write its bodies out",
-    "contact": "which bodies touch is said in a scenario",
-    "custom": "numbers without a meaning here",
+    "composite": "not expanded; write its bodies in full",
+    "contact": "a scenario specifies which bodies touch",
+    "custom": "numbers without meaning here",
     "deformable": "all bodies are rigid here",
-    "equality": "the loop or coupling is open: the joints move by themselves; see docs/closed_chains.md",
-    "exclude": "which bodies touch is said in a scenario",
+    "equality": "the loop or coupling is open: the joints move independently; see docs/closed_chains.md",
+    "exclude": "a scenario specifies which bodies touch",
     "flexcomp": "all bodies are rigid here",
-    "keyframe": "the start is the file's zero position; set joints' positions for another",
+    "keyframe": "the initial state is the file's zero position; set joint positions to change it",
     "light": "looks only",
     "material": "looks only",
-    "attach": "not read; write its bodies out",
+    "attach": "not read; write its bodies in full",
     "sensor": "put sensors of hydromechs.sensors on frames",
-    "size": "memory of another program",
+    "size": "internal state of another program",
     "skin": "looks only",
     "statistic": "looks only",
     "tendon": "models have no tendons; their joints move freely",
     "texture": "looks only",
     "visual": "looks only",
 }  # fmt: skip
-"""What it means that an element is left out."""
+"""Consequence of ignoring an element."""
 
 
 class _Given(NamedTuple):
-    """An attribute, and the element that it stands in."""
+    """An attribute, and the element that contains it."""
 
     value: str
     element: Element
 
 
 class Item:
-    """An element with the attributes that it has, or that its class of defaults gives it."""
+    """An element with its own attributes and those of its default class."""
 
     def __init__(self, document: Document, element: Element, given: dict[str, _Given]) -> None:
         self.document, self.element, self.given = document, element, given
@@ -70,7 +70,7 @@ class Item:
 
     @property
     def label(self) -> str:
-        """What messages call it, as "joint 'elbow'"."""
+        """Name in messages, such as "joint 'elbow'"."""
         name = self.element.attributes.get("name")
         return f"{self.tag} {name!r}" if name else f"<{self.tag}>"
 
@@ -87,7 +87,7 @@ class Item:
         self.note("ignored", value, done, of=of)
 
     def text(self, name: str, default: str = "") -> str:
-        """An attribute as it is written, marked as used."""
+        """Return an attribute as written, and mark it as used."""
         self.document.asked.add((_group(self.tag), name))
         given = self.given.get(name)
         if given is None:
@@ -96,17 +96,17 @@ class Item:
         return given.value.strip()
 
     def pass_over(self) -> None:
-        """Mark all that the element has as used: it is listed as a whole."""
+        """Mark all attributes of the element as used, because it is listed as a whole."""
         for name in self.element.attributes:
             self.document.use(self.element, name)
 
     def place(self, name: str) -> Element:
-        """The element that an attribute stands in, for its line; the item's own where there is none."""
+        """Return the element that contains an attribute, for its line; the item's own if there is none."""
         given = self.given.get(name)
         return self.element if given is None else given.element
 
     def word(self, name: str, words: Iterable[str], default: str) -> str:
-        """An attribute that must be one of some words."""
+        """Return an attribute that must be one of some words."""
         value, words = self.text(name, default), tuple(words)
         if value not in words:
             self.fault(f"{name} is {value[:80]!r}, must be one of {', '.join(words)}", value, of=name)
@@ -114,11 +114,11 @@ class Item:
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """An attribute that is true or false."""
+        """Return a Boolean attribute."""
         return self.word(name, ("true", "false"), "true" if default else "false") == "true"
 
     def row(self, name: str, least: int, most: int) -> tuple[float, ...] | None:
-        """An attribute with `least` to `most` numbers; None where there is none or where it is faulty."""
+        """Return an attribute with `least` to `most` numbers; None if it is missing or invalid."""
         text = self.text(name)
         if name not in self.given:
             return None
@@ -128,18 +128,18 @@ class Item:
         return row if len(self.findings.faults) == before else None
 
     def numbers(self, name: str, n: int, default: tuple[float, ...]) -> tuple[float, ...]:
-        """An attribute with n numbers."""
+        """Return an attribute with n numbers."""
         found = self.row(name, n, n)
         return default if found is None else found
 
     def number(self, name: str, default: float) -> float:
-        """The first number of an attribute."""
+        """Return the first number of an attribute."""
         found = self.row(name, 1, 1)
         return default if found is None else found[0]
 
 
 class Document:
-    """The elements of a file and of those that it includes."""
+    """The elements of a file and its included files."""
 
     def __init__(self, root: Element, findings: Findings, files: RobotFiles) -> None:
         self.root, self.findings, self.files = root, findings, files
@@ -157,14 +157,14 @@ class Document:
     # -- reading --------------------------------------------------------------------------------------------------------------
 
     def section(self, tag: str) -> list[Element]:
-        """All sections of one name, marked as seen; a file may have several."""
+        """Return all sections with a name, and mark them as read; a file may have several."""
         found = self.root.all(tag)
         for element in found:
             self.see(element)
         return found
 
     def item(self, element: Element, childclass: str = "main", *, plain: bool = False) -> Item:
-        """Return an element with its defaults, in bodies of a class; `plain` elements are of a kind without defaults."""
+        """Return an element with its defaults, given the enclosing default class; `plain` elements have no defaults."""
         own = {name: _Given(value, element) for name, value in element.attributes.items()}
         self.use(element, "name")
         if plain:
@@ -180,7 +180,7 @@ class Document:
         return Item(self, element, self.classes[name].get(_group(element.tag), {}) | own)
 
     def see(self, element: Element) -> None:
-        """Mark an element as read: what it has and nobody asks for is listed one by one."""
+        """Mark an element as read: its unused attributes are listed individually."""
         self._used.setdefault(id(element), set())
 
     def use(self, element: Element, name: str) -> None:
@@ -188,7 +188,7 @@ class Document:
         self._used.setdefault(id(element), set()).add(name)
 
     def _include(self, parent: Element, depth: int) -> None:
-        """Put the children of included files in the place of <include>."""
+        """Replace <include> with the children of the included file."""
         out: list[Element] = []
         for child in parent.children:
             if child.tag != "include":
@@ -215,16 +215,16 @@ class Document:
         parent.children = out
 
     def _default(self, element: Element, parent: str | None) -> None:
-        """Read a class of defaults and those within it, which begin as copies of it."""
+        """Read a default class and its nested classes, which start as copies of it."""
         self.see(element)
         self.use(element, "class")
         name = element.attributes.get("class", "main" if parent is None else "")
         if not name:
-            self.findings.fault(element, "<default>: a class within another has no name", remedy="add class='...'")
+            self.findings.fault(element, "<default>: a nested class has no name", remedy="add class='...'")
             return
         if parent is None and name != "main":
             words = f"<default>: the outermost class is named {name!r}, must be 'main'"
-            self.findings.fault(element, words, name, "leave its class out, or put it into another <default>")
+            self.findings.fault(element, words, name, "remove its class, or put it into another <default>")
             return
         table = self.classes.setdefault(name, {k: dict(v) for k, v in self.classes.get(parent or "", {}).items()})
         for child in element.children:
@@ -238,7 +238,7 @@ class Document:
     # -- what is left ---------------------------------------------------------------------------------------------------------
 
     def list_the_rest(self) -> None:
-        """Note every element and every attribute that nobody asked for; those alike in one note, at the line of the first."""
+        """Note every unused element and attribute; similar ones share one note at the line of the first."""
         elements: dict[tuple[str, str, str], list[Element]] = {}
         attributes: dict[tuple[str, str, str], list[Element]] = {}
         waiting = [(self.root, self.root)]
@@ -249,7 +249,7 @@ class Document:
                 elements.setdefault((element.file, parent.tag, element.tag), []).append(element)
                 continue
             for name in element.attributes:
-                # a default that all elements overrule, or that has none, is not left out
+                # a default that all elements override, or that no element uses, is not ignored
                 if name not in used and not (parent.tag == "default" and (_group(element.tag), name) in self.asked):
                     attributes.setdefault((element.file, element.tag, name), []).append(element)
             waiting += [(child, element) for child in reversed(element.children)]
@@ -265,7 +265,7 @@ class Document:
 
 
 def _counted(found: list[Element]) -> str:
-    """How often an element stands there, and what is in it."""
+    """Return the number of occurrences of an element, and its contents."""
     inside = Counter(child.tag for element in found for child in element.children)
     names = [e.attributes["name"] for e in found if "name" in e.attributes]
     parts = [f"{len(found)} times"] if len(found) > 1 else []
@@ -275,5 +275,5 @@ def _counted(found: list[Element]) -> str:
 
 
 def _group(tag: str) -> str:
-    """Name of the defaults of an element."""
+    """Return the name of the defaults of an element."""
     return "actuator" if tag in ACTUATORS else tag

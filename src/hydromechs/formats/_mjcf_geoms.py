@@ -1,4 +1,4 @@
-"""Geoms of MJCF: their mass and inertia by MuJoCo's rules, the shapes that touch, and what is seen."""
+"""Convert MJCF geoms: mass and inertia by MuJoCo's rules, contact shapes, and appearance."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ._robot_parts import tensor_of
 from ._robot_shapes import COLLISION, PLACEHOLDER
 
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-"""Solids, and how many numbers their sizes have."""
+"""Solids, with the number of values of their sizes."""
 KINDS = (*SIZES, "mesh", "plane", "hfield", "sdf")
 FLUID_COEFFICIENTS = (0.5, 0.25, 1.5, 1.0, 1.0)
-"""Blunt, slender and angular drag, Kutta lift and Magnus force, where a geom does not give them."""
+"""Default coefficients of blunt, slender and angular drag, Kutta lift and Magnus force."""
 
 
 class Mass(NamedTuple):
@@ -39,7 +39,7 @@ class Mass(NamedTuple):
     """About the centre, in the body's axes [kg·m²], shape (3, 3)."""
 
     def inertia(self) -> Inertia:
-        """As a model has it."""
+        """The same as an `Inertia`."""
         return Inertia(mass=self.mass, com=tuple(self.com), tensor=tensor_of(self.tensor)) if self.mass else Inertia(mass=0.0)
 
 
@@ -47,7 +47,7 @@ NOTHING = Mass(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
 def summed(parts: Iterable[Mass]) -> Mass:
-    """Mass of parts together, by the parallel-axis theorem."""
+    """Return the combined mass of parts, by the parallel-axis theorem."""
     parts = [part for part in parts if part.mass]
     total = sum(part.mass for part in parts)
     if not total:
@@ -69,9 +69,9 @@ class Geom:
     kind: str
     """One of `KINDS`."""
     pose: Pose
-    """On the body, as the file has it."""
+    """Pose on the body, as in the file."""
     size: tuple[float, ...] = ()
-    """As MuJoCo has it: radius, half lengths [m]."""
+    """MuJoCo's sizes: radius, half lengths [m]."""
     mesh: Mesh | None = None
     """Its mesh."""
     mass: Mass = field(default_factory=lambda: NOTHING)
@@ -79,7 +79,7 @@ class Geom:
 
 
 def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Mesh]) -> Geom | None:
-    """Return a geom that is given within a frame on the body, or None if it is faulty or cannot be represented."""
+    """Return a geom given in a frame on the body, or None if it is invalid or cannot be represented."""
     kind = item.word("type", KINDS, "sphere")
     name = item.text("mesh")
     if name and kind != "mesh":
@@ -94,7 +94,7 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
     if kind == "mesh":
         if name not in meshes:
             known = ", ".join(meshes) or "none"
-            item.fault(f"there is no mesh {name!r} in <asset>; there are {known}", name)
+            item.fault(f"there is no mesh {name!r} in <asset>; meshes are {known}", name)
             return None
         geom.mesh = meshes[name]
         if not geom.mesh.file:
@@ -106,7 +106,7 @@ def read_geom(item: Item, within: Pose, settings: Settings, meshes: dict[str, Me
 
 
 def _sized(geom: Geom, within: Pose) -> bool:
-    """Set size and pose of a solid, from its ends where it has them; whether they are good."""
+    """Set size and pose of a solid, from its end points if it has them; return True if they are valid."""
     item, size, n = geom.item, geom.size, SIZES[geom.kind]
     if "fromto" in item and geom.kind != "sphere":
         row = item.numbers("fromto", 6, ())
@@ -116,7 +116,7 @@ def _sized(geom: Geom, within: Pose) -> bool:
         along = ends[0] - ends[1]
         length = float(np.linalg.norm(along))
         if not 1e-12 < length < 1e12:
-            item.fault(f"fromto {row} has no length", row, "move one of its ends", of="fromto")
+            item.fault(f"fromto {row} has zero length", row, "move one end", of="fromto")
             return False
         half = 0.5 * length
         size = (size[0], half) if n == 2 and size else (size[0], size[0], half) if size else ()
@@ -130,7 +130,7 @@ def _sized(geom: Geom, within: Pose) -> bool:
 
 
 def _mass(geom: Geom, settings: Settings) -> Mass:
-    """Mass and inertia of a geom on its body, by its density (1000 kg/m³ unless given) or its mass."""
+    """Return mass and inertia of a geom on its body, from its mass or its density (default 1000 kg/m³)."""
     item = geom.item
     density, mass = item.number("density", 1000.0), item.row("mass", 1, 1)
     group = item.number("group", 0.0)
@@ -138,7 +138,7 @@ def _mass(geom: Geom, settings: Settings) -> Mass:
     if not low <= group <= high:
         return NOTHING
     if item.flag("shellinertia"):
-        item.note("assumed", "shellinertia='true'", "taken as solid", of="shellinertia")
+        item.note("assumed", "shellinertia='true'", "assumed to be solid", of="shellinertia")
     if geom.mesh is not None:
         volume, com, unit = geom.mesh.volume, geom.mesh.com, geom.mesh.tensor / geom.mesh.volume
     else:
@@ -154,7 +154,7 @@ def _mass(geom: Geom, settings: Settings) -> Mass:
 
 
 def _shape(geom: Geom) -> Shape:
-    """A geom as a shape."""
+    """Return a geom as a shape."""
     if geom.mesh is not None:
         return geometry.Mesh(file=geom.mesh.file, scale=geom.mesh.scale)
     if geom.kind == "box":
@@ -168,9 +168,9 @@ def _shape(geom: Geom) -> Shape:
 
 
 def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float, ...]]) -> tuple[BodyShape, ...]:
-    """Shapes of the geoms of a body, whose origin is `by` from that in the file [m], shape (3,).
+    """Return the shapes of the geoms of a body, whose origin is offset by `by` from that in the file [m], shape (3,).
 
-    Geoms of groups above 2 are not drawn if others are there to be seen only, as in MuJoCo's own viewer.
+    Geoms of groups above 2 are not drawn if there are purely visual geoms, as in MuJoCo's viewer.
     """
     out, hidden = [], []
     for geom in geoms:
@@ -179,16 +179,16 @@ def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float
         touches = types != {0.0}
         material = item.text("material")
         if material and material not in colors:
-            item.left_out(f"material={material!r}", "there is none of that name", of="material")
+            item.left_out(f"material={material!r}", "it is not defined", of="material")
         rgba = item.row("rgba", 4, 4) or colors.get(material, (0.5, 0.5, 0.5, 1.0))
         color, opacity = tuple(min(max(c, 0.0), 1.0) for c in rgba[:3]), min(max(rgba[3], 0.0), 1.0)
         if geom.mesh is not None and geom.mesh.file.lower().endswith(".msh"):
-            done = "its mass counts; it touches nothing and is not seen. Save it as STL or OBJ"
+            done = "used only for its mass, without contact and appearance; save it as STL or OBJ"
             item.left_out("a mesh in MuJoCo's own format", done)
             continue
         if touches and geom.kind == "ellipsoid":
             touches = False
-            item.left_out("contact of an ellipsoid", "it is seen, and touches nothing")
+            item.left_out("contact of an ellipsoid", "used only for appearance")
         place = geom.pose.shifted(by).origin
         roles = (*COLLISION, "appearance") if touches else ("appearance",)
         out.append(BodyShape(shape=_shape(geom), origin=place, roles=roles, color=color, opacity=opacity))  # type: ignore[arg-type]
@@ -202,9 +202,9 @@ def geom_shapes(geoms: list[Geom], by: np.ndarray, colors: dict[str, tuple[float
 def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
     """Added mass and drag of the geoms with fluidshape="ellipsoid", shifted as in `geom_shapes`; None if there are none.
 
-    Each is the ellipsoid that MuJoCo takes for it. Along its axes the drag is MuJoCo's, ρ (C_b A_i + C_s (A_max − A_i)) v²,
-    without the usual half; in between it differs. MuJoCo's fluid has no buoyancy, and takes the added mass for forces of
-    velocity only.
+    Each is the ellipsoid that MuJoCo uses. Along its axes the drag is MuJoCo's, ρ (C_b A_i + C_s (A_max − A_i)) v²,
+    without the usual half; in between it differs. MuJoCo's fluid has no buoyancy, and uses added mass only in velocity-
+    dependent forces.
     """
     masses, drags = [], []
     for geom in geoms:
@@ -212,7 +212,7 @@ def geom_hydro(geoms: list[Geom], by: np.ndarray) -> Hydro | None:
         if item.word("fluidshape", ("none", "ellipsoid"), "none") == "none":
             continue
         if geom.mesh is not None:
-            item.left_out("fluidshape of a mesh", "hydromechs.add_water finds its water")
+            item.left_out("fluidshape of a mesh", "use hydromechs.add_water")
             continue
         given = item.row("fluidcoef", 1, 5) or ()
         blunt, slender, angular, kutta, magnus = (*given, *FLUID_COEFFICIENTS[len(given) :])

@@ -1,12 +1,12 @@
-"""Joints of MJCF: those of one body in a row, as one joint of ours.
+"""Convert the MJCF joints of one body to one joint.
 
-MuJoCo turns a body about anchors that stand still in it: with its pose P on the parent, anchors p_k and motions R_k,
+MuJoCo moves a body about anchors fixed in it: with its pose P on the parent, anchors p_k and motions R_k,
 
     X = P · T(p_1) R_1 T(−p_1) · T(p_2) R_2 T(−p_2) · ...
 
-Here a body's origin lies on its last joint's axis. So the parts of the joint are placed at p_1, then at p_k − p_{k−1}, and
-everything on the body is seen from the last anchor. Coordinates are those of MuJoCo, `ref` included; the velocity of a free
-joint is in body axes here, in MuJoCo its linear part is in those of the world.
+Here a body's origin lies on its last joint's axis. The parts of the joint are therefore placed at p_1, then at
+p_k − p_{k−1}, and everything on the body is relative to the last anchor. Coordinates are those of MuJoCo, including `ref`;
+the velocity of a free joint is in body axes, whereas its linear part is in world axes in MuJoCo.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class BodyJoint:
     """The joint of a body."""
 
     joint: joints.Joint | joints.Composite
-    """As the model has it."""
+    """Joint of the model."""
     anchor: np.ndarray
-    """The body's origin here, from that in the file, in body axes [m], shape (3,)."""
+    """Offset of the body's origin here from that in the file, in body axes [m], shape (3,)."""
     names: dict[str, str] = field(default_factory=dict)
-    """Joints of the file, and the name of each here."""
+    """Joints of the file with their names here."""
     components: list[Component] = field(default_factory=list)
     """Springs and rotors."""
 
 
 def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) -> BodyJoint:
-    """Return the joint of a body from its joints in the order of the file; the pose is on the parent, from its origin here."""
+    """Return the joint of a body from its joints in file order; the pose is relative to the parent's origin here."""
     if not items:
         return BodyJoint(joint=joints.Fixed(placement=pose.origin), anchor=np.zeros(3))
     kinds = ["free" if item.tag == "freejoint" else item.word("type", KINDS, "hinge") for item in items]
@@ -74,16 +74,16 @@ def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) ->
 
 
 def _free(items: list[Item], body: str, pose: Pose) -> BodyJoint:
-    """A free joint: the body's pose is where it starts."""
+    """Return a free joint, whose initial pose is the body's."""
     item = items[0]
     if len(items) > 1:
         words = f"body {body!r} has a free joint and {len(items) - 1} more"
-        item.findings.fault(item.element, words, None, "a free joint moves all; delete the others")
+        item.findings.fault(item.element, words, None, "a free joint allows all motion; delete the others")
     lost = [f"{name} {item.number(name, 0.0):g}" for name in ("damping", "stiffness", "frictionloss") if item.number(name, 0.0)]
     if lost:
         item.left_out(f"{', '.join(lost)} of a free joint", "the body is free of them")
     for name in ("pos", "axis", "range", "limited", "type", "ref", "springref"):
-        item.text(name)  # without a meaning in a free joint
+        item.text(name)  # meaningless for a free joint
     joint = joints.Free(position=tuple(pose.p), orientation=tuple(quaternion_from_matrix(pose.R)))
     own, armature = item.element.attributes.get("name"), item.number("armature", 0.0)
     rotors: list[Component] = [JointRotor(joint=body, inertia=armature)] if armature > 0.0 else []
@@ -102,7 +102,7 @@ def _ball(item: Item, place: Pose, settings: Settings) -> joints.Ball:
 def _one_axis(
     item: Item, kind: str, place: Pose, settings: Settings, name: str, out: BodyJoint
 ) -> joints.Revolute | joints.Prismatic:
-    """A hinge or a slide; its spring goes to the components."""
+    """Return a hinge or slide; its spring is added to the components."""
 
     def scaled(x: float) -> float:
         return settings.angle(x) if kind == "hinge" else x
@@ -110,7 +110,7 @@ def _one_axis(
     axis = np.array(item.numbers("axis", 3, (0.0, 0.0, 1.0)))
     length = float(np.linalg.norm(axis))
     if not 1e-10 < length < 1e10:
-        item.fault(f"axis is {tuple(axis)}, must have a direction", tuple(axis), of="axis")
+        item.fault(f"axis is {tuple(axis)}, must not be zero", tuple(axis), of="axis")
         axis, length = np.array([0.0, 0.0, 1.0]), 1.0
     axis = axis / length
     ref = scaled(item.number("ref", 0.0))
@@ -134,7 +134,7 @@ def _one_axis(
 
 
 def _resistance(item: Item) -> tuple[float, float]:
-    """Viscous and Coulomb friction."""
+    """Return viscous and Coulomb friction."""
     damping, friction = (_linear(item, name) for name in ("damping", "frictionloss"))
     for name, value in (("damping", damping), ("frictionloss", friction)):
         if value < 0.0:
@@ -143,7 +143,7 @@ def _resistance(item: Item) -> tuple[float, float]:
 
 
 def _linear(item: Item, name: str) -> float:
-    """The first of the coefficients of a power series."""
+    """Return the first coefficient of a power series."""
     row = item.row(name, 1, 3) or (0.0,)
     if any(row[1:]):
         item.left_out(f"{name} {row}: its higher powers", of=name)
@@ -151,7 +151,7 @@ def _linear(item: Item, name: str) -> float:
 
 
 def _limits(item: Item, scaled: Callable[[float], float], settings: Settings) -> tuple[float, float] | None:
-    """Lowest and highest position, where the joint is limited."""
+    """Return the minimum and maximum position if the joint is limited."""
     row, limited = item.row("range", 2, 2), item.word("limited", ("true", "false", "auto"), "auto")
     if limited == "auto" and row is not None and any(row) and not settings.autolimits:
         item.left_out(f"range {row}", "autolimits is off: it has no stops", of="range")

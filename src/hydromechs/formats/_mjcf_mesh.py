@@ -18,14 +18,14 @@ from ._robot_files import Missing
 from ._robot_shapes import PLACEHOLDER, PLACEHOLDERS
 
 LARGEST = 256 * 2**20
-"""Bytes of a mesh file."""
+"""Maximum size of a mesh file [bytes]."""
 KINDS = (".stl", ".obj", ".msh")
-"""Files of meshes that are read."""
+"""Supported suffixes of mesh files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mesh:
-    """A mesh of <asset>."""
+    """A mesh from <asset>."""
 
     file: str
     """Its file."""
@@ -40,14 +40,14 @@ class Mesh:
 
 
 def stand_in() -> Mesh:
-    """The box that stands for a mesh that is missing; it has no file."""
+    """Return the box that replaces a missing mesh; it has no file."""
     volume = PLACEHOLDER**3
     tensor = volume * PLACEHOLDER**2 / 6.0 * np.eye(3)
     return Mesh(file="", scale=(1.0, 1.0, 1.0), volume=volume, com=np.zeros(3), tensor=tensor)
 
 
 def read_meshes(document: Document, settings: Settings) -> dict[str, Mesh]:
-    """The meshes of a document, by name; those that cannot be read are among its faults."""
+    """Return the meshes of a document by name; unreadable ones are reported as errors."""
     out = {}
     for section in document.section("asset"):
         for element in section.all("mesh"):
@@ -64,7 +64,7 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     document, findings = item.document, item.document.findings
     label = f"mesh {item.text('name') or file!r}"
     if not file:
-        words = f"{label} has no file: its vertices stand in the text, or it is generated"
+        words = f"{label} has no file: its vertices are inline, or it is generated"
         findings.fault(item.element, words, None, "put it into a file")
         return None
     inner = PurePosixPath(file.replace("\\", "/"))
@@ -81,21 +81,21 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
         return None
     if found.suffix.lower() not in KINDS or found.stat().st_size > LARGEST:
         must = f"must end in {' or '.join(KINDS)}, of {LARGEST // 2**20} MiB at most"
-        findings.fault(item.element, f"{label}: the file is {path!r}, {must}", path, "save it in one of these")
+        findings.fault(item.element, f"{label}: the file is {path!r}, {must}", path, "save it in one of these formats")
         return None
     scale = item.numbers("scale", 3, (1.0, 1.0, 1.0))
     p, quat = np.array(item.numbers("refpos", 3, (0.0, 0.0, 0.0))), np.array(item.numbers("refquat", 4, (1.0, 0.0, 0.0, 0.0)))
     for name in ("smoothnormal", "maxhullvert", "content_type", "texcoord", "octree_maxdepth", "needsdf"):
-        item.text(name)  # no part of the physics
+        item.text(name)  # not part of the physics
     if p.any() or quat[1:].any():
-        findings.left_out(item.element, label, "refpos or refquat", "the mass follows them; appearance and contact do not")
+        findings.left_out(item.element, label, "refpos or refquat", "applied to the mass, but not to appearance and contact")
     if 0.0 in scale or not quat.any():
         findings.fault(item.element, f"{label}: scale is {scale}, must not be 0", scale)
         return None
     rule = item.word("inertia", ("legacy", "exact", "convex", "shell"), "legacy")
     try:
         vertices, faces = _loaded(found)
-    except Exception as error:  # a reader of others' files: anything can come, and its text may quote the file
+    except Exception as error:  # a reader of untrusted files may raise anything, and its message may quote the file
         reason = str(error) if isinstance(error, files.UnreadableFile) else type(error).__name__
         findings.fault(item.element, f"{label}: {path!r} cannot be read: {reason}", path, "save it again")
         return None
@@ -104,13 +104,13 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
     inside = not len(faces) or 0 <= faces.min() <= faces.max() < len(vertices)
     if not len(vertices) or not np.isfinite(vertices).all() or not inside:
         words = f"{label}: {path!r} has no triangles, or numbers that are not finite"
-        findings.fault(item.element, words, path, "save it anew")
+        findings.fault(item.element, words, path, "save it again")
         return None
     vertices = (vertices * np.array(scale) - p) @ quaternion_matrix(quat / np.linalg.norm(quat))
     if np.prod(scale) < 0.0:
         faces = faces[:, ::-1]
     if rule == "shell":
-        findings.note("assumed", item.element, label, "inertia='shell'", "taken as solid")
+        findings.note("assumed", item.element, label, "inertia='shell'", "assumed to be solid")
     if rule == "convex":
         vertices, faces = _hull(vertices)
     volume, com, tensor = _moments(vertices, faces, positive=rule == "legacy")
@@ -122,10 +122,10 @@ def _read(item: Item, file: str, settings: Settings) -> Mesh | None:
 
 
 def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices, shape (n, 3), and triangles, shape (m, 3), of a mesh file; no other file is opened for it."""
+    """Return vertices, shape (n, 3), and triangles, shape (m, 3), of a mesh file; no other file is opened."""
     if path.suffix.lower() == ".msh":
         return _msh(files.read_bytes(path, LARGEST))
-    import trimesh  # takes long to import
+    import trimesh  # slow to import
 
     kind = path.suffix.lower()[1:]
     more: dict[str, Any] = {"skip_materials": True, "maintain_order": True} if kind == "obj" else {}
@@ -134,18 +134,18 @@ def _loaded(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _msh(raw: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """MuJoCo's own format: numbers of vertices, normals, texture coordinates and triangles, then these, 4 bytes a number."""
+    """Read MuJoCo's MSH format: counts of vertices, normals, texture coordinates and triangles, then 4-byte values."""
     counts = np.frombuffer(raw, "<i4", 4).astype(int)
     n, normals, texture, m = counts
     if (counts < 0).any() or len(raw) != 16 + 4 * (3 * n + 3 * normals + 2 * texture + 3 * m):
-        raise files.UnreadableFile("its size is not the one that its first four numbers state")
+        raise files.UnreadableFile("its size does not match its first four numbers")
     vertices = np.frombuffer(raw, "<f4", 3 * n, 16).reshape(-1, 3).astype(float)
     faces = np.frombuffer(raw, "<i4", 3 * m, len(raw) - 12 * m).reshape(-1, 3).astype(int)
     return vertices, faces
 
 
 def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The convex hull, faces outwards."""
+    """Return the convex hull with faces outwards."""
     import trimesh
 
     hull = trimesh.Trimesh(vertices, process=False).convex_hull
@@ -153,11 +153,11 @@ def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _moments(vertices: np.ndarray, faces: np.ndarray, *, positive: bool) -> tuple[float, np.ndarray, np.ndarray]:
-    """Volume [m³], centre [m] and tensor about the centre at density 1 [m⁵] of what is within triangles.
+    """Return volume [m³], centre [m] and inertia about the centre at density 1 [m⁵] of the solid within triangles.
 
-    The volume is cut into pyramids from a point to the triangles; with `positive`, as MuJoCo does by default, those that
-    should be taken away are added, which changes nothing where the point sees all triangles from behind. The point is first
-    the centre of the triangles, which gives the centre of the volume; then that, which gives the rest.
+    The volume is divided into pyramids from a point to the triangles. With `positive`, MuJoCo's default, negative pyramids
+    count as positive, which changes nothing if the point sees all triangles from behind. The point is first the centre of
+    the triangles, which gives the centre of the volume, and then that centre, which gives the rest.
     """
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     areas = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)

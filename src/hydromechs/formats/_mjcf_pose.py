@@ -1,4 +1,4 @@
-"""Places and orientations as MJCF writes them, and the numbers of its <compiler> and <option>."""
+"""Positions and orientations of MJCF, and its settings in <compiler> and <option>."""
 
 from __future__ import annotations
 
@@ -18,55 +18,55 @@ ORIENTATIONS = ("quat", "axisangle", "euler", "xyaxes", "zaxis")
 
 @dataclass(slots=True)
 class Settings:
-    """What <compiler> and <option> say."""
+    """Settings from <compiler> and <option>."""
 
     degrees: bool = True
     """True if angles are in degrees."""
     eulerseq: str = "xyz"
-    """Axes of Euler angles: small letters turn with the body, capitals do not."""
+    """Axes of Euler angles: lower-case letters are body-fixed axes, capitals are fixed axes."""
     inertiafromgeom: str = "auto"
     """Inertias from geoms: "true", "false" or "auto" (if there is no <inertial>)."""
     inertiagrouprange: tuple[float, float] = (0.0, 5.0)
-    """Groups of geoms that have mass."""
+    """Geom groups that have mass."""
     autolimits: bool = True
     """True if a range makes a joint limited."""
     balanceinertia: bool = False
-    """True if moments that break the triangle inequality become their mean."""
+    """True if moments that violate the triangle inequality are replaced by their mean."""
     boundmass: float = 0.0
-    """Least mass of a body [kg]."""
+    """Minimum mass of a body [kg]."""
     boundinertia: float = 0.0
-    """Least principal moment [kg·m²]."""
+    """Minimum principal moment [kg·m²]."""
     settotalmass: float = -1.0
-    """Mass of the whole, to which all is scaled [kg]; not where it is not above 0."""
+    """Total mass to which all masses are scaled [kg]; no scaling if it is not positive."""
     meshdir: str = ""
-    """Folder of the meshes."""
+    """Mesh folder."""
     strippath: bool = False
-    """True if folders in the names of meshes are ignored."""
+    """True if folders in mesh paths are ignored."""
     gravity: float = 9.81
     """Acceleration of gravity, down [m/s²]."""
     gravity_told: bool = False
-    """True if the file says it."""
+    """True if the file specifies gravity."""
     down: bool = False
     """True if z points down, along gravity."""
     turn: np.ndarray = field(default_factory=lambda: np.eye(3))
-    """Turns the world so that gravity points along −z, shape (3, 3)."""
+    """Rotation of the world that makes gravity point along −z, shape (3, 3)."""
     density: float = 0.0
-    """Density of the fluid [kg/m³]; 0 where there is none."""
+    """Density of the fluid [kg/m³]; 0 if there is none."""
 
     def angle(self, value: float) -> float:
-        """An angle of the file [rad]."""
+        """Convert an angle of the file to radians."""
         return math.radians(value) if self.degrees else value
 
 
 def read_settings(document: Document) -> Settings:
-    """What the compiler sections and options of a document say; later ones overrule earlier ones."""
+    """Return the settings of the compiler sections and options of a document; later ones override earlier ones."""
     out = Settings()
     for element in document.section("compiler"):
         item = document.item(element, plain=True)
         out.degrees = item.word("angle", ("degree", "radian"), "degree" if out.degrees else "radian") == "degree"
         if item.word("coordinate", ("local", "global"), "local") == "global":
             remedy = "convert the file with MuJoCo 2.3.3 or older, the last that reads it (save it with local coordinates)"
-            item.fault("coordinate is 'global', which is read no more, by MuJoCo neither", "global", remedy)
+            item.fault("coordinate is 'global', which neither HydroMechs nor current versions of MuJoCo read", "global", remedy)
         out.eulerseq = item.text("eulerseq", out.eulerseq)
         if len(out.eulerseq) != 3 or out.eulerseq.strip("xyzXYZ"):
             item.fault(f"eulerseq is {out.eulerseq!r}, must be three of xyzXYZ", out.eulerseq)
@@ -81,7 +81,7 @@ def read_settings(document: Document) -> Settings:
         out.meshdir = item.text("meshdir", item.text("assetdir", out.meshdir))
         unused = "texturedir", "fitaabb", "discardvisual", "convexhull", "usethread", "fusestatic", "exactmeshinertia"
         for name in unused:
-            item.text(name)  # no part of the physics
+            item.text(name)  # not part of the physics
     for element in document.section("option"):
         _read_option(document, document.item(element, plain=True), out)
     return out
@@ -95,7 +95,7 @@ def _read_option(document: Document, item: Item, out: Settings) -> None:
         out.down = bool(up[2] < -1.0 + 1e-15)
         out.turn = np.eye(3) if out.down else turned_to(up).T
         if abs(up[2]) != 1.0:
-            done = "the world is turned, so that gravity points along −z as it must here"
+            done = "the world is rotated so that gravity points along −z"
             item.note("repaired", f"gravity={item.text('gravity')!r}", done, of="gravity")
     out.density = item.number("density", out.density)
     for flag in item.element.all("flag"):
@@ -105,7 +105,7 @@ def _read_option(document: Document, item: Item, out: Settings) -> None:
 
 
 def pose_of(item: Item, settings: Settings) -> Pose:
-    """Place and orientation of a body, geom, site, frame or inertia in what it stands in."""
+    """Return the pose of a body, geom, site, frame or inertia in its parent element."""
     p = np.array(item.numbers("pos", 3, (0.0, 0.0, 0.0)))
     own = [name for name in ORIENTATIONS if name in item.element.attributes]
     given = own or [name for name in ORIENTATIONS if name in item]
@@ -113,7 +113,7 @@ def pose_of(item: Item, settings: Settings) -> Pose:
         item.findings.fault(item.element, f"{item.label} has {' and '.join(own)}", own, "keep one of them")
     for name in ORIENTATIONS:
         if name in item and name not in given[:1]:
-            item.text(name)  # overruled by the element's own
+            item.text(name)  # overridden by the element's own
     return Pose(p, _rotation(item, given[0], settings) if given else np.eye(3))
 
 
@@ -127,7 +127,7 @@ def _rotation(item: Item, name: str, settings: Settings) -> np.ndarray:
         return euler_rotation(row, settings)
     lengths = [float(np.linalg.norm(part)) for part in _directions(name, v)]
     if min(lengths) < 1e-12 or not all(map(math.isfinite, lengths)):
-        item.fault(f"{name} {row} has no direction", row, "give another", of=name)
+        item.fault(f"{name} {row} is zero and has no direction", row, "give another", of=name)
         return np.eye(3)
     if name == "quat":
         return quaternion_matrix(v / lengths[0])
@@ -145,7 +145,7 @@ def _rotation(item: Item, name: str, settings: Settings) -> np.ndarray:
 
 
 def euler_rotation(angles: Iterable[float], settings: Settings) -> np.ndarray:
-    """The rotation of three Euler angles of a file, about the axes that its compiler names, shape (3, 3)."""
+    """Return the rotation of three Euler angles of a file, about the axes of its `eulerseq`, shape (3, 3)."""
     R = np.eye(3)
     for letter, angle in zip(settings.eulerseq, angles, strict=True):
         turn = planar_rotation("xyz".index(letter.lower()), *cos_sin(settings.angle(angle)))
@@ -154,7 +154,7 @@ def euler_rotation(angles: Iterable[float], settings: Settings) -> np.ndarray:
 
 
 def _directions(name: str, v: np.ndarray) -> Iterator[np.ndarray]:
-    """Parts of a row that must have a length."""
+    """Return parts of a row that must be nonzero."""
     if name == "xyaxes":
         yield from (v[:3], v[3:])
     else:
@@ -162,7 +162,7 @@ def _directions(name: str, v: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def turned_to(z: np.ndarray) -> np.ndarray:
-    """The least rotation that turns the z axis to a unit vector, shape (3, 3); about x where it turns it around."""
+    """Return the smallest rotation that takes the z axis to a unit vector, shape (3, 3); about x if it is a half turn."""
     axis = np.array([-z[1], z[0], 0.0])
     s = float(np.linalg.norm(axis))
     if s < 1e-10:

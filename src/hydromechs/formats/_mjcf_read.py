@@ -23,7 +23,7 @@ from ._robot_parts import units_note, world_note
 from ._xml import Element
 
 WORLD = "worldbody"
-"""Name of the body that has what stands still."""
+"""Name of the body that holds static geometry."""
 
 
 def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
@@ -66,14 +66,14 @@ def read_mjcf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
 
 
 def _located(fault: Fault, bodies: list[_Read], root: Element) -> Fault:
-    """A fault of the model with the line of its body, or of the whole file."""
+    """Report an error of the model with the line of its body, or for the whole file."""
     if len(fault.path) > 1 and fault.path[0] == "bodies" and isinstance(fault.path[1], int):
         return replace(fault, line=bodies[fault.path[1]].element.line)
     return replace(fault, line=root.line)
 
 
 def _colors(document: Document) -> dict[str, tuple[float, ...]]:
-    """Colours of materials by name: red, green, blue, opacity."""
+    """Return the colours of materials by name: red, green, blue, opacity."""
     out = {}
     for section in document.section("asset"):
         for element in section.all("material"):
@@ -91,18 +91,18 @@ class _Read:
     joint: BodyJoint
     mass: Mass
     moves: bool = False
-    """True if it can move in the world."""
+    """True if the body can move in the world."""
 
 
 def _parts(read: _Read) -> list[tuple[str, joints.Joint]]:
-    """Joints of a body by the names that they have in a model."""
+    """Return the joints of a body by their names in the model."""
     parts, name = read.body.joint.parts, read.body.name
     return [(name if len(parts) == 1 else f"{name}.{k + 1}", part) for k, part in enumerate(parts)]
 
 
 @dataclass(slots=True)
 class _Inside:
-    """What stands in a body, through the frames around it."""
+    """Contents of a body, including nested frames."""
 
     geoms: list[Geom] = field(default_factory=list)
     sites: list[tuple[Item, Pose]] = field(default_factory=list)
@@ -112,7 +112,7 @@ class _Inside:
 
 
 class _Reader:
-    """Goes through the tree of bodies."""
+    """Reads the tree of bodies."""
 
     def __init__(
         self, document: Document, settings: Settings, meshes: dict[str, Mesh], colors: dict[str, tuple[float, ...]]
@@ -127,7 +127,7 @@ class _Reader:
         self.frames: dict[str, tuple[_Read, Frame]] = {}
 
     def body(self, element: Element, name: str, parent: _Read | None, pose: Pose, childclass: str) -> None:
-        """Read a body and all that it carries, from its pose on the parent and the class of defaults around it."""
+        """Read a body and its descendants, given its pose on the parent and the enclosing default class."""
         inside = _Inside()
         self._collect(element, IDENTITY, childclass, inside)
         is_world = element.tag == "worldbody"
@@ -163,7 +163,7 @@ class _Reader:
             self.body(child, self._body_name(child), None if is_world else read, on, inherited)
 
     def _collect(self, element: Element, within: Pose, childclass: str, out: _Inside) -> None:
-        """Gather what stands in a body; a <frame> moves what stands in it."""
+        """Collect the contents of a body; a <frame> moves its contents."""
         document, settings = self.document, self.settings
         for child in element.children:
             match child.tag:
@@ -191,13 +191,13 @@ class _Reader:
                         self._collect(child, place, inherited, out)
                     else:
                         if item.flag("mocap"):
-                            item.left_out("mocap='true'", "it stands still")
+                            item.left_out("mocap='true'", "it is static")
                         out.bodies.append((child, place, inherited))
 
     def _replicas(self, element: Element, within: Pose, childclass: str, out: _Inside) -> None:
-        """Gather the copies in a <replicate>.
+        """Collect the copies in a <replicate>.
 
-        Copy k is turned by k times the Euler angles, and moved from the one before by the offset, in that one's axes.
+        Copy k is rotated by k times the Euler angles, and offset from the previous copy in that copy's axes.
         """
         item = self.document.item(element, plain=True)
         for name in ("count", "sep"):
@@ -214,7 +214,7 @@ class _Reader:
     # -- names ----------------------------------------------------------------------------------------------------------------
 
     def _free_name(self, wanted: str) -> str:
-        """A name that no body has."""
+        """Return an unused body name."""
         name, k = wanted, 1
         while name in self.taken:
             k += 1
@@ -225,7 +225,7 @@ class _Reader:
     def _body_name(self, element: Element) -> str:
         name = element.attributes.get("name", "")
         if name and name in self.seen:
-            self.document.findings.fault(element, f"two bodies are named {name!r}", name, "give one another name")
+            self.document.findings.fault(element, f"two bodies are named {name!r}", name, "rename one of them")
         if name and name != "world":
             self.seen.add(name)
             return name
@@ -233,15 +233,15 @@ class _Reader:
         return self._free_name(f"body_{self.unnamed}")
 
     def _joint_name(self, element: Element) -> None:
-        """A fault for a joint that has the name of another: what acts on it could not tell them apart."""
+        """Report a duplicate joint name, because actuators could not distinguish the joints."""
         name = element.attributes.get("name", "")
         if name and name in self.joint_lines:
             words = f"two joints are named {name!r}, the first in line {self.joint_lines[name]}"
-            self.document.findings.fault(element, words, name, "give one another name")
+            self.document.findings.fault(element, words, name, "rename one of them")
         self.joint_lines.setdefault(name, element.line)
 
     def _frame(self, item: Item, place: Pose) -> Frame:
-        """A site as a frame; frames and bodies have one set of names here."""
+        """Add a site as a frame; frames and bodies share one set of names."""
         wanted = item.element.attributes.get("name") or "site"
         name = self._free_name(wanted if wanted not in self.taken else f"{wanted}_site")
         if name != wanted and wanted != "site":
@@ -249,7 +249,10 @@ class _Reader:
         return Frame(name, place.origin)
 
     def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
-        """Name of a frame at a site with its x axis along a unit vector in the site's axes; None if there is no such site."""
+        """Return the name of a frame at a site with its x axis along a unit vector in the site's axes.
+
+        Return None if the site does not exist.
+        """
         if site not in self.frames:
             return None
         read, frame = self.frames[site]
@@ -266,7 +269,7 @@ class _Reader:
     # -- mass -----------------------------------------------------------------------------------------------------------------
 
     def _mass(self, element: Element, name: str, inside: _Inside, moves: bool) -> Mass:
-        """Mass of a body in its axes, from its origin in the file, by the compiler's rules."""
+        """Return the mass of a body in its axes about its origin in the file, by the compiler's rules."""
         settings, rule = self.settings, self.settings.inertiafromgeom
         given = None if inside.inertial is None else self._given_mass(inside.inertial, name)
         if rule == "true" or (rule == "auto" and inside.inertial is None):
@@ -286,7 +289,7 @@ class _Reader:
         return Mass(m, mass.com, axes @ np.diag(bounded) @ axes.T)
 
     def _given_mass(self, item: Item, name: str) -> Mass | None:
-        """What <inertial> says."""
+        """Read <inertial>."""
         findings, owner = self.document.findings, f"<inertial> of body {name!r}"
         pose = pose_of(item, self.settings)
         mass = item.number("mass", 0.0)
@@ -294,15 +297,15 @@ class _Reader:
         I = np.diag(diagonal or (0.0, 0.0, 0.0)) if full is None else tensor_matrix(full)
         if mass < 0.0 or np.linalg.eigvalsh(I)[0] < -1e-12 * np.abs(I).max():
             shown = f"mass {mass:g} kg, moments {np.linalg.eigvalsh(I)} kg·m²"
-            remedy = "correct it, or delete it and let geoms give it"
-            findings.fault(item.element, f"{owner}: {shown}, must not be below 0", mass, remedy)
+            remedy = "correct it, or delete it so that geoms define it"
+            findings.fault(item.element, f"{owner}: {shown}, must be at least 0", mass, remedy)
             return None
         if mass == 0.0 and I.any():
             findings.note("repaired", item.element, owner, "it has moments but no mass", "left without inertia")
         return Mass(mass, pose.p, pose.R @ I @ pose.R.T)
 
     def total_mass(self) -> None:
-        """Scale all masses to the total that the compiler wants."""
+        """Scale all masses to the total set in <compiler>."""
         wanted, total = self.settings.settotalmass, sum(read.mass.mass for read in self.bodies)
         if not wanted > 0.0 or not total > 0.0:
             return
@@ -313,9 +316,9 @@ class _Reader:
 
 
 def _site_pose(item: Item, settings: Settings) -> Pose:
-    """Pose of a site, from its ends where it has them."""
+    """Return the pose of a site, from its end points if it has them."""
     for name in ("type", "size", "rgba", "material", "group"):
-        item.text(name)  # what it looks like; a frame is not seen
+        item.text(name)  # appearance; a frame is invisible
     if "fromto" not in item:
         return pose_of(item, settings)
     ends = np.array(item.numbers("fromto", 6, (0.0, 0.0, 1.0, 0.0, 0.0, 0.0))).reshape(2, 3)

@@ -1,4 +1,4 @@
-"""`<replicate>` of MJCF: what stands in it, several times, each with a suffix to its names."""
+"""Expand `<replicate>` of MJCF: copies of its contents, with suffixed names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from ._imported import Findings
 from ._xml import MOST_ELEMENTS, Element
 
 REFERENCES = ("joint", "jointinparent", "site", "refsite", "body", "cranksite", "slidersite")
-"""What an actuator may name."""
+"""Elements that an actuator may name."""
 
 
 def replicate(root: Element, findings: Findings) -> None:
-    """Put copies into every `<replicate>` of a document: elements `<replica>`, in order; actuators of copies are copied."""
+    """Put copies into every `<replicate>` of a document as elements `<replica>`, in order.
+
+    Actuators of copies are also copied.
+    """
     _Copies(findings).expand(root)
 
 
@@ -23,9 +26,9 @@ class _Copies:
         self.findings = findings
         self.made = 0
         self.names: dict[str, list[str]] = {}
-        """Names that copies have in place of one."""
+        """Names of the copies of a name."""
         self.was: dict[str, str] = {}
-        """The name that a copy had in the file."""
+        """Return the name of a copy's original in the file."""
 
     def expand(self, root: Element) -> None:
         self._inside(root)
@@ -44,10 +47,10 @@ class _Copies:
         count = self.findings.number(words, element, "<replicate>: count", 0.0)
         size = sum(1 for _ in element.walk())
         if len(self.findings.faults) == before and not (count >= 1.0 and count == int(count)):
-            self.findings.fault(element, f"<replicate>: count is {words[:20]!r}, must be a whole number from 1", words)
+            self.findings.fault(element, f"<replicate>: count is {words[:20]!r}, must be an integer from 1", words)
         elif self.made + count * size > MOST_ELEMENTS:
             text = f"<replicate>: {words[:20]} copies make more than {MOST_ELEMENTS} elements"
-            self.findings.fault(element, text, words, "make it smaller")
+            self.findings.fault(element, text, words, "reduce the count")
         if len(self.findings.faults) > before:
             element.children = []
             return
@@ -58,7 +61,7 @@ class _Copies:
         for name in dict.fromkeys(e.attributes["name"] for c in element.children for e in c.walk() if "name" in e.attributes):
             known = self.was.get(name, name)
             inner = self.names.get(known, [known])
-            if name == inner[0]:  # the others of a nested one follow with it
+            if name == inner[0]:  # other names of a nested one follow
                 self.names[known] = [f"{own}{suffix}" for suffix in suffixes for own in inner]
                 self.was |= dict.fromkeys(self.names[known], known)
         element.children = [
@@ -67,7 +70,7 @@ class _Copies:
         ]
 
     def _actuators(self, element: Element) -> list[Element]:
-        """Copies of an actuator, for each copy of what it acts on; itself where that is not copied."""
+        """Return the copies of an actuator, one for each copy of its target; itself if the target is not copied."""
         found = [key for key in REFERENCES if element.attributes.get(key) in self.names]
         if not found:
             return [element]
@@ -86,7 +89,7 @@ class _Copies:
 
 
 def _copy(element: Element, suffix: str) -> Element:
-    """An element and all in it, with a suffix to its names."""
+    """Return an element and its descendants with suffixed names."""
     attributes = dict(element.attributes)
     if "name" in attributes:
         attributes["name"] += suffix

@@ -1,7 +1,7 @@
-"""A model to an MJCF, with what an MJCF can carry; what it cannot is listed in the first comment of the file.
+"""Write a model as an MJCF. The first comment of the file lists what an MJCF cannot store. Body frames are unchanged.
 
-A body's frame in the file is the one here. The parts of a composite joint are placed one after another here, T_1 J_1 T_2 J_2...
-In the file they all stand in the body's frame at zero, T_1 T_2 ..., so axes and anchors are seen from there.
+The parts of a composite joint are placed one after another here, T_1 J_1 T_2 J_2... In the file all are relative to the
+body's frame at zero, T_1 T_2 ..., so axes and anchors are transformed to it.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Prismatic: "slide",
     joints.Ball: "ball",
 }
-"""Types of joints in an MJCF; a fixed body has no joint."""
+"""Joint types in an MJCF; a fixed body has no joint."""
 DECODED = (".stl", ".obj", ".msh")
-"""Endings of the meshes that MuJoCo can read."""
+"""Suffixes of meshes that MuJoCo can read."""
 LEAST = 1e-14
-"""The least principal moment that MuJoCo takes in `fullinertia` [kg·m²]."""
+"""Minimum principal moment that MuJoCo accepts in `fullinertia` [kg·m²]."""
 CLOSE = 1e-9
-"""How near a moment may come to the sum of the others, relative to it, before MuJoCo's rounding might put it above."""
+"""Relative margin between a moment and the sum of the others that MuJoCo's rounding requires."""
 
 
 class MjcfWriter(RobotWriter):
-    """Writes one model as an MJCF: with joints of `JOINTS`, free ones on the world only."""
+    """Writes one model as an MJCF, with joints of `JOINTS`; free joints must be on the world."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
@@ -61,7 +61,7 @@ class MjcfWriter(RobotWriter):
         start = model.initial()
         if self._walk(self.root) != list(model.body_names):
             self.lost.append(
-                "the order of bodies, and with it that of q and v (here what a body carries follows it); the start"
+                "the order of bodies, and therefore of q and v (in the file, children follow their parent); the initial state"
             )
         elif model.nq:
             q, v = self._theirs(start.q, start.v)
@@ -78,7 +78,7 @@ class MjcfWriter(RobotWriter):
         return [name for t in tag.children for name in ([t.attributes["name"]] if t.name == "body" else []) + self._walk(t)]
 
     def _theirs(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates as MuJoCo has them: free joints in the world, with the linear part of their velocity in its axes."""
+        """Return MuJoCo's coordinates: free joints relative to the world, with linear velocity in world axes."""
         q, v = q.copy(), v.copy()
         for part in self.model.joint_parts.values():
             if isinstance(part.joint, joints.Free):
@@ -102,9 +102,9 @@ class MjcfWriter(RobotWriter):
         return tag
 
     def _moments(self, body: Body) -> dict[str, str]:
-        """Attributes of a body's inertia about its centre of mass, with moments that MuJoCo takes.
+        """Return the attributes of a body's inertia about its centre of mass, with moments that MuJoCo accepts.
 
-        By principal moments where the way from the tensor to these, which MuJoCo goes itself, might end beyond the bounds.
+        Principal moments are written if MuJoCo's own conversion from the tensor might exceed the bounds.
         """
         xx, yy, zz, xy, xz, yz = body.inertia.tensor
         w, axes = np.linalg.eigh(np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
@@ -119,7 +119,7 @@ class MjcfWriter(RobotWriter):
         return {"quat": numbers(quaternion_from_matrix(axes)), "diaginertia": numbers(given)}
 
     def _joint(self, tag: Tag, body: Body) -> None:
-        """Pose of a body and its joints."""
+        """Write the pose of a body and its joints."""
         parts = body.joint.parts
         for part in parts:
             joints.foreign(JOINTS, part, f"body {body.name!r}", "an MJCF", "write the model as .yaml")
@@ -140,7 +140,7 @@ class MjcfWriter(RobotWriter):
             if isinstance(part, joints.Ball):
                 if not np.array_equal(rest.R, np.eye(3)):
                     raise UnsupportedFeature(
-                        f"body {body.name!r}: an MJCF has no ball joint before a turned one; write a .yaml file"
+                        f"body {body.name!r}: an MJCF has no ball joint before a rotated part; write a .yaml file"
                     )
                 fields |= {"type": "ball", "range": numbers((0.0, part.limit))} if part.limit else {"type": "ball"}
                 fields |= {"stiffness": repr(part.stiffness[0])} if any(part.stiffness) else {}
@@ -156,10 +156,10 @@ class MjcfWriter(RobotWriter):
     def _free(self, tag: Tag, body: Body) -> None:
         (part, *more) = body.joint.parts
         if more or body.parent is not None:
-            raise UnsupportedFeature(f"body {body.name!r}: an MJCF has free joints on the world only; write a .yaml file")
+            raise UnsupportedFeature(f"body {body.name!r}: an MJCF supports free joints only on the world; write a .yaml file")
         assert isinstance(part, joints.Free)
         if plain_origin(part.placement) != Origin():
-            self.lost.append(f"body {body.name!r}: the place of its free joint; positions are from the origin of the world")
+            self.lost.append(f"body {body.name!r}: the placement of its free joint; positions are relative to the world origin")
         start = _in_world(part, np.array(part.initial_q))
         tag.attributes |= {"pos": numbers(start[:3]), "quat": numbers(start[3:])}
         tag.add("freejoint", name=body.name)
@@ -171,12 +171,12 @@ class MjcfWriter(RobotWriter):
         what = f"body {body.name!r}: shape {thing.name!r}"
         match shape := thing.shape:
             case _ if thing.style == "propeller":
-                self.lost.append(f"{what}, a propeller to be seen")
+                self.lost.append(f"{what}, the appearance of a propeller")
                 return
             case Mesh():
                 file = str(Path(os.path.abspath(shape.folder)) / shape.file) if shape.folder else shape.file
                 if Path(file).suffix.lower() not in DECODED:
-                    self.lost.append(f"{what}, the mesh {file!r}; MuJoCo reads {', '.join(DECODED)} alone")
+                    self.lost.append(f"{what}, the mesh {file!r}; MuJoCo reads only {', '.join(DECODED)}")
                     return
                 name = self.meshes.setdefault((file, shape.scale), f"mesh_{len(self.meshes) + 1}")
                 fields |= {"type": "mesh", "mesh": name}
@@ -195,7 +195,7 @@ class MjcfWriter(RobotWriter):
 
 
 def _in_world(joint: joints.Free, q: np.ndarray) -> np.ndarray:
-    """Position and quaternion of a free joint on the world as seen from there, shape (7,)."""
+    """Return position and quaternion of a free joint relative to the world, shape (7,)."""
     frame = plain_origin(joint.placement)
     if frame == Origin():
         return q
@@ -208,6 +208,6 @@ def _pose(origin: Origin) -> Pose:
 
 
 def _placed(pose: Pose) -> dict[str, str]:
-    """Attributes of a place, none where it is the origin."""
+    """Return the attributes of a pose; empty if it is the identity."""
     out = {"pos": numbers(pose.p)} if pose.p.any() else {}
     return out if np.array_equal(pose.R, np.eye(3)) else out | {"quat": numbers(quaternion_from_matrix(pose.R))}

@@ -1,4 +1,4 @@
-"""A frame in another, as readers and writers of robot descriptions place things."""
+"""Poses for readers and writers of robot descriptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hydromechs.spatial import rpy_from_matrix
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pose:
-    """A frame in another."""
+    """Pose of a frame in another."""
 
     p: np.ndarray
     """Origin [m], shape (3,)."""
@@ -20,21 +20,21 @@ class Pose:
     """Axes, shape (3, 3)."""
 
     def __matmul__(self, other: Pose) -> Pose:
-        """The frame `other` of this frame, in the frame that this one is given in."""
+        """Compose with `other`, a pose in this frame."""
         return Pose(self.p + self.R @ other.p, self.R @ other.R)
 
     @property
     def inverse(self) -> Pose:
-        """The other frame in this one."""
+        """Return the other frame in this one."""
         return Pose(-self.R.T @ self.p, self.R.T)
 
     def shifted(self, by: np.ndarray) -> Pose:
-        """The same frame seen from an origin moved by a vector [m], shape (3,)."""
+        """Return the same frame relative to an origin moved by a vector [m], shape (3,)."""
         return Pose(self.p - by, self.R)
 
     @property
     def origin(self) -> Origin:
-        """As a model has it."""
+        """The same pose as an `Origin`."""
         x, y, z = map(float, self.p)
         roll, pitch, yaw = map(float, rpy_from_matrix(self.R))
         return Origin((x, y, z), (roll, pitch, yaw))

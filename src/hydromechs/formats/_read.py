@@ -1,4 +1,4 @@
-"""A model file to a `Model`, with every fault of the file in one `ModelError`."""
+"""Read a model file into a `Model`; all errors of the file are listed in one `ModelError`."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ._robots import import_file, is_robot_file, reject_options, warned
 from ._yaml import Document, UnreadableText, collector_paused, parse, read_text
 
 MODEL_KEY, MODEL_VERSION = FILE_KINDS["model"].key, FILE_KINDS["model"].version
-"""First key of a model file, and the version that is read and written."""
+"""First key of a model file, and the supported version."""
 
 
 def load_file(path: str | Path, *, code: bool = False, **options: Any) -> Model:
-    """Read a model file, or a robot description of another program (see `import_file`).
+    """Read a model file, or a third-party robot description (see `import_file`).
 
     Args:
-        path: The file; meshes and classes that it names are looked for relative to its folder.
+        path: The file; paths of meshes and classes are relative to its folder.
         code: True to allow the Python code that it names (custom joints); otherwise such a file raises `CodeNotAllowed`.
         options: Options of `import_file` for a robot description.
 
@@ -63,12 +63,15 @@ def model_json_schema() -> dict[str, Any]:
 
 
 def read_document(path: str | Path, kind: str, error: Callable[[str, list], Exception]) -> Document:
-    """The document of a file that holds a mapping: its data, and the line of each part; `error` if it is not of a kind."""
+    """Return the document of a file that holds a mapping: its data and the line of each part.
+
+    Raise `error` if it has another kind.
+    """
     return parsed(read_text(Path(path), kind, error), str(path), kind, error)
 
 
 def parsed(text: str, source: str, kind: str, error: Callable[[str, list], Exception]) -> Document:
-    """The document of a text that holds a mapping; `error` if it is not a file of a kind, as "model"."""
+    """Return the document of a text that holds a mapping; `error` if it is not of a kind, such as "model"."""
     first = FILE_KINDS[kind].first
     try:
         document = parse(text)
@@ -97,7 +100,7 @@ class _ModelReader(Reader):
         super().__init__(FAMILIES, document.line, document.problems, source=source, folder=folder, code=code)
 
     def label(self, path: tuple) -> str:
-        """Return what messages call a place: "body 'arm': inertia.mass"."""
+        """Return the name of a place in messages: "body 'arm': inertia.mass"."""
         if path[:1] != ("bodies",) or len(path) < 2:
             return dotted(path)
         inner = dotted(path[2:])
@@ -112,7 +115,7 @@ class _ModelReader(Reader):
         return self.checked(self.file(Model, self.data, MODEL_KEY, MODEL_VERSION), ModelError)
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Make an object; a body and the world are checked as soon as they are made."""
+        """Build an object; bodies and the world are checked immediately."""
         if cls is Model:
             return self._made_model(values)
         if cls is Mesh and self.folder is not None:
@@ -137,12 +140,12 @@ class _ModelReader(Reader):
         return BROKEN
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:
-        """Read a joint of a class that the file names; one number may stand for the row of a joint with one coordinate."""
+        """Read a joint of a class that the file names; a single number is accepted for a joint with one coordinate."""
         rows = {key: [x] for key in ("position", "velocity") if type(x := data.get(key)) in (int, float)}
         return super().custom(word, data | rows, family, path, **given)
 
     def _made_model(self, values: dict[str, Any]) -> Any:
-        if self.problems or self.locked:  # the model would report them again, or without joints that may not be made
+        if self.problems or self.locked:  # otherwise the model would report them again, or without rejected joints
             return BROKEN
         try:
             return Model(**values)
@@ -152,14 +155,14 @@ class _ModelReader(Reader):
         return BROKEN
 
     def _model_fault(self, fault: Fault) -> None:
-        """Add a problem that a model has found; it counts bodies, a file names them."""
+        """Add a problem that a model found, and convert its body index to the name in the file."""
         path = fault.path
         if path[:1] == ("bodies",) and len(path) > 1 and isinstance(path[1], int):
             path = ("bodies", list(self.data["bodies"])[path[1]], *path[2:])
         self.add_fault(replace(fault, path=path))
 
     def _check_body(self, body: Body, path: tuple, broken: set[str]) -> None:
-        """Add the problems of a body, but not those of fields that cannot be read or that depend on them."""
+        """Add the problems of a body, except those of unreadable fields and fields that depend on them."""
         for fault in body_faults(0, body):
             inner = fault.path[2:]
             needs_inertia = inner == ("hydro", "added_mass")
@@ -169,12 +172,12 @@ class _ModelReader(Reader):
     def _check_mesh(self, file: str, folder: Path, path: tuple) -> None:
         """Add a missing file of a shape; a missing visual is drawn as a box instead."""
         if file.strip() and not os.path.isfile(folder / file):
-            words = f"{self.label(path)} is {show(file)}, but there is no such file in {str(folder)!r}"
+            words = f"{self.label(path)} is {show(file)}, but the file does not exist in {str(folder)!r}"
             self.add(path, words, file, remedy="paths are relative to the model file")
 
 
 def _links(bodies: dict[str, Any]) -> tuple[list[tuple], list[list[str]]]:
-    """(name, parent) and names of frames of each body, as far as they can be read."""
+    """Return (name, parent) and frame names of each body that can be read."""
     links, frames = [], []
     for name, data in bodies.items():
         data = data if isinstance(data, dict) else {}

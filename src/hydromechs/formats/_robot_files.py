@@ -1,4 +1,4 @@
-"""Paths of meshes and further files that a robot description names: held within its folder unless more is allowed."""
+"""Paths of meshes and other files that a robot description names, restricted to its folder and allowed folders."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from urllib.parse import unquote
 from ._imported import ImportOptions
 
 SCHEMES = ("package", "model", "file", "http", "https", "data", "fuel")
-"""What a path may begin with, before `://`."""
+"""URI schemes that a path may have."""
 LEVELS = 8
-"""How many folders up from the file a package is looked for, as ROS packages lie around their `urdf` folder."""
+"""Number of parent folders searched for a package, because ROS packages enclose their `urdf` folder."""
 MARKS = ("package.xml", "model.config", "manifest.xml")
-"""Files that tell that a folder is a package of ROS or a model of Gazebo."""
+"""Files that mark a folder as a ROS package or a Gazebo model."""
 
 
 class Missing(ValueError):
-    """A file that is not there or must not be read; the text says which, and what to do."""
+    """Raised for a file that is missing or must not be read; the message names it and the fix."""
 
 
 class RobotFiles:
     """Finds the files that a description in a folder names.
 
-    A relative path starts at the folder of the file that has it. `package://name/rest` and `model://name/rest` are looked
-    for in the folder of that package, where one is given; else in every allowed folder, in the folder and in those above
-    it, as `name/rest`, `models/name/rest` or, in a folder that is called `name`, as `rest`. Outside the allowed folders and
-    the file's own, a folder counts as a package only if it is marked as one (`package.xml`, `model.config`): otherwise a
-    file in a home folder could name that folder. Only what is found below an allowed folder, the file's own folder or such
-    a package is taken; links are followed before that is looked at.
+    A relative path starts at the folder of the file that contains it. `package://name/rest` and `model://name/rest` are
+    searched in the folder of that package if it is given; otherwise in every allowed folder, and in the folder of the file
+    and its parents, as `name/rest`, `models/name/rest` or, in a folder named `name`, as `rest`. Outside the allowed folders
+    and the file's own, a folder counts as a package only if it is marked as one (`package.xml`, `model.config`): otherwise a
+    file in a home folder could name that folder. Only files below an allowed folder, the file's folder or such a package are
+    accepted; symbolic links are resolved before this check.
     """
 
     def __init__(self, folder: str | Path, options: ImportOptions) -> None:
@@ -38,7 +38,7 @@ class RobotFiles:
         self.allowed = [Path(os.path.realpath(f)) for f in options.folders]
         self.packages = {name: Path(os.path.realpath(f)) for name, f in options.packages.items()}
         self.used: set[Path] = set()
-        """Folders of the packages in which a file was found."""
+        """Folders of packages in which files were found."""
         self.included: set[str] = set()
         """Paths of the files that the description includes."""
 
@@ -62,14 +62,14 @@ class RobotFiles:
                 return self._package(written, unquote(rest))
         if scheme in ("package", "model"):
             return self._package(written, unquote(rest))
-        raise Missing(f"the file {written!r} is on the network, which is not read; put it next to the description")
+        raise Missing(f"the file {written!r} is a network address, which is not read; put the file next to the description")
 
     def package(self, name: str) -> Path:
         """Return the folder of a package, or raise `Missing`. Its files may be read from then on."""
         root = next(self._package_roots(name), None)
         if root is None:
             where = f"set its folder with packages={{{name!r}: 'folder'}} (--package {name}=FOLDER)"
-            raise Missing(f"there is no package {name!r} in the folders above the file; {where}")
+            raise Missing(f"package {name!r} was not found in the folder of the file or its parents; {where}")
         self.packages[name] = root
         return root
 
@@ -115,7 +115,7 @@ class RobotFiles:
         raise Missing(f"there is no file {written!r}; looked for {_listed(tried) or 'a folder ' + repr(name)}; {remedy}")
 
     def _package_roots(self, name: str) -> Iterator[Path]:
-        """Folders that may be the package, the likeliest first."""
+        """Return candidate folders of the package, most likely first."""
         if name in self.packages:
             yield self.packages[name]
             return

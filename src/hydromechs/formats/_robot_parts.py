@@ -1,4 +1,4 @@
-"""What readers of robot descriptions share: inertias made sound, bodies put together to a model."""
+"""Shared parts of readers of robot descriptions: repair of inertias, assembly of the model."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from ._xml import Element
 Row3: TypeAlias = tuple[float, float, float]
 Row6: TypeAlias = tuple[float, float, float, float, float, float]
 WATER = 1000.0
-"""Density that a body without a tensor is taken to have [kg/m³]."""
+"""Density assumed for a body without a tensor [kg/m³]."""
 DENSEST = 25_000.0
-"""Mean density of a robot in the cube around it above which its units look wrong; osmium has 22,600 [kg/m³]."""
+"""Mean density of a robot in its bounding cube above which its units are probably wrong; osmium has 22,600 [kg/m³]."""
 LIGHTEST = 1e-4
-"""The same below which they look wrong; a kite has more [kg/m³]."""
+"""Mean density below which its units are probably wrong; a kite has more [kg/m³]."""
 LOCKED = "held fixed there; it has no drive"
 """Note on a joint whose limits are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A body on its way into a model, and where it stands in the file."""
+    """A body to be added to a model, with its element in the file."""
 
     body: Body
     """The body."""
@@ -59,8 +59,8 @@ def locked_joint(placement: Origin, axis: Sequence[float], *, angle: float = 0.0
 def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Row3, tensor: Row6, rpy: Row3) -> Inertia:
     """Return the inertia of a body; impossible values are repaired, with a note.
 
-    The mass is in kg, the centre in the body's axes [m]. The tensor about it is xx yy zz xy xz yz [kg·m²], in axes turned by
-    rpy [rad] from the body's.
+    The mass is in kg, the centre in the body's axes [m]. The tensor about it is xx yy zz xy xz yz [kg·m²], in axes
+    rotated by rpy [rad] from the body's.
     """
     if mass < 0.0:
         findings.fault(at, f"{owner}: mass is {plain(mass)} kg, must be at least 0", mass, "give its mass")
@@ -78,7 +78,7 @@ def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Ro
     if moments[0] < -1e-9 * np.abs(moments).max() or moments[0] + moments[1] < moments[2] * (1.0 - 1e-9):
         second = np.maximum(0.5 * moments.sum() - moments, 0.0)  # ∫ x² dm along each axis, which cannot be negative
         mended = second.sum() - second
-        what = f"principal moments of inertia {plain(tuple(map(float, moments)))} kg·m², which no body of mass has"
+        what = f"principal moments of inertia {plain(tuple(map(float, moments)))} kg·m², which no body can have"
         if mended.max() <= 1e-15 * mass:  # a radius of gyration of 30 nm: the rounding of a point mass
             findings.note("repaired", at, owner, what, "set to 0: a point mass")
             return Inertia(mass=mass, com=com, tensor=(0.0,) * 6)
@@ -91,10 +91,7 @@ def inertia_of(findings: Findings, at: Element, owner: str, mass: float, com: Ro
 def _hold_empty_joints(
     findings: Findings, links: list[Link], elements: Mapping[str, Element], names: Mapping[str, str]
 ) -> list[Link]:
-    """The links with every moving joint that carries no mass made fixed, noted: its acceleration would be undefined.
-
-    Parents may come after their children.
-    """
+    """Return the links; hold moving joints that carry no mass, with notes. Parents may follow their children."""
     children: dict[str | None, list[Link]] = {}
     for link in links:
         children.setdefault(link.body.parent, []).append(link)
@@ -131,8 +128,9 @@ def assembled(
 ) -> Model:
     """Return the model of some links; errors in a body have the line of its link. Earlier errors are raised first.
 
-    Joints that carry no mass are held fixed; `carriers` and `joint_names` are those of the joint that carries each link. If a
-    joint would move no inertia, point masses and thin rods that it carries get that of a sphere of water. Both are noted.
+    Joints that carry no mass are held fixed; `carriers` and `joint_names` are those of the joint that carries each link. If
+    a joint would move no inertia, point masses and thin rods that it carries get the inertia of a sphere of water. Both
+    repairs are noted.
     """
     findings.raise_faults()
     links = _hold_empty_joints(findings, links, carriers, joint_names)
@@ -150,7 +148,7 @@ def assembled(
 
 
 def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]) -> bool:
-    """Give point masses and thin rods that faulty bodies carry the inertia of a sphere; whether there were any."""
+    """Give point masses and thin rods carried by faulty bodies the inertia of a sphere; return True if there were any."""
     faulty = {
         fault.path[1] for fault in faults if len(fault.path) > 2 and fault.path[0] == "bodies" and fault.path[2] != "name"
     }
@@ -177,7 +175,7 @@ def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]
 
 
 def units_note(findings: Findings, model: Model, at: Element) -> None:
-    """Note a mass and a size that do not fit together: 3 t within 3 cm, 1 g within 10 m."""
+    """Add a note if mass and size are incompatible: 3 t within 3 cm, 1 g within 10 m."""
     mass = sum(body.inertia.mass for body in model.bodies)
     size = max(_reach(model), max((_size(body) for body in model.bodies), default=0.0))
     density = mass / size / size / size if size else 0.0
@@ -190,7 +188,7 @@ def units_note(findings: Findings, model: Model, at: Element) -> None:
 
 
 def world_note(findings: Findings, at: Element, world: World, *, gravity: bool, water: bool) -> None:
-    """Note properties of the world that a file does not specify, with the assumed values."""
+    """Add notes on properties of the world that a file does not specify, with the assumed values."""
     taken = {} if gravity else {"gravity": f"{plain(world.gravity)} m/s²"}
     taken |= {} if water else {"the density of the water": f"{plain(world.water_density)} kg/m³"}
     if taken:
@@ -198,7 +196,7 @@ def world_note(findings: Findings, at: Element, world: World, *, gravity: bool, 
 
 
 def _reach(model: Model) -> float:
-    """Longest chain of places in the model [m]."""
+    """Return the length of the longest chain of joint positions in the model [m]."""
     reach: dict[str, float] = {}
     for body in model.bodies:
         start = reach.get(body.parent, 0.0) if body.parent else 0.0
@@ -208,7 +206,7 @@ def _reach(model: Model) -> float:
 
 
 def _size(body: Body) -> float:
-    """Greatest length of the shapes and looks of a body, and of its inertia [m]; a mesh is taken to be large enough."""
+    """Return the maximum size of the shapes, visuals and inertia of a body [m]; a mesh is assumed to be large enough."""
     lengths = [0.0]
     if body.inertia.mass:
         lengths.append(math.sqrt(12.0 * max(body.inertia.tensor[:3]) / body.inertia.mass))

@@ -14,7 +14,7 @@ from ._write import replace_file
 
 
 def robot_plant(model: Model, components: Iterable[Component], source: str | None = None) -> Scenario:
-    """Return a scenario without a mission that contains a model, from a path for scenario files, and its components."""
+    """Return a scenario without a mission that contains a model, given its path for scenario files, and its components."""
     return Scenario(name=model.name, models=(ModelStart(model=model, source=source),), components=tuple(components))
 
 
@@ -33,6 +33,6 @@ def save_plant(model: Model, components: Iterable[Component], out: Path) -> Path
 
 
 def convertible(text: str) -> str:
-    """Extend a problem of a robot description: a scenario cannot set the import options that its text suggests."""
+    """Extend a problem of a robot description, because a scenario cannot set the import options that the message suggests."""
     advised = "(--" in text
     return f"{text}; in a scenario, first convert the file with these options, then name the new file" if advised else text

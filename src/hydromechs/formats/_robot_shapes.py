@@ -16,48 +16,48 @@ from ._robot_files import Missing, RobotFiles
 from ._xml import Element
 
 COLLISION: tuple[Role, ...] = ("contact", "wetting")
-"""Roles of a collision shape of a foreign file; its visuals are shapes of their own."""
+"""Roles of a collision shape of a third-party file; visuals are separate shapes."""
 PLACEHOLDER = 0.1
 """Edge length of the box that replaces a missing mesh on a link without shapes [m]."""
 PLACEHOLDERS = "or ignore it with placeholders=True (--placeholders)"
-"""Last remedy for a missing mesh."""
+"""Last suggested fix for a missing mesh."""
 SIZES: dict[str, dict[str, int]] = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
 }
-"""Shapes that URDF and SDF have in common, and how many numbers each of their sizes has."""
+"""Shapes common to URDF and SDF, with the number of values of each size."""
 
 
 class ShapeReader(ABC):
-    """The visuals and collisions of one link; a format says where it has their sizes, places and looks."""
+    """The visuals and collisions of one link; each format implements access to sizes, poses and colours."""
 
     known: ClassVar[Mapping[str, Mapping[str, int]]] = SIZES
-    """Shapes with their sizes, as `SIZES`."""
+    """Shapes with their sizes, in the form of `SIZES`."""
     visual: ClassVar[tuple[str, ...]]
-    """What a visual may contain."""
+    """Elements that a visual may contain."""
     collision: ClassVar[tuple[str, ...]]
-    """What a collision may contain."""
+    """Elements that a collision may contain."""
 
     def __init__(self, findings: Findings, files: RobotFiles, owner: str) -> None:
         self.findings, self.files, self.owner = findings, files, owner
 
     @abstractmethod
     def place(self, element: Element) -> Origin:
-        """Where a visual or a collision is on its body."""
+        """Return the pose of a visual or collision on its body."""
 
     @abstractmethod
     def look(self, element: Element) -> dict[str, Any]:
-        """Colour and opacity of a visual, as fields of `BodyShape`."""
+        """Return colour and opacity of a visual, as fields of `BodyShape`."""
 
     @abstractmethod
     def size(self, shape: Element, key: str) -> tuple[str, Element]:
-        """The text of a size and the element that it is in."""
+        """Return the text of a size and the element that contains it."""
 
     @abstractmethod
     def mesh(self, shape: Element) -> tuple[str, str | None]:
-        """The file of a mesh and the text of its scale."""
+        """Return the file of a mesh and the text of its scale."""
 
     def read(self, link: Element) -> tuple[tuple[BodyShape, ...], tuple[BodyShape, ...]]:
         """Return the shapes for contact and the visuals; the first set the size of a box that replaces a missing mesh."""
@@ -67,7 +67,7 @@ class ShapeReader(ABC):
         return solid, tuple(shape for shape in looks if shape is not None)
 
     def _visual(self, element: Element, solids: Sequence[BodyShape]) -> BodyShape | None:
-        """With a note: a grey box, as large as the largest of `solids`, if the file is missing; None without a volume."""
+        """If the file is missing, use a grey box as large as the largest of `solids`, with a note; None without a volume."""
         self.findings.unknown(element, self.visual, self.owner)
         read = self._geometry(element)
         if read is None:
@@ -85,7 +85,7 @@ class ShapeReader(ABC):
             return BodyShape(**(look | grey | {"shape": Box(size=size), "origin": origin}))
 
     def _collision(self, element: Element) -> BodyShape | None:
-        """A shape for contact; None with a fault or a note."""
+        """Return a shape for contact; None with an error or a note."""
         f = self.findings
         f.unknown(element, self.collision, self.owner)
         read = self._geometry(element)
@@ -100,14 +100,14 @@ class ShapeReader(ABC):
             return BodyShape(shape=self._built(shape, sizes), origin=origin, roles=COLLISION)
         except Missing as missing:
             if f.options.placeholders:
-                done = f"{missing}; the link has no shape in its place"
+                done = f"{missing}; the link has no replacement shape"
                 f.left_out(shape, self.owner, f"mesh {sizes['file']!r}", done)
             else:
                 f.fault(shape, f"{self.owner}: {missing}", sizes["file"], PLACEHOLDERS)
             return None
 
     def _geometry(self, parent: Element) -> tuple[Element, dict[str, Any]] | None:
-        """The shape in an element and the fields of its class [m]; None with a note or a fault where there is none to use."""
+        """Return the shape in an element and the fields of its class [m]; None with a note or an error if there is none."""
         f, owner = self.findings, self.owner
         geometry = parent.first("geometry")
         found = [] if geometry is None else geometry.children
@@ -116,7 +116,7 @@ class ShapeReader(ABC):
             return None
         shape = found[0]
         for other in found[1:]:
-            f.left_out(other, owner, f"a second shape <{other.tag}> in one <{parent.tag}>", "the first one counts")
+            f.left_out(other, owner, f"a second shape <{other.tag}> in one <{parent.tag}>", "the first one is used")
         if shape.tag == "mesh":
             file, scale = self.mesh(shape)
             row = f.numbers(scale, 3, shape, f"{owner}: mesh scale", (1.0, 1.0, 1.0))
@@ -139,14 +139,14 @@ class ShapeReader(ABC):
         return shape, {"axes": sizes["radii"]} if shape.tag == "ellipsoid" else sizes
 
     def _built(self, shape: Element, sizes: Mapping[str, Any]) -> Any:
-        """The shape with its sizes; raises `Missing` for a mesh without its file."""
+        """Return the shape with its sizes; raise `Missing` for a missing mesh file."""
         if shape.tag == "mesh":
             return Mesh(file=str(self.files.find(sizes["file"], shape.file)), scale=sizes["scale"])
         return SHAPES[shape.tag](**sizes)
 
 
 def _box_of(solid: BodyShape, origin: Origin) -> tuple[tuple[float, float, float], Origin]:
-    """Return the edges and the place of the box around a shape; a small box at `origin` for a mesh."""
+    """Return edge lengths and pose of the bounding box of a shape; a small box at `origin` for a mesh."""
     if isinstance(solid.shape, Mesh):
         return (PLACEHOLDER,) * 3, origin
     x, y, z = (2.0 * solid.shape.half_size).tolist()

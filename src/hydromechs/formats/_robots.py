@@ -1,4 +1,4 @@
-"""Robot descriptions of other programs: one table of formats, which file is which, and how it is read and written."""
+"""Third-party robot descriptions: a table of formats, their recognition, and their readers and writers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Reader: TypeAlias = Callable[[Element, Findings, RobotFiles], Imported]
-"""Reads a document: its first element, where faults and notes go, where its files are."""
+"""Reader of a document: takes its root element, the findings, and the finder of its files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,15 +34,15 @@ class RobotFormat:
     name: str
     """Its name."""
     root: str
-    """The first element of its files, which tells what a file is."""
+    """Root element of its files, which identifies the format."""
     suffixes: tuple[str, ...]
-    """How its files end; a model is written in the format of its file's name."""
+    """Suffix of its files, which selects the format for writing."""
     reader: str
-    """Module and function that read it, a `Reader`, as "._urdf_read:read_urdf"."""
+    """Module and function that read it, a `Reader`, such as "._urdf_read:read_urdf"."""
     writer: str = ""
     """Module and class that write it, a `RobotWriter`; empty if there is none."""
     parser: str = ""
-    """Module and function that make elements of its text, where it is not XML; such a file is told by its ending."""
+    """Module and function that parse its text into elements if it is not XML; such files are recognised by suffix."""
 
 
 FORMATS = (
@@ -57,16 +57,16 @@ FORMATS = (
     ),
     RobotFormat(name="DynaMechs", root="System", suffixes=(".dm",), reader="._dm_read:read_dm", parser="._dm_text:parse_dm"),
 )
-"""All formats; one is added by a row here."""
+"""All formats; a new format is a row here."""
 
 SUFFIXES = (*(suffix for form in FORMATS for suffix in form.suffixes), ".xacro")
-"""Endings of files that are read as robot descriptions."""
+"""Suffixes of files that are read as robot descriptions."""
 WRITTEN = tuple(form.suffixes[0] for form in FORMATS if form.writer)
-"""An ending for each format that can be written."""
+"""Suffix of each format that can be written."""
 
 
 def is_robot_file(path: str | os.PathLike) -> bool:
-    """True if the suffix of a file is that of a robot description of another program."""
+    """True if the suffix of a file is that of a third-party robot description."""
     return Path(path).suffix.lower() in SUFFIXES
 
 
@@ -79,7 +79,7 @@ def import_file(
     placeholders: bool = False,
     arguments: Mapping[str, str] | None = None,
 ) -> Imported:
-    """Read a robot description of another program, with notes on what was ignored, assumed or repaired.
+    """Read a third-party robot description, with notes on what was ignored, assumed or repaired.
 
     Args:
         path: URDF, SDF or MJCF file, recognised by its first element, or DynaMechs file with the suffix ".dm". Xacro files are
@@ -112,10 +112,10 @@ def loads_robot(
     """Read a robot description from its text; see `import_file`.
 
     Args:
-        text: XML, or what the ending of `source` says.
+        text: XML, or the format given by the suffix of `source`.
         source: Name of the text in messages.
-        folder: Where relative paths of meshes start.
-        options: What a user says besides the file.
+        folder: Base folder of relative mesh paths.
+        options: Options of the import.
     """
     return _read(text, source, Path(folder), options or ImportOptions())
 
@@ -141,7 +141,7 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
                 raise error if error.source == source else ModelError(source, error.faults) from None
     tag = "{}" if formats[0].parser else "<{}>"
     known = ", ".join(f"{tag.format(form.root)} ({form.name})" for form in formats)
-    text = f"its first element is not that of a supported robot description; supported are {known}"
+    text = f"its root element is not that of a supported robot description; supported are {known}"
     raise ModelError(source, [Fault((), text, line=root.line)])
 
 
@@ -163,19 +163,19 @@ def warned(imported: Imported, *, plant: bool = False) -> Imported:
     if imported.components and not plant:
         counts = Counter(type(component).__name__ for component in imported.components)
         parts = ", ".join(f"{n} {kind}" for kind, n in counts.items())
-        words = f"a model has no actuators, springs and armature; the file has {parts}"
-        more = f"{read}.components lists them, and hydromechs.load_plant({imported.source!r}) has them"
+        words = f"a model cannot store actuators, springs and armature; the file has {parts}"
+        more = f"{read}.components lists them, and hydromechs.load_plant({imported.source!r}) keeps them"
         warnings.warn(f"{imported.source}: {words}; {more}", stacklevel=4)
     return imported
 
 
 def dumps_robot(model: Model, suffix: str) -> str:
-    """The text of a model in the format of a suffix, as ".urdf"; its first comment lists what it does not carry."""
+    """Return the text of a model in the format of a suffix, such as ".urdf"; its first comment lists what it cannot store."""
     return robot_text(model, suffix).text
 
 
 def robot_text(model: Model, suffix: str, notes: Iterable[str] = ()) -> RobotText:
-    """The text of a model in the format of a suffix, as ".urdf", with further notes in its first comment; and what is lost."""
+    """Return the text of a model in the format of a suffix, with further notes in its first comment, and what is lost."""
     for form in FORMATS:
         if suffix.lower() in form.suffixes and form.writer:
             writer: RobotWriter = _named(form.writer)(model)

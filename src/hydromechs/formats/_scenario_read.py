@@ -1,4 +1,4 @@
-"""A scenario file to a `Scenario`, with every problem of the file in one `ScenarioError`."""
+"""Read a scenario file into a `Scenario`; all problems of the file are listed in one `ScenarioError`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from ._scenario_sections import JOINT_KEYS, SCENARIO_KEY, SCENARIO_VERSION, Mode
 from ._yaml import Document, collector_paused, read_text
 
 LINES = "_lines"
-"""Attribute of a scenario that was read from a file: place and line of its parts by their paths."""
+"""Attribute of a scenario read from a file: place and line of its parts by path."""
 ALWAYS = {"time", "q", "v", "tau", "position", "orientation", "velocity", "acceleration", "depth", *ATTITUDE}
-"""Quantities that every scenario has."""
+"""Quantities available in every scenario."""
 TURNS = ("heading_deg", "rpy_deg", "quaternion")
-"""Keys of an orientation, of which a file has one."""
+"""Keys of an orientation; a file has at most one."""
 PLANT = {"thrusters", "joints", "terrain", "materials", "contact", "external", "components", "grasps", "tethers", "models"}
-"""Sections that make the plant."""
+"""Sections that define the plant."""
 
 
 def load_scenario_file(
@@ -99,7 +99,7 @@ def scenario_json_schema() -> dict[str, Any]:
 
 
 def located(faults: Iterable[Fault], scenario: Scenario) -> list[Fault]:
-    """Return problems of a scenario, as it was read, with their places and lines in its file."""
+    """Return problems of a scenario with their places and lines in its file."""
     lines: dict[tuple, tuple[tuple, int]] = vars(scenario).get(LINES, {})
     out = []
     for fault in faults:
@@ -128,11 +128,11 @@ class _ScenarioReader(Reader):
     ) -> None:
         self.library, self.plants = library, plants
         self.broken: set[str] = set()
-        """Sections with problems, so that what refers to them is not checked."""
+        """Sections with problems; references to them are not checked."""
         self.materials: dict[str, Any] = {}
         self.solids: dict[str, Any] = {}
         self.where: dict[int, tuple[Any, tuple]] = {}
-        """Each object that was made with its place in the file, by its id."""
+        """Each object with its place in the file, by id."""
         self.loaded: dict[str, Model | None] = {}
         self.data: dict[str, Any] = document.data
         super().__init__(FAMILIES, document.line, document.problems, source=source, folder=folder, code=code)
@@ -140,7 +140,7 @@ class _ScenarioReader(Reader):
     def scenario(self) -> Scenario:
         """Return the scenario, or raise `ScenarioError` with all problems, or `CodeNotAllowed` if there are no others."""
         scenario = self.file(ScenarioFile, self.data, SCENARIO_KEY, SCENARIO_VERSION)
-        text = "not checked, because its Python code may run with --code (in Python: code=True) only"
+        text = "not checked, because its Python code may run only with --code (in Python: code=True)"
         return self.checked(
             scenario, ScenarioError, [Fault(("code",), f"{item}: {text}", item) for item in dict.fromkeys(self.locked)]
         )
@@ -148,19 +148,19 @@ class _ScenarioReader(Reader):
     # -- hooks of the walker -----------------------------------------------------------------------------------------------
 
     def add_fault(self, fault: Fault) -> None:
-        """Add a problem, and note in which section it is."""
+        """Add a problem, and record its section."""
         super().add_fault(fault)
         self.broken.add(str(fault.path[0]) if fault.path else "")
 
     def named(self, data: Any, hint: Any, path: tuple, preset: str = "") -> Any:
-        """Read a mapping from name to object; items of a section that cannot be read are left out."""
+        """Read a mapping from name to object; unreadable items of a section are omitted."""
         if len(path) != 1 or not isinstance(data, dict):
             return super().named(data, hint, path, preset)
         made = [super(_ScenarioReader, self).named({name: x}, hint, path, preset) for name, x in data.items()]
         return tuple(item for one in made if one is not BROKEN for item in one)
 
     def read(self, data: Any, hint: Any, path: tuple, marks: tuple = ()) -> Any:
-        """Read a value; materials and the ground of tethers are named, thrusters and joints expand."""
+        """Read a value; materials and the ground of tethers are given by name, thrusters and joints expand."""
         if path in (("materials",), ("thrusters",), ("joints",)) and isinstance(data, dict):
             read = {"materials": self._materials, "thrusters": self._thrusters, "joints": self._joints}[path[0]]
             return read(data)
@@ -172,7 +172,7 @@ class _ScenarioReader(Reader):
         return super().read(data, hint, path, marks)
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Make an object, and note where it is."""
+        """Build an object, and record its place."""
         if cls is ScenarioFile:
             return self._made(values)
         if cls in (height_field, recorded_file) and values.get("file"):
@@ -184,14 +184,14 @@ class _ScenarioReader(Reader):
         return out
 
     def unmade(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Report what else is wrong with an object that cannot be made: of a file, of all sections that could be read."""
+        """Report further problems of an object that cannot be built; for a file, of all readable sections."""
         if cls is not ScenarioFile:
             return super().unmade(cls, values, path)
         given = {"name": "?", "run": RunKeys(duration=1e5, step=1e-9)} | {k: v for k, v in values.items() if v is not BROKEN}
         return self._made(given) if "models" in given else BROKEN
 
     def custom(self, word: str, data: dict[str, Any], family: Family, path: tuple, **given: Any) -> Any:
-        """Read an object of a class that the file names; without consent what refers to its section is not checked."""
+        """Read an object of a class that the file names; without consent, references to its section are not checked."""
         if not self.code and not is_ours(word):
             self.broken.add(str(path[0]))
         return super().custom(word, data, family, path, **given)
@@ -210,7 +210,7 @@ class _ScenarioReader(Reader):
         return self.wrong(path, name, f"must be one of {', '.join(known)}, or a mapping with law and friction", known)
 
     def _solid(self, name: Any, path: tuple) -> Any:
-        """Terrain by its name, from either section that may have it."""
+        """Return terrain by name, from either section that may define it."""
         if not isinstance(name, str):
             return self.wrong(path, name, "must be the name of a terrain")
         sections = [key for key in ("terrain", "components") if isinstance(self.data.get(key), dict)]
@@ -220,7 +220,7 @@ class _ScenarioReader(Reader):
                 return self.solids.get(name, BROKEN)
         if name not in self.solids:
             hint = suggestion(name, [x for section in sections for x in self.data[section]])
-            return self.add(path, f"{self.label(path)} is {show(name)}, but there is no such terrain{hint}; add it", name)
+            return self.add(path, f"{self.label(path)} is {show(name)}, but this terrain does not exist{hint}; add it", name)
         return self.solids[name]
 
     def _thrusters(self, data: dict[str, Any]) -> list[Any]:
@@ -230,7 +230,7 @@ class _ScenarioReader(Reader):
             given = dict(group) if isinstance(group, dict) else group
             frames = given.pop("frames", None) if isinstance(given, dict) else None
             if frames is not None and not (isinstance(frames, list) and frames and all(isinstance(f, str) for f in frames)):
-                self.wrong((*path, "frames"), frames, "must be a list of names of frames")
+                self.wrong((*path, "frames"), frames, "must be a list of frame names")
                 continue
             for frame in [name] if frames is None else frames:
                 one = given if frames is None and isinstance(given, dict) and "frame" in given else None
@@ -257,32 +257,32 @@ class _ScenarioReader(Reader):
         return [part for part in out if part is not BROKEN]
 
     def _contacts(self, given: Any) -> list[Component]:
-        """Contacts of points and of pairs of bodies."""
+        """Read contacts of points and of pairs of bodies."""
         out: list[Any] = []
         for i, frame in enumerate(given.points):
             out.append(self.make(PointContact, {"frame": frame}, ("contact", "points", i)))
         if bool(given.bodies) != (given.material is not None) and "contact" not in self.broken:
-            words = "contact.bodies and contact.material go together: pairs of bodies, and the material with which they meet"
+            words = "contact.bodies and contact.material go together: pairs of bodies, and the material of their contacts"
             self.add(("contact",), f"{words}; add the other key")
         for i, pair in enumerate(given.bodies if given.material is not None else ()):
             path = ("contact", "bodies", i)
             if isinstance(pair, list) and len(pair) == 2 and all(isinstance(x, str) for x in pair):
                 out.append(self.make(BodyContact, {"bodies": tuple(pair), "material": given.material}, path))
             else:
-                self.wrong(path, pair, "must be two names of bodies, as [a, b]")
+                self.wrong(path, pair, "must be two body names, such as [a, b]")
         return [part for part in out if part is not BROKEN]
 
     # -- the scenario ------------------------------------------------------------------------------------------------------
 
     def _made(self, values: dict[str, Any]) -> Any:
-        """The scenario of what could be read; what refers to something that could not is not checked."""
+        """Build the scenario from the readable parts; references to unreadable parts are not checked."""
         file = {name: member.default for name, member in members(ScenarioFile).items()}
         file |= {"run": RunKeys()} | values
         external = [self.make(ExternalWrench, {"body": x}, ("external", i)) for i, x in enumerate(file["external"])]
         starts, equipped = self._starts(file["models"])
         parts = [*file["terrain"], *self._contacts(file["contact"]), *file["thrusters"], *file["joints"], *external]
         parts += [*file["grasps"], *file["tethers"]]
-        plain = file["components"]  # in the order of the file, which is that of the scenario in its plain form
+        plain = file["components"]  # in file order, which is also the order of the plain form
         components = [*in_order([*parts, *self._brought([*parts, *plain], starts, equipped)]), *plain]
         blocks = [*file["sensors"], *file["blocks"]]
         run = file["run"]
@@ -306,7 +306,7 @@ class _ScenarioReader(Reader):
         return scenario
 
     def _lines(self, lists: dict[str, Any]) -> dict[tuple, tuple[tuple, int | None]]:
-        """Place and line of each part by its path in the scenario, with one level of keys."""
+        """Return place and line of each part by its path in the scenario, with one level of keys."""
         paths: list[tuple] = [(key,) for key in self.data] + [(f.name,) for f in fields(RunKeys)]
         paths += [(key, i) for key, items in lists.items() for i in range(len(items))]
         out = {path: self._place(path, lists) for path in paths}
@@ -316,7 +316,7 @@ class _ScenarioReader(Reader):
         return {path: (place, self.line(place)) for path, place in out.items()}
 
     def _add_scenario_faults(self, faults: Iterable[Fault], lists: dict[str, Any]) -> None:
-        """Add problems that the scenario has found, at their places in the file."""
+        """Add problems that the scenario found, at their places in the file."""
         there = frozenset(self.broken)
         for fault in faults:
             path = self._place(fault.path, lists)
@@ -325,7 +325,7 @@ class _ScenarioReader(Reader):
                 self.add_fault(replace(fault, path=path, line=line))
 
     def _place(self, path: tuple, lists: dict[str, Any]) -> tuple:
-        """Place in the file of what a scenario names by its index."""
+        """Return the place in the file of a part that a scenario identifies by index."""
         if path[:1] and path[0] in {f.name for f in fields(RunKeys)}:
             return ("run", *path)
         if len(path) < 2 or path[0] not in lists or not isinstance(path[1], int):
@@ -336,14 +336,14 @@ class _ScenarioReader(Reader):
         return (*place, *(turned or path[2:]))
 
     def _raw(self, path: tuple) -> Any:
-        """Plain data at a place."""
+        """Return the plain data at a place."""
         data: Any = self.data
         for step in path:
             data = data.get(step) if isinstance(data, dict) else None
         return data
 
     def _is_reported(self, path: tuple, own: tuple, broken: frozenset[str]) -> bool:
-        """True if a problem is one of the file, and not of what had to be left out of it."""
+        """True if a problem is in the file, and not caused by parts that had to be omitted."""
         key = path[0] if path else None
         if own[2:] == ("quantity",) and str(self._raw(path)).partition(".")[0] in ALWAYS:
             return True
@@ -364,7 +364,7 @@ class _ScenarioReader(Reader):
         return True
 
     def _brought(self, own: list[Any], starts: list[ModelStart], equipped: dict[int, Scenario]) -> list[Component]:
-        """Components that come with vehicles; what the file itself has of a thruster or joint overrides them."""
+        """Return the components that come with vehicles; thrusters and joints of the file itself override them."""
         taken = {part.name for part in own}
         taken |= {f"{part.joint}.motion" for part in own if isinstance(part, Drive)}  # one overrides the other
         taken |= {part.joint for part in own if isinstance(part, JointMotion)}
@@ -381,7 +381,7 @@ class _ScenarioReader(Reader):
     # -- models ------------------------------------------------------------------------------------------------------------
 
     def _starts(self, models: Iterable[ModelKeys]) -> tuple[list[ModelStart], dict[int, Scenario]]:
-        """Models with their initial states, and the vehicles that bring components, by the index of their model."""
+        """Return the models with their initial states, and the vehicles with components by model index."""
         starts: list[ModelStart] = []
         equipped: dict[int, Scenario] = {}
         for keys in models:
@@ -421,7 +421,7 @@ class _ScenarioReader(Reader):
         return (None, None) if start is BROKEN else (start, vehicle)
 
     def _turned(self, path: tuple, keys: dict[str, Any]) -> tuple[float, ...] | None:
-        """The quaternion of an orientation; None if there is none."""
+        """Return the quaternion of an orientation; None if there is none."""
         given = {key: value for key, value in keys.items() if value is not None}
         for key, value in given.items():
             n = {"heading_deg": 0, "rpy_deg": 3, "quaternion": 4}.get(key)
@@ -440,7 +440,7 @@ class _ScenarioReader(Reader):
         return tuple(quaternion_from_matrix(matrix_from_rpy([math.radians(x) for x in rpy])).tolist())
 
     def _vehicle(self, path: tuple, source: str, named: bool) -> Scenario | None:
-        """The vehicle with its actuators that a file or the library has under a name; None if it has problems."""
+        """Return the vehicle with actuators from a file or the library; None if it has problems."""
 
         def read(file: str) -> Scenario:
             if is_robot_file(file):
@@ -461,17 +461,17 @@ class _ScenarioReader(Reader):
         return self.loaded[source]
 
     def _loaded(self, path: tuple, source: str, read: Callable[[str], Any] | None, named: bool) -> Any:
-        """What is read from a file or the library; None if it has problems, which are added."""
+        """Return the object from a file or the library; None if it has problems, which are added."""
         try:
             if read is not None:
                 return read(source)
-            text = f"{self.label(path)} is {source!r}, but there is no library here"
+            text = f"{self.label(path)} is {source!r}, but no library is available here"
             self.add(path, text, source, remedy="give the path of a .yaml file")
         except CodeNotAllowed as e:
             self.locked += e.items
             self.broken.add("models")
         except FileNotFoundError:
-            text = f"{self.label(path)}: there is no file {source!r}"
+            text = f"{self.label(path)}: file {source!r} does not exist"
             self.add(path, text, source, remedy="paths are relative to the scenario file")
         except (ScenarioError, ModelError) as e:
             for text in e.problems:
@@ -481,5 +481,5 @@ class _ScenarioReader(Reader):
         return None
 
     def _add_of(self, path: tuple, source: str, named: bool, text: str) -> None:
-        """Add a problem of what the file names."""
+        """Add a problem of an object that the file names."""
         self.add(path, f"{self.label(path)}: {text}" if named else f"{self.label(path)}: {source}: {text}", source)

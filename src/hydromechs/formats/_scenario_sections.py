@@ -1,4 +1,7 @@
-"""Sections of a scenario file: each expands into components or blocks, and the writer groups them back. The only such place."""
+"""Sections of a scenario file: each expands into components or blocks, and the writer groups them again.
+
+No other module does this.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +30,11 @@ from ._emit import Block as Lines
 from ._file_kinds import FILE_KINDS
 
 SCENARIO_KEY, SCENARIO_VERSION = FILE_KINDS["scenario"].key, FILE_KINDS["scenario"].version
-"""First key of a scenario file, and the version that is read and written."""
+"""First key of a scenario file, and the supported version."""
 SECTIONS = ("terrain", "points", "bodies", "thrusters", "joints", "external", "grasps", "tethers", "components")
 """Sections of components, in the order in which they expand. The order decides the layout of a compiled program."""
 JOINT_KEYS: dict[str, type] = {"drive": Drive, "motion": Motion, "friction": JointFriction, "stops": JointStops}
-"""Keys of a joint in the section `joints`, and what they hold."""
+"""Keys of a joint in the section `joints`, with their types."""
 
 
 # -- keys of the sections ----------------------------------------------------------------------------------------------
@@ -39,69 +42,72 @@ JOINT_KEYS: dict[str, type] = {"drive": Drive, "motion": Motion, "friction": Joi
 
 @dataclass(frozen=True, kw_only=True)
 class ModelKeys(Checked):
-    """A model of a scenario, and how it starts. Omitted keys have the values of the model."""
+    """A model of a scenario and its initial state. Omitted keys default to the values of the model."""
 
     name: str
-    """Name in the scenario. With several models it is put before all names: "rov.gripper"."""
+    """Name in the scenario. With several models it prefixes all names: "rov.gripper"."""
     model: str = ""
     """Name of a library model, or path of a model file relative to the scenario file."""
     plant: str = ""
-    """Instead of model: name of a library vehicle with its actuators, or path of a scenario file of one model, whose components
-    come with it; thrusters and joints of this file override them."""
+    """Instead of model: name of a library vehicle with its actuators, or path of a scenario file with one model, which
+    includes its components; thrusters and joints of this file override them."""
     mount: str = ""
-    """Frame or body of another model that carries it, as rov.arm_mount. A free root is fixed there; any other root joint, as
-    that of a turntable, moves on the frame. Not with position, orientation or velocity."""
+    """Frame or body of another model that carries it, such as rov.arm_mount.
+
+    A free root is fixed there; any other root joint, such as a turntable, moves on the frame. Excludes position,
+    orientation and velocity.
+    """
     position: Vector3 | None = None
-    """Position in world axes [m]: of its free root, or of the base on which its roots are if it has none."""
+    """Position in world axes [m]: of its free root or, without one, of the base that carries its roots."""
     heading_deg: Finite | None = None
-    """Heading [°], roll and pitch 0. Not with rpy_deg or quaternion."""
+    """Heading [°], with zero roll and pitch. Excludes rpy_deg and quaternion."""
     rpy_deg: Vector3 | None = None
-    """Roll, pitch, yaw [°]. Not with heading_deg or quaternion."""
+    """Roll, pitch, yaw [°]. Excludes heading_deg and quaternion."""
     quaternion: Vector4 | None = None
-    """Unit quaternion (w, x, y, z), body to world. Not with heading_deg or rpy_deg."""
+    """Unit quaternion (w, x, y, z), body to world. Excludes heading_deg and rpy_deg."""
     velocity: Vector6 | None = None
     """Velocity of its free root, in body axes [m/s, rad/s]."""
     joints: Mapping[str, Any] = field(default_factory=dict)
-    """Positions of joints, by the name of the body that they carry: a number [rad or m], or {rpy_deg: [...]} or
-    {quaternion: [...]} of a ball joint; body.2 is the second part of a composite joint."""
+    """Initial joint positions by the name of the body that the joint carries: a number [rad or m], or {rpy_deg: [...]} or
+    {quaternion: [...]} for a ball joint; body.2 is the second part of a composite joint."""
     joint_velocities: Mapping[str, Any] = field(default_factory=dict)
-    """Velocities of joints: a number [rad/s or m/s], or 3 of a ball joint, in body axes [rad/s]."""
+    """Initial joint velocities: a number [rad/s or m/s], or 3 for a ball joint, in body axes [rad/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ContactKeys:
-    """Contacts besides those of the shapes of bodies, which touch all terrain."""
+    """Contacts in addition to those between shapes of bodies and terrain."""
 
     points: tuple[str, ...] = ()
-    """Names of frames that touch terrain at their origin, as feet do."""
+    """Names of frames whose origins touch terrain, such as feet."""
     bodies: tuple[Any, ...] = ()
-    """Pairs of names of bodies that can touch each other."""
+    """Pairs of bodies that can touch each other."""
     material: Annotated[Material | None, ByName()] = None
-    """Material with which bodies meet each other: one of materials, or concrete, rock, sand, mud, steel, rubber."""
+    """Material of contacts between bodies: one of materials, or concrete, rock, sand, mud, steel, rubber."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThrusterKeys:
-    """A thruster, or several equal ones."""
+    """A thruster, or several identical thrusters."""
 
     frames: tuple[str, ...] = ()
-    """Frames of several equal thrusters, which get the names of their frames; instead of frame."""
+    """Frames of several identical thrusters, which are named after their frames; instead of frame."""
     thruster: Annotated[Thruster | None, Inline()] = None
     """The thruster; its frame defaults to its name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JointKeys:
-    """Drive, given motion, friction and stops of a joint."""
+    """Drive, prescribed motion, friction and stops of a joint."""
 
     drive: Drive | None = None
     """Drive of the joint; none if omitted."""
     motion: Motion | None = None
-    """Motion that is given as a function of time; none if omitted. Not with a drive."""
+    """Motion prescribed as a function of time; none if omitted. Excludes a drive."""
     friction: JointFriction | None = None
     """Friction, or none. Defaults to that of the model."""
     stops: JointStops | None = None
-    """Ends of its travel, or none. Defaults to soft stops at the limits of the model."""
+    """Stops, or none. Defaults to soft stops at the limits of the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,9 +115,9 @@ class RunKeys:
     """Settings of a run."""
 
     integrator: Integrator = field(default_factory=RungeKutta4)
-    """Method of integration."""
+    """Integrator."""
     engine: Hybrid | None = None
-    """Third-party physics engine that takes the steps; HydroMechs if omitted."""
+    """Third-party physics engine; defaults to HydroMechs."""
     step: Positive = Scenario.step
     """Step of the integrator or engine [s]."""
     record: Positive = Scenario.record
@@ -127,38 +133,38 @@ class RunKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class ScenarioFile:
-    """Models in water with all that acts on them, how long to simulate, and what must come true."""
+    """A mission: models in water with their forces and actuators, the duration, and the checks."""
 
     name: str
     """Name of the scenario."""
     title: str = ""
-    """What happens, in one line."""
+    """Description of the mission, in one line."""
     description: str = ""
-    """What it shows, for people."""
+    """Explanation of what the mission demonstrates."""
     models: tuple[ModelKeys, ...]
-    """Models, and how they start."""
+    """Models with their initial states."""
     world: WorldSettings | None = None
     """Gravity and water density of the scenario. If omitted, the models must agree on them."""
     environment: Environment = field(default_factory=Environment)
-    """The water."""
+    """Water: surface, current, gusts and waves."""
     materials: tuple[tuple[str, Material], ...] = ()
     """Materials of surfaces."""
     terrain: tuple[Terrain, ...] = ()
-    """Fixed bodies that can be touched."""
+    """Fixed terrain for contacts."""
     contact: ContactKeys = field(default_factory=ContactKeys)
-    """Contacts besides those of shapes with terrain."""
+    """Contacts in addition to those between shapes and terrain."""
     thrusters: tuple[tuple[str, ThrusterKeys], ...] = ()
     """Thrusters."""
     joints: tuple[tuple[str, JointKeys], ...] = ()
-    """Drives, given motions, friction and stops of joints, by the name of the body that the joint carries."""
+    """Drives, prescribed motions, friction and stops of joints, by the name of the body that the joint carries."""
     external: tuple[str, ...] = ()
     """Names of bodies on which external wrenches act."""
     grasps: tuple[Holding, ...] = ()
-    """Grasps, which are rigid, and grips, which are soft."""
+    """Rigid grasps and soft grips."""
     tethers: tuple[Tether | HangingLine, ...] = ()
-    """Lines up to a ship or to another body."""
+    """Tethers to a ship or to another body."""
     components: tuple[Component, ...] = ()
-    """Components in their plain form; the sections above are shorthand for them."""
+    """Components in plain form; the sections above are shorthand for them."""
     sensors: tuple[Sensor, ...] = ()
     """Sensors: shorthand for blocks."""
     blocks: tuple[Block, ...] = ()
@@ -166,24 +172,24 @@ class ScenarioFile:
     commands: tuple[tuple[str, Finite], ...] = ()
     """Initial commands by actuator [in its unit]."""
     events: tuple[Event, ...] = ()
-    """Events that the run watches for."""
+    """Events to detect."""
     randomisation: Randomisation | None = None
-    """Variation between episodes of learning; a single run has none of it."""
+    """Random variation between learning episodes; a normal run has none."""
     run: Annotated[RunKeys, Required()] = field(default_factory=RunKeys)
     """Settings of the run."""
     checks: tuple[Check, ...] = ()
-    """Conditions that the recording must meet."""
+    """Checks of the recording."""
     expected_warnings: tuple[
         Annotated[str, Pattern("|".join(WARNING_KINDS), f"must be one of {', '.join(WARNING_KINDS)}")], ...
     ] = ()
-    """Kinds of warnings that the mission intends, for example joint_stop if a joint is meant to reach its stop."""
+    """Kinds of warnings that the mission expects, for example joint_stop if a joint is meant to reach its stop."""
 
 
 # -- order -------------------------------------------------------------------------------------------------------------
 
 
 def section_of(part: Any) -> str:
-    """Return the section of a component: that in which a file is shortest."""
+    """Return the section of a component: the one that gives the shortest file."""
     if _joint_key(part):
         return "joints"
     kinds: dict[Any, str] = {
@@ -199,7 +205,7 @@ def section_of(part: Any) -> str:
 
 
 def _joint_key(part: Any) -> str:
-    """Key under which a joint has a component; empty for none."""
+    """Return the key of a joint that holds a component; empty for none."""
     if isinstance(part, Drive):
         return "drive"
     if isinstance(part, JointMotion):
@@ -210,7 +216,7 @@ def _joint_key(part: Any) -> str:
 
 
 def in_order(parts: Iterable[Component]) -> list[Component]:
-    """Return components in the order of the sections; those of a joint are together."""
+    """Return components in the order of the sections; components of one joint are adjacent."""
     parts = list(parts)
     joints: list[Any] = list(dict.fromkeys(part.joint for part in parts if _joint_key(part)))  # type: ignore[attr-defined]
 
@@ -225,7 +231,7 @@ def in_order(parts: Iterable[Component]) -> list[Component]:
 
 
 def grouped(scenario: Scenario, writer: Writer, plain: bool) -> dict[str, Any]:
-    """Return what a file writes of components and blocks, by section; `plain`: all under `components` and `blocks`."""
+    """Return components and blocks by section of a file; with `plain`, all under `components` and `blocks`."""
     out: dict[str, Any] = {key: Lines() for key in ("terrain", "contact", "thrusters", "joints", "grasps", "tethers")}
     out |= {"external": [], "components": Lines(), "sensors": Lines(), "blocks": Lines()}
     for part in scenario.components:
@@ -274,7 +280,7 @@ def _family(base: Any) -> Any:
 
 
 def _write_thruster(out: Lines, thruster: Thruster, writer: Writer) -> None:
-    """Add a thruster; equal ones in a row that have the names of their frames make a group."""
+    """Add a thruster; consecutive identical ones named after their frames form a group."""
     given = writer.fields(thruster, ("thrusters", thruster.name), ("name", "frame"))
     last = out[next(reversed(out))] if out else {}
     if thruster.name != thruster.frame:
@@ -292,7 +298,7 @@ def _group_name(out: Lines, name: str) -> str:
 
 
 def named_materials(scenario: Scenario) -> dict[str, Material]:
-    """Return a name for each material: its ready name, or that of the first terrain that is made of it."""
+    """Return a name for each material: its predefined name, or that of the first terrain that uses it."""
     used = [(solid.name, solid.material) for solid in scenario.parts(Terrain)]
     used += [("bodies", part.material) for part in scenario.parts(BodyContact)]
     out: dict[str, Material] = {}

@@ -1,4 +1,4 @@
-"""A `Scenario` to a scenario file: what equals a default is omitted, floats are written by their shortest text."""
+"""Write a `Scenario` as a scenario file: defaults are omitted, floats have their shortest exact text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from ._write import check_suffix, replace_file
 
 
 def save_scenario(scenario: Scenario, path: str | Path, *, plain: bool = False) -> None:
-    """Write a scenario file; a file that is there is replaced at once or, if anything fails, not at all.
+    """Write a scenario file; an existing file is replaced atomically, or not at all if writing fails.
 
     Args:
         scenario: The scenario. Its models and custom classes are named in the file, by paths relative to it, and not copied.
         path: The file.
-        plain: True for `components` and `blocks` alone, without shorthand sections.
+        plain: True for `components` and `blocks` only, without shorthand sections.
     """
     check_suffix(path, "scenario")
     replace_file(dumps_scenario(scenario, Path(path).absolute().parent, plain=plain), path)
@@ -34,8 +34,8 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None, *, plai
 
     Args:
         scenario: The scenario; its models must have a `source`.
-        folder: Folder of the file, to which paths are relative. Defaults to paths as they are.
-        plain: True for `components` and `blocks` alone, without shorthand sections.
+        folder: Folder of the file, to which paths are relative. If omitted, paths are unchanged.
+        plain: True for `components` and `blocks` only, without shorthand sections.
     """
     writer = _ScenarioWriter(scenario, None if folder is None else Path(folder))
     run = RunKeys(**{key: getattr(scenario, key) for key in RunKeys.__dataclass_fields__})
@@ -60,7 +60,7 @@ def dumps_scenario(scenario: Scenario, folder: str | Path | None = None, *, plai
 
 
 class _ScenarioWriter(Writer):
-    """Writes the objects of a scenario; materials and the ground of tethers by their names."""
+    """Writes the objects of a scenario; materials and the ground of tethers are written by name."""
 
     def __init__(self, scenario: Scenario, folder: Path | None) -> None:
         super().__init__(FAMILIES, folder)

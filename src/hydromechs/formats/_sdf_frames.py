@@ -1,6 +1,6 @@
-"""Frames of an SDF: models within models, poses with `relative_to`, frames that are attached to others.
+"""Frames of an SDF: nested models, poses with `relative_to`, attached frames.
 
-Every pose comes out in the axes of the world, at the configuration of the file, which is that of zero joint positions.
+Every pose is converted to world axes at zero joint positions, the configuration of the file.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ._xml import Element, is_true
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A world or a model, with the names in it."""
+    """A world or a model, with its names."""
 
     element: Element
     """Its element."""
     name: str
-    """Its name, with those of the models around it: "rov::arm"; empty for the world."""
+    """Its name, prefixed with those of the enclosing models: "rov::arm"; empty for the world."""
     parent: Scope | None = None
-    """The model around it, or the world."""
+    """The enclosing model or world."""
     links: dict[str, Element] = field(default_factory=dict)
     """Its links."""
     joints: dict[str, Element] = field(default_factory=dict)
@@ -35,19 +35,19 @@ class Scope:
     frames: dict[str, Element] = field(default_factory=dict)
     """Its explicit frames."""
     models: dict[str, Scope] = field(default_factory=dict)
-    """Models within it."""
+    """Nested models."""
     shifted: Pose = IDENTITY
-    """Frame that an `<include>` puts around it, in its parent."""
+    """Pose that an `<include>` gives it, in its parent."""
     poses: dict[str, Pose] = field(default_factory=dict)
-    """Poses in the world that are known already."""
+    """World poses found so far."""
 
     def full(self, name: str) -> str:
-        """A name with those of the models around it."""
+        """Return a name prefixed with those of the enclosing models."""
         return f"{self.name}::{name}" if self.name else name
 
 
 def scope_of(element: Element, name: str, parent: Scope | None, findings: Findings) -> Scope:
-    """The names in a world or a model whose `<include>`s are replaced already; a name that is there twice is an error."""
+    """Collect the names in a world or model whose `<include>`s are already replaced; a duplicate name is an error."""
     scope = Scope(element, name, parent)
     seen: dict[str, int] = {}
     for child in element.all("link", "joint", "frame", "model"):
@@ -56,7 +56,7 @@ def scope_of(element: Element, name: str, parent: Scope | None, findings: Findin
             findings.fault(child, f"a <{child.tag}> of {name or 'the world'!r} has no name", remedy="give it one")
             continue
         if own in seen:
-            words = f"{child.tag} {own!r} has a name that is there already, in line {seen[own]}"
+            words = f"{child.tag} {own!r} has the same name as line {seen[own]}"
             findings.fault(child, words, own, "rename one of them")
             continue
         seen[own] = child.line
@@ -68,7 +68,7 @@ def scope_of(element: Element, name: str, parent: Scope | None, findings: Findin
 
 
 def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
-    """The numbers of the `<pose>` of an element; the identity if there is none."""
+    """Return the numbers of the `<pose>` of an element; the identity if there is none."""
     pose = None if element is None else element.first("pose")
     if pose is None or not pose.text:
         return IDENTITY
@@ -88,14 +88,14 @@ def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
 
 
 def _forget(scope: Scope) -> None:
-    """Forget the poses of a model and of those within it."""
+    """Clear the poses of a model and its nested models."""
     scope.poses.clear()
     for model in scope.models.values():
         _forget(model)
 
 
 def _reference(scope: Scope, name: str) -> tuple[str, Element, str] | None:
-    """Kind and element of a link, frame or joint, and what its pose is relative to by default; None if it is none of these."""
+    """Return kind, element and default reference of the pose of a link, frame or joint; None for other names."""
     if name in scope.links:
         return "link", scope.links[name], "__model__"
     if name in scope.frames:
@@ -113,7 +113,7 @@ class Frames:
         self.open: set[tuple[int, str]] = set()
 
     def inside(self, scope: Scope, name: str) -> tuple[Scope, str] | None:
-        """The scope and the short name that a name with `::` leads to; None where a model of it is not there."""
+        """Resolve a name with `::` to its scope and short name; None if one of its models does not exist."""
         *models, last = name.split("::")
         for model in models:
             if model not in scope.models:
@@ -122,7 +122,7 @@ class Frames:
         return (scope.models[last], "__model__") if last in scope.models else (scope, last)
 
     def model_pose(self, scope: Scope) -> Pose:
-        """A model in the world."""
+        """Return the pose of a model in the world."""
         if scope.parent is None:
             return IDENTITY
         return self._known(scope, "__model__", lambda: self._model_pose(scope))
@@ -134,7 +134,7 @@ class Frames:
         placed = element.attributes.get("placement_frame", "")
         if placed:
             _forget(scope)
-            scope.poses["__model__"] = IDENTITY  # poses within the model, to see where that frame is in it
+            scope.poses["__model__"] = IDENTITY  # poses within the model, to find that frame in it
             within = Frames(f).pose(scope, placed, element)
             _forget(scope)
             pose = pose @ within.inverse
@@ -145,7 +145,7 @@ class Frames:
             return scope.poses[name]
         key = (id(scope), name)
         if key in self.open:
-            words = f"the pose of {scope.full(name)!r} is relative to itself, by way of others"
+            words = f"the pose of {scope.full(name)!r} is relative to itself through other poses"
             self.findings.fault(scope.element, words, name)
             return IDENTITY
         self.open.add(key)
@@ -156,13 +156,13 @@ class Frames:
         return scope.poses[name]
 
     def _base(self, scope: Scope, element: Element, default: str) -> Pose:
-        """The frame that the pose of an element is relative to."""
+        """Return the frame to which the pose of an element is relative."""
         pose = element.first("pose")
         name = "" if pose is None else pose.attributes.get("relative_to", pose.attributes.get("frame", "")).strip()
         return self.pose(scope, name or default, pose if pose is not None and name else element)
 
     def pose(self, scope: Scope, name: str, at: Element) -> Pose:
-        """Pose in the world of a link, joint, frame or model by its name in a scope; errors have the line of `at`."""
+        """Return the world pose of a link, joint, frame or model by its name in a scope; errors have the line of `at`."""
         if name in ("world", "__root__"):
             return IDENTITY
         found = self.inside(scope, name)
@@ -183,9 +183,9 @@ class Frames:
         return IDENTITY
 
     def link(self, scope: Scope, name: str, at: Element, depth: int = 0) -> str | None:
-        """Full name of the link that a link, frame or model stands for; "world" for the world, None with an error for nothing.
+        """Return the full name of the link to which a link, frame or model resolves.
 
-        `depth` is the number of frames that were followed already.
+        Return "world" for the world; None, with an error, if there is none. `depth` is the number of frames followed so far.
         """
         if name in ("world", "__root__"):
             return "world"

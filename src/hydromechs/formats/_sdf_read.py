@@ -1,7 +1,7 @@
-"""SDF to a model: worlds, models within models, frames, joints, `<fluid_added_mass>`, and Gazebo's plugins for water.
+"""Read an SDF into a model: worlds, nested models, frames, joints, `<fluid_added_mass>`, and Gazebo's plugins for water.
 
-Each link is a body. Its axes are the link's; its origin is the link's, too, unless it turns about an axis that does not pass
-through it: then the origin is on the axis, noted, and the frame "NAME_origin" is where the link's is.
+Each link is a body with the link's axes and origin. If its joint axis does not pass through that origin, the body's
+origin is on the axis, with a note, and the frame "NAME_origin" marks the link's origin.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from ._xml import Element, is_true, parse_xml, read_bytes
 
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw", "gearbox")
 NONE = 1e9
-"""Limit from which there is none."""
+"""Magnitude above which a limit counts as none."""
 JOINTS: dict[str, type[joints.OneAxis]] = {
     "revolute": joints.Revolute,
     "continuous": joints.Revolute,
     "prismatic": joints.Prismatic,
     "screw": joints.Helical,
 }
-"""Joints with one axis by their type in the file."""
+"""Joints with one axis, by type in the file."""
 INCLUDES = 8
-"""Levels of files that include files."""
+"""Maximum nesting of included files."""
 MAX_INCLUDED = 500
-"""Files that one file includes, those of included files among them: nested files would multiply without end."""
+"""Maximum number of included files, counting nested ones, which could otherwise multiply without limit."""
 
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """A joint of the file: the link `parent`, or "world", carries the link `child`; all names are full ones.
+    """A joint of the file: the link `parent`, or "world", carries the link `child`; all names are full names.
 
-    Its frame and its axes, shape (3,) each, are in the world. The sense is −1 if parent and child have changed places.
+    Its frame and its axes, shape (3,) each, are in the world. The sense is −1 if parent and child are swapped.
     """
 
     scope: Scope
@@ -80,14 +80,14 @@ class _Sdf:
         """Frame of each body in the world."""
         self.components: list[Component] = []
         self.missing: dict[str, str] = {}
-        """Included models that were not found, with the reason."""
+        """Included models that were not found, with reasons."""
         self.included = 0
         """Number of included models so far."""
         version = root.attributes.get("version", "1.12").split(".")
         self.version = tuple(int(x) for x in version[:2] if x.isdigit()) or (1, 12)
 
     def imported(self) -> Imported:
-        """The model, or `ModelError`."""
+        """Return the model, or raise `ModelError`."""
         f = self.findings
         world, name = self._world()
         self._include(world, 0)
@@ -124,22 +124,22 @@ class _Sdf:
         return f.finish(model, format="SDF", components=(*water.thrusters(model), *in_joints), joint_bodies=bodies)
 
     def _world(self) -> tuple[Element, str]:
-        """The element that has the models, and the name of the whole."""
+        """Return the element that contains the models, and the name of the result."""
         f, root = self.findings, self.root
         f.unknown(root, ("world", "model", "include"), "the file")
         worlds = root.all("world")
         for other in worlds[1:]:
-            f.left_out(other, f"world {other.attributes.get('name', '')!r}", "a second <world>", "the first one counts")
+            f.left_out(other, f"world {other.attributes.get('name', '')!r}", "a second <world>", "the first one is used")
         if worlds:
             return worlds[0], worlds[0].attributes.get("name", "").strip() or "world"
         models = root.all("model", "include")
         for other in models[1:]:
-            f.left_out(other, "the file", f"a second <{other.tag}> outside of a <world>", "the first one counts")
+            f.left_out(other, "the file", f"a second <{other.tag}> outside of a <world>", "the first one is used")
         top = Element("world", root.line, {}, models[:1], file=root.file)
         return top, (models[0].attributes.get("name", "").strip() if models else "") or "robot"
 
     def _include(self, element: Element, depth: int) -> None:
-        """Replace the `<include>`s of a world or a model by the models that they name."""
+        """Replace each `<include>` of a world or model with the model that it names."""
         f = self.findings
         out = []
         for child in element.children:
@@ -165,7 +165,7 @@ class _Sdf:
                 why = str(missing)
                 continue
             if depth >= INCLUDES:
-                f.fault(include, f"{owner}: more than {INCLUDES} files include one another", uri, "write them out")
+                f.fault(include, f"{owner}: more than {INCLUDES} levels of nested files", uri, "write their contents in full")
                 return None
             self.included += 1
             if self.included > MAX_INCLUDED:
@@ -179,12 +179,12 @@ class _Sdf:
                 return None
             self._include(model, depth + 1)
             return self._renamed(include, model)
-        f.left_out(include, owner, "a model in another file", f"{why}; its links are not there")
+        f.left_out(include, owner, "a model in another file", f"{why}; its links are missing")
         self.missing[uri] = why
         return None
 
     def _renamed(self, include: Element, model: Element) -> Element:
-        """The included model with the name and the pose that the `<include>` gives it."""
+        """Return the included model with the name and pose from the `<include>`."""
         if name := include.text_of("name"):
             model.attributes["name"] = name
         for tag in ("pose", "static"):
@@ -200,7 +200,7 @@ class _Sdf:
         return model
 
     def _flatten_single(self, top: Scope) -> str:
-        """Names of a single model's links stand without that of the model, which is returned."""
+        """Remove the model's name from link names if there is only one model, and return it."""
         if len(top.models) != 1 or top.links:
             return ""
         ((name, only),) = top.models.items()
@@ -208,7 +208,7 @@ class _Sdf:
         return name
 
     def _collect(self, scope: Scope) -> None:
-        """Enter all links, and note what a scope has that is not read."""
+        """Record all links, and note the elements of a scope that are not read."""
         f = self.findings
         self.scopes.append(scope)
         owner = f"model {scope.name!r}" if scope.name else ("world" if scope.parent is None else "model")
@@ -225,7 +225,7 @@ class _Sdf:
             self._collect(model)
 
     def _environment(self, world: Element, water: Water) -> World:
-        """Gravity and water."""
+        """Read gravity and water."""
         gravity = world.first("gravity")
         g = 9.8
         if gravity is not None:
@@ -241,7 +241,7 @@ class _Sdf:
     # -- joints ---------------------------------------------------------------------------------------------------------------
 
     def _edges(self, scope: Scope) -> list[Edge]:
-        """The joints of a scope."""
+        """Read the joints of a scope."""
         f, out = self.findings, []
         for name, element in scope.joints.items():
             full, kind = scope.full(name), element.attributes.get("type", "").strip()
@@ -268,7 +268,7 @@ class _Sdf:
         return out
 
     def _axis(self, edge: Edge, axis: Element) -> np.ndarray:
-        """An axis in the world, shape (3,)."""
+        """Return an axis in the world, shape (3,)."""
         f, owner = self.findings, f"joint {edge.name!r}"
         xyz = axis.first("xyz")
         a = np.array(f.numbers(None if xyz is None else xyz.text, 3, axis, f"{owner}: axis xyz", (0.0, 0.0, 1.0)))
@@ -288,20 +288,20 @@ class _Sdf:
         return R @ (a / length)
 
     def _attach(self, edge: Edge) -> None:
-        """Enter a joint in the tree; one that closes a loop is left out."""
+        """Add a joint to the tree; one that closes a loop is ignored."""
         if edge.child not in self.carried and not self._above(edge.parent, edge.child):
             self.carried[edge.child] = edge
         elif edge.parent != "world" and edge.parent not in self.carried and not self._above(edge.child, edge.parent):
             edge.parent, edge.child, edge.sense = edge.child, edge.parent, -1.0
             self.carried[edge.child] = edge
-            words = f"link {edge.parent!r} is carried by another joint already"
-            self.findings.note("repaired", edge.element, f"joint {edge.name!r}", words, "parent and child change places")
+            words = f"link {edge.parent!r} is already carried by another joint"
+            self.findings.note("repaired", edge.element, f"joint {edge.name!r}", words, "parent and child are swapped")
         else:
             words = f"a {edge.kind} joint between {edge.parent!r} and {edge.child!r}, which closes a loop"
             self.findings.left_out(edge.element, f"joint {edge.name!r}", words, "the loop is open here")
 
     def _above(self, link: str, other: str) -> bool:
-        """True if `other` carries `link`, or is it."""
+        """True if `other` is `link` or carries it."""
         while link != other:
             if link not in self.carried:
                 return False
@@ -309,7 +309,7 @@ class _Sdf:
         return True
 
     def _body_pose(self, name: str) -> Pose:
-        """Frame of a body in the world: the link's, moved to its joint's axis where it turns about one elsewhere."""
+        """Return the world frame of a body: the link's, moved to its joint axis if that is elsewhere."""
         if name == "world":
             return IDENTITY
         if name not in self.origin:
@@ -326,7 +326,7 @@ class _Sdf:
         return self.origin[name]
 
     def _joint(self, name: str) -> joints.Joint | joints.Composite:
-        """The joint that carries a link."""
+        """Return the joint that carries a link."""
         edge, f = self.carried.get(name), self.findings
         pose = self._body_pose(name)
         if edge is None:
@@ -374,14 +374,14 @@ class _Sdf:
         return JOINTS[edge.kind](**rest)
 
     def _heavy(self, name: str) -> bool:
-        """True if a link, or one that is fixed to it, has mass."""
+        """True if a link, or a link fixed to it, has mass."""
         inertial = self.links[name][1].first("inertial")
         if inertial is None or self.findings.child_number(inertial, "mass", f"link {name!r}", 1.0) > 0.0:
             return True
         return any(self._heavy(link) for link, e in self.carried.items() if e.parent == name and e.kind == "fixed")
 
     def _pitch(self, edge: Edge) -> float:
-        """Advance of a screw per turn [m]."""
+        """Return the advance of a screw per turn [m]."""
         f, owner = self.findings, f"joint {edge.name!r}"
         if edge.element.first("screw_thread_pitch") is not None:
             return f.child_number(edge.element, "screw_thread_pitch", owner, 0.0, "screw_thread_pitch [m]")
@@ -392,7 +392,7 @@ class _Sdf:
         return -2.0 * math.pi / per_metre if per_metre else 0.0
 
     def _one(self, edge: Edge, axis: Element, name: str) -> dict[str, Any]:
-        """Limits, friction and drive of one axis."""
+        """Return limits, friction and drive of one axis."""
         f, owner = self.findings, f"joint {edge.name!r}"
         f.unknown(axis, ("xyz", "limit", "dynamics", "use_parent_model_frame"), owner)
         limit, dynamics = axis.first("limit"), axis.first("dynamics")
@@ -436,7 +436,7 @@ class _Sdf:
         return out
 
     def _limit(self, limit: Element, key: str, owner: str, default: float) -> float:
-        """A limit, which may be infinite."""
+        """Return a limit, which may be infinite."""
         text = limit.text_of(key).strip()
         if text.lower().lstrip("+-") in ("inf", "infinity"):
             return -math.inf if text.startswith("-") else math.inf
@@ -492,7 +492,7 @@ class _Sdf:
         )
 
     def _switches(self, link: Element, owner: str) -> None:
-        """Note what a link is told that bodies here do not know, where it is not the usual."""
+        """Note properties of a link that bodies cannot represent, unless they have their default values."""
         for tag, usual in (("gravity", ("1", "true")), ("self_collide", ("0", "false")), ("kinematic", ("0", "false"))):
             for child in link.all(tag):
                 if child.text.strip().lower() not in usual:
@@ -506,7 +506,7 @@ class _Sdf:
             return Inertia(mass=1.0, com=_row(shift.p), tensor=(1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
         f.unknown(inertial, ("pose", "mass", "inertia", "fluid_added_mass"), owner)
         if is_true(inertial.attributes.get("auto", "")):
-            f.left_out(inertial, owner, "auto='true', an inertia from the collision shapes", "the numbers of the file count")
+            f.left_out(inertial, owner, "auto='true', an inertia from the collision shapes", "the numbers in the file are used")
         m = f.child_number(inertial, "mass", owner, 1.0)
         tensor = inertial.first("inertia") or Element("inertia", inertial.line)
         moments = {"ixx": 1.0, "iyy": 1.0, "izz": 1.0, "ixy": 0.0, "ixz": 0.0, "iyz": 0.0}

@@ -15,7 +15,7 @@ from ._xml import Element
 
 
 class SdfShapes(ShapeReader):
-    """The shapes of a link whose frame is `shift` in the body's."""
+    """Return the shapes of a link whose frame is `shift` in the body's."""
 
     known = SIZES | {"ellipsoid": {"radii": 3}}
     visual = ("pose", "geometry", "material", "transparency", "cast_shadows")
@@ -29,7 +29,7 @@ class SdfShapes(ShapeReader):
         pose = element.first("pose")
         if pose is not None and pose.attributes.get("relative_to", "").strip():
             what = f"relative_to={pose.attributes['relative_to']!r} of a {element.tag}"
-            self.findings.left_out(pose, self.owner, what, "taken in the link")
+            self.findings.left_out(pose, self.owner, what, "assumed to be relative to the link")
         return (self.shift @ pose_of(element, self.findings, f"{self.owner}: {element.tag}")).origin
 
     def size(self, shape: Element, key: str) -> tuple[str, Element]:

@@ -2,10 +2,10 @@
 
 Signs. `<fluid_added_mass>` is positive, about the link's origin in its axes, linear first, as ours is. The coefficients of the
 hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u| |u| u. Ours are positive,
-so they change sign. Until Gazebo Garden the plugin took the added mass with a positive sign: a positive one is taken as such,
-noted. A thruster pushes along the axis of its joint, at the joint; its command is the thrust in newtons. (Gazebo applies the
-thrust at the origin of the rotating link, which some files put far from the propeller: then thrusters at the sides of a boat
-would not turn it, and would run dry at the surface.)
+so they change sign. Until Gazebo Garden the plugin took the added mass with a positive sign: a positive one is read as such,
+with a note. A thruster pushes along the axis of its joint, at the joint; its command is the thrust in newtons. (Gazebo
+applies the thrust at the origin of the rotating link, which some files put far from the propeller: then thrusters at the
+sides of a boat would not turn it, and would be out of the water at the surface.)
 """
 
 from __future__ import annotations
@@ -35,39 +35,39 @@ PLUGINS = {
     "hydrodynamics": (r"hydrodynamics", ("link_name",)),
     "thruster": (r"\bthruster\b|thruster-system", ("joint_name",)),
 }
-"""Plugins that are read: pattern of file and name, and elements that identify a third-party plugin of the same form."""
+"""Supported plugins: pattern of file and name, and elements that identify a third-party plugin of the same form."""
 GAZEBO = re.compile(r"\b(lib)?(gz|ignition)[-:]")
-"""File or name of a plugin of Gazebo itself."""
+"""File or name of Gazebo's own plugins."""
 THRUST = 1000.0
-"""Highest thrust of Gazebo's thruster where none is given [N]."""
+"""Gazebo's default maximum thrust [N]."""
 HELD = "held fixed; its thruster pushes along its axis"
 """Note on a propeller's joint."""
 DENSITY = 1000.0
-"""Density of Gazebo's water where none is given [kg/m³]."""
+"""Gazebo's default water density [kg/m³]."""
 
 
 class Water:
-    """What the water does to the links of a file."""
+    """Hydrodynamics of the links of a file."""
 
     def __init__(self, findings: Findings, frames: Frames, model: str) -> None:
         self.findings, self.frames = findings, frames
         self.model = model
-        """Name of the only model, which the names of links here do not have; empty where there are several."""
+        """Name of the only model, which does not prefix link names here; empty if there are several."""
         self.density, self.told = DENSITY, False
-        """Density of the water [kg/m³], and whether the file says it."""
+        """Density of the water [kg/m³]."""
         self.floats: Element | None = None
         """The buoyancy plugin."""
         self.enabled: list[str] = []
-        """Models and links that float; all where it is empty."""
+        """Models and links with buoyancy; all if empty."""
         self.damped: dict[str, list[Element]] = {}
         """Hydrodynamics plugins by link."""
         self.propellers: dict[str, str] = {}
-        """Frame of the thruster at each joint that turns a propeller."""
+        """Frame of the thruster at each propeller joint."""
         self.made: list[tuple[str, Element]] = []
         """Name and plugin of each thruster."""
 
     def read(self, top: Scope, scopes: list[Scope]) -> None:
-        """Enter the plugins of a world and its models."""
+        """Record the plugins of a world and its models."""
         kinds = {"buoyancy": self._buoyancy, "hydrodynamics": self._hydrodynamics, "thruster": self._thruster}
         ignored = Counter[str]()
         for scope in scopes:
@@ -107,7 +107,7 @@ class Water:
         f = self.findings
         name = plugin.first("link_name")
         if name is None or not name.text:
-            f.fault(plugin, f"{owner} has no <link_name>", remedy="name the link that it acts on")
+            f.fault(plugin, f"{owner} has no <link_name>", remedy="name the link on which it acts")
             return
         link = self.frames.link(scope, name.text, name)
         if link is not None:
@@ -128,7 +128,7 @@ class Water:
         f.unknown(plugin, ("joint_name", "namespace", "topic", *limits, "fluid_density", "propeller_diameter"), owner)
 
     def thrusters(self, model: Model) -> list[Thruster]:
-        """The thrusters, commanded in newtons."""
+        """Return the thrusters, commanded in newtons."""
         f, out = self.findings, []
         for joint, plugin in self.made:
             frame = self.propellers[joint]
@@ -140,10 +140,10 @@ class Water:
             low = f.child_number(plugin, "min_thrust_cmd", owner, -THRUST)
             if plugin.first("max_thrust_cmd") is None and plugin.first("min_thrust_cmd") is None:
                 done = f"from {-THRUST:g} to {THRUST:g} N, as in Gazebo; change the thruster's curve"
-                f.note("assumed", plugin, owner, "no limits of its thrust", done)
+                f.note("assumed", plugin, owner, "no thrust limits", done)
             if not low <= 0.0 <= high or low == high:
                 what = f"thrust from {plain(low)} to {plain(high)} N"
-                f.note("repaired", plugin, owner, what, f"from {-THRUST:g} to {THRUST:g} N, as Gazebo has without limits")
+                f.note("repaired", plugin, owner, what, f"from {-THRUST:g} to {THRUST:g} N, Gazebo's default")
                 high, low = THRUST, -THRUST
             diameter = f.child_number(plugin, "propeller_diameter", owner, 0.02)
             radius = {"radius": diameter / 2.0} if diameter > 0.0 else {}
@@ -151,9 +151,9 @@ class Water:
         return out
 
     def hydro(self, name: str, link: Element, solids: tuple[BodyShape, ...], shift: Pose) -> Hydro | None:
-        """Return what the water does to a link with collision shapes on the body; None for a dry one.
+        """Return the hydrodynamics of a link with collision shapes on the body; None for a dry link.
 
-        `shift` is the link's frame in the body's; their axes are the same.
+        `shift` is the link's frame in the body's; their axes are parallel.
         """
         owner = f"link {name!r}"
         volume, center = self._volume(name, link, solids, owner)
@@ -164,7 +164,7 @@ class Water:
             A = A + more
             damping += [damped] if damped is not None else []
         if damping and shift.p.any():
-            done = "used about the origin of the body, on its axis"
+            done = "applied about the origin of the body, on its axis"
             self.findings.note("repaired", link, owner, "damping about its origin", done)
         if not (volume or A.any() or damping):
             return None
@@ -176,7 +176,7 @@ class Water:
     def _volume(
         self, name: str, link: Element, solids: tuple[BodyShape, ...], owner: str
     ) -> tuple[float, tuple[float, float, float]]:
-        """Volume of the collision shapes [m³] and its centre [m], where the buoyancy plugin acts on the link."""
+        """Return the volume of the collision shapes [m³] and its centre [m] if the buoyancy plugin acts on the link."""
         full = f"{self.model}::{name}" if self.model else name
         if self.floats is None or (self.enabled and not any(f"{full}::".startswith(f"{e}::") for e in self.enabled)):
             return 0.0, (0.0, 0.0, 0.0)
@@ -192,7 +192,7 @@ class Water:
         return total, (x, y, z)
 
     def _added_mass(self, link: Element, owner: str) -> np.ndarray:
-        """`<fluid_added_mass>` of a link about its origin, shape (6, 6)."""
+        """Return `<fluid_added_mass>` of a link about its origin, shape (6, 6)."""
         A = np.zeros((6, 6))
         inertial = link.first("inertial")
         added = None if inertial is None else inertial.first("fluid_added_mass")
@@ -205,7 +205,7 @@ class Water:
         return A
 
     def _coefficients(self, plugin: Element, owner: str) -> tuple[np.ndarray, drag.Damping | None]:
-        """Added mass, shape (6, 6), and damping of a hydrodynamics plugin, with our signs."""
+        """Return added mass, shape (6, 6), and damping of a hydrodynamics plugin, with our signs."""
         f = self.findings
         A, D, Q = np.zeros((6, 6)), np.zeros((6, 6)), np.zeros((6, 6))
         coupled: dict[str, float] = {}
@@ -233,7 +233,7 @@ class Water:
                 D[i, j] -= c
             elif speed == second:
                 if not absolute:
-                    done = f"taken as {force}{speed}abs{speed}: it opposes the motion"
+                    done = f"read as {force}{speed}abs{speed}, which opposes the motion"
                     f.note("assumed", child, owner, f"{tag} {plain(c)}", done)
                 Q[i, j] -= c
             elif absolute:
@@ -245,7 +245,7 @@ class Water:
             if bad:
                 which = ", ".join(f"{FORCES[i]}{SPEEDS[i]}" for i in bad)
                 what = f"{name} damping above 0 ({which}), which would drive the motion"
-                f.note("repaired", plugin, owner, what, "its sign is changed: Gazebo's are below 0")
+                f.note("repaired", plugin, owner, what, "its sign is changed: Gazebo's coefficients are negative")
                 for i in bad:
                     M[i, i] = -M[i, i]
         if is_true(plugin.text_of("disable_added_mass")):
@@ -253,9 +253,9 @@ class Water:
                 f.left_out(plugin, owner, "added mass", "the file disables it")
             A = np.zeros((6, 6))
         if is_true(plugin.text_of("disable_coriolis")):
-            f.left_out(plugin, owner, "disable_coriolis", "the forces of added mass are complete here")
+            f.left_out(plugin, owner, "disable_coriolis", "added-mass forces are always complete here")
         if not np.allclose(A, A.T, rtol=1e-9, atol=0.0):
-            f.note("repaired", plugin, owner, "an added mass that is not symmetric", "its symmetric part is used")
+            f.note("repaired", plugin, owner, "an asymmetric added mass", "its symmetric part is used")
         damped = bool(D.any() or Q.any() or coupled)
         damping = drag.Damping(linear=_rows(D), quadratic=_rows(Q), coupled=tuple(coupled.items())) if damped else None
         return 0.5 * (A + A.T), damping
@@ -268,7 +268,7 @@ def towards(axis: np.ndarray) -> tuple[float, float, float]:
 
 
 def _rows(M: np.ndarray) -> tuple:
-    """A diagonal where there is nothing else, else the rows."""
+    """Return the diagonal if all other entries are zero, otherwise the rows."""
     if np.array_equal(M, np.diag(np.diag(M))):
         return tuple(map(float, np.diag(M)))
     return tuple(map(tuple, M.tolist()))

@@ -1,7 +1,7 @@
-"""A model to an SDF, with what an SDF can carry; what it cannot is listed in the first comment of the file.
+"""Write a model as an SDF. The first comment of the file lists what an SDF cannot store.
 
-Added mass is written as `<fluid_added_mass>`, damping in Fossen's form as Gazebo's hydrodynamics plugin. The volume is not
-written: Gazebo takes it from the collision shapes.
+Added mass is written as `<fluid_added_mass>`, damping in Fossen's form as Gazebo's hydrodynamics plugin. The volume is
+not written: Gazebo computes it from the collision shapes.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Helical: "screw",
     joints.Ball: "ball",
 }
-"""Types of joints in an SDF; a free body has no joint."""
+"""Joint types in an SDF; a free body has no joint."""
 
 
 class SdfWriter(RobotWriter):
     """Writes one model as an SDF.
 
-    Joints of several parts, other than two turns about one point, and those of a custom class cannot be written.
+    Composite joints, except two rotations about one point, and custom joints cannot be written.
     """
 
     def __init__(self, model: Model) -> None:
@@ -64,10 +64,12 @@ class SdfWriter(RobotWriter):
         return file_text(model, root, "an SDF", [world, *self.lost], notes)
 
     def _new_name(self, name: str) -> str:
-        """A name that nothing in the file has: links, joints and frames share their names."""
+        """Return an unused name: links, joints and frames share one set of names."""
         plain = _plain_name(name)
         if plain != name:
-            self.lost.append(f"the name {name!r}, which means another model in an SDF or is reserved: it is {plain!r}")
+            self.lost.append(
+                f"the name {name!r}, which refers to another model in an SDF or is reserved; replaced by {plain!r}"
+            )
         while plain in self.taken:
             plain += "_"
         self.taken.add(plain)
@@ -85,7 +87,7 @@ class SdfWriter(RobotWriter):
             at = origin_after(NED_IN_ENU, at)
         link.add("pose", numbers((*at.xyz, *at.rpy)), **relative)
         if not body.inertia.mass:
-            free = "; that it is free, unless it is read with base='free'" if isinstance(first, joints.Free) else ""
+            free = "; its free root, unless it is read with base='free'" if isinstance(first, joints.Free) else ""
             self.lost.append(f"body {body.name!r} has no mass, which Gazebo rejects{free}")
         inertial = link.add("inertial")
         inertial.add("pose", numbers((*body.inertia.com, 0.0, 0.0, 0.0)))
@@ -104,7 +106,7 @@ class SdfWriter(RobotWriter):
             tag.add("pose", numbers((*shape.origin.xyz, *shape.origin.rpy)))
             tag.add("geometry").children.append(_geometry(shape))
         if any(shape.wetting and not shape.contact for shape in body.shapes):
-            self.lost.append(f"body {body.name!r}: a shape without the role contact")
+            self.lost.append(f"body {body.name!r}: a shape without the role 'contact'")
 
     def _water(self, body: Body, inertial: Tag) -> None:
         h = body.hydro
@@ -118,7 +120,7 @@ class SdfWriter(RobotWriter):
                 for j in range(i, 6):
                     tag.add(AXES[i] + AXES[j], numbers([A[i, j]]))
         if h.volume:
-            self.lost.append(f"body {body.name!r}: its volume {h.volume:g} m^3 with the centre {h.buoyancy_center}")
+            self.lost.append(f"body {body.name!r}: its volume {h.volume:g} m^3 with centre {h.buoyancy_center}")
         for element in h.drag:
             if isinstance(element, drag.Damping) and element.origin == Origin():
                 self.plugins.append(_damping(self.names[body.name], element))
@@ -143,21 +145,23 @@ class SdfWriter(RobotWriter):
         part: Any = parts[0]
         if isinstance(part, joints.Free) and body.parent is None and len(parts) == 1:
             if any(part.velocity):
-                self.lost.append(f"body {body.name!r}: it starts with the velocity {part.velocity}")
+                self.lost.append(f"body {body.name!r}: its initial velocity {part.velocity}")
             return
         kind = joints.foreign(JOINTS, part, f"body {body.name!r}", "an SDF", "write the model as .yaml")
         if len(parts) == 2 and all(isinstance(p, joints.Revolute) for p in parts) and parts[1].placement == Origin():
             kind = "universal"
         elif len(parts) > 1 or not kind:
             names = ", ".join(p.kind for p in parts)
-            raise UnsupportedFeature(f"body {body.name!r}: an SDF has no joint of the parts {names}; write the model as .yaml")
+            raise UnsupportedFeature(
+                f"body {body.name!r}: an SDF has no joint with the parts {names}; write the model as .yaml"
+            )
         joint = self.tag.add("joint", name=self._new_name(f"{self.names[body.name]}_joint"), type_=kind)
         joint.add("parent", self.names[body.parent] if body.parent else "world")
         joint.add("child", self.names[body.name])
         if kind == "screw":
             joint.add("screw_thread_pitch", numbers([part.pitch]))
         if any(p.initial_q != p.neutral_q or any(p.initial_v) for p in parts):
-            self.lost.append(f"body {body.name!r}: where its joint starts")
+            self.lost.append(f"body {body.name!r}: the initial position of its joint")
         if isinstance(part, joints.Ball) and (part.damping or part.friction or any(part.stiffness) or part.limit is not None):
             self.lost.append(f"body {body.name!r}: friction, stiffness and limit of its ball joint")
         for k, p in enumerate(parts):
@@ -175,13 +179,13 @@ class SdfWriter(RobotWriter):
 
 
 def _plain_name(name: str) -> str:
-    """A name without what an SDF reads as that of a model within a model, or keeps for itself."""
+    """Return a name without the parts that an SDF reads as a nested model or reserves."""
     name = name.replace("::", ".")
     return f"{name}_" if name == "world" or (name.startswith("__") and name.endswith("__")) else name
 
 
 def _damping(link: str, element: drag.Damping) -> Tag:
-    """Gazebo's hydrodynamics plugin, whose coefficients have Fossen's signs."""
+    """Write Gazebo's hydrodynamics plugin, whose coefficients have Fossen's signs."""
     plugin = Tag("plugin", {"filename": "gz-sim-hydrodynamics-system", "name": "gz::sim::systems::Hydrodynamics"})
     plugin.add("link_name", link)
     plugin.add("disable_added_mass", "true")
@@ -198,7 +202,7 @@ def _damping(link: str, element: drag.Damping) -> Tag:
 
 
 def _geometry(thing: Placed) -> Tag:
-    """The element of a shape."""
+    """Write the element of a shape."""
     shape = thing.shape
     tag = Tag(shape.word)
     if isinstance(shape, Mesh):

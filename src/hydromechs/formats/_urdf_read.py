@@ -1,7 +1,7 @@
-"""URDF to a model. Each link is a body of its own, with the joint that carries it; fixed ones are merged by the dynamics.
+"""Read a URDF into a model. Each link is a separate body with the joint that carries it; the dynamics merge fixed bodies.
 
-A URDF does not say how its root moves in the world: it is free where it has mass, fixed where it has none or is called
-"world", unless the caller says so. Its world has z up.
+A URDF does not specify how its root moves in the world. By default the root is free if it has mass, and fixed if it has
+none or is named "world". Its world has z up.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ._xml import Element
 AnyJoint: TypeAlias = joints.Joint | joints.Composite
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
-"""Types of joints; PyBullet has added the last one."""
+"""Joint types; the last one is PyBullet's extension."""
 NONE = 1e9
-"""Limit from which there is none."""
+"""Magnitude above which a limit counts as none."""
 ZERO = (0.0, 0.0, 0.0)
 
 
@@ -56,7 +56,7 @@ class _Urdf:
         self.water = Water(findings, Frames(findings), root.attributes.get("name", "").strip())
 
     def imported(self) -> Imported:
-        """The model, or `ModelError`."""
+        """Return the model, or raise `ModelError`."""
         f, root = self.findings, self.root
         f.unknown(root, ("link", "joint", "material", "gazebo"), "robot")
         f.unknown_attributes(root, ("name", "version"), "robot")
@@ -104,7 +104,7 @@ class _Urdf:
         self.water.read(scope, [scope])
 
     def _named(self, tag: str) -> dict[str, Element]:
-        """Links or joints by name, with a fault for each that has none or that of another."""
+        """Return links or joints by name, with an error for each missing or duplicate name."""
         out: dict[str, Element] = {}
         for element in self.root.all(tag):
             name = element.attributes.get("name", "").strip()
@@ -118,7 +118,7 @@ class _Urdf:
         return out
 
     def _connect(self, name: str, joint: Element) -> None:
-        """Enter the links that a joint connects."""
+        """Record the links that a joint connects."""
         ends = {}
         for tag in ("parent", "child"):
             end = joint.first(tag)
@@ -136,15 +136,15 @@ class _Urdf:
         if child in self.carried_by:
             other = self.carried_by[child]
             words = f"link {child!r} is carried by two joints, {other!r} (line {self.joints[other].line}) and {name!r}"
-            remedy = "a URDF is a tree: take one joint out, and close the loop with a constraint"
+            remedy = "a URDF is a tree: remove one joint, and close the loop with a constraint"
             self.findings.fault(joint, words, child, remedy)
             return
         self.carried_by[child], self.parent[child] = name, ends["parent"]
 
     def _base(self) -> str:
-        """The root of the tree, with faults for several and for rings."""
+        """Return the root of the tree, with errors for several roots and for loops."""
         roots = [name for name in self.links if name not in self.parent]
-        if len(roots) > 1 and not self.findings.faults:  # else they follow from joints that connect nothing
+        if len(roots) > 1 and not self.findings.faults:  # otherwise they follow from joints that connect nothing
             listed = ", ".join(f"{name!r} (line {self.links[name].line})" for name in roots[:10])
             more = ", ..." if len(roots) > 10 else ""
             remedy = "connect them with joints, fixed ones to one root, or split the file"
@@ -160,13 +160,13 @@ class _Urdf:
                 names = list(walk)[list(walk).index(at) :]
                 ring = " → ".join([*reversed(names), names[-1]])
                 at_joint = self.joints[self.carried_by[at]]
-                remedy = "a URDF is a tree: take one joint out, and close the loop with a constraint"
+                remedy = "a URDF is a tree: remove one joint, and close the loop with a constraint"
                 self.findings.fault(at_joint, f"the links {ring} form a loop", names, remedy)
             reached |= walk.keys()
         return roots[0] if roots else ""
 
     def _on_the_world(self, links: list[Link], base: str) -> list[Link]:
-        """The links with the root on the world; a link called "world" is the world itself."""
+        """Return the links with the root connected to the world; a link named "world" is the world itself."""
         f, options = self.findings, self.findings.options
         if base == "world":
             element = self.links["world"]
@@ -177,13 +177,13 @@ class _Urdf:
         if wanted == "auto":
             wanted = "free" if self._mass_with_fixed(links, base) > 0.0 else "fixed"
             why = "it has mass" if wanted == "free" else "it has no mass"
-            done = f"{wanted} in the world, since {why}; set base='free' or 'fixed' to override"
+            done = f"{wanted} in the world, because {why}; set base='free' or 'fixed' to override"
             f.note("assumed", self.links[base], f"link {base!r}", "the root; a URDF does not specify its motion", done)
         joint = joints.Free() if wanted == "free" else joints.Fixed()
         return [Link(replace(k.body, joint=joint), k.element) if k.body.name == base else k for k in links]
 
     def _mass_with_fixed(self, links: list[Link], base: str) -> float:
-        """Mass of the root and what is fixed to it [kg]."""
+        """Return the mass of the root and the links fixed to it [kg]."""
         held, more = set[str](), {base}
         while more:
             held |= more
@@ -208,7 +208,7 @@ class _Urdf:
         )
 
     def _held(self, link: str, joint: AnyJoint) -> tuple[AnyJoint, tuple[Frame, ...]]:
-        """Return the joint and frames of a link. A thruster's propeller is held fixed, and gets the thruster's frame."""
+        """Return the joint and frames of a link. A thruster's propeller is held fixed and carries the thruster's frame."""
         name = self.carried_by.get(link, "")
         frame = self.water.propellers.get(name)
         if frame is None:
@@ -223,7 +223,7 @@ class _Urdf:
         f = self.findings
         inertial = link.first("inertial")
         for other in link.all("inertial")[1:]:
-            f.left_out(other, owner, "a second <inertial>", "the first one counts")
+            f.left_out(other, owner, "a second <inertial>", "the first one is used")
         if inertial is None:
             return Inertia(mass=0.0)
         f.unknown(inertial, ("origin", "mass", "inertia"), owner)
@@ -242,11 +242,11 @@ class _Urdf:
             row = tuple(f.number(tensor.attributes.get(k, "0"), tensor, f"{owner}: inertia {k}", 0.0) for k in keys)
             missing = [k for k in keys[:3] if k not in tensor.attributes]
             if missing:
-                f.note("repaired", tensor, owner, f"no {', '.join(missing)} in <inertia>", "taken as 0")
+                f.note("repaired", tensor, owner, f"no {', '.join(missing)} in <inertia>", "assumed to be 0")
         return inertia_of(f, inertial, owner, m, origin.xyz, row, origin.rpy)
 
     def origin(self, parent: Element, label: str) -> Origin:
-        """The `<origin>` of an element."""
+        """Return the `<origin>` of an element."""
         origin = parent.first("origin")
         if origin is None:
             return Origin()
@@ -257,7 +257,7 @@ class _Urdf:
         return Origin(xyz, rpy)  # type: ignore[arg-type]
 
     def _joint(self, link: str) -> joints.Joint | joints.Composite:
-        """The joint that carries a link."""
+        """Return the joint that carries a link."""
         if link not in self.carried_by:
             return joints.Fixed()
         name = self.carried_by[link]
@@ -310,7 +310,7 @@ class _Urdf:
         return axis
 
     def _friction(self, joint: Element, owner: str) -> tuple[float, float]:
-        """Damping and friction of the `<dynamics>`."""
+        """Return damping and friction from `<dynamics>`."""
         dynamics, f = joint.first("dynamics"), self.findings
         if dynamics is None:
             return 0.0, 0.0
@@ -324,7 +324,7 @@ class _Urdf:
         return out[0], out[1]
 
     def _limits(self, joint: Element, owner: str, link: str, kind: str) -> tuple[tuple[float, float] | None, float]:
-        """Limits of a joint with one coordinate, equal ones for a locked joint, and its initial position.
+        """Return the limits of a joint with one coordinate (equal for a locked joint) and its initial position.
 
         Its effort becomes a drive.
         """
@@ -347,7 +347,7 @@ class _Urdf:
             f.left_out(limit, owner, f"effort limit {plain(effort)}", "the joint has no drive")
         if math.isfinite(fast) and not 0.0 < effort < NONE:
             unit = "m/s" if kind == "prismatic" else "rad/s"
-            done = "its drive has no limit of the force that could fade there" if effort > 0.0 else "the joint has no drive"
+            done = "its drive has no force limit that could decrease there" if effort > 0.0 else "the joint has no drive"
             f.left_out(limit, owner, f"velocity limit {plain(velocity)} {unit}", done)
         given = "lower" in limit.attributes or "upper" in limit.attributes
         if kind == "continuous":
@@ -372,7 +372,7 @@ class _Urdf:
     def _planar(
         self, joint: Element, owner: str, placement: Origin, axis: tuple[float, ...], damping: float, friction: float
     ) -> joints.Composite:
-        """Two translations across the axis and a turn about it."""
+        """Return two translations perpendicular to the axis and a rotation about it."""
         for limit in joint.all("limit"):
             self.findings.left_out(limit, owner, "<limit> of a planar joint")
         n = np.array(axis) / np.linalg.norm(axis)
@@ -407,12 +407,12 @@ class _UrdfShapes(ShapeReader):
 
     def mesh(self, shape: Element) -> tuple[str, str | None]:
         scale = shape.attributes.get("scale")
-        if scale is not None and len(scale.split()) == 1:  # some files give one number for all axes
+        if scale is not None and len(scale.split()) == 1:  # some files give one scale for all axes
             scale = f"{scale} {scale} {scale}"
         return shape.attributes.get("filename", ""), scale
 
     def look(self, element: Element) -> dict[str, Any]:
-        """Colour and opacity; a material by name alone is one of the robot's."""
+        """Return colour and opacity; a material with only a name refers to one of the robot's."""
         material, f = element.first("material"), self.findings
         if material is None:
             return {}
@@ -425,6 +425,6 @@ class _UrdfShapes(ShapeReader):
             return {}
         r, g, b, a = f.numbers(color.attributes.get("rgba"), 4, color, f"{self.owner}: colour rgba", (0.5, 0.5, 0.5, 1.0))
         if not all(0.0 <= x <= 1.0 for x in (r, g, b, a)):
-            f.note("repaired", color, self.owner, f"rgba {plain((r, g, b, a))}", "cut to 0 to 1")
+            f.note("repaired", color, self.owner, f"rgba {plain((r, g, b, a))}", "clipped to 0 to 1")
             r, g, b, a = (min(max(x, 0.0), 1.0) for x in (r, g, b, a))
         return {"color": (r, g, b), "opacity": a}

@@ -1,7 +1,8 @@
-"""A model to a URDF, with what a URDF can carry; what it cannot is listed in the first comment of the file.
+"""Write a model as a URDF.
 
-A joint of several coordinates becomes a row of joints with links without mass between them. The world is a link of its own
-unless the model has one free root and z up; a URDF's world has z up.
+The first comment of the file lists what a URDF cannot store. A joint with several coordinates becomes a series of
+joints with massless links between them. The world is a separate link unless the model has one free root and z up; a
+URDF's world has z up.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hydromechs.model import Body, BodyShape, Model, joints
 from ._xml_write import NED_IN_ENU, RobotText, RobotWriter, Tag, file_text, lost_details, numbers, plain_origin
 
 NONE = 1e9
-"""Limit that stands for none."""
+"""Value that represents no limit."""
 JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Free: "floating",
     joints.Fixed: "fixed",
@@ -23,7 +24,7 @@ JOINTS: Mapping[type[joints.Joint], str] = {
     joints.Prismatic: "prismatic",
     joints.Ball: "revolute",
 }
-"""Types of joints in a URDF; a ball joint is three of them."""
+"""Joint types in a URDF; a ball joint becomes three joints."""
 YAML = "write the model as .yaml"
 
 
@@ -43,7 +44,7 @@ class UrdfWriter(RobotWriter):
             and isinstance(roots[0].joint, joints.Free)
             and plain_origin(roots[0].joint.placement) == Origin()
             and model.world.axes == "ENU"
-            and roots[0].inertia.mass > 0.0  # one without mass would be read as fixed
+            and roots[0].inertia.mass > 0.0  # a massless root would be read as fixed
         )
         base = "world"
         if not plain:
@@ -62,7 +63,7 @@ class UrdfWriter(RobotWriter):
                 self.robot.add("link", name=frame.name)
                 self._joint_tag(f"{frame.name}_joint", body.name, frame.name, "fixed", frame.origin)
         if model.frames:
-            self.lost.append("frames are links without mass")
+            self.lost.append("frames are massless links")
         self.lost += lost_details(model, shape_colors=False)
         gravity = f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3"
         first = f"{gravity}, effort and velocity limits of joints ({NONE:g} if there is none)"
@@ -82,7 +83,7 @@ class UrdfWriter(RobotWriter):
         return joint
 
     def _joint(self, body: Body, parent: str) -> None:
-        """The joint of a body, as a row of joints where it has several parts."""
+        """Write the joint of a body, as a series of joints if it has several parts."""
         parts = [piece for part in body.joint.parts for piece in self._pieces(body, part)]
         for k, part in enumerate(parts):
             last = k == len(parts) - 1
@@ -108,9 +109,9 @@ class UrdfWriter(RobotWriter):
         ]
 
     def _start(self, body: Body, part: Any) -> None:
-        """Note where a joint starts."""
+        """Note the initial state of a joint."""
         if part.initial_q != part.neutral_q or any(part.initial_v):
-            self.lost.append(f"body {body.name!r}: its joint starts at {part.initial_q} with {part.initial_v}")
+            self.lost.append(f"body {body.name!r}: its joint starts at {part.initial_q} with velocity {part.initial_v}")
 
     def _part(self, body: Body, part: Any, name: str, parent: str, child: str) -> None:
         origin = plain_origin(part.placement)
@@ -144,7 +145,7 @@ class UrdfWriter(RobotWriter):
             if shape.contact:
                 self._collision(link, body, shape)
             elif shape.wetting:
-                self.lost.append(f"body {body.name!r}: a {shape.shape.word} without the role contact")
+                self.lost.append(f"body {body.name!r}: a {shape.shape.word} without the role 'contact'")
         self.without_water(body)
 
     def _visual(self, link: Tag, body: Body, look: BodyShape) -> None:
@@ -169,7 +170,7 @@ def _origin(tag: Tag, origin: Origin) -> None:
 
 
 def _placed(link: Tag, name: str, thing: Placed) -> list[Tag]:
-    """Elements of a link for a shape."""
+    """Write the elements of a link for a shape."""
     out = []
     for origin, geometry in _geometry(thing):
         out.append(link.add(name))
@@ -179,7 +180,7 @@ def _placed(link: Tag, name: str, thing: Placed) -> list[Tag]:
 
 
 def _geometry(thing: Placed) -> list[tuple[Origin, Tag]]:
-    """Places and elements of a shape; a capsule is a cylinder and two spheres."""
+    """Return the poses and elements of a shape; a capsule becomes a cylinder and two spheres."""
     match shape := thing.shape:
         case Mesh():
             return [(thing.origin, Tag("mesh", {"filename": shape.file, "scale": numbers(shape.scale)}))]

@@ -1,4 +1,4 @@
-"""A `Model` to a model file, without loss: what equals a default is left out, floats are written by their shortest text."""
+"""Write a `Model` as a model file without loss: defaults are omitted, floats have their shortest exact text."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ._robots import WRITTEN, is_robot_file, robot_text
 
 
 def save(model: Model, path: str | Path) -> tuple[str, ...]:
-    """Write a model file; a file that is there is replaced at once or, if anything fails, not at all.
+    """Write a model file; an existing file is replaced atomically, or not at all if writing fails.
 
     Args:
         model: The model.
-        path: The file: YAML, or by its ending the format of another program (".urdf"), in whose first comment stands what it
-            does not carry. Meshes are named in it as the model names them, and not copied.
+        path: The file: YAML, or a third-party format selected by the suffix (".urdf"), whose first comment lists what
+            it cannot store. Mesh paths are written as in the model; meshes are not copied.
 
     Returns:
-        What the file does not carry, a line each; nothing where it is YAML.
+        Lines that list what the file cannot store; empty for YAML.
     """
     if is_robot_file(path):
         text, lost = robot_text(model, Path(path).suffix)
@@ -40,7 +40,7 @@ def save(model: Model, path: str | Path) -> tuple[str, ...]:
 
 
 def check_suffix(path: str | Path, kind: str, others: Sequence[str] = ()) -> None:
-    """Raise `UnsupportedFeature` if a file name's ending is neither that of YAML nor one of `others`."""
+    """Raise `UnsupportedFeature` if the suffix of a file is neither a YAML suffix nor one of `others`."""
     suffix = Path(path).suffix
     if suffix.lower() not in ("", ".yaml", ".yml"):
         words = f"the file name {str(path)!r} ends in {suffix!r}, but a {kind} is written as YAML"
@@ -49,10 +49,10 @@ def check_suffix(path: str | Path, kind: str, others: Sequence[str] = ()) -> Non
 
 
 def replace_file(text: str, path: str | Path) -> None:
-    """Write a text file; one that is there is replaced at once or, if anything fails, not at all."""
+    """Write a text file; an existing one is replaced atomically, or not at all if writing fails."""
     path = Path(os.path.realpath(path))
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(path.parent)!r} for {path.name!r}; make it first")
+        raise FileNotFoundError(f"folder {str(path.parent)!r} for {path.name!r} does not exist; create it first")
     temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}")
     try:
         with open(temporary, "x", encoding="utf-8", newline="\n") as f:
@@ -60,7 +60,7 @@ def replace_file(text: str, path: str | Path) -> None:
         if path.exists():
             shutil.copymode(path, temporary)
         os.replace(temporary, path)
-    except OSError as error:  # it names the temporary file
+    except OSError as error:  # the original message names the temporary file
         raise type(error)(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
     finally:
         with contextlib.suppress(OSError):
@@ -72,7 +72,7 @@ def dumps(model: Model, folder: str | Path | None = None) -> str:
 
     Args:
         model: The model. Custom joints are written by the import paths of their classes; custom hydrodynamics are rejected.
-        folder: Folder of the file, to which paths are relative; None for paths as they are.
+        folder: Folder of the file, to which paths are relative; None to leave paths unchanged.
     """
     return model_text(model, ModelWriter(FAMILIES, None if folder is None else Path(folder)))
 
@@ -90,10 +90,10 @@ class ModelWriter(Writer):
     """Writes models."""
 
     def label(self, path: tuple) -> str:
-        """Return what errors call a place: "body 'arm': joint"."""
+        """Return the name of a place in error messages: "body 'arm': joint"."""
         return f"body {path[1]!r}: {dotted(path[2:])}" if path[:1] == ("bodies",) and len(path) > 2 else dotted(path)
 
     def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Return the mapping of an object; without a volume that follows from shapes."""
+        """Return the mapping of an object, without a volume that is derived from shapes."""
         derived = ("volume", "buoyancy_center") if isinstance(thing, Hydro) and thing.derived else ()
         return super().fields(thing, path, (*skip, *derived))

@@ -53,7 +53,7 @@ FUNCTIONS: tuple[Callable, ...] = (
 )
 """Functions that expressions may call, besides those of `math`."""
 LONG_RUNNING = ("factorial", "comb", "perm", "prod")
-"""Functions of `math` that they may not call."""
+"""Functions of `math` that expressions may not call."""
 OPERATORS: dict[type, Callable] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -76,7 +76,7 @@ OPERATORS: dict[type, Callable] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
-"""Functions of the operators of an expression."""
+"""Functions for the operators of an expression."""
 _LOCK = threading.Lock()  # xacro keeps its state in its module
 
 
@@ -173,10 +173,10 @@ class _Expansion:
 
         raw = raw.encode() if isinstance(raw, str) else raw
         self._count(raw)
-        if b"\0" in raw:  # UTF-16 would hide what is looked for below
+        if b"\0" in raw:  # UTF-16 would hide the declarations searched for below
             raise Missing("the file is not UTF-8; save it as UTF-8")
         if b"<!DOCTYPE" in raw or b"<!ENTITY" in raw:
-            raise Missing("the file declares a document type or an entity, which is not supported; replace it by its content")
+            raise Missing("the file declares a document type or an entity, which is not supported; replace it with its content")
         return minidom.parseString(raw)
 
     def load_yaml(self, filename: str) -> Any:
@@ -318,7 +318,7 @@ class _Units(yaml.SafeLoader):
     """YAML with the units of xacro: !degrees and !radians."""
 
     def flatten_mapping(self, node: Any) -> None:
-        """Put the keys of merged mappings (`<<`) into a mapping, up to a number."""
+        """Merge the keys of `<<` into a mapping, up to a limit."""
         super().flatten_mapping(node)
         if len(node.value) > MAX_LENGTH:
             raise Missing(f"a mapping of a YAML file has more than {MAX_LENGTH} keys after merging")

@@ -1,4 +1,7 @@
-"""XML text to elements with line numbers. Files are untrusted: no document types, no entities, limits of size and depth."""
+"""Parse XML text into elements with line numbers.
+
+Files are untrusted: no document types, no entities, limits of size and depth.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from hydromechs.errors import Fault, ModelError
 ROOTS = ("robot", "sdf", "mujoco")
 """First elements of robot descriptions; messages do not quote files of other kinds."""
 MOST_ELEMENTS = 500_000
-"""Elements of a file."""
+"""Maximum number of elements of a file."""
 DEEPEST = 100
 """Maximum depth of nesting; MJCF nests each body of a chain in the previous one."""
 
@@ -28,29 +31,29 @@ class Element:
     line: int
     """Line of the file, from 1."""
     attributes: dict[str, str] = field(default_factory=dict)
-    """Its attributes, as they are written."""
+    """Its attributes, as written."""
     children: list[Element] = field(default_factory=list)
-    """Elements within it, in the order of the file."""
+    """Its children, in file order."""
     text: str = ""
     """Its text, without that of its children."""
     file: str = ""
-    """The file that it stands in."""
+    """The file that contains it."""
 
     def all(self, *tags: str) -> list[Element]:
-        """Children with one of some names."""
+        """Return the children with given names."""
         return [child for child in self.children if child.tag in tags]
 
     def first(self, tag: str) -> Element | None:
-        """The first child of a name, or None."""
+        """Return the first child with a name, or None."""
         return next((child for child in self.children if child.tag == tag), None)
 
     def text_of(self, tag: str) -> str:
-        """Text of the first child of a name; empty if there is none."""
+        """Return the text of the first child with a name; empty if there is none."""
         child = self.first(tag)
         return "" if child is None else child.text
 
     def walk(self) -> Iterator[Element]:
-        """The element and all within it, in the order of the file."""
+        """Yield the element and all its descendants, in file order."""
         waiting = [self]
         while waiting:
             element = waiting.pop()
@@ -59,24 +62,24 @@ class Element:
 
 
 def is_true(text: str) -> bool:
-    """True for the words that URDF and SDF have for it."""
+    """Return the Boolean of a text, as URDF and SDF write it."""
     return text.strip().lower() in ("1", "true")
 
 
 def read_bytes(path: str | os.PathLike) -> bytes:
-    """The bytes of a robot description, within the limit of size."""
+    """Return the bytes of a robot description, within the size limit."""
     try:
         return files.read_bytes(path)
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}; correct the path") from None
+        raise FileNotFoundError(f"model file {os.fspath(path)!r} does not exist; correct the path") from None
     except OSError as error:  # no permission, a device, a large file
         raise ModelError(os.fspath(path), [f"the file cannot be read: {error}"]) from None
 
 
 def parse_xml(raw: str | bytes, source: str) -> Element:
-    """Return the first element of an XML text, or of its bytes in the encoding that it states.
+    """Return the root element of an XML text, or of its bytes in the encoding that it declares.
 
-    A text that is not XML or is not safe to read raises `ModelError` with the line.
+    Invalid or unsafe XML raises `ModelError` with the line.
     """
     return _Parser(source).parsed(raw)
 
@@ -106,11 +109,11 @@ class _Parser:
             what = expat.ErrorString(error.code)
             where = f"in column {error.offset + 1}: {what}"
             if self.open and self.open[0].tag in ROOTS and "tag" in what:
-                where += f"; <{self.open[-1].tag}> of line {self.open[-1].line} is open here"
+                where += f"; <{self.open[-1].tag}> of line {self.open[-1].line} is still open"
             self._refuse(error.lineno, f"the text is not XML, {where}; correct it there or just before")
         except ModelError:
             raise
-        except (ValueError, LookupError, UnicodeError) as error:  # an encoding that does not exist
+        except (ValueError, LookupError, UnicodeError) as error:  # an unknown encoding
             self._refuse(1, f"the text cannot be read: {error}; save the file as UTF-8")
         if self.root is None:
             self._refuse(1, "the file has no element; it is empty")

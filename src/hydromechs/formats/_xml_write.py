@@ -1,4 +1,4 @@
-"""Writing XML: elements with indents, numbers by their shortest text, a first comment for what the file does not carry."""
+"""Write XML: indented elements, shortest exact numbers, a first comment that lists what the file cannot store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._pose import Pose
 
 @dataclass(slots=True)
 class Tag:
-    """An element to be written."""
+    """An XML element."""
 
     name: str
     """Its name."""
@@ -27,44 +27,44 @@ class Tag:
     children: list[Tag] = field(default_factory=list)
     """Elements within it."""
     text: str = ""
-    """Its text, where it has no children."""
+    """Its text if it has no children."""
 
     def add(self, tag: str, text: str = "", /, **attributes: str) -> Tag:
-        """Add an element within it, and return that; a trailing underscore is dropped from the names of attributes."""
+        """Add a child element and return it; a trailing underscore of attribute names is dropped."""
         child = Tag(tag, {k.rstrip("_"): v for k, v in attributes.items()}, text=text)
         self.children.append(child)
         return child
 
 
 def numbers(values: Iterable[Any]) -> str:
-    """Numbers in a row, by the shortest texts that give them back."""
+    """Return numbers in a row, by the shortest texts that reproduce them."""
     return " ".join(repr(float(x) + 0.0) for x in values)
 
 
 class RobotText(NamedTuple):
-    """A model in the format of another program."""
+    """A model as text in a third-party format."""
 
     text: str
     """The text of the file."""
     lost: tuple[str, ...]
-    """What the file does not carry of the model, a line each; it stands in the first comment of the file, too."""
+    """Lines that list what the file cannot store; its first comment repeats them."""
 
 
 NED_IN_ENU = Origin(rpy=(math.pi, 0.0, math.pi / 2.0))
-"""Axes north, east, down in axes east, north, up."""
+"""Rotation from NED to ENU axes."""
 
 
 class RobotWriter(abc.ABC):
-    """Writes one model in the format of another program."""
+    """Base class of writers of third-party formats."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
         self.lost: list[str] = []
-        """What the file does not carry of the model, a line each."""
+        """Lines that list what the file cannot store."""
 
     @abc.abstractmethod
     def text(self, notes: Iterable[str]) -> RobotText:
-        """The text of the file, with further notes in its first comment."""
+        """Return the text of the file, with further notes in its first comment."""
 
     def without_water(self, body: Body) -> None:
         """Note that the hydrodynamics of a body is lost."""
@@ -78,9 +78,9 @@ class RobotWriter(abc.ABC):
 
 
 def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: Iterable[str]) -> RobotText:
-    """Return the text of a file; the first comment lists what is lost of the model, and further notes.
+    """Return the text of a file; its first comment lists what is lost, and further notes.
 
-    `form` is the format with its article, as "a URDF".
+    `form` is the format with its article, such as "a URDF".
     """
     lost = tuple(dict.fromkeys(lost))
     comment = [
@@ -97,7 +97,7 @@ def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: It
 
 
 def one_line(text: str) -> str:
-    """The text on one line, as a comment needs it."""
+    """Return the text on one line, for a comment."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
@@ -113,7 +113,7 @@ def _write(tag: Tag, level: int, lines: list[str]) -> None:
 
 
 def lost_details(model: Model, *, shape_colors: bool) -> list[str]:
-    """List what none of the XML formats carries of a model: where its numbers come from, and details of its visuals."""
+    """List what no XML format can store: sources of numbers and details of visuals."""
     out = ["the sources of its numbers"] if model.sources else []
     for body in model.bodies:
         styles = sorted({shape.style for shape in body.shapes if shape.style != "hull"})
@@ -127,7 +127,7 @@ def lost_details(model: Model, *, shape_colors: bool) -> list[str]:
 
 
 def plain_origin(placement: Origin | Mdh) -> Origin:
-    """A placement as position and angles."""
+    """Return a placement as position and angles."""
     if isinstance(placement, Origin):
         return placement
     p, R = np.zeros(3), np.eye(3)
@@ -144,5 +144,5 @@ def plain_origin(placement: Origin | Mdh) -> Origin:
 
 
 def origin_after(first: Origin, second: Origin) -> Origin:
-    """The place of a frame at `second` in a frame at `first`."""
+    """Return the pose of a frame at `second` in a frame at `first`."""
     return Pose(np.array(first.xyz) + first.R @ np.array(second.xyz), first.R @ second.R).origin

@@ -1,7 +1,7 @@
-"""YAML text to plain data with line numbers: YAML 1.2 core scalars, no duplicate keys, no surprises.
+"""Parse YAML text into plain data with line numbers.
 
-PyYAML composes the nodes; what they mean is decided here, so that `1e3` is a number, `on` and `2026-01-01` are texts,
-and a key that occurs twice is a fault and not a guess.
+It follows YAML 1.2 core scalars and rejects duplicate keys. PyYAML composes the nodes; this module interprets them, so that
+`1e3` is a number, `on` and `2026-01-01` are texts, and a duplicate key is an error.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from hydromechs.registry import show
 from ._file_kinds import FILE_KINDS
 
 MAX_DEPTH = 64
-"""Levels of nesting; a model file has at most 9."""
+"""Maximum levels of nesting; a model file needs at most 9."""
 MAX_VALUES = 1_000_000
 """Maximum number of values in a file. Each takes 0.7 kB of memory; a chain of 5,000 bodies has 300,000."""
 MAX_EXPANSION = 100_000
-"""Values that aliases may add to those that are written."""
+"""Maximum number of values that aliases may add."""
 LONG = 1_000_000
-"""Characters of a text that takes the parser in Python more than a few seconds."""
+"""Text length above which the Python parser takes more than a few seconds [characters]."""
 TAG = "tag:yaml.org,2002:"
-"""What the tags of the core schema begin with."""
+"""Prefix of the tags of the core schema."""
 
 
 class UnreadableText(ValueError):
-    """Text that is not YAML; `line` tells where."""
+    """Raised for text that is not YAML, with its `line`."""
 
     def __init__(self, line: int, text: str) -> None:
         self.line = line
@@ -50,13 +50,13 @@ class UnreadableText(ValueError):
 
 
 class _Composer(Composer, BaseResolver):
-    """Events to nodes, with the scalars of the core schema."""
+    """Composes events into nodes, with the scalars of the core schema."""
 
     depth = 0
     values = 0
 
     def compose_node(self, parent: Any, index: Any) -> Node | None:
-        """Compose one node, up to the allowed depth and number."""
+        """Compose one node, within the limits of depth and number."""
         self.values += 1
         if self.values > MAX_VALUES:
             raise UnreadableText(1, f"the file has more than {MAX_VALUES} values; split it")
@@ -71,7 +71,7 @@ class _Composer(Composer, BaseResolver):
 
 
 class _Loader(_Composer, Reader, Scanner, Parser):
-    """Text to nodes in Python: slow, with messages that tell more."""
+    """Composes text in Python: slow, with better messages."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -83,7 +83,7 @@ if yaml.__with_libyaml__:
     from yaml.cyaml import CParser  # type: ignore[attr-defined]
 
     class _FastLoader(_Composer, CParser):
-        """Text to nodes in C."""
+        """Composes text in C."""
 
         def __init__(self, text: str) -> None:
             CParser.__init__(self, text)
@@ -104,21 +104,21 @@ for _kind, _pattern, _first in _SCALARS:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a text holds."""
+    """The contents of a text."""
 
     data: Any
     """Dictionaries, lists, texts, numbers, booleans, None."""
     problems: tuple[Fault, ...]
-    """Faults of keys, tags and aliases."""
+    """Errors of keys, tags and aliases."""
     root: Node | None
     """The composed nodes; None for an empty text."""
 
     def line(self, path: tuple) -> int:
-        """Line of what `path` leads to, or of the deepest part of the path that the file has."""
+        """Return the line of `path`, or of its deepest part that exists in the file."""
         node, line = self.root, 1 if self.root is None else self.root.start_mark.line + 1
         for step in path:
             if isinstance(node, MappingNode):
-                if isinstance(step, int):  # an element that is not in a list
+                if isinstance(step, int):  # a single element in place of a list
                     continue
                 names = (step, f"{step}_deg")
                 found = [(k, v) for name in names for k, v in node.value if isinstance(k, ScalarNode) and k.value == name]
@@ -135,7 +135,7 @@ class Document:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """Without garbage collection, which would look at millions of new nodes again and again and find nothing."""
+    """Suspend garbage collection, which would repeatedly scan millions of new nodes and free nothing."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -146,7 +146,7 @@ def collector_paused() -> Iterator[None]:
 
 
 def _root(text: str) -> Node | None:
-    """The nodes of a text. What the parser in C refuses goes to the one in Python, whose messages tell more, if it is short."""
+    """Return the nodes of a text. A short text that the C parser rejects is parsed in Python, which gives better messages."""
     if yaml.__with_libyaml__:
         try:
             return _FastLoader(text).get_single_node()
@@ -159,7 +159,7 @@ def _root(text: str) -> Node | None:
 
 
 def parse(text: str) -> Document:
-    """The data in `text`; raises `UnreadableText` where it is not YAML."""
+    """Return the data in `text`; raise `UnreadableText` if it is not YAML."""
     try:
         root = _root(text)
     except ReaderError as e:
@@ -169,11 +169,11 @@ def parse(text: str) -> Document:
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         context = f"{e.context}: " if e.context else ""
-        words = f"not YAML: {context}{e.problem}; check indents, quotes, brackets and colons"
+        words = f"not YAML: {context}{e.problem}; check indentation, quotes, brackets and colons"
         raise UnreadableText(mark.line + 1 if mark else 1, words) from None
     except UnreadableText:
         raise
-    except (yaml.YAMLError, ValueError, OverflowError) as e:  # escapes of no character, numbers past Python's limit
+    except (yaml.YAMLError, ValueError, OverflowError) as e:  # invalid escapes, numbers beyond Python's limit
         raise UnreadableText(1, f"not YAML: {e}") from None
     if root is None:
         return Document(None, (), None)
@@ -181,12 +181,12 @@ def parse(text: str) -> Document:
     data = builder.build(root, ())
     written, meant = len(builder.size), builder.size[id(root)]
     if meant - written > MAX_EXPANSION:
-        raise UnreadableText(1, f"its aliases stand for more than {MAX_EXPANSION} values; write the file out without them")
+        raise UnreadableText(1, f"its aliases stand for more than {MAX_EXPANSION} values; write the values in full")
     return Document(data, tuple(builder.problems), root)
 
 
 class _Builder:
-    """Nodes to data; each node is built once, so aliases share their data."""
+    """Converts nodes to data; each node is built once, so aliases share their data."""
 
     def __init__(self) -> None:
         self.problems: list[Fault] = []
@@ -195,7 +195,7 @@ class _Builder:
         self._open: set[int] = set()
 
     def build(self, node: Node, path: tuple) -> Any:
-        """The data of `node`; faults are collected."""
+        """Return the data of `node`; errors are collected."""
         key = id(node)
         if key in self._built:
             return self._built[key]
@@ -235,7 +235,7 @@ class _Builder:
                 continue
             key = self._scalar(key_node, path)
             if not isinstance(key, str):
-                self._add(key_node, path, f"the key {show(key)} is not a text; put it in quotes")
+                self._add(key_node, path, f"the key {show(key)} is not text; put it in quotes")
                 continue
             if key in data:
                 self._add(key_node, (*path, key), f"the key {key!r} appears twice, first in line {lines[key]}; keep one")
@@ -270,7 +270,7 @@ def _tag(node: Node) -> str:
 
 
 def _int(text: str) -> int | float:
-    """A whole number; one past the largest float is infinite, as `1e999` is."""
+    """Return an integer, or infinity beyond the largest float, as for `1e999`."""
     base = {"0o": 8, "0x": 16}.get(text[:2], 10)
     digits = text[2:] if base != 10 else text
     value = int(digits, base) if len(digits) < 1000 else 2**1024
@@ -292,11 +292,11 @@ OTHER_FILES = {
     "svg": "a drawing (SVG)",
     "html": "a web page",
 }
-"""What an XML file is, by its first element."""
+"""Kinds of XML files, by root element."""
 
 
 def foreign_format(text: str) -> str:
-    """What a text is that is not YAML, as far as one can see: "a URDF file"; empty where it may be YAML."""
+    """Return the apparent kind of a text that is not YAML, such as "a URDF file"; empty if it may be YAML."""
     if not text.lstrip().startswith("<"):
         if text.startswith("solid "):
             return "a mesh (STL)"
@@ -320,11 +320,11 @@ def is_scenario_file(path: str | Path) -> bool:
 
 
 def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception]) -> str:
-    """The text of a file in UTF-8; `fault` makes the error of an unreadable one from its name and a list of faults."""
+    """Return the UTF-8 text of a file; `fault` creates the error of an unreadable file from its name and a list of errors."""
     try:
         raw = files.read_bytes(path)
     except FileNotFoundError:
-        raise FileNotFoundError(f"there is no {kind} file {str(path)!r}; give the path of a YAML file") from None
+        raise FileNotFoundError(f"{kind} file {str(path)!r} does not exist; give the path of a YAML file") from None
     except OSError as e:  # no permission, a path through a file, a device, a large file
         raise fault(str(path), [f"the file cannot be read: {e}"]) from None
     try:
@@ -334,7 +334,7 @@ def read_text(path: Path, kind: str, fault: Callable[[str, list[str]], Exception
         if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
             words = "the file is UTF-16; save it as UTF-8 (in most editors: Save with Encoding)"
         elif b"\0" in raw[:1000]:
-            words = f"this is not a text file; a {kind} file is a YAML text"
+            words = f"this is not a text file; a {kind} file is YAML"
         else:
             byte = f"byte 0x{raw[e.start]:02x}" if _is_ours(raw) else "a byte"
             words = f"{byte} is not UTF-8; save the file as UTF-8 (in most editors: Save with Encoding)"

@@ -1,4 +1,4 @@
-"""Shapes: solids in their own frame, centred and along z, with the operations that water, contact and drawing need."""
+"""Shapes: solids in their own frame, centred and along z, with the operations needed for water, contact and drawing."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ __all__ = [
 
 
 def shape_family(name: str, base: Any, *kinds: type[Shape]) -> Family:
-    """Return the family of shapes at a place in files: the type chooses the shape, whose keys are among those of `base`.
+    """Return the family of shapes at a place in files: the type selects the shape, whose keys appear beside those of `base`.
 
     `base` is the class of the placed shape, with `str` if a text may name one; all kinds of shapes are allowed by default.
     """
@@ -79,4 +79,4 @@ SHAPES: dict[str, type[Shape]] = {
     "plane": Plane,
     "height_field": HeightField,
 }
-"""Class by the name that files have for it."""
+"""Classes by their names in files."""

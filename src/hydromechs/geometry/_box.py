@@ -17,10 +17,10 @@ from ._shape import UP, Cell, Face, Interval, Shape, ball, box_distance, first_e
 from ._triangles import SIDES, Integrals, Triangles, joined, quads
 
 ROUNDING = 0.02
-"""ε: rounding of half extents that can vanish, over the smallest half size; the wet part is off by less than 1.3 ε."""
+"""ε: regularisation of half extents that can vanish, over the smallest half size; the error of the wet part is below 1.3 ε."""
 
 Size = Annotated[float, Bound(least=0.0)]
-"""A length that may be 0."""
+"""A nonnegative length."""
 
 
 @cache
@@ -32,12 +32,12 @@ def gauss(points: int) -> tuple[list[float], list[float]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Box(Shape):
-    """A box about its centre."""
+    """A centred box."""
 
     size: Edges
     """Edge lengths along x, y, z [m], shape (3,)."""
     rounding: Size = 0.0
-    """Radius of its edges, up to half of the shortest one [m]; drag and the free surface see them sharp."""
+    """Radius of the edges, up to half of the shortest edge [m]; drag and the free surface treat them as sharp."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,7 +50,7 @@ class Box(Shape):
         return 0.5 * np.array(self.size)
 
     def integrals(self) -> Integrals:
-        """Return volume, centroid and second moments: those of the inner box, its sides, its edges and its corners."""
+        """Return volume, centroid and second moments: sums over the inner box, the sides, the edges and the corners."""
         r, h = self.rounding, self.half_size
         a = h - r
         whole = 8.0 * math.prod(a.tolist()) + 4.0 / 3.0 * math.pi * r**3
@@ -58,7 +58,9 @@ class Box(Shape):
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
             whole += 8.0 * r * a[j] * a[k] + 2.0 * math.pi * r**2 * a[i]
-            disc = math.pi * r**2 * a[i] ** 2 + 8.0 / 3.0 * r**3 * a[i] + 0.25 * math.pi * r**4  # ∫ x² of a disc cut and spread
+            disc = (
+                math.pi * r**2 * a[i] ** 2 + 8.0 / 3.0 * r**3 * a[i] + 0.25 * math.pi * r**4
+            )  # ∫ x² of a disc cut into quarters and moved apart
             second[i] = (
                 8.0 / 3.0 * a[j] * a[k] * h[i] ** 3  # inner box and the sides across i
                 + 8.0 / 3.0 * r * (a[j] + a[k]) * a[i] ** 3  # sides across j and k
@@ -81,7 +83,7 @@ class Box(Shape):
         return np.where(d < 0.0, -1.0, 1.0) * (self.half_size - self.rounding) + self.rounding * d
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal; of rounded edges those of the inner box, less the rounding."""
+        """Return signed distance and normal; for rounded edges, those of the inner box less the rounding."""
         half = [0.5 * a for a in self.size]
         if not self.rounding:
             return box_distance(x, half)
@@ -89,7 +91,7 @@ class Box(Shape):
         return value - self.rounding, n
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray; rounded edges are three boxes, twelve cylinders and eight balls."""
+        """Return the distance along a ray; rounded edges are three boxes, twelve cylinders and eight spheres."""
         d, r, half = direction, self.rounding, [0.5 * a for a in self.size]
 
         def within(sizes: list[float]) -> Interval:
@@ -108,7 +110,7 @@ class Box(Shape):
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
         half, r = self.half_size, self.rounding
-        # each face is a grid whose lines crowd at its edges; a point moves to the rounding's distance from the box within
+        # each face is a grid whose lines are denser at its edges; a point moves to the rounding's distance from the box within
         steps = np.sin(np.linspace(0.0, np.pi / 2, 4)) if r else np.array([1.0])
         parts = []
         for axis in range(3):
@@ -171,7 +173,7 @@ class Box(Shape):
         return scale * cubic, first, P + maximum(x - reach, 0.0)
 
     def wet_rate(self, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
-        """Return the rate of ∂P/∂x = Σ ± (x ± a ± b ± c)₊³/(48 abc)."""
+        """Return the time derivative of ∂P/∂x = Σ ± (x ± a ± b ± c)₊³/(48 abc)."""
         half, a = self._extents(n)
         a_rate = half**2 * n * n_rate / a
         reach = a[0] + a[1] + a[2]
@@ -187,6 +189,6 @@ class Box(Shape):
         return scale * (change - cubic * (a_rate[0] / a[0] + a_rate[1] / a[1] + a_rate[2] / a[2]))
 
     def _extents(self, n: Array) -> tuple[Array, Array]:
-        """Half edges, and the half extents seen along n; rounded, because these can vanish."""
+        """Return the half edges and the half extents along n, regularised because these can vanish."""
         half = np.array(tuple(0.5 * s for s in self.size))
         return half, np.sqrt((half * n) ** 2 + (ROUNDING * min(0.5 * s for s in self.size)) ** 2)

@@ -19,13 +19,13 @@ from ._shape import NUDGE, UP, Cell, Placed, Shape, Strip, ball, box_distance, f
 from ._triangles import SIDES, Integrals, Triangles, revolved
 
 INSIDE = 1.0 - 1e-12
-"""Arcsines stop here, where their slope is still finite."""
+"""Arguments of arcsines are clamped here, where the slope is still finite."""
 
 
 def _between(cls: Any, start: Sequence[float], end: Sequence[float], fields: dict[str, Any]) -> Placed:
     length = math.dist(start, end)
     if not length:
-        raise ValueError(f"both ends of the {cls.__name__.lower()} are at {list(start)}; they must differ")
+        raise ValueError(f"both ends of the {cls.__name__.lower()} are at {list(start)}; they must be different")
     middle = [0.5 * (a + b) for a, b in zip(start, end, strict=True)]
     direction = [b - a for a, b in zip(start, end, strict=True)]
     return Placed(shape=cls(length=length, **fields), origin=Origin.pointing(middle, direction))
@@ -33,7 +33,7 @@ def _between(cls: Any, start: Sequence[float], end: Sequence[float], fields: dic
 
 @dataclass(frozen=True, kw_only=True)
 class Cylinder(Shape):
-    """A cylinder or a tube about its centre, along z."""
+    """A centred cylinder or tube along z."""
 
     radius: Positive
     """Radius [m]."""
@@ -102,7 +102,7 @@ class Cylinder(Shape):
         return value, np.array([n_rho * x0 / rho, n_rho * x[1] / rho, n_z])
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray: within the radius and between the ends, before or behind the bore."""
+        """Return the distance along a ray: within the radius and between the ends, in front of or behind the bore."""
         d = direction
         whole = overlap(pipe(x[0], x[1], d[0], d[1], self.radius), slab(x[2], d[2], 0.5 * self.length))
         if not self.bore:
@@ -127,7 +127,7 @@ class Cylinder(Shape):
         return np.array([side, side, np.pi * (self.radius**2 - self.bore**2)])
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return itself, and its bore as a hole."""
+        """Return the solid cylinder, and its bore as a hole."""
         half, middle = 0.5 * self.length, (0.0, 0.0, 0.0)
         volume = 2.0 * math.pi * self.radius**2 * half
         if not self.bore:
@@ -152,7 +152,7 @@ class Cylinder(Shape):
         return scale * (high1 - low1), first, P + maximum(x - (a + b), 0.0)
 
     def wet_rate(self, n: Array, x: Scalar, n_rate: Array, x_rate: Scalar) -> Scalar:
-        """Return the rate of (F₁(x + a) − F₁(x − a))/2a, with ∂F₁/∂y and ∂F₁/∂b of `_disc_rates`."""
+        """Return the time derivative of (F₁(x + a) − F₁(x − a))/2a, with ∂F₁/∂y and ∂F₁/∂b of `_disc_rates`."""
         half, r = 0.5 * self.length, self.radius
         a, b = self._extents(n)
         a_rate = half**2 * n[2] * n_rate[2] / a
@@ -164,7 +164,7 @@ class Cylinder(Shape):
         return (0.5 * change - wet * a_rate) / a
 
     def _extents(self, n: Array) -> tuple[Scalar, Scalar]:
-        """Half extents along n of the axis and of the disc; rounded, because these can vanish."""
+        """Return the half extents along n of the axis and of the disc, regularised because they can vanish."""
         half, r = 0.5 * self.length, self.radius
         small = (ROUNDING * min(half, r)) ** 2
         return np.sqrt(half**2 * n[2] * n[2] + small), np.sqrt(r**2 * (n[0] * n[0] + n[1] * n[1]) + small)
@@ -196,7 +196,7 @@ def _disc_rates(s: Scalar) -> tuple[Scalar, Scalar]:
 
 @dataclass(frozen=True, kw_only=True)
 class Capsule(Shape):
-    """A cylinder with round caps about its centre, along z."""
+    """A centred cylinder with hemispherical caps along z."""
 
     radius: Positive
     """Radius [m]."""
@@ -218,7 +218,7 @@ class Capsule(Shape):
         r, l = self.radius, self.length
         tube, round_ = math.pi * r**2 * l, 4.0 / 3.0 * math.pi * r**3
         across = tube * r**2 / 4.0 + round_ * r**2 / 5.0
-        # each half ball: its own r²/5 about its flat face, 3r/8 its centroid, l/2 its distance
+        # each hemisphere: r²/5 about its flat face, centroid at 3r/8, offset l/2
         along = tube * l**2 / 12.0 + round_ * (r**2 / 5.0 + 2.0 * 0.5 * l * 3.0 * r / 8.0 + l**2 / 4.0)
         return Integrals(tube + round_, np.zeros(3), np.diag([across, across, along]))
 
@@ -257,9 +257,9 @@ class Capsule(Shape):
         return np.array([side, side, np.pi * self.radius**2])
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return a cylinder and two ellipsoids, each with the volume, centroid and second moments of a half ball."""
+        """Return a cylinder and two ellipsoids, each with the volume, centroid and second moments of a hemisphere."""
         r, half = self.radius, 0.5 * self.length
-        # a half ball has its centroid 3/8 r from its plane and the second moment r²/5 about it; an ellipsoid (half axis)²/5
+        # a hemisphere has its centroid at 3/8 r from its plane and second moment r²/5 about it; an ellipsoid (half axis)²/5
         end = Ellipsoid(axes=(r, r, r * math.sqrt(1.0 - 5.0 * 9.0 / 64.0)))
         caps = [Cell(end, (0.0, 0.0, side * (half + 0.375 * r)), 2.0 / 3.0 * math.pi * r**3) for side in (-1.0, 1.0)]
         barrel = Cell(Cylinder(radius=r, length=self.length), (0.0, 0.0, 0.0), 2.0 * math.pi * r**2 * half)

@@ -19,7 +19,7 @@ NEWTON = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Ellipsoid(Shape):
-    """An ellipsoid about its centre."""
+    """A centred ellipsoid."""
 
     axes: Edges
     """Half lengths along x, y, z [m], shape (3,)."""
@@ -45,7 +45,8 @@ class Ellipsoid(Shape):
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
         """Return signed distance and normal by the nearest point a_i² x_i/(t + a_i²), t from Σ (a_i x_i/(t + a_i²))² = 1.
 
-        Newton's method for 1/√Σ = 1 is monotonic from the start below (Moré and Sorensen 1983); u = t + a_min² keeps digits.
+        Newton's method for 1/√Σ = 1 is monotonic from the start below (Moré and Sorensen 1983); u = t + a_min² avoids
+        cancellation.
         """
         a = self.axes
         least = min(a) ** 2
@@ -65,7 +66,7 @@ class Ellipsoid(Shape):
         return (u - least) * size, sign * n / size
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray: that of the unit sphere after scaling."""
+        """Return the distance along a ray, from that of the unit sphere after scaling."""
         x, d = x / np.array(self.axes), direction / np.array(self.axes)
         size = norm(d)
         begin, end = ball(x, d / size, 1.0)
@@ -76,7 +77,7 @@ class Ellipsoid(Shape):
         return revolved(np.stack([np.cos(angle), np.sin(angle)], axis=1), sides).scaled(self.axes)
 
     def projected_area(self) -> Array:
-        """Return the area of the ellipses seen along x, y and z [m²], shape (3,)."""
+        """Return the projected area of the ellipses along x, y and z [m²], shape (3,)."""
         a, b, c = self.axes
         return np.pi * np.array([b * c, a * c, a * b])
 
@@ -98,7 +99,7 @@ class Ellipsoid(Shape):
 
 @dataclass(frozen=True, kw_only=True)
 class Sphere(Shape):
-    """A sphere about its centre."""
+    """A centred sphere."""
 
     radius: Positive
     """Radius [m]."""
@@ -112,7 +113,7 @@ class Sphere(Shape):
 
     @property
     def half_size(self) -> Array:
-        """The radius three times [m], shape (3,)."""
+        """The radius, three times [m], shape (3,)."""
         return np.full(3, self.radius)
 
     def inside(self, points: Array) -> Array:
@@ -139,7 +140,7 @@ class Sphere(Shape):
 
 
 def ellipsoid_wet(x: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Return ∂P/∂x, ∂P/∂b and P of an ellipsoid at depth x [m] that reaches b [m] up and down, b² = Σ (b_k n_k)².
+    """Return ∂P/∂x, ∂P/∂b and P of an ellipsoid at depth x [m] with half extent b [m] along the vertical, b² = Σ (b_k n_k)².
 
     ∂P/∂x = (1 + s)² (2 − s)/4,   ∂P/∂b = 3/16 (1 − s²)²,   P = b (1 + s)³ (3 − s)/16,   s = x/b in −1..1
     """
@@ -149,6 +150,6 @@ def ellipsoid_wet(x: Scalar, b: Scalar) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def ellipsoid_wetting(x: Scalar, b: Scalar, x_rate: Scalar, b_rate: Scalar) -> Scalar:
-    """Return the rate of ∂P/∂x of `ellipsoid_wet`, ¾ (1 − s²) ds/dt with s = x/b [1/s], of rates of x and b [m/s]."""
+    """Return the time derivative of ∂P/∂x of `ellipsoid_wet` [1/s]: ¾ (1 − s²) ds/dt, s = x/b, rates of x and b [m/s]."""
     s = clamp(x / b, -1.0, 1.0)
     return 0.75 * (1.0 - s * s) * (x_rate - s * b_rate) / b

@@ -1,4 +1,4 @@
-"""Shapes without end: planes and height fields."""
+"""Unbounded shapes: planes and height fields."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from ._shape import PARALLEL, UP, Placed, Shape
 from ._triangles import SIDES, Triangles, grid
 
 MAX_HEIGHTS = 250_000
-"""Heights that a field may have: they are constants of the machine code, which takes long to make with more."""
+"""Maximum number of heights of a field. They are constants of the machine code, whose compile time grows with them."""
 RINGS = 4
-"""Rings of coefficients around the grid of a height field: where it levels out, and two beyond for the spline there."""
+"""Rings of coefficients around the grid of a height field: the transition to level ground, and two more for the spline
+there."""
 LEVEL = 2.0
-"""Cells beyond the grid's edge from which on a height field is level."""
+"""Distance from the grid's edge beyond which a height field is level [cells]."""
 STEPS = 12
-"""Steps over a height field that cannot pass through it, before Newton's method takes over."""
+"""Number of safe steps along a ray over a height field before Newton's method takes over."""
 NEWTON = 4
-"""Steps of Newton's method."""
+"""Number of Newton steps."""
 MET = 1e-6
-"""Part of the distance that the last step may leave open over a height field."""
+"""Relative tolerance of the distance along a ray to a height field."""
 
 Heights = Annotated[tuple[tuple[float, ...], ...], Bound(size=0, rows=0)]
 """Rows of finite numbers."""
@@ -54,7 +55,7 @@ class Plane(Shape):
         return Placed(shape=cls(), origin=Origin.pointing(point, normal))
 
     def local(self, origin: Origin, p: Array) -> Array:
-        """Return a point of the parent in its frame, as far as it matters: z = n · p − n · p₀."""
+        """Return the coordinate of a point of the parent that matters: z = n · p − n · p₀."""
         n = origin.R[:, 2]
         return np.array([0.0, 0.0, n @ p - n @ np.array(origin.xyz)])
 
@@ -80,20 +81,20 @@ class Plane(Shape):
 
 @dataclass(frozen=True, kw_only=True)
 class HeightField(Shape):
-    """A surface given by its height over a grid, smooth in between and beyond (cubic splines through the heights).
+    """A surface given by heights over a grid, interpolated and extended by cubic splines.
 
-    At an edge the surface has no curvature across it. Outside the grid it levels out within two cells, which adds half of what
-    a straight continuation would, and continues level. Slope and curvature are continuous everywhere.
+    At an edge the surface has no curvature across it. Outside the grid it levels out within two cells, where its height
+    changes by half of what a straight continuation would add. Slope and curvature are continuous everywhere.
     """
 
     bounded = False
 
     x: Rising
-    """Grid along x, evenly spaced, rising [m], shape (nx,), nx at least 2."""
+    """Grid along x, evenly spaced, increasing [m], shape (nx,), nx at least 2."""
     y: Rising
-    """Grid along y, evenly spaced, rising [m], shape (ny,), ny at least 2."""
+    """Grid along y, evenly spaced, increasing [m], shape (ny,), ny at least 2."""
     heights: Heights
-    """Height UP, in the world from the mean water surface, so below 0 under water: a row for each x [m], shape (nx, ny)."""
+    """Height above the mean water surface, positive up, so negative under water: a row for each x [m], shape (nx, ny)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,7 +107,7 @@ class HeightField(Shape):
                 raise self._wrong(name, f"must be evenly spaced, but has spacings from {spread}")
         sizes = [len(row) for row in self.heights]
         if sum(sizes) > MAX_HEIGHTS:
-            must = f"but must have at most {MAX_HEIGHTS} heights; thin it, or cut a part out"
+            must = f"but must have at most {MAX_HEIGHTS} heights; resample or crop it"
             raise FieldError(f"{self.word}.heights", f"{len(sizes)} rows", must)
         if len(sizes) != len(self.x):
             raise self._wrong("heights", f"must have {len(self.x)} rows, one for each x, has {len(sizes)}")
@@ -128,7 +129,7 @@ class HeightField(Shape):
 
     @cached_property
     def slopes(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Bounds of the slope along x and along y [-]: least and greatest step between coefficients, per spacing."""
+        """Bounds of the slopes along x and y [-]: extreme differences between coefficients, over the spacing."""
         c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, -1))
         steps = [np.diff(c, axis=axis) / spacing for axis, spacing in enumerate(self.spacing)]
         return (float(steps[0].min()), float(steps[0].max())), (float(steps[1].min()), float(steps[1].max()))
@@ -140,7 +141,7 @@ class HeightField(Shape):
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
         """Return the distance from the tangent plane at the point below, (z − h)/√(1 + h_x² + h_y²), and its gradient.
 
-        Off the surface the gradient's length differs from 1 by about distance · curvature · slope.
+        Away from the surface the norm of the gradient differs from 1 by about distance · curvature · slope.
         """
         h, hx, hy, hxx, hxy, hyy = self.height_and_slopes(x)
         above = -(down @ x) - h
@@ -151,7 +152,7 @@ class HeightField(Shape):
         return above * cosine, cosine * (np.array([gx, gy, 0.0]) - down)
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray by steps of height / steepest approach, never too long; then Newton's method."""
+        """Return the distance along a ray by conservative steps of height / steepest approach, then Newton's method."""
         b = direction
         (x_least, x_most), (y_least, y_most) = self.slopes
         steepest = down @ b + maximum(x_least * b[0], x_most * b[0]) + maximum(y_least * b[1], y_most * b[1])
@@ -176,7 +177,7 @@ class HeightField(Shape):
     def height_and_slopes(self, p: Array) -> tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]:
         """Return the height h at x and y of a point (3,) [m], and its derivatives h_x, h_y [-], h_xx, h_xy, h_yy [1/m]."""
         (x0, dx), (y0, dy) = ((a[0], s) for a, s in zip((self.x, self.y), self.spacing, strict=True))
-        u = clamp((p[0] - x0) / dx, -LEVEL, len(self.x) - 1.0 + LEVEL)  # it is level there, so holding it makes no kink
+        u = clamp((p[0] - x0) / dx, -LEVEL, len(self.x) - 1.0 + LEVEL)  # it is level there, so clamping causes no kink
         w = clamp((p[1] - y0) / dy, -LEVEL, len(self.y) - 1.0 + LEVEL)
         i, j = floor(u), floor(w)
         row = len(self.y) + 2.0 * RINGS
@@ -189,14 +190,14 @@ class HeightField(Shape):
         return h, hx / dx, hy / dy, hxx / (dx * dx), hxy / (dx * dy), hyy / (dy * dy)
 
     def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
-        """Return the heights; its frame is that of the parent."""
+        """Return the heights; the frame of the field is that of the parent."""
         if np.asarray(x).dtype != object:
             return self.heights_at(x, y)
         heights = [self.height_and_slopes(np.array([a, b, 0.0]))[0] for a, b in zip(np.ravel(x), np.ravel(y), strict=True)]
         return np.array(heights).reshape(np.shape(x))
 
     def heights_at(self, x: Array, y: Array) -> Array:
-        """Return the heights at many places x and y, both of any one shape, at once [m], of that shape: Σ B(u) B(w) c."""
+        """Return the heights at places x and y of one common shape [m]: Σ B(u) B(w) c."""
         c = np.reshape(self.coefficients, (len(self.x) + 2 * RINGS, len(self.y) + 2 * RINGS))
         (ix, bx), (iy, by) = (_splines(a, line, s) for a, line, s in zip((x, y), (self.x, self.y), self.spacing, strict=True))
         h = np.zeros(np.shape(x))
@@ -207,7 +208,7 @@ class HeightField(Shape):
 
 
 def _cubic(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-    """Value, slope and curvature at t in [0, 1] of the cubic B-spline with the coefficients at −1, 0, 1 and 2."""
+    """Return value, slope and curvature at t in [0, 1] of the cubic B-spline with the coefficients at −1, 0, 1 and 2."""
     back, ahead = c[0] - 2.0 * c[1] + c[2], c[1] - 2.0 * c[2] + c[3]  # curvatures at 0 and 1
     turn = ahead - back
     slope = 0.5 * (c[2] - c[0])
@@ -218,8 +219,8 @@ def _cubic(c: Sequence[Scalar], t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
 def _spline_coefficients(h: Array) -> Array:
     """c of shape (n + 2 rings, ...) with (c_{i−1} + 4 c_i + c_{i+1}) / 6 = h_i.
 
-    The ends go on straight for one (c_{−1} = 2 c_0 − c_1), and level from there (c_{−2} = c_{−3} = … = c_{−1}). At an end
-    that leaves c_0 = h_0, so the system is tridiagonal and diagonally dominant: plain elimination.
+    The ends continue straight for one interval (c_{−1} = 2 c_0 − c_1), then level (c_{−2} = c_{−3} = … = c_{−1}). At an end
+    this gives c_0 = h_0, so the system is tridiagonal and diagonally dominant, and elimination needs no pivoting.
     """
     n = len(h)
     c = np.array(h, dtype=float)
@@ -234,7 +235,7 @@ def _spline_coefficients(h: Array) -> Array:
 
 
 def _splines(at: Array, grid: tuple[float, ...], spacing: float) -> tuple[Array, tuple[Array, ...]]:
-    """Index of the first of four coefficients, and the cubic B-splines there."""
+    """Return the index of the first of four coefficients, and the cubic B-splines there."""
     u = np.clip((at - grid[0]) / spacing, -LEVEL, len(grid) - 1.0 + LEVEL)
     i = np.floor(u)
     t = u - i

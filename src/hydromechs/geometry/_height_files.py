@@ -1,4 +1,4 @@
-"""Heights of the ground in files: NumPy arrays, tables, images, points x y z, meshes."""
+"""Files of terrain heights: NumPy arrays, tables, images, points x y z, meshes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Ends: TypeAlias = tuple[float, float]
 """First and last grid line along an axis [m]."""
 
 SAME = 1e-6
-"""How far grid lines that are given may be off those of a file, as part of its extent."""
+"""Tolerance between given grid lines and those of a file, as a fraction of its extent."""
 IMAGES = (".png", ".tif", ".tiff", ".bmp", ".pgm")
 POINTS = (".xyz", ".txt")
 MESHES = (".obj", ".stl", ".ply", ".glb")
@@ -28,12 +28,12 @@ KINDS = (".npy", ".csv", *IMAGES, *POINTS, *MESHES)
 
 
 class HeightGrid(NamedTuple):
-    """Heights over a grid, with the grid where the file has it."""
+    """Heights over a grid, and the grid if the file has one."""
 
     heights: np.ndarray
     """A row for each x [m], shape (nx, ny)."""
     x: np.ndarray | None
-    """Grid along x [m], shape (nx,), or None if the file does not say."""
+    """Grid along x [m], shape (nx,), or None if the file does not specify it."""
     y: np.ndarray | None
     """Grid along y [m], shape (ny,), or None."""
 
@@ -46,9 +46,9 @@ def read_heights(
     high: float | None = None,
     spacing: float | None = None,
 ) -> HeightGrid:
-    """Heights of a file in metres; raises `ValueError` with what is wrong with it.
+    """Return the heights of a file in metres; `ValueError` describes any problem.
 
-    | ending | what is in it |
+    | suffix | contents |
     |---|---|
     | .npy | a NumPy array of shape (nx, ny) |
     | .csv | a row of numbers for each x |
@@ -57,17 +57,17 @@ def read_heights(
     | .obj, .stl, .ply, .glb | a mesh, z up: the highest point over each place of a grid |
 
     An image alone needs `low` and `high`, the heights of black and white [m]; a mesh alone needs the `spacing` of the grid over
-    it [m]. `ends` are its first and last lines along x and y [m], the bounds of the mesh unless given.
+    it [m]. `ends` are its first and last lines along x and y [m]; they default to the bounds of the mesh.
     """
     suffix = path.suffix.lower()
     if suffix not in KINDS:
-        raise ValueError(f"{path.name!r} must end in one of {', '.join(KINDS)}, of which heights can be read")
+        raise ValueError(f"{path.name!r} must end in one of {', '.join(KINDS)}")
     if suffix in IMAGES and (low is None or high is None):
-        raise ValueError(f"{path.name!r} is an image: give low and high, the heights of black and white")
+        raise ValueError(f"{path.name!r} is an image; give low and high, the heights of black and white")
     if suffix not in IMAGES and not (low is None and high is None):
         raise ValueError(f"{path.name!r} is not an image; remove low and high")
     if (spacing is not None) is not (suffix in MESHES):
-        words = "is a mesh: give the spacing of the grid over it" if spacing is None else "has its own grid: leave spacing out"
+        words = "is a mesh; give the spacing of the grid over it" if spacing is None else "has its own grid; remove spacing"
         raise ValueError(f"{path.name!r} {words}")
     try:
         files.require_file(path)
@@ -78,7 +78,7 @@ def read_heights(
         else:
             grid = HeightGrid({".npy": _npy, ".csv": _csv}.get(suffix, _image)(path), None, None)
     except FileNotFoundError:
-        raise ValueError(f"there is no file {str(path)!r}; paths are relative to the scenario file") from None
+        raise ValueError(f"file {str(path)!r} does not exist; give its path relative to the scenario file") from None
     except OSError as e:
         raise ValueError(f"{str(path)!r} cannot be read: {e}") from None
     bad = np.argwhere(~np.isfinite(grid.heights))
@@ -90,21 +90,21 @@ def read_heights(
 
 
 def grid_on_lines(grid: HeightGrid, file: str, x: Sequence[float] | None, y: Sequence[float] | None) -> HeightGrid:
-    """Heights with their grid lines: those of the file, or those given where it has none; raises `FieldError` for "x" or "y".
+    """Return heights with their grid lines, from the file or as given; `FieldError` for "x" or "y".
 
-    Given are all lines along an axis, or the first and the last [m]; errors name the file.
+    Give all lines along an axis, or the first and the last [m]; errors name the file.
     """
     lines = []
     for axis, own, given, n in zip("xy", (grid.x, grid.y), (x, y), grid.heights.shape, strict=True):
         ends = None if given is None else [float(a) for a in given]
         if own is None and ends is None:
-            raise ValueError(f"{file!r} has no position; give {axis}, the first and the last grid line")
+            raise ValueError(f"{file!r} does not specify its position; give the first and last grid line in {axis}")
         if ends is not None and len(ends) not in (2, n):
-            has = f"must have {n} numbers, one for each height in {file!r}, or its two ends; has {len(ends)}"
+            has = f"must have {n} numbers, one for each height in {file!r}, or its two ends, has {len(ends)}"
             raise FieldError(axis, ends, has)
         told: Any = own if ends is None else np.linspace(ends[0], ends[-1], n) if len(ends) == 2 else np.array(ends)
         if own is not None and not np.allclose(told, own, rtol=0.0, atol=SAME * float(np.ptp(own))):
-            raise FieldError(axis, ends, f"but {file!r} has points from {own[0]:g} to {own[-1]:g} m; leave x and y out")
+            raise FieldError(axis, ends, f"but {file!r} has points from {own[0]:g} to {own[-1]:g} m; remove x and y")
         lines.append(told)
     return HeightGrid(grid.heights, lines[0], lines[1])
 
@@ -113,7 +113,7 @@ def _image(path: Path) -> np.ndarray:
     from PIL import Image  # few models need it
 
     try:
-        with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # other formats start programs (EPS)
+        with Image.open(path, formats=("PNG", "TIFF", "BMP", "PPM")) as image:  # other formats start external programs (EPS)
             _small(path, image.width * image.height)
             grey = np.asarray(image if image.mode in ("I;16", "I", "F") else image.convert("L"), dtype=float)
             top = {"I;16": 65535.0, "I": 65535.0, "F": 1.0}.get(image.mode, 255.0)
@@ -123,7 +123,7 @@ def _image(path: Path) -> np.ndarray:
 
 
 def _points(path: Path) -> HeightGrid:
-    """Lines of x, y, z, with blanks or commas between."""
+    """Read lines of x, y, z, separated by blanks or commas."""
     rows = []
     for n, line in enumerate(files.read_text(path).splitlines(), 1):
         cells = line.replace(",", " ").split()
@@ -133,7 +133,7 @@ def _points(path: Path) -> HeightGrid:
             raise ValueError(f"{path.name!r}: line {n} has {len(cells)} numbers, must have 3: x, y and height")
         rows.append([_number(path, n, k, cell) for k, cell in enumerate(cells, 1)])
     if not rows:
-        raise ValueError(f"{path.name!r} is empty; write x, y and height of a point in each line")
+        raise ValueError(f"{path.name!r} is empty; write x, y and height of one point per line")
     points = np.array(rows)
     x, y = np.unique(points[:, 0]), np.unique(points[:, 1])
     _small(path, len(x) * len(y))
@@ -152,8 +152,8 @@ def _points(path: Path) -> HeightGrid:
 
 
 def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightGrid:
-    """The highest point of all triangles over each place of a grid."""
-    from trimesh.util import concatenate  # takes a quarter of a second to import, and few models need it
+    """Return the highest point of all triangles over each place of a grid."""
+    from trimesh.util import concatenate  # importing it takes 0.25 s, and few models need it
 
     mesh: Any = concatenate(read_mesh(path))
     bounds = ends or tuple(zip(*mesh.bounds[:, :2], strict=True))
@@ -166,7 +166,7 @@ def _mesh(path: Path, spacing: float, ends: tuple[Ends, Ends] | None) -> HeightG
     bare = np.argwhere(np.isinf(heights))
     if len(bare):
         i, j = bare[0]
-        raise ValueError(f"{path.name!r} has nothing over x = {x[i]:g}, y = {y[j]:g}; close its holes, or take a part of it")
+        raise ValueError(f"{path.name!r} has no surface at x = {x[i]:g}, y = {y[j]:g}; close its holes, or use a smaller grid")
     return HeightGrid(heights, x, y)
 
 
@@ -175,7 +175,7 @@ def _raise_to(heights: np.ndarray, x: np.ndarray, y: np.ndarray, corners: np.nda
     a, b, c = corners
     double = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])
     if abs(double) < 1e-15:
-        return  # upright
+        return  # vertical
     tiny = 1e-9
     rows = np.flatnonzero((x >= corners[:, 0].min() - tiny) & (x <= corners[:, 0].max() + tiny))
     columns = np.flatnonzero((y >= corners[:, 1].min() - tiny) & (y <= corners[:, 1].max() + tiny))
@@ -192,7 +192,8 @@ def _raise_to(heights: np.ndarray, x: np.ndarray, y: np.ndarray, corners: np.nda
 def _small(path: Path, n: int) -> None:
     if n > MAX_HEIGHTS:
         raise ValueError(
-            f"{path.name!r} has {n} heights, must have at most {MAX_HEIGHTS}; cut out the part that is touched, or thin it"
+            f"{path.name!r} has {n} heights, must have at most {MAX_HEIGHTS}; crop it to the part that is touched, or "
+            "resample it"
         )
 
 

@@ -1,6 +1,6 @@
 """Height fields from rows, arrays, functions, files and generators.
 
-Heights are UP from the mean surface of the water, whatever the axes of the world; x and y are those of the world.
+Heights are positive up from the mean water surface, in NED and ENU; x and y are those of the world.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ def height_field(
     spacing: Positive | None = None,
     generate: Mapping[str, Any] | None = None,
 ) -> HeightField:
-    """Height field as files describe it: with its heights, from a file, or from a generator.
+    """Create the height field that a file describes: from heights, another file or a generator.
 
     Args:
-        x: Grid along x of the world, evenly spaced [m]; the first and last grid line are enough, and a file of points has its
+        x: Grid along x of the world, evenly spaced [m]; the first and last grid line are enough; files of points have their
             own.
         y: The same along y [m].
-        heights: Height UP from the mean surface of the water, so below 0 under water: a row for each x [m]. In Python also a
-            function of two arrays x and y, with `spacing`.
+        heights: Height above the mean water surface, positive up, so negative under water: a row for each x [m]. In Python
+            also a function of two arrays x and y, with `spacing`.
         file: File with the heights: a table (.npy, .csv), points (.xyz, .txt), an image (.png, .tif, .bmp, .pgm) or a mesh
             (.obj, .stl, .ply, .glb).
         low: Height of black in an image [m].
         high: Height of white in an image [m].
-        spacing: Spacing of the grid over a mesh, whose highest points count [m].
+        spacing: Spacing of the grid over a mesh, of which the highest points are used [m].
         generate: Generator of the heights: {type: rubble_mound, spacing: 0.1, seed: 1, ...}; type is slope, steps or
             rubble_mound, the other keys are its arguments.
     """
@@ -55,10 +55,10 @@ def height_field(
             f"has {' and '.join(sources)}; keep one of them" if sources else "needs heights, file or generate; add one"
         )
     if options and not file and not callable(heights):
-        raise ValueError(f"has {' and '.join(options)}, which only go with file; remove them")
+        raise ValueError(f"has {' and '.join(options)}, which apply only with file; remove them")
     missing = [key for key, lines in (("x", x), ("y", y)) if lines is None]
     if missing and not file:
-        raise ValueError(f"needs {' and '.join(missing)}, a grid line at least at each end; add it")
+        raise ValueError(f"needs {' and '.join(missing)}, at least one grid line at each end; add it")
     if file:
         ends = ((float(x[0]), float(x[-1])), (float(y[0]), float(y[-1]))) if x and y else None
         grid = grid_on_lines(read_heights(Path(file), ends, **options), Path(file).name, x, y)
@@ -69,14 +69,14 @@ def height_field(
     if callable(heights):
         lines = grid_lines(x, spacing or 0.0, "x"), grid_lines(y, spacing or 0.0, "y")
         return _field(*lines, np.broadcast_to(heights(*np.meshgrid(*lines, indexing="ij")), tuple(map(len, lines))))
-    if np.ndim(heights[0]) != 1:  # type: ignore[index]  # given, as nothing else is
+    if np.ndim(heights[0]) != 1:  # type: ignore[index]  # it is given, because nothing else is
         raise FieldError("heights", heights, "must be a row for each x")
     rows = tuple(map(tuple, heights))  # type: ignore[arg-type]
     return HeightField(x=_lines(x, len(rows)), y=_lines(y, len(rows[0])), heights=rows)
 
 
 def _lines(given: Sequence[float], n: int) -> tuple[float, ...]:
-    """Grid lines, all n of them where the first and the last are given."""
+    """Return all n grid lines, from the first and the last if only these are given."""
     return tuple(np.linspace(given[0], given[-1], n).tolist()) if len(given) == 2 < n else tuple(given)
 
 
@@ -86,14 +86,14 @@ def _field(x: Any, y: Any, heights: Any) -> HeightField:
 
 
 def grid_lines(ends: Sequence[float], spacing: float, name: str = "x") -> Array:
-    """Grid lines from one end to the other [m], shape (n,); the spacing [m] is rounded so that there are lines on both ends."""
+    """Return grid lines from one end to the other [m], shape (n,); the spacing [m] is rounded to fit."""
     if len(ends) < 2 or not all(np.isfinite(ends)) or not ends[0] < ends[-1]:
-        raise FieldError(name, list(ends), "must be the first and the last grid line, rising")
+        raise FieldError(name, list(ends), "must be the first and the last grid line, in increasing order")
     n = round(min((ends[-1] - ends[0]) / positive(spacing, "spacing"), 1e15)) + 1
     if n < 2:
         raise FieldError("spacing", spacing, f"must be at most {ends[-1] - ends[0]:g} m, the length of {name}")
-    if n > MAX_HEIGHTS:  # before memory is taken for them
-        raise FieldError("spacing", spacing, f"makes {n:g} lines along {name}, a field has at most {MAX_HEIGHTS} heights")
+    if n > MAX_HEIGHTS:  # check before memory is allocated
+        raise FieldError("spacing", spacing, f"gives {n:g} lines along {name}, but a field has at most {MAX_HEIGHTS} heights")
     return np.linspace(ends[0], ends[-1], n)
 
 
@@ -101,13 +101,13 @@ def grid_lines(ends: Sequence[float], spacing: float, name: str = "x") -> Array:
 
 
 def slope(x: Array, y: Array, *, level: float = 0.0, rise: float, heading_deg: float = 0.0) -> Array:
-    """Heights of an even slope [m], shape (nx, ny).
+    """Return the heights of a uniform slope [m], shape (nx, ny).
 
     Args:
         x: Grid lines [m], shape (nx,).
         y: Grid lines [m], shape (ny,).
         level: Height at x = y = 0 [m].
-        rise: Rise per way uphill [-].
+        rise: Rise over run [-].
         heading_deg: Direction uphill, from x towards y [degrees].
     """
     a = np.radians(finite(heading_deg, "heading_deg"))
@@ -115,15 +115,15 @@ def slope(x: Array, y: Array, *, level: float = 0.0, rise: float, heading_deg: f
 
 
 def steps(x: Array, y: Array, *, level: float = 0.0, rise: float, run: float, start: float = 0.0) -> Array:
-    """Heights of steps along x [m], shape (nx, ny).
+    """Return the heights of steps along x [m], shape (nx, ny).
 
-    A height field is smooth: the edges of the steps are as round as the grid is wide. For sharp ones use boxes.
+    A height field is smooth: the edges of the steps are rounded over one grid spacing. Use boxes for sharp edges.
 
     Args:
         x: Grid lines [m], shape (nx,).
         y: Grid lines [m], shape (ny,).
         level: Height before the first step [m].
-        rise: Height of a step; below 0 they go down [m].
+        rise: Height of a step; negative for steps down [m].
         run: Length of a step [m].
         start: x of the first edge [m].
     """
@@ -135,10 +135,10 @@ def steps(x: Array, y: Array, *, level: float = 0.0, rise: float, run: float, st
 def rubble_mound(
     x: Array, y: Array, *, level: float = 0.0, stone: float = 0.4, relief: float = 0.15, seed: int = 0, start: float = -np.inf
 ) -> Array:
-    """Heights of a mound of dumped rubble, as below a sea wall (Iwasaki et al. 1987) [m], shape (nx, ny).
+    """Return the heights of a mound of dumped rubble, as below a sea wall (Iwasaki et al. 1987) [m], shape (nx, ny).
 
     Stones are caps of ellipsoids at random places; the ground is the highest of them. Their mean height is `level`, and the
-    standard deviation about a sixth of the relief. The same seed gives the same mound, whatever the grid covers of it.
+    standard deviation about a sixth of the relief. The same seed gives the same mound for any grid.
 
     Args:
         x: Grid lines [m], shape (nx,).
@@ -146,8 +146,8 @@ def rubble_mound(
         level: Mean height [m].
         stone: Mean diameter of the stones [m].
         relief: Height from the gaps to the tops of the largest stones [m].
-        seed: Seed of the numbers.
-        start: x from which on there is rubble; before it the ground is level [m].
+        seed: Seed of the random numbers.
+        start: x at which the rubble starts; before it the ground is level [m].
     """
     stone, relief, seed = positive(stone, "stone"), finite(relief, "relief"), whole(seed, "seed")
     level, start = finite(level, "level"), start if start == -np.inf else finite(start, "start")
@@ -156,7 +156,7 @@ def rubble_mound(
     cell = 0.55 * stone
     n = (float(np.ptp(x)) / max(cell, 1e-300) + 5.0) * (float(np.ptp(y)) / max(cell, 1e-300) + 5.0)
     if n > MAX_HEIGHTS:
-        raise FieldError("stone", stone, f"makes {n:.3g} stones, must make at most {MAX_HEIGHTS}; use larger stones")
+        raise FieldError("stone", stone, f"gives {n:.3g} stones, must be at most {MAX_HEIGHTS}; use larger stones")
     for i in range(int(np.floor(x[0] / cell)) - 2, int(np.ceil(x[-1] / cell)) + 3):
         for j in range(int(np.floor(y[0] / cell)) - 2, int(np.ceil(y[-1] / cell)) + 3):
             rng = np.random.default_rng([seed, i + 2**20, j + 2**20])
@@ -178,11 +178,11 @@ def rubble_mound(
 GENERATORS: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {"slope": slope, "steps": steps, "rubble_mound": rubble_mound}
 )
-"""Generators of heights by the names that scenario files have."""
+"""Generators of heights by their names in scenario files."""
 
 
 def _generated(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) -> HeightField:
-    """A height field between the first and last grid lines; errors name the key inside of `generate`."""
+    """Return a height field between the first and last grid lines; errors name the key inside `generate`."""
     try:
         lines, heights = _heights(x, y, made)
     except FieldError as e:
@@ -206,7 +206,7 @@ def _heights(x: Sequence[float], y: Sequence[float], made: Mapping[str, Any]) ->
     lines = grid_lines(x, spacing, "x"), grid_lines(y, spacing, "y")
     if len(lines[0]) * len(lines[1]) > MAX_HEIGHTS:
         raise ValueError(
-            f"a spacing of {spacing:g} m makes {len(lines[0]) * len(lines[1])} heights, must be at most {MAX_HEIGHTS}"
+            f"a spacing of {spacing:g} m gives {len(lines[0]) * len(lines[1])} heights, must be at most {MAX_HEIGHTS}"
         )
     try:
         heights = GENERATORS[kind](*lines, **given)

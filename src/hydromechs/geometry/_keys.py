@@ -1,4 +1,4 @@
-"""Keys of a placed shape in files that stand for others: end points, a plain position, a point and a normal."""
+"""Shorthand keys of placed shapes in files: end points, a position, a point and a normal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _key(name: str, text: str) -> Member:
     return Member(name, Vector3, None, text, ())
 
 
-_AT = {"at": _key("at", "Position, in place of an `origin` that does not turn the shape [m].")}
+_AT = {"at": _key("at", "Position, in place of an `origin` without rotation [m].")}
 _ENDS = {
     "from": _key("from", "Lower end of the axis, in place of `origin` and `length`; with `to` [m]."),
     "to": _key("to", "Upper end of the axis; with `from` [m]."),
@@ -37,12 +37,12 @@ INSTEAD = {word: {"length": ("from", "to")} for word in ("cylinder", "capsule")}
 
 
 def _expand(word: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return `origin` and `length` in place of short keys; `ValueError` if these are incomplete or contradict each other."""
+    """Return `origin` and `length` from short keys; `ValueError` if these are incomplete or contradictory."""
     for first, second in (("from", "to"), ("to", "from"), ("point", "normal")):
         if first in values and second not in values:
             raise ValueError(f"{first!r} is given without {second!r}; give both")
     if len({"at", "from", "normal"} & set(values)) > 1:
-        raise ValueError(f"the place is given more than once, by {', '.join(values)}; keep one of them")
+        raise ValueError(f"the position is given more than once, by {', '.join(values)}; keep one of them")
     if "at" in values:
         return {"origin": {"xyz": list(values["at"])}}
     placed = (
@@ -56,7 +56,7 @@ def _expand(word: str, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shorten(thing: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
-    """Return the short keys of a plane's place, and of one that is not turned."""
+    """Return the short keys of the pose of a plane, and of a pose without rotation."""
     if not isinstance(thing, Placed) or thing.origin == Origin():
         return None
     word, xyz = thing.shape.word.replace(" ", "_"), list(thing.origin.xyz)

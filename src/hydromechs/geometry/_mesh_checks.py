@@ -1,4 +1,4 @@
-"""Checks of mesh files before trimesh reads them: sizes after expansion, and nothing but triangles and colours.
+"""Checks of mesh files before trimesh reads them: sizes after expansion, and only triangles and colours.
 
 A small GLB or Collada file can state billions of vertices, since nodes may place the same mesh repeatedly. Textures are
 removed: Pillow, which decodes them, starts Ghostscript for some formats, and drawings use the colour of a material only.
@@ -14,29 +14,29 @@ from xml.etree.ElementTree import Element, TreeBuilder, tostring
 from xml.parsers import expat
 
 MAX_VERTICES = 10_000_000
-"""Vertices of a file, each counted as often as it is placed."""
+"""Maximum number of vertices of a file, counting repeated placements."""
 MAX_PARTS = 10_000
-"""Placed parts of a file."""
+"""Maximum number of placed parts of a file."""
 MAX_HEADER = 64 * 2**20
-"""Size of the JSON header of a GLB file [bytes]."""
+"""Maximum size of the JSON header of a GLB file [bytes]."""
 MAX_COPIED = 64 * 2**20
-"""Interleaved data of a GLB file beyond its own size [bytes]; trimesh copies them."""
+"""Maximum size of interleaved data of a GLB file beyond the file size [bytes]; trimesh copies them."""
 MAX_DEPTH = 100
-"""Nesting of the elements of a Collada file."""
+"""Maximum nesting of the elements of a Collada file."""
 COMPONENT_BYTES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
 """Size of a number by the `componentType` of GLB [bytes]."""
 COMPONENTS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 """Numbers per item by the `type` of GLB."""
 MATERIAL_WORDS = ("newmtl", "kd", "ka", "ks", "ns")
-"""First words of the lines of an MTL file that are read."""
+"""Keywords of an MTL file that are read."""
 
 
 class RejectedMesh(ValueError):
-    """A mesh file that is not read; the message quotes nothing of the file."""
+    """Raised if a mesh file is rejected; the message quotes nothing from the file."""
 
 
 def mtl_colors(raw: bytes) -> bytes:
-    """Return the names and colours in an MTL file, without its textures; other files give a text that no image starts with."""
+    """Return the names and colours in an MTL file, without its textures; other files give text that no image starts with."""
     lines = [line.split() for line in raw.decode("utf-8", "replace").splitlines()]
     return "\n".join(" ".join(words) for words in lines if words and words[0].lower() in MATERIAL_WORDS).encode()
 
@@ -52,7 +52,7 @@ def checked_glb(raw: bytes) -> bytes:
     accessors, views = header.get("accessors", []), header.get("bufferViews", [])
     if any("bufferView" not in accessor for accessor in accessors):
         raise RejectedMesh("its vertices are compressed or sparse; export it without compression")
-    strided = [a for a in accessors if "byteStride" in views[a["bufferView"]]]  # only these are copied
+    strided = [a for a in accessors if "byteStride" in views[a["bufferView"]]]  # only these are kept
     if sum(_count(a) * COMPONENTS[a["type"]] * COMPONENT_BYTES[a["componentType"]] for a in strided) > MAX_COPIED + len(raw):
         raise RejectedMesh("its accessors repeat its data")
     meshes = header.get("meshes", [])
@@ -101,14 +101,14 @@ def checked_collada(raw: bytes) -> bytes:
 
 
 def _xml(raw: bytes) -> Element:
-    """Return the first element of an XML file; names have no namespaces."""
+    """Return the root element of an XML file; names have no namespaces."""
     builder, parser, depth = TreeBuilder(), expat.ParserCreate(namespace_separator="}"), 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
         if depth > MAX_DEPTH:
-            raise RejectedMesh(f"its elements are nested more than {MAX_DEPTH} times")
+            raise RejectedMesh(f"its elements are nested more than {MAX_DEPTH} levels deep")
         builder.start(tag.rpartition("}")[2], {name.rpartition("}")[2]: value for name, value in attributes.items()})
 
     def end(tag: str) -> None:
@@ -139,7 +139,7 @@ def _collada_size(geometry: Element) -> tuple[int, int]:
 
 
 class _Placed:
-    """Counts the parts and vertices below Collada nodes, each as often as it is placed."""
+    """Counts the parts and vertices below Collada nodes, including repeated placements."""
 
     def __init__(self, geometries: dict[str | None, tuple[int, int]], nodes: dict[str | None, Element]) -> None:
         self._geometries, self._nodes = geometries, nodes
@@ -148,7 +148,7 @@ class _Placed:
     def size(self, node: Element) -> tuple[int, int]:
         """Return the parts and vertices of a <node> or <visual_scene>."""
         if node not in self._sizes:
-            self._sizes[node] = (0, 0)  # a node that refers to itself ends here
+            self._sizes[node] = (0, 0)  # stops a node that refers to itself
             sizes = [self._child(child) for child in node]
             self._sizes[node] = sum(parts for parts, _ in sizes), sum(vertices for _, vertices in sizes)
         return self._sizes[node]
@@ -170,4 +170,4 @@ def _limit(parts: int, vertices: int) -> None:
 
 
 CHECKS: dict[str, Callable[[bytes], bytes]] = {".glb": checked_glb, ".dae": checked_collada}
-"""What is done with the bytes of a file before trimesh reads them, by the ending of its name."""
+"""Checks of the bytes of a file before trimesh reads them, by suffix."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from trimesh import Trimesh
 
 FORMATS = (".obj", ".stl", ".glb", ".dae", ".ply")
-"""Endings of mesh files; trimesh would also read archives and formats that name further files."""
+"""Suffixes of mesh files; trimesh would also read archives and formats that refer to other files."""
 MAX_BYTES = 512 * 2**20
-"""Size of a mesh file [bytes]."""
+"""Maximum size of a mesh file [bytes]."""
 
 
 def read_mesh(path: str | Path) -> list[Trimesh]:
@@ -34,11 +34,11 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
         FileNotFoundError: The file does not exist.
         ValueError: The file cannot be read, or its format needs a package that is not installed.
     """
-    import trimesh  # takes a quarter of a second to import, and few models need it
+    import trimesh  # importing it takes 0.25 s, and few models need it
 
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"mesh {str(path)!r} does not exist; correct its path, which starts at the folder of its file")
+        raise FileNotFoundError(f"mesh {str(path)!r} does not exist; correct its path, relative to the file that names it")
     if path.suffix.lower() not in FORMATS:
         raise ValueError(f"mesh {str(path)!r} ends in {path.suffix!r}, must be one of {', '.join(FORMATS)}; export it again")
     collada = path.suffix.lower() == ".dae"
@@ -56,8 +56,8 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
         if collada and scene.units:
             scene = scene.scaled(trimesh.units.unit_conversion(scene.units, "meters"))
         parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh)]
-    except Exception as error:  # a broken file makes its reader raise anything
-        ours = isinstance(error, ModuleNotFoundError | files.UnreadableFile | RejectedMesh)  # other texts may quote the file
+    except Exception as error:  # on a broken file the reader may raise any error
+        ours = isinstance(error, ModuleNotFoundError | files.UnreadableFile | RejectedMesh)  # other messages may quote the file
         reason = str(error) if ours else type(error).__name__
         raise ValueError(f"mesh {str(path)!r} cannot be read ({reason}); export it as OBJ, STL or GLB") from error
     if not any(len(part.faces) for part in parts):
@@ -66,14 +66,14 @@ def read_mesh(path: str | Path) -> list[Trimesh]:
 
 
 def _materials(path: Path) -> Any:
-    """Return what gives trimesh the colours of an OBJ file, from MTL files in its folder; textures are not read."""
+    """Return the resolver that gives trimesh the colours of an OBJ file from MTL files in its folder, without textures."""
     from trimesh.resolvers import FilePathResolver
 
     class Materials(FilePathResolver):
-        """Reads regular files; trimesh would wait for a pipe."""
+        """Resolver that reads only regular files; trimesh would wait for a pipe."""
 
         def get(self, name: str) -> bytes:
-            """Return the colours in a file of the folder."""
+            """Return the colours from a file in the folder."""
             found = Path(os.path.realpath(path.parent / name.strip()))
             if path.suffix.lower() != ".obj" or not found.is_relative_to(os.path.realpath(path.parent)):
                 raise files.UnreadableFile("it names a file that is not an MTL file in the folder of the mesh; move it there")

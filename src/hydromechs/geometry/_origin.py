@@ -1,4 +1,4 @@
-"""Where a frame sits on its parent, URDF's way."""
+"""Pose of a frame on its parent, in the URDF convention."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Origin:
     """Roll, pitch, yaw [rad], shape (3,)."""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.xyz, tuple) and any(hasattr(x, "where") for x in self.xyz)):  # no symbols of open numbers
+        if not (isinstance(self.xyz, tuple) and any(hasattr(x, "where") for x in self.xyz)):  # no symbols for open parameters
             convert_fields(self, "origin")
 
     @classmethod
@@ -33,7 +33,7 @@ class Origin:
 
         Args:
             xyz: Position in the parent's axes [m], shape (3,).
-            direction: Direction of z, of any length but 0, shape (3,).
+            direction: Direction of z, of any nonzero length, shape (3,).
         """
         x, y, z = (float(a) for a in direction)
         if not x and not y:
@@ -52,26 +52,26 @@ class Origin:
         return matrix_from_rpy(self.rpy)
 
     def steps(self, axis: int) -> tuple:
-        """Transformations from the parent, the last one about coordinate `axis`."""
+        """Return transformations from the parent, the last one about coordinate `axis`."""
         shift = (Shift(np.array(self.xyz)),) if any(self.xyz) else ()
         return (*shift, *rotation_steps(self.R, axis))
 
 
 def constant_screw(axis: int, distance: float, angle: float) -> Screw:
-    """A screw by constants, exact for multiples of 90°."""
+    """Return a constant screw displacement, exact for multiples of 90°."""
     return Screw(axis, distance, *cos_sin(angle))
 
 
 def rotation_steps(R: np.ndarray, axis: int) -> tuple[Screw, ...]:
-    """A constant rotation as planar rotations about `axis`, the next axis, and `axis` again; none for the identity.
+    """Return a constant rotation as planar rotations about `axis`, the next axis, and `axis` again; empty for the identity.
 
-    R = R_k(γ) R_i(β) R_k(α) with k = axis, i = (k + 1) mod 3. Multiples of 90° come out exact.
+    R = R_k(γ) R_i(β) R_k(α) with k = axis, i = (k + 1) mod 3. Multiples of 90° are exact.
     """
     k, i, j = axis, (axis + 1) % 3, (axis + 2) % 3
     across = math.hypot(R[i, k], R[j, k])
     beta = math.atan2(across, R[k, k])
     gamma = math.atan2(R[i, k], -R[j, k]) if across else 0.0
-    # the last angle from what the first two leave, so that it is right also where γ is not defined well (β near 0 or π)
+    # the last angle comes from the remaining rotation, so that it is correct where γ is ill-conditioned (β near 0 or π)
     left = (planar_rotation(k, *cos_sin(gamma)) @ planar_rotation(i, *cos_sin(beta))).T @ R
     angles = (gamma, beta, math.atan2(left[j, i], left[i, i]))
     steps = tuple(constant_screw(a, 0.0, angle) for a, angle in zip((k, i, k), angles, strict=True))

@@ -47,7 +47,7 @@ class Polyhedron(Shape):
         return self.surface
 
     def cells(self) -> tuple[Cell, ...]:
-        """Return none: a free surface does not cut it."""
+        """Return an empty tuple: a free surface does not cut it."""
         return ()
 
 
@@ -56,7 +56,7 @@ class Convex(Polyhedron):
     """The convex hull of points."""
 
     points: Points
-    """Points, at least four that are not in one plane [m], shape (n, 3)."""
+    """Points, at least four, not all in one plane [m], shape (n, 3)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -73,7 +73,7 @@ class Convex(Polyhedron):
         return Triangles(np.array(self.points), np.zeros((0, 3), dtype=int), "convex").convex_hull()
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return signed distance and normal: inside from the nearest face, outside from the nearest face, edge or corner."""
+        """Return signed distance and normal: inside to the nearest face, outside to the nearest face, edge or corner."""
         surface = self.surface
         normals = surface.area_vectors / np.linalg.norm(surface.area_vectors, axis=1, keepdims=True)
         deepest: Scalar = -np.inf
@@ -106,7 +106,7 @@ class Convex(Polyhedron):
         return where(outside, size, deepest), normal
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray: it is inside where it is below the planes of all faces."""
+        """Return the distance along a ray, which is inside where it is below the planes of all faces."""
         surface = self.surface
         parts = []
         for n, corner in zip(surface.area_vectors, surface.corners[:, 0], strict=True):
@@ -118,20 +118,20 @@ class Convex(Polyhedron):
         return first_entry(overlap(*parts))
 
     def projected_area(self) -> Array:
-        """Return the area of the shadow along x, y and z [m²], shape (3,)."""
+        """Return the projected area along x, y and z [m²], shape (3,)."""
         return np.asarray(0.5 * np.abs(self.surface.area_vectors).sum(axis=0))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mesh(Polyhedron):
-    """A mesh file: OBJ, STL, GLB, or DAE with `hydromechs[collada]`. `distance` and `ray` take numbers, not symbols."""
+    """A mesh file: OBJ, STL, GLB, or DAE with `hydromechs[collada]`. `distance` and `ray` accept only numbers, not symbols."""
 
     file: str
     """Path of the mesh, relative to the model file."""
     scale: Vector3 = (1.0, 1.0, 1.0)
     """Scale along x, y, z, not 0 [-], shape (3,)."""
     folder: Annotated[str, Hidden()] = field(default="", compare=False)
-    """Base folder of the path; of a loaded model that of its file."""
+    """Base folder of the path; for a loaded model, that of its file."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -147,7 +147,7 @@ class Mesh(Polyhedron):
 
     @cached_property
     def surface(self) -> Triangles:  # type: ignore[override]
-        """The triangles of the file, scaled; `problems` lists what keeps them from bounding a solid."""
+        """The triangles of the file, scaled; `problems` lists the defects that keep them from bounding a solid."""
         return read_triangles(self.path).scaled(self.scale)
 
     @cached_property
@@ -185,5 +185,5 @@ class Mesh(Polyhedron):
             raise self._no(f"compiled {what} (file {self.file!r})") from None
 
     def projected_area(self) -> Array:
-        """Return the area of the shadow along x, y and z by pixels [m²], shape (3,)."""
+        """Return the projected area along x, y and z by pixels [m²], shape (3,)."""
         return np.array([self.surface.silhouette(k) for k in range(3)])

@@ -1,4 +1,4 @@
-"""What all shapes share: the operations, and the closed forms that several of them use."""
+"""Base class of shapes, and closed forms that several shapes use."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ._origin import Origin
 from ._triangles import SIDES, Integrals, Triangles
 
 NUDGE = 1e-150
-"""Vanishes beside any length above 1e-134 m, and its square keeps divisions by a length finite."""
+"""Negligible beside any length above 1e-134 m; its square keeps divisions by a length finite."""
 PARALLEL = 1e-12
-"""Least size of a component of a ray's direction that is divided by."""
+"""Minimum magnitude of a direction component used as a divisor."""
 ABOVE = 1e4
-"""Height from which rays look down on a shape [m]."""
+"""Height from which vertical rays start [m]."""
 UP = np.array([0.0, 0.0, -1.0])
 """Down in a frame whose z axis points up."""
 UP.flags.writeable = False
@@ -31,7 +31,7 @@ class Strip(NamedTuple):
     """A short piece of a slender shape."""
 
     z: Scalar
-    """Place of its middle along z [m]."""
+    """Position of its middle along z [m]."""
     length: Scalar
     """Length along z [m]."""
     width: Scalar
@@ -39,7 +39,7 @@ class Strip(NamedTuple):
 
 
 class Face(NamedTuple):
-    """A pair of opposite faces as points of Gauss quadrature."""
+    """A pair of opposite faces as Gauss points."""
 
     i: tuple[Scalar, ...]
     """Points along the axis after the faces' normal [m]."""
@@ -50,33 +50,33 @@ class Face(NamedTuple):
 
 
 LARGEST = 1e9
-"""Largest number of a shape [m]; fifth powers, as in second moments, then stay far from overflow."""
+"""Largest dimension of a shape [m], so that fifth powers, as in second moments, cannot overflow."""
 
 
 def _largest(value: Any) -> float:
-    """Largest amount of a number, of a row, or of rows that need not be equally long."""
+    """Return the largest absolute value of a number, a row, or rows of any lengths."""
     if isinstance(value, tuple) and value and isinstance(value[0], tuple):
         return max(map(_largest, value))
     return float(np.abs(np.asarray(value, dtype=float)).max(initial=0.0))
 
 
 class Cell(NamedTuple):
-    """A part of a shape with a closed form for the part of it below a plane: an ellipsoid, a cylinder or a box."""
+    """A part of a shape with a closed form for its volume below a plane: an ellipsoid, a cylinder or a box."""
 
     shape: Shape
     """The part; it has `wet` and `wet_rate`."""
     offset: tuple[float, float, float]
-    """Its centre in the frame of the shape [m], shape (3,); the axes are the same."""
+    """Its centre in the frame of the shape [m], shape (3,); the axes are parallel."""
     volume: Scalar
-    """Its volume [m³]; below 0 for a hole."""
+    """Its volume [m³]; negative for a hole."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """A solid in its own frame: centred, along z. An `Origin` places it elsewhere.
+    """A solid in its own frame: centred, with its axis along z. An `Origin` places it elsewhere.
 
     `distance`, `ray`, `strips`, `faces`, `projected_area`, `wet` and `wet_rate` take floats or symbols, unless a shape
-    documents otherwise. An operation that has no meaning for a shape raises `UnsupportedFeature`.
+    documents otherwise. An operation that is undefined for a shape raises `UnsupportedFeature`.
     """
 
     def __post_init__(self) -> None:
@@ -95,11 +95,11 @@ class Shape:
         return new
 
     bounded: ClassVar[bool] = True
-    """False if it has no end, so no volume and no size."""
+    """True if it has a finite size and volume."""
 
     @property
     def word(self) -> str:
-        """Name of its class in messages, as "height field"."""
+        """Name of its class in messages, such as "height field"."""
         name = type(self).__name__
         return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 
@@ -138,12 +138,12 @@ class Shape:
 
     @property
     def half_size(self) -> Array:
-        """Half edges of the box around it, whose centre is `center` [m], shape (3,)."""
+        """Half extents of its bounding box, whose centre is `center` [m], shape (3,)."""
         raise self._no("size")
 
     @property
     def center(self) -> Array:
-        """Centre of the box around it [m], shape (3,)."""
+        """Centre of its bounding box [m], shape (3,)."""
         return np.zeros(3)
 
     def inside(self, points: Array) -> Array:
@@ -151,22 +151,24 @@ class Shape:
         raise self._no("inside")
 
     def support(self, direction: Array) -> Array:
-        """Return the point of the shape that is farthest in a direction (3,) of any length but 0 [m], shape (3,)."""
+        """Return the point of the shape that is farthest along a direction (3,) of any nonzero length [m], shape (3,)."""
         raise self._no("support point")
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return the distance of a point from the surface, below 0 inside, and its gradient, the unit normal out of the solid.
+        """Return the signed distance of a point from the surface [m], negative inside, and the outward unit normal.
 
-        It is exact; where the nearest point is not unique one of them is taken.
+        It is exact; if the nearest point is not unique, one of them is used.
 
         Args:
             x: The point [m], shape (3,).
-            down: Unit vector along which heights fall, constant, shape (3,); only height fields use it.
+            down: Constant unit vector down, shape (3,); only height fields use it.
         """
         raise self._no("distance")
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray to the point where it enters the solid [m]; infinite if it does not or starts inside.
+        """Return the distance along a ray to the point where it enters the solid [m].
+
+        Infinite if it does not enter or starts inside.
 
         Args:
             x: Start of the ray [m], shape (3,).
@@ -176,7 +178,7 @@ class Shape:
         raise self._no("ray")
 
     def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
-        """Return the height UP of the surface at many places of the parent [m], shaped as `x`; −inf where there is none.
+        """Return the height of the surface, positive up, at places of the parent [m], shaped as `x`; −inf where there is none.
 
         Args:
             origin: Frame of the shape in the parent.
@@ -190,11 +192,14 @@ class Shape:
         return ABOVE - np.array(rays).reshape(np.shape(x))
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface, round parts with so many sides; corners of sharp edges are listed once per side, see `merged`."""
+        """Return the surface as triangles.
+
+        Round parts have `sides` sides; corners at sharp edges are listed once per face, see `merged`.
+        """
         raise self._no("surface of triangles")
 
     def strips(self, points: int) -> tuple[Strip, ...]:
-        """Return pieces along z by Gauss quadrature with a number of points."""
+        """Return strips along z at Gauss points."""
         raise self._no("strips")
 
     def faces(self, points: int) -> tuple[Face, Face, Face]:
@@ -202,7 +207,7 @@ class Shape:
         raise self._no("faces")
 
     def projected_area(self) -> Array:
-        """Return the area that the shape shows along x, y and z [m²], shape (3,)."""
+        """Return the projected area along x, y and z [m²], shape (3,)."""
         raise self._no("projected area")
 
     def cells(self) -> tuple[Cell, ...]:
@@ -227,7 +232,7 @@ class Shape:
 
 @dataclass(frozen=True, kw_only=True)
 class Placed:
-    """A shape at its place in a parent frame: on a body, or in the world."""
+    """A shape placed in a parent frame: on a body, or in the world."""
 
     shape: Shape
     """The shape."""
@@ -239,7 +244,7 @@ class Placed:
             object.__setattr__(self, "origin", self.shape.origin)
             object.__setattr__(self, "shape", self.shape.shape)
         if not isinstance(self.shape, Shape):
-            raise FieldError("shape", self.shape, "must be a shape of hydromechs.geometry, as geometry.Sphere(radius=0.1)")
+            raise FieldError("shape", self.shape, "must be a shape of hydromechs.geometry, such as geometry.Sphere(radius=0.1)")
 
     @property
     def ends(self) -> tuple[Array, Array]:
@@ -256,7 +261,7 @@ class Placed:
         return self.shape.inside((points - np.array(self.origin.xyz)) @ self.origin.R)
 
     def support(self, direction: Array) -> Array:
-        """Return the point that is farthest in a direction (3,), not 0, both in the parent's axes [m], shape (3,)."""
+        """Return the point that is farthest along a nonzero direction (3,), both in the parent's axes [m], shape (3,)."""
         R = self.origin.R
         return R @ self.shape.support(R.T @ np.asarray(direction)) + self.origin.xyz
 
@@ -272,11 +277,11 @@ class Placed:
         return self.shape.ray(self.shape.local(self.origin, p), R.T @ direction, R.T @ down)
 
     def elevation(self, x: Array, y: Array, down: Array) -> Array:
-        """Return the height UP of its surface at many places of the parent; see `Shape.elevation`."""
+        """Return the height of its surface, positive up, at many places of the parent; see `Shape.elevation`."""
         return self.shape.elevation(self.origin, x, y, down)
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles in the parent's axes, with so many sides of round parts."""
+        """Return the surface as triangles in the parent's axes; round parts have `sides` sides."""
         return self.shape.triangulate(sides).moved(self.origin.R, self.origin.xyz)
 
 
@@ -285,7 +290,7 @@ class Placed:
 
 def sphere_distance(x: Array, radius: Scalar) -> tuple[Scalar, Array]:
     """Return the signed distance of a point (3,) from a sphere about the origin [m], and its normal."""
-    x = np.array([x[0], x[1], x[2] + NUDGE])  # a direction also at the centre
+    x = np.array([x[0], x[1], x[2] + NUDGE])  # keeps a direction at the centre
     size = norm(x)
     return size - radius, x / size
 
@@ -293,7 +298,7 @@ def sphere_distance(x: Array, radius: Scalar) -> tuple[Scalar, Array]:
 def box_distance(x: Array | Sequence[Scalar], half: Sequence[Scalar]) -> tuple[Scalar, Array]:
     """Return the signed distance of a point (n,) from the box |x_i| ≤ half_i in n dimensions [m], and its normal.
 
-    Outside it is the distance from the nearest point, inside that from the nearest face.
+    Outside it is the distance to the nearest point, inside to the nearest face.
     """
     over = [abs(a) - b for a, b in zip(x, half, strict=True)]
     sign = [1.0 - 2.0 * (a < 0.0) for a in x]
@@ -305,25 +310,25 @@ def box_distance(x: Array | Sequence[Scalar], half: Sequence[Scalar]) -> tuple[S
     outside = deepest > 0.0
     free, normal = 1.0, []
     for a, b, s in zip(over, beyond, sign, strict=True):
-        nearest = free * (a >= deepest)  # the first of equal ones
+        nearest = free * (a >= deepest)  # the first, if several are equal
         free = free - nearest
         normal.append(s * where(outside, b / size, nearest))
     return where(outside, size, deepest), np.array(normal)
 
 
 Interval = tuple[Scalar, Scalar]
-"""From where to where a ray is inside; the second is below the first if it is nowhere."""
+"""Return the interval of a ray inside; its end is below its start if it is empty."""
 
 
 def slab(x: Scalar, d: Scalar, half: Scalar) -> Interval:
-    """Return where along a ray |x + r d| ≤ half."""
+    """Return the interval of a ray with |x + r d| ≤ half."""
     d = where(abs(d) < PARALLEL, PARALLEL, d)
     first, second = (-half - x) / d, (half - x) / d
     return minimum(first, second), maximum(first, second)
 
 
 def pipe(x: Scalar, y: Scalar, dx: Scalar, dy: Scalar, radius: Scalar) -> Interval:
-    """Return where along a ray |(x, y) + r (dx, dy)| ≤ radius: a r² + 2 k r + ρ² − R² ≤ 0."""
+    """Return the interval of a ray with |(x, y) + r (dx, dy)| ≤ radius: a r² + 2 k r + ρ² − R² ≤ 0."""
     a = maximum(dx * dx + dy * dy, PARALLEL**2)
     k = x * dx + y * dy
     inside = k * k - a * (x * x + y * y - radius**2)
@@ -332,7 +337,7 @@ def pipe(x: Scalar, y: Scalar, dx: Scalar, dy: Scalar, radius: Scalar) -> Interv
 
 
 def ball(x: Array, d: Array, radius: Scalar) -> Interval:
-    """Return where along a ray |x + r d| ≤ R, d a unit vector, x⊥ the part of x across the ray: −x·d ∓ √(R² − |x⊥|²)."""
+    """Return the interval of a ray with |x + r d| ≤ R, d a unit vector, x⊥ ⊥ d: −x·d ∓ √(R² − |x⊥|²)."""
     along = x @ d
     across = x - along * d
     inside = radius**2 - across @ across
@@ -341,7 +346,7 @@ def ball(x: Array, d: Array, radius: Scalar) -> Interval:
 
 
 def overlap(*parts: Interval) -> Interval:
-    """Return where a ray is inside all parts."""
+    """Return the interval of a ray that is inside all parts."""
     begin, end = parts[0]
     for a, b in parts[1:]:
         begin, end = maximum(begin, a), minimum(end, b)
@@ -349,7 +354,7 @@ def overlap(*parts: Interval) -> Interval:
 
 
 def first_entry(*parts: Interval) -> Scalar:
-    """Return where a ray enters the first of several parts [m]; infinite if it starts inside one, or meets none."""
+    """Return the distance to the first of several parts along a ray [m]; infinite if it starts inside one or hits none."""
     met = [where((begin <= end) * (begin >= 0.0), begin, math.inf) for begin, end in parts]
     out = met[0]
     for r in met[1:]:

@@ -1,4 +1,4 @@
-"""Surfaces of triangles, and what follows from a closed one: integrals, inside, silhouette, convex hull.
+"""Surfaces of triangles, and operations on closed ones: integrals, containment, silhouette, convex hull.
 
 The integrals follow from the divergence theorem: a closed mesh is a sum of tetrahedra between its triangles and one point,
 each with the sign of its volume, so they are exact for the polyhedron whatever its shape.
@@ -18,15 +18,15 @@ from hydromechs.values import Array
 from ._mesh_file import read_mesh
 
 SIDES = 32
-"""Sides of a round surface."""
+"""Number of sides of a round surface."""
 PIXELS = 256
-"""Pixels along the longer side of a silhouette."""
+"""Number of pixels along the longer side of a silhouette."""
 CHUNK = 2_000_000
-"""Pairs of points and triangles that are looked at together."""
+"""Number of pairs of points and triangles processed together."""
 
 
 class Integrals(NamedTuple):
-    """A solid as a whole."""
+    """Mass properties of a solid of unit density."""
 
     volume: float
     """Volume [m³]."""
@@ -36,7 +36,7 @@ class Integrals(NamedTuple):
     """Second moments ∫ x xᵀ dV about the centroid [m⁵], shape (3, 3)."""
 
     def moved(self, R: Array, p: Array) -> Integrals:
-        """Return those of the solid turned by R, shape (3, 3), then shifted by p [m], shape (3,)."""
+        """Return the properties of the solid rotated by R, shape (3, 3), then shifted by p [m], shape (3,)."""
         return Integrals(self.volume, R @ self.center + p, R @ self.second @ R.T)
 
     def inertia(self, density: float) -> Array:
@@ -46,26 +46,26 @@ class Integrals(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Triangles:
-    """A surface of triangles whose corners go round anticlockwise, seen from outside."""
+    """A surface of triangles whose corners are ordered anticlockwise, seen from outside."""
 
     vertices: Array
     """Corners [m], shape (nv, 3)."""
     faces: Array
-    """Numbers of the three corners of each triangle, shape (nf, 3)."""
+    """Indices of the three corners of each triangle, shape (nf, 3)."""
     name: str = "mesh"
     """Name in messages: the path of its file."""
 
     def moved(self, R: Array, p: Array | tuple[float, ...]) -> Triangles:
-        """Return the surface turned by R, shape (3, 3), then shifted by p [m], shape (3,)."""
+        """Return the surface rotated by R, shape (3, 3), then shifted by p [m], shape (3,)."""
         return replace(self, vertices=self.vertices @ np.asarray(R).T + np.asarray(p))
 
     def scaled(self, scale: Array | tuple[float, ...]) -> Triangles:
-        """Return the surface with its coordinates times `scale`, shape (3,); a mirrored one keeps its outside."""
+        """Return the surface with its coordinates times `scale`, shape (3,); mirroring keeps the outside outside."""
         faces = self.faces if np.prod(scale) > 0.0 else self.faces[:, ::-1]
         return Triangles(self.vertices * np.asarray(scale), faces, self.name)
 
     def merged(self) -> Triangles:
-        """Return the surface with corners at the same place merged, without triangles that have no area for that reason."""
+        """Return the surface with coincident corners merged, without the triangles that this leaves without area."""
         size = np.abs(self.vertices).max(initial=0.0) or 1.0
         _, first, which = np.unique(np.round(self.vertices / (1e-9 * size)), axis=0, return_index=True, return_inverse=True)
         a, b, c = (faces := which.ravel()[self.faces]).T
@@ -87,7 +87,7 @@ class Triangles:
 
         V = Σ v,  c = Σ v (a+b+c)/4 / V,  ∫ x xᵀ = Σ v/20 (a aᵀ + b bᵀ + c cᵀ + s sᵀ),  v = a·(b × c)/6,  s = a + b + c
         """
-        middle = self.vertices.mean(axis=0)  # near the solid, so that nothing cancels
+        middle = self.vertices.mean(axis=0)  # a point near the solid avoids cancellation
         x = self.corners - middle
         v = np.einsum("ni,ni->n", x[:, 0], np.cross(x[:, 1], x[:, 2])) / 6.0
         s = x.sum(axis=1)
@@ -98,7 +98,7 @@ class Triangles:
         return Integrals(volume, middle + offset, second - volume * np.outer(offset, offset))
 
     def problems(self) -> list[str]:
-        """List what keeps the surface from bounding a volume, each with its fix: open, folded, inverted."""
+        """List the defects that keep the surface from bounding a volume (open, folded, inverted), each with its fix."""
         faces, name = self.faces, self.name
         if not len(faces):
             return [f"{name} has no triangles; give another mesh"]
@@ -113,13 +113,13 @@ class Triangles:
         twisted = int((count[at] != count_back[at_back]).sum() + (count[lonely] > 1).sum())
         if twisted:
             return [
-                f"{name} has triangles that face in next to triangles that face out ({twisted} edges); let your mesh program "
-                "make all normals point out (Blender: Mesh, Normals, Recalculate Outside)"
+                f"{name} has inward-facing triangles next to outward-facing ones ({twisted} edges); recalculate the normals "
+                "in your mesh program (Blender: Mesh, Normals, Recalculate Outside)"
             ]
         if lonely.any():
             place = ", ".join(f"{x:.4g}" for x in self.vertices[int(ahead[lonely][0] // n)])
             return [
-                f"{name} is open: {int(lonely.sum())} edges have a triangle on one side only, the first at ({place}) m; fill "
+                f"{name} is open: {int(lonely.sum())} edges have only one triangle, the first at ({place}) m; fill "
                 "its holes (Blender: Mesh, Clean Up, Fill Holes), give a closed mesh in `meshes`, or use its convex_hull()"
             ]
         volume, size = self.integrals().volume, float(np.prod(np.ptp(self.vertices, axis=0)))
@@ -166,7 +166,7 @@ class Triangles:
         def dot(u: Array, w: Array) -> Array:
             return np.einsum("ni,ni->n", u, w)
 
-        with np.errstate(divide="ignore", invalid="ignore"):  # of triangles without area, whose edges decide
+        with np.errstate(divide="ignore", invalid="ignore"):  # triangles without area, where the edges decide
             d = [dot(edge, p - corner) for corner in (a, b, c) for edge in (ab, ac)]
             va, vb, vc = d[2] * d[5] - d[4] * d[3], d[4] * d[1] - d[0] * d[5], d[0] * d[3] - d[2] * d[1]
             inner = a + ab * (vb / (va + vb + vc))[:, None] + ac * (vc / (va + vb + vc))[:, None]
@@ -179,7 +179,7 @@ class Triangles:
         return np.asarray(all_near[np.argmin(np.square(all_near - p).sum(axis=1))])
 
     def ray(self, point: Array, direction: Array) -> float:
-        """Return the distance along a ray to the first triangle that it meets from outside [m], infinite if it meets none.
+        """Return the distance along a ray to the first triangle hit from outside [m]; infinite if there is none.
 
         It starts at a point along a unit vector, shape (3,) each.
         """
@@ -195,12 +195,12 @@ class Triangles:
         return float(r[met].min(initial=np.inf))
 
     def silhouette(self, axis: int) -> float:
-        """Return the area of the shadow along coordinate axis 0, 1 or 2 [m²], by pixels."""
+        """Return the projected area along coordinate axis 0, 1 or 2 [m²], by pixels."""
         i, j = (axis + 1) % 3, (axis + 2) % 3
         x = self.corners[:, :, [i, j]]
         low = x.min(axis=(0, 1))
         pixel = np.ptp(x.reshape(-1, 2), axis=0).max() / PIXELS
-        x = (x - low) / pixel - 0.5  # centres of pixels are at whole numbers
+        x = (x - low) / pixel - 0.5  # centres of pixels are at integers
         first, last = np.ceil(x.min(axis=1)).astype(int), np.floor(x.max(axis=1)).astype(int)
         shape = np.maximum(last - first + 1, 0)
         count = shape.prod(axis=1)
@@ -219,14 +219,14 @@ class Triangles:
 
 
 def _turn(a: Array, b: Array, p: Array) -> Array:
-    """Twice the signed area of the triangles a, b, p in the plane, shape (n,)."""
+    """Return twice the signed area of the triangles a, b, p in the plane, shape (n,)."""
     u, w = b - a, p - a
     return u[:, 0] * w[:, 1] - u[:, 1] * w[:, 0]
 
 
 def read_triangles(path: str | Path) -> Triangles:
     """Return the triangles of all parts of a mesh file, with coincident corners merged; raises as `read_mesh` does."""
-    from trimesh.util import concatenate  # takes a quarter of a second to import, and few models need it
+    from trimesh.util import concatenate  # importing it takes 0.25 s, and few models need it
 
     path = Path(path)
     mesh = concatenate(read_mesh(path))
@@ -237,7 +237,7 @@ def read_triangles(path: str | Path) -> Triangles:
 
 
 def joined(parts: Iterable[Triangles]) -> Triangles:
-    """Return several surfaces as one."""
+    """Join several surfaces."""
     parts = list(parts)
     starts = np.cumsum([0, *(len(p.vertices) for p in parts)])
     if not parts:
@@ -261,7 +261,7 @@ def grid(x: Array, y: Array, z: Array) -> Triangles:
 
 
 def revolved(profile: Array | list[tuple[float, float]], sides: int = SIDES, *, sharp: bool = False) -> Triangles:
-    """Return a profile turned about z.
+    """Return the surface of revolution of a profile about z.
 
     Args:
         profile: Radius and z of its points, so that outside is to the right of its direction [m], shape (n, 2).

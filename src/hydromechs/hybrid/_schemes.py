@@ -1,4 +1,4 @@
-"""How the force of added mass −M_A v̇ gets into an engine that does not know it, each way an object.
+"""Added-mass schemes: ways to apply the force −M_A v̇ in an engine without added mass.
 
 An engine moves M_RB v̇ = τ. The equation is (M_RB + M_A) v̇ = τ', τ' all other forces (Razzanelli et al. 2019, eqs. 33-44):
 
@@ -22,67 +22,67 @@ from hydromechs.values import Array, Bound, Checked
 from ._engine import Engine
 
 MAX_TRIALS = 200
-"""Steps that are tried for one."""
+"""Maximum number of trial steps."""
 SETTLED = 1e-12
-"""Change of the acceleration, relative to its size, at which it counts as found."""
+"""Relative change of the acceleration at which iteration stops."""
 
 
 ROUNDING = 1e3 * 2.0**-52
-"""Rounding of a velocity, relative to the fastest one, which is no error of the acceleration."""
+"""Relative rounding of velocities, which does not count as an error of the acceleration."""
 
 
 class NotConverged(ArithmeticError):
-    """No acceleration was found that a step with it makes."""
+    """Raised if the iteration for the acceleration does not converge."""
 
 
 class Instant(NamedTuple):
-    """What a scheme needs of the present instant."""
+    """Quantities of the present instant for a scheme."""
 
     force: Array
     """τ', shape (nv,)."""
     added: Array
-    """M_A and rotors that the engine does not know, shape (nv, nv)."""
+    """M_A and rotors unknown to the engine, shape (nv, nv)."""
     rigid: Array
-    """M_RB and rotors that it knows, shape (nv, nv)."""
+    """M_RB and rotors known to the engine, shape (nv, nv)."""
     carried: Array
     """The part of M_A that the engine's bodies carry, shape (nv, nv)."""
     carried_bias: Array
-    """Force with which they resist without acceleration, shape (nv,)."""
+    """Their bias force without acceleration, shape (nv,)."""
 
 
 class Scheme(abc.ABC):
-    """A way in which added mass acts in an engine."""
+    """Base class of added-mass schemes."""
 
     __slots__ = ()
     name: ClassVar[str]
     """Name in files."""
     limit: float
-    """Eigenvalue of M_RB⁻¹ M_A from which on errors grow."""
+    """Eigenvalue of M_RB⁻¹ M_A above which errors grow."""
 
     def carried(self, engine: Engine, model: Model, added: Array) -> Array:
-        """The part of added masses (nb, 6, 6) that the engine's bodies are to carry; none unless overridden."""
+        """Return the part of added masses (nb, 6, 6) carried by the engine's bodies; none by default."""
         return np.zeros_like(added)
 
     def growth(self, ratio: Array) -> Array:
-        """Factor by which a step multiplies an error of the acceleration, for eigenvalues of M_RB⁻¹ M_A.
+        """Return the growth factor of an acceleration error per step, for eigenvalues of M_RB⁻¹ M_A.
 
-        0 unless overridden: the next step knows nothing of an error in this one.
+        0 by default: errors do not propagate to the next step.
         """
         return np.zeros_like(ratio)
 
     @abc.abstractmethod
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
-        """Take one step of length h [s]; return the acceleration to remember, shape (nv,). `a` is that of the step before."""
+        """Take one step of length h [s]; return the acceleration to remember, shape (nv,). `a` is that of the previous step."""
 
     @property
     def words(self) -> str:
-        """Which it is, in words."""
+        """Return a description of the scheme."""
         return f"{self.name} added mass"
 
 
 @dataclass(frozen=True, slots=True)
 class Causal(Scheme):
-    """The acceleration of the step before (eq. 44). An error is multiplied by −μ each step, whatever its length."""
+    """Use the acceleration of the previous step (eq. 44). An error is multiplied by −μ each step, whatever its length."""
 
     name = "causal"
     limit = 1.0
@@ -98,7 +98,7 @@ class Causal(Scheme):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filtered(Checked, Scheme):
-    """A low-pass filtered acceleration, a ← (1 − w) a + w v̇: stable up to μ = 2/w − 1, and late by some 1/w steps."""
+    """A low-pass filtered acceleration, a ← (1 − w) a + w v̇: stable up to μ = 2/w − 1, with a lag of about 1/w steps."""
 
     name = "filtered"
     weight: Annotated[float, Bound(above=0.0, most=1.0)] = 0.3
@@ -114,7 +114,7 @@ class Filtered(Checked, Scheme):
         return 1.0 - self.weight * (1.0 + np.asarray(ratio))
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
-        """τ = τ' − M_A a, then a is moved towards the acceleration that came out."""
+        """τ = τ' − M_A a, then a is moved towards the resulting acceleration."""
         return a + self.weight * (engine.advance(h, now.force - now.added @ a) - a)
 
     @property
@@ -124,7 +124,7 @@ class Filtered(Checked, Scheme):
 
 @dataclass(frozen=True, slots=True)
 class Iterated(Scheme):
-    """The acceleration that the step itself makes (eq. 39): a step is taken, taken back and taken again until it agrees."""
+    """Use the acceleration of the step itself (eq. 39): a step is taken, undone and repeated until it agrees."""
 
     name = "iterated"
     limit = np.inf
@@ -135,17 +135,20 @@ class Iterated(Scheme):
 
 @dataclass(frozen=True, slots=True)
 class Exact(Scheme):
-    """Added mass is inertia of the engine's own: all of it in MuJoCo and DART; what Bullet cannot carry is iterated."""
+    """Added mass is part of the engine's inertia: all of it in MuJoCo and DART.
+
+    The part that Bullet cannot carry is iterated.
+    """
 
     name = "exact"
     limit = np.inf
 
     def carried(self, engine: Engine, model: Model, added: Array) -> Array:
-        """What the engine can."""
+        """Return the part that the engine can carry."""
         return engine.carries(model, added)
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
-        """With its inertia; see `agree` for a rest."""
+        """Take a step with the engine's inertia; see `agree` for a remainder."""
         if engine.takes_inertia:
             return engine.advance(h, now.force, now.added)
         return agree(engine, now, now.added - now.carried, a, h)
@@ -182,5 +185,5 @@ def agree(engine: Engine, now: Instant, rest: Array, a: Array, h: float) -> Arra
         change, before = W @ missed, missed
         a = a + change
     raise NotConverged(
-        f"in {MAX_TRIALS} tries no acceleration was found with which the step agrees; take a shorter step, or mujoco with exact"
+        f"the acceleration did not converge in {MAX_TRIALS} iterations; use a shorter step, or mujoco with exact"
     )

@@ -81,13 +81,13 @@ class WetStrip(NamedTuple):
     share: float
     """The strip's fraction of the body's volume, 0 to 1."""
     center: Array
-    """Centre of the wet part, of the strip where nothing of it is wet [m], shape (3,)."""
+    """Centre of the wet part, or of the strip if it is dry [m], shape (3,)."""
     spread: tuple[Array, ...]
-    """Half distances of the points that stand for the wet part [m], shape (3,) each; see `HullStrip`."""
+    """Half distances of the points that represent the wet part [m], shape (3,) each; see `HullStrip`."""
 
     @property
     def away(self) -> list[Array]:
-        """These points from the centre [m], shape (3,) each; none for a strip that the centre alone stands for."""
+        """Offsets of these points from the centre [m], shape (3,) each; empty for a strip represented by its centre."""
         return corners(self.spread)
 
     @property

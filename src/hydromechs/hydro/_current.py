@@ -15,7 +15,7 @@ from ._environment import Environment, Gusts, Profile
 from ._waves import WaveComponents, wave_motion
 
 BLOCK = 8192
-"""Gust samples drawn at a time; they depend on it by rounding alone."""
+"""Number of gust samples drawn at a time; it affects results only by rounding."""
 DOUBLED = [2**k for k in range(BLOCK.bit_length())]
 """1, 2, 4, ..., BLOCK."""
 
@@ -34,7 +34,7 @@ class FlowSegment(NamedTuple):
 
 
 class UniformFlow:
-    """Current and gusts at the surface over time, as lines from point to point.
+    """Current and gusts at the surface over time, as linear segments.
 
     A function of the environment, the seed and time alone: gusts are drawn when they are first needed, but always in the
     same order from time 0. Before time 0 gusts have their first value.
@@ -48,7 +48,7 @@ class UniformFlow:
         self._random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
 
     def segment(self, t: float) -> FlowSegment:
-        """The line that holds at time `t` [s]."""
+        """Return the linear segment at time `t` [s]."""
         t = float(t)
         if not math.isfinite(t):
             raise ValueError(f"t is {t}, must be a finite time")

@@ -1,6 +1,7 @@
-"""Data of the water around the mechanism: currents, gusts, waves, the free surface. Most equations are in the modules beside.
+"""Data of the water around the mechanism: currents, gusts, waves, the free surface.
 
-Depth is measured down from the mean surface; velocities are in world axes.
+Most equations are in the neighbouring modules.  Depth is measured down from the mean surface; velocities are in world
+axes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from hydromechs.spatial import clamp, maximum, where
 from hydromechs.values import Bound, Finite, Positive, Rising, Row, Scalar, Vector3, check_fields
 
 LINEAR_PART = 1e-3
-"""Part of the water above the bed where the power law is replaced by a line through 0."""
+"""Fraction of the water depth above the bed in which the power law is replaced by a line through 0."""
 Sigmas = Annotated[tuple[float, float, float], Bound(least=0.0, size=3)]
 """Standard deviations along three axes."""
 Velocities = Annotated[tuple[tuple[float, float, float], ...], Bound(size=3, rows=0)]
@@ -41,9 +42,9 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerLaw:
-    """The current falls off towards the bed as ((D − d)/D)^a: 1 at the mean surface, a little more in crests, 0 below the bed.
+    """Factor ((D − d)/D)^a: 1 at the mean surface, slightly more in crests, 0 below the bed.
 
-    In the lowest thousandth of the water it goes to 0 linearly, so that its slope stays finite.
+    In the lowest thousandth of the depth it decreases linearly to 0, so that its slope stays finite.
     """
 
     depth: Positive
@@ -70,7 +71,7 @@ class PowerLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DepthTable:
-    """Factor on the current from a table, linear in between, held constant outside."""
+    """Factor on the current from a table, interpolated linearly and held constant outside."""
 
     depths: Rising
     """Depths, increasing [m], shape (n,)."""
@@ -100,7 +101,7 @@ class DepthTable:
         return out
 
     def slope(self, depth: Scalar) -> Scalar:
-        """The slope of the piece."""
+        """Return the slope of the piece."""
         out = 0.0
         for begin, length, slope in self._pieces:
             out = out + where(depth > begin, where(depth <= begin + length, slope, 0.0), 0.0)
@@ -116,13 +117,13 @@ class Current:
     """A current in world axes: a steady velocity, or a table of velocities over time; times a profile over depth."""
 
     velocity: Vector3 = (0.0, 0.0, 0.0)
-    """Steady velocity at the surface, where the water flows to [m/s], shape (3,). Not with `times`."""
+    """Steady velocity at the surface, in the direction of flow [m/s], shape (3,). Excludes `times`."""
     times: Rising = ()
-    """Times of a table, increasing [s], shape (n,). Not with `velocity`."""
+    """Times of a table, increasing [s], shape (n,). Excludes `velocity`."""
     velocities: Velocities = ()
-    """Velocity at each time [m/s], shape (n, 3); linear in between, held constant before the first and after the last."""
+    """Velocity at each time [m/s], shape (n, 3); interpolated linearly, held constant before the first and after the last."""
     profile: Profile = field(default_factory=Uniform)
-    """Factor on the velocity by depth; 1 if left out."""
+    """Factor on the velocity by depth; 1 if omitted."""
 
     def __post_init__(self) -> None:
         check_fields(self, "current")
@@ -139,14 +140,14 @@ class Current:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gusts:
-    """Random change of the current: a first-order Gauss-Markov process for each world axis, sampled and joined by lines."""
+    """Random variation of the current: a first-order Gauss-Markov process per world axis, sampled and interpolated linearly."""
 
     sigma: Sigmas
     """Standard deviation along each world axis [m/s], shape (3,)."""
     time_constant: Positive
     """Time in which the correlation falls to 1/e [s]."""
     interval: Positive
-    """Time between samples, a whole number of steps [s]; the samples have the exact correlation, whatever it is."""
+    """Time between samples, an integer multiple of the step [s]; samples have the exact correlation for any interval."""
 
     def __post_init__(self) -> None:
         check_fields(self, "gusts")
@@ -161,7 +162,7 @@ class RegularWave:
     period: Positive
     """Period [s]."""
     direction: Annotated[Finite, Degrees()] = 0.0
-    """Where it runs to, from the world's x axis towards its y axis [rad]."""
+    """Direction of propagation, from the world's x axis towards its y axis [rad]."""
     phase: Annotated[Finite, Degrees()] = 0.0
     """Phase at the world's origin at time 0 [rad]; 0 is a crest."""
 
@@ -178,7 +179,7 @@ class PiersonMoskowitzSea:
     peak_period: Positive
     """Period at the peak of the spectrum [s]."""
     direction: Annotated[Finite, Degrees()] = 0.0
-    """Where it runs to, from the world's x axis towards its y axis [rad]."""
+    """Direction of propagation, from the world's x axis towards its y axis [rad]."""
     components: Components = 30
     """Number of sine waves, 1 to 10,000."""
 
@@ -196,23 +197,23 @@ class JonswapSea(PiersonMoskowitzSea):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreeSurface:
-    """The water ends at its surface: a body that crosses it displaces less. Without it water is everywhere."""
+    """Free surface: a body that crosses it displaces less water. Without it, water is everywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The water around the mechanism; `Environment()` is still water without end."""
+    """The water around the mechanism; `Environment()` is unbounded still water."""
 
     current: Current | None = None
-    """The current; none if left out."""
+    """Current; none if omitted."""
     gusts: Gusts | None = None
-    """Random change of the current, with the same profile over depth; none if left out."""
+    """Random variation of the current, with the same profile over depth; none if omitted."""
     waves: tuple[RegularWave | PiersonMoskowitzSea | JonswapSea, ...] = ()
-    """Waves and seas; their motions add up."""
+    """Waves and seas, which are superposed."""
     water_depth: Positive | None = None
-    """Depth of the bed for the waves [m]; deep water if left out."""
+    """Depth of the bed for the waves [m]; deep water if omitted."""
     surface: FreeSurface | None = None
-    """The free surface; leave it out where bodies stay below it, which is faster."""
+    """Free surface; omit it if bodies stay below it, which is faster."""
 
     def __post_init__(self) -> None:
         if isinstance(self.waves, str) or not isinstance(self.waves, Iterable):

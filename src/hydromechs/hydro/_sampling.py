@@ -1,12 +1,12 @@
-"""Points at which a body feels non-uniform water.
+"""Points at which a body samples non-uniform water.
 
-Each element of drag and added mass feels the water at its own position; the displaced volume (the hull) feels it at its strips.
-A strip is a piece of a hull or cylinder along its longest axis, at most `STRIP`/k long for waves with wavenumber k, and at most
-`ACROSS`/k wide. The mean of a harmonic field over a sphere is its value at the centre, and linear waves are harmonic; nor does
-a field without curl exert a moment on a sphere. So only the excess of the second moments S₁ ≥ S₂ ≥ S₃ of a strip over those of
-a sphere matters. In a slender strip it is S_e = S₁ − (S₂ + S₃)/2 along the longest axis; two points at ±√S_e from the centre
-reproduce the mean and the first moment of the field to fourth order in the strip's length. In a flat strip it is S₁ − S₃ and
-S₂ − S₃ along two axes, and four points at ±√(S₁ − S₃), ±√(S₂ − S₃) do the same.
+Each element of drag and added mass samples the water at its own position; the displaced volume (the hull) samples it at its
+strips. A strip is a piece of a hull or cylinder along its longest axis, at most `STRIP`/k long for waves with wavenumber k,
+and at most `ACROSS`/k wide. The mean of a harmonic field over a sphere is its value at the centre, and linear waves are
+harmonic; nor does a field without curl exert a moment on a sphere. So only the excess of the second moments S₁ ≥ S₂ ≥ S₃ of
+a strip over those of a sphere matters. In a slender strip it is S_e = S₁ − (S₂ + S₃)/2 along the longest axis; two points at
+±√S_e from the centre reproduce the mean and the first moment of the field to fourth order in the strip's length. In a flat
+strip it is S₁ − S₃ and S₂ − S₃ along two axes, and four points at ±√(S₁ − S₃), ±√(S₂ − S₃) do the same.
 
 Data for the whole body (added-mass matrices, damping coefficients, custom classes) feel the mean over the hull.
 All points follow from the geometry, so they do not depend on the body frame.
@@ -46,21 +46,21 @@ Shares: TypeAlias = tuple[tuple[int, float], ...]
 
 
 class AddedMassAt(NamedTuple):
-    """Added mass with the points at which it feels the water."""
+    """Added mass with the points at which it samples the water."""
 
     matrix: Array
     """About the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6)."""
     shares: Shares
-    """Points whose mean it feels."""
+    """Points over which it averages the water."""
 
 
 class DragAt(NamedTuple):
-    """Drag element with the points at which it feels the water."""
+    """Drag element with the points at which it samples the water."""
 
     numbers: Any
     """Coefficients of the element, see `DragElement.numbers`."""
     shares: Shares
-    """Points whose mean it feels."""
+    """Points over which it averages the water."""
     stations: tuple[Shares, ...] = ()
     """Cylinders only: interpolation of the water at each station, in the order of `Strips.wrench`."""
 
@@ -81,10 +81,10 @@ class HullStrip(NamedTuple):
 
 
 class WetSampling(NamedTuple):
-    """Points at which a body feels the water, as nested tuples of numbers."""
+    """Points at which a body samples the water, as nested tuples of numbers."""
 
     points: tuple[Array, ...]
-    """In body axes from the body origin [m], shape (3,) each."""
+    """Positions in body axes from the body origin [m], shape (3,) each."""
     mean: Shares
     """Weights of the mean over the hull."""
     hull: tuple[HullStrip, ...]

@@ -1,4 +1,4 @@
-"""Bodies at the free surface: how much of the displaced volume is wet, and where.
+"""Bodies at the free surface: wet fraction and centre of the displaced volume.
 
 The volume is a sum of cells: ellipsoids, cylinders and boxes. With n the unit vector down and x the depth of the centre of a
 cell, both as the cell sees them, all follows from one function, the mean over the cell of the depth where it is wet:
@@ -28,7 +28,7 @@ from hydromechs.values import Array, Scalar
 SLOW = 0.1
 """Rate of the wet part over √(g/L) at which a crossing is half way between slow and fast, see `crossing`."""
 TINY = 1e-24
-"""Added to squares of rates [1/s²] where they may all be zero."""
+"""Regularisation of squared rates [1/s²] that may all be zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class HullCell:
     origin: Origin
     """Centre and axes on the body."""
     weight: Scalar
-    """Part of the displaced volume, 0 to 1; below 0 for a hole."""
+    """Fraction of the displaced volume, 0 to 1; negative for a hole."""
 
 
 class Immersion(NamedTuple):
@@ -52,11 +52,11 @@ class Immersion(NamedTuple):
     """Its first moment over the whole volume, from the body origin in body axes [m], shape (3,); the centre of the wet part
     is moment/fraction. Fully wet: the centre of buoyancy."""
     head: Scalar
-    """Mean over the volume of the depth where it is wet, of 0 elsewhere [m]; ρ g V times it is the energy of buoyancy."""
+    """Mean over the volume of the wet depth, 0 elsewhere [m]; multiplied by ρ g V it is the energy of buoyancy."""
 
 
 class Crossing(NamedTuple):
-    """What the change of the wet part does, as factors on the added mass of the whole body [1/s]."""
+    """Effects of a changing wet part, as factors on the added mass of the whole body [1/s]."""
 
     push: Scalar
     """The force is −push M_A V_r."""
@@ -104,7 +104,7 @@ def has_hull(body: Body) -> bool:
 
 
 def _cells(piece: Placed) -> list[HullCell]:
-    """Cells of a shape, their weights in m³; none of a mesh."""
+    """Return the cells of a shape, with weights in m³; empty for a mesh."""
     out = []
     for shape, offset, volume in piece.shape.cells():
         at = piece.origin.xyz if not any(offset) else tuple(piece.origin.xyz + offset[2] * piece.origin.R[:, 2])
@@ -113,7 +113,7 @@ def _cells(piece: Placed) -> list[HullCell]:
 
 
 def immersion(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar) -> Immersion:
-    """The wet part of a body below a surface that is level around it.
+    """Return the wet part of a body below a locally level surface.
 
     The body origin is at a depth [m] below the surface over it; without cells the body counts as wet.
     """

@@ -1,4 +1,4 @@
-"""What the water adds to the equations of motion of each body."""
+"""Hydrodynamic terms in the equations of motion of each body."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ class LocalSurface(NamedTuple):
     depth_rate: Scalar
     """Rate of the depth of the body's origin below it, as the body moves and the surface does [m/s]."""
     down_rate: Array
-    """Rate of `down` as the body goes along the surface, in world axes [1/s], shape (3,)."""
+    """Rate of `down` as the body moves along the surface, in world axes [1/s], shape (3,)."""
 
 
 class Poses(Protocol):
-    """Where the bodies are; kinematics have it."""
+    """Poses of the bodies, from kinematics."""
 
     @property
     def R_WB(self) -> Sequence[Array]:
@@ -142,7 +142,7 @@ def wetted(
 def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
     """Mass of the displaced water [kg] and its first moment about the body origin in body axes [kg·m], shape (3,).
 
-    Zero for a body with hydrodynamics of the user's own.
+    Zero for a body with custom hydrodynamics.
     """
     if not isinstance(body.hydro, Hydro):
         return 0.0, np.zeros(3)
@@ -151,7 +151,7 @@ def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
 
 
 def _displaced(body: Body, motion: WetMotion) -> tuple[Scalar, Array]:
-    """As `displaced_mass`, of the part that is wet."""
+    """Return the same as `displaced_mass` for the wet part."""
     mass, moment = displaced_mass(body, motion.density)
     return (mass, moment) if motion.wet_moment is None else (mass * motion.wet, mass * motion.wet_moment)
 
@@ -189,7 +189,7 @@ def water_potential(body: Body, motion: WetMotion) -> Scalar:
 
     At a free surface it is |a_fg| m_f times the mean depth of the wet volume, zero in the air.
 
-    For hydrodynamics of the user's own it is what its method `potential_energy(body, motion)` says, 0 without that method.
+    For custom hydrodynamics it is what its method `potential_energy(body, motion)` says, 0 without that method.
     """
     if isinstance(body.hydro, Hydro):
         mass, moment = displaced_mass(body, motion.density)
@@ -215,7 +215,7 @@ def added_mass(body: Body, motion: WetMotion) -> Array:
 def crossing_wrench(body: Body, motion: WetMotion) -> Array:
     """Force on a body whose wet part changes, −push M_A V_r with M_A of the whole body, see `crossing` [N, N·m], shape (6,).
 
-    Zero for a body under water, and for hydrodynamics of the user's own.
+    Zero for a body under water, and for custom hydrodynamics.
     """
     if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
         return np.zeros(6)
@@ -226,7 +226,7 @@ def crossing_wrench(body: Body, motion: WetMotion) -> Array:
 
 
 def crossing_loss(body: Body, motion: WetMotion) -> Scalar:
-    """Energy that a body and its water lose in a second while the wet part changes, loss V_rᵀ M_A V_r, never below 0 [W].
+    """Energy that a body and its water lose in a second while the wet part changes, loss V_rᵀ M_A V_r, never negative [W].
 
     Zero where `crossing_wrench` is.
     """
@@ -291,7 +291,7 @@ def fluid_energy(body: Body, motion: WetMotion) -> Scalar:
 
 
 def viscous_wrench(body: Body, motion: WetMotion) -> Array:
-    """Drag, damping and lift of a body about its origin [N, N·m], shape (6,); all of a user's own wrench."""
+    """Drag, damping and lift of a body about its origin [N, N·m], shape (6,); for custom hydrodynamics the complete wrench."""
     if body.hydro is None:
         return np.zeros(6)
     if not isinstance(body.hydro, Hydro):
@@ -322,7 +322,7 @@ def viscous_power(body: Body, motion: WetMotion, drag: Array) -> Scalar:
 def viscous_matrix(body: Body, motion: WetMotion) -> Array:
     """Damping matrix D of a body about its origin, with D V_r = −`viscous_wrench` [N·s/m, N·s, N·m·s], shape (6, 6).
 
-    For hydrodynamics of the user's own it is what its method `damping_matrix(body, motion)` says.
+    For custom hydrodynamics it is the result of its method `damping_matrix(body, motion)`.
     """
     if body.hydro is None:
         return np.zeros((6, 6))
@@ -330,7 +330,7 @@ def viscous_matrix(body: Body, motion: WetMotion) -> Array:
         if not hasattr(body.hydro, "damping_matrix"):
             raise UnsupportedFeature(
                 f"body {body.name!r}: {type(body.hydro).__name__} has no method damping_matrix(body, motion); "
-                "give it one, or use damping_force"
+                "add it, or use damping_force"
             )
         return _shaped(body, motion, "damping_matrix", (6, 6))
     D = np.zeros((6, 6))
@@ -340,7 +340,7 @@ def viscous_matrix(body: Body, motion: WetMotion) -> Array:
 
 
 def _called(body: Body, motion: WetMotion, method: str) -> Any:
-    """What a method of a user's own hydrodynamics returns."""
+    """Return the result of a method of custom hydrodynamics."""
     with noted(f"in {method} of the hydrodynamics of the body {body.name!r} ({type(body.hydro).__name__})"):
         return getattr(body.hydro, method)(body, motion)
 
@@ -354,7 +354,7 @@ def _shaped(body: Body, motion: WetMotion, method: str, shape: tuple[int, ...]) 
 
 
 def added_inertias(model: Model, motions: Sequence[WetMotion]) -> list[Array | None]:
-    """I^A of every body, shape (6, 6) each, or None for a body that the water does not touch."""
+    """I^A of every body, shape (6, 6) each, or None for a dry body."""
     return [None if b.hydro is None else added_mass(b, m) for b, m in zip(model.bodies, motions, strict=True)]
 
 

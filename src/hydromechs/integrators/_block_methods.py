@@ -85,7 +85,7 @@ class SlidingBlock(Integrator):
         for name in ("order", "points"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise ValueError(f"integrator.{name} is {value!r}, must be a whole number")
+                raise ValueError(f"integrator.{name} is {value!r}, must be an integer")
         if not 2 <= self.order <= LARGEST_ORDER:
             raise ValueError(f"integrator.order is {self.order}, must be 2 to {LARGEST_ORDER}")
         if self.points < 1:

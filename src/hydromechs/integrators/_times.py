@@ -35,10 +35,12 @@ def next_multiple(t: float, period: float, step: float) -> float:
 
 
 def whole_steps(value: float, step: float, name: str, of: str = "steps of", remedy: str = "another step") -> int:
-    """How many steps a time [s] is; a `ValueError` where they are not a whole number. `name`, `of` and `remedy` are for it."""
+    """How many steps a time [s] is; a `ValueError` where they are not an integer. `name`, `of` and `remedy` are for it."""
     if value > MOST_STEPS * step:
         raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s: take longer ones")
     n = max(1, round(value / step))
     if abs(value / step - n) > 1e-6 * n:
-        raise ValueError(f"{name} is {value:g} s, must be a whole number of {of} {step:g} s: try {n * step:g} s, or {remedy}")
+        raise ValueError(
+            f"{name} is {value:g} s, must be an integer number of {of} {step:g} s: try {n * step:g} s, or {remedy}"
+        )
     return n

@@ -65,7 +65,7 @@ class Arena:
         task: What is to be done; the arena has a copy of its own.
         scenario: Where: see `mission`.
         worlds: How many.
-        period: Time of one action [s], a whole number of steps.
+        period: Time of one action [s], an integer number of steps.
         duration: Time of an episode [s].
         threads: Threads that share the worlds.
 

@@ -45,7 +45,7 @@ class Picture:
         return replace(scene, frames=(*scene.frames, goal), solids=(*scene.solids, mark), arrows=())
 
     def rgb(self, world: int) -> Array:
-        """A picture of a world, shape (height, width, 3), whole numbers from 0 to 255."""
+        """A picture of a world, shape (height, width, 3), integers from 0 to 255."""
         scene = self._scene(world)
         names = [f.name for f in scene.frames]
         low, high = scene.bounds(0, frames=names)

@@ -1,4 +1,4 @@
-"""What a line is made of, per length."""
+"""Cable properties per length."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hydromechs.values import Checked, NotNegative, Positive
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cable(Checked):
-    """A round cable. Coefficients of the water are those of long cylinders unless given."""
+    """A round cable. Hydrodynamic coefficients default to those of long cylinders."""
 
     diameter: Positive
     """Outer diameter d [m]."""
@@ -23,18 +23,18 @@ class Cable(Checked):
     bending_stiffness: NotNegative = 0.0
     """EI, moment per curvature [N·m²]."""
     normal_drag: NotNegative = 1.2
-    """C_n, by d and the length [-]."""
+    """C_n, referred to d and the length [-]."""
     tangential_drag: NotNegative = 0.01
-    """C_t, by π d and the length [-]."""
+    """C_t, referred to π d and the length [-]."""
     normal_added_mass: NotNegative = 1.0
-    """C_an, by the water displaced [-]."""
+    """C_an, referred to the displaced water [-]."""
     tangential_added_mass: NotNegative = 0.0
-    """C_at, by the water displaced [-]."""
+    """C_at, referred to the displaced water [-]."""
 
     def displaced(self, density: float) -> float:
-        """Mass of water of a density [kg/m³] that it displaces per length, ρ π d²/4 [kg/m]."""
+        """Return the displaced mass of water per length, ρ π d²/4 [kg/m], for a density [kg/m³]."""
         return density * math.pi / 4.0 * self.diameter**2
 
     def weight(self, density: float, gravity: float) -> float:
-        """Weight in water of a density [kg/m³] per length, below 0 where it floats [N/m]; gravity g [m/s²]."""
+        """Return the weight in water per length [N/m], negative if it floats, for a density [kg/m³] and gravity g [m/s²]."""
         return (self.mass - self.displaced(density)) * gravity

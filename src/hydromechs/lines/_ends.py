@@ -1,4 +1,4 @@
-"""The upper end of a line: a point of a body, or a point of a ship that moves as it is told, or with the waves."""
+"""The upper end of a line: a point of a body, or a point of a ship with prescribed motion or riding the waves."""
 
 from __future__ import annotations
 
@@ -23,59 +23,59 @@ class TopNow(NamedTuple):
     """The upper end at the present instant."""
 
     p: Array
-    """In world axes [m], shape (3,)."""
+    """Position in world axes [m], shape (3,)."""
     v: Array
-    """In world axes [m/s], shape (3,)."""
+    """Velocity in world axes [m/s], shape (3,)."""
     frame: FrameNow | None
-    """The frame that feels its force; None where the force is the ship's matter."""
+    """The frame on which its force acts; None if the end is prescribed."""
 
 
 class TopPoint(abc.ABC):
-    """Where a line ends above."""
+    """Upper end of a line."""
 
     __slots__ = ()
 
     @abc.abstractmethod
     def now(self, now: Now) -> TopNow:
-        """Where it is at the present instant."""
+        """Return its position at the present instant."""
 
     def check(self, model: Model) -> None:  # noqa: B027  a point of the world fits every model
         """Raise `KeyError` if it does not fit a model."""
 
     def mobility(self, model: Model, mobility: Mobility) -> float:
-        """Acceleration per force on it [1/kg]: 0, it moves as it is told."""
+        """Return the acceleration per force on it [1/kg]: 0 for prescribed motion."""
         return 0.0
 
 
 def check_ends(line: Any, name: str) -> None:
-    """Check the fields of a line; its top and its cable must be such."""
+    """Check the fields of a line, including its top and its cable."""
     check_fields(line, f"{name}: {type(line).__name__}")
     kinds = {"top": (TopPoint, "SwayingPoint(position=...)"), "cable": (Cable, "Cable(diameter=..., ...)")}
     for key, (kind, example) in kinds.items():
         if not isinstance(getattr(line, key), kind):
-            raise FieldError(f"{name}: {key}", getattr(line, key), f"must be as lines.{example}")
+            raise FieldError(f"{name}: {key}", getattr(line, key), f"must be an object such as lines.{example}")
 
 
 def too_short(now: Now, frame: str, top: TopPoint, length: float) -> str | None:
-    """What is wrong with a line that does not reach from end to end at an instant; None of one that does."""
+    """Return the problem of a line that is too short between its ends at an instant; None if it is long enough."""
     a, b = now.frame(frame).p, top.now(now).p
     apart = float(np.linalg.norm(b - a))
     if not apart > length:
         return None
     places = f"({frame!r} at {np.round(a, 3).tolist()}, top at {np.round(b, 3).tolist()})"
     when = f" at the start, t = {now.t:g} s {places}" if now.t else f" at the start {places}"
-    return f"is {length:g} m long, but its ends are {apart:.6g} m apart{when}; make it longer, or start nearer"
+    return f"is {length:g} m long, but its ends are {apart:.6g} m apart{when}; make it longer, or move its ends closer together"
 
 
 def point_mobility(model: Model, mobility: Mobility, name: str) -> float:
-    """Acceleration per force on the origin of a frame [1/kg], 0 where its body cannot move."""
+    """Return the acceleration per force on the origin of a frame [1/kg]; 0 if its body cannot move."""
     place = model.locate(name)
     return mobility.point(place.body, place.p) if model.moves[place.body] else 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FramePoint(TopPoint):
-    """A frame of the mechanism: a ship, a garage or a depressor that is simulated too, and feels the line."""
+    """A frame of the mechanism: a simulated ship, garage or depressor, on which the line pulls."""
 
     name: str
     """Frame or body."""
@@ -93,7 +93,7 @@ class FramePoint(TopPoint):
 
 
 def _grown(t: Scalar, ramp: float) -> tuple[Scalar, Scalar]:
-    """Factor that grows from 0 to 1 within a time, smoothly, and its rate [1/s]."""
+    """Return a factor that grows smoothly from 0 to 1 within a time, and its rate [1/s]."""
     if not ramp:
         return 1.0, 0.0
     x = clamp(t / ramp, 0.0, 1.0)
@@ -102,10 +102,10 @@ def _grown(t: Scalar, ramp: float) -> tuple[Scalar, Scalar]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwayingPoint(Checked, TopPoint):
-    """A point that sways about a place as it is told, p_k = place_k + a_k sin(2π t / T + φ_k); fixed without amplitudes."""
+    """A point with prescribed sway, p_k = position_k + a_k sin(2π t / T + φ_k); fixed without amplitudes."""
 
     position: Vector3
-    """Mean place in world axes [m], shape (3,)."""
+    """Mean position in world axes [m], shape (3,)."""
     amplitude: Vector3 = (0.0, 0.0, 0.0)
     """Amplitudes a along the world axes [m], shape (3,)."""
     phase: Annotated[Vector3, Degrees()] = (0.0, 0.0, 0.0)
@@ -113,7 +113,7 @@ class SwayingPoint(Checked, TopPoint):
     period: Positive = 8.0
     """Period T [s]."""
     ramp: NotNegative = 10.0
-    """Time in which the motion grows to its full size, so that the line starts at rest [s]."""
+    """Time in which the motion grows to full amplitude, so that the line starts at rest [s]."""
 
     def now(self, now: Now) -> TopNow:
         grown, rate = _grown(now.t, self.ramp)
@@ -126,17 +126,17 @@ class SwayingPoint(Checked, TopPoint):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RidingPoint(Checked, TopPoint):
-    """A point of a small ship that rides the waves: it goes up and down by a part of the waves' height at its place."""
+    """A point of a small ship that rides the waves: its heave is a fraction of the wave elevation at its position."""
 
     position: Vector3
-    """Place on calm water, in world axes [m], shape (3,)."""
+    """Position on calm water, in world axes [m], shape (3,)."""
     response: NotNegative = 1.0
-    """Its heave over that of the water's surface [-]; 1 for ships that are short beside the waves."""
+    """Ratio of its heave to that of the water surface [-]; 1 for ships that are short compared with the waves."""
     ramp: NotNegative = 10.0
-    """Time in which the motion grows to its full size, so that the line starts at rest [s]."""
+    """Time in which the motion grows to full amplitude, so that the line starts at rest [s]."""
 
     def now(self, now: Now) -> TopNow:
-        """Up by the waves' height over its place."""
+        """Return its position, raised by the wave elevation."""
         grown, rate = _grown(now.t, self.ramp)
         p, up = np.array(self.position), -now.model.world.down
         height, rise = now.water.waves_at(p)

@@ -1,6 +1,7 @@
 """A line that only pulls: the elastic catenary between its ends at every instant, without inertia or drag.
 
-It is right where the line moves slowly: where its drag and inertia are small beside its weight. A `Tether` tells.
+It is valid if the line moves slowly, so that drag and inertia are small compared with its weight. Compare with a `Tether` to
+verify this.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from ._catenary import catenary_pull
 from ._ends import TopPoint, check_ends, point_mobility, too_short
 
 LEAST_WEIGHT = 1e-3
-"""Weight in water over the dry weight below which a line does not hang [-]."""
+"""Minimum ratio of weight in water to dry weight for a hanging line [-]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HangingLine(Component):
-    """A cable from a frame of a body up to a point of a ship or of another body, in the shape in which it hangs at rest."""
+    """A cable from a frame of a body to a point of a ship or of another body, in its static hanging shape."""
 
     refers = MappingProxyType({"frame": "frame or body"})
     outputs = (
@@ -43,11 +44,14 @@ class HangingLine(Component):
     top: TopPoint
     """Its upper end."""
     cable: Cable
-    """What it is made of; its mass, diameter and axial stiffness count."""
+    """Cable properties, of which mass, diameter and axial stiffness are used."""
     length: Positive
-    """Unstretched length at the start [m]."""
+    """Initial unstretched length [m]."""
     shortest: Positive | None = None
-    """Unstretched length at which hauling in stops [m], half of that at the start unless given; the step is judged there."""
+    """Unstretched length at which hauling in stops [m]; the step limit is evaluated there.
+
+    Defaults to half of the initial length.
+    """
 
     def __post_init__(self) -> None:
         check_ends(self, f"hanging line {self.name!r}")
@@ -58,14 +62,14 @@ class HangingLine(Component):
             )
 
     def check(self, model: Model) -> None:
-        """Its frames must be there, and it must have a weight in water."""
+        """Check that its frames exist, and that it has a weight in water."""
         model.locate(self.frame)
         self.top.check(model)
         world = model.world
         weight = self.cable.weight(world.water_density, world.gravity)
         if abs(weight) <= LEAST_WEIGHT * self.cable.mass * world.gravity:
             raise ValueError(
-                f"hanging line {self.name!r} has a weight in water of {weight:.3g} N/m and takes no shape of its own; "
+                f"hanging line {self.name!r} has a weight in water of {weight:.3g} N/m and has no definite hanging shape; "
                 "use a Tether, or change its mass or diameter"
             )
 
@@ -75,12 +79,12 @@ class HangingLine(Component):
             raise ValueError(f"hanging line {self.name!r} {fault}")
 
     def inputs(self, model: Model) -> list[Slot]:
-        """Its unstretched length [m], to pay it out and haul it in."""
+        """Its unstretched length [m], an input."""
         return [Slot("length", self.length, "m", limits=self.lengths, frozen_in_trim=True)]
 
     @property
     def lengths(self) -> tuple[float, float]:
-        """Least and greatest unstretched length [m]."""
+        """Minimum and maximum unstretched length [m]."""
         return self.length / 2.0 if self.shortest is None else self.shortest, 1e3 * self.length
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
@@ -101,6 +105,6 @@ class HangingLine(Component):
         )
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Its stiffness when it is taut and shortest, EA/L, between what is at its ends."""
+        """Return its fast mode when it is taut and shortest, with stiffness EA/L between its ends."""
         moves = point_mobility(model, mobility, self.frame) + self.top.mobility(model, mobility)
         return [mode_of(f"hanging line {self.name!r}", self.cable.axial_stiffness / self.lengths[0], 0.0, moves)]

@@ -1,4 +1,4 @@
-"""A slack heavy line of which a vehicle lifts the more the higher it is."""
+"""A slack heavy line; the lifted part grows with the height of the vehicle."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LiftedLine(Checked, Component):
     refers = MappingProxyType({"body": "body"})
 
     name: str
-    """Name in files and recordings, as "tether"."""
+    """Name in files and recordings, such as "tether"."""
     body: str
     """Name of the body to which it is attached."""
     weight: NotNegative

@@ -44,7 +44,7 @@ class Segment(NamedTuple):
     tension: Scalar
     """max(0, EA strain + CA rate) [N]."""
     damper: Scalar
-    """What of it is not EA strain [N]; damper · strain_rate is a loss, never below 0."""
+    """Part of the tension besides EA strain [N]; damper · strain_rate is a loss, never negative."""
 
     def stored(self, cable: Cable) -> Scalar:
         """½ EA strain² over its length [J]."""
@@ -91,12 +91,12 @@ def bending_forces(stiffness: float, parts: Sequence[Segment]) -> tuple[list[Arr
 
 
 class GroundForce(NamedTuple):
-    """What terrain does to one mass."""
+    """Terrain forces on one mass."""
 
     force: Array
     """[N], shape (3,)."""
     elastic: Array
-    """That of its springs alone [N], shape (3,)."""
+    """Force of its springs alone [N], shape (3,)."""
     loss: Scalar
     """Power lost [W]."""
     stored: Scalar

@@ -1,4 +1,4 @@
-"""A tether as a lumped line: n masses with added mass between a body and a point above, stretched, bent, dragged, paid out.
+"""Lumped-mass tether between a body and an upper point, with stretch, bending, drag and a winch.
 
 Each mass has the unstretched length l = L/n of the line. With the velocity u of the material there,
 
@@ -6,7 +6,7 @@ Each mass has the unstretched length l = L/n of the line. With the velocity u of
     (m l + M_A) a_j = T_j t_j − T_{j−1} t_{j−1} + bending + weight in water + drag and push of the water + ground
 
 s is the unstretched length from the lower end. The masses sit at s_j = (j − ½) L/n, so that they spread over the line as it is
-paid out, and material passes them at −ṡ_j = −(j − ½) L̇/n. Without a winch ṡ = 0. Torsion is left out: masses have no twist.
+paid out, and material passes them at −ṡ_j = −(j − ½) L̇/n. Without a winch ṡ = 0. Torsion is neglected.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from ._mechanics import bending_forces, damped, ground_force, pieces, segments_o
 from ._water import water_force
 
 POWERS = ("drag", "added_mass", "damping", "ground", "surface", "top", "winch")
-"""What changes the energy of a line, besides the body at its lower end."""
+"""Causes that change the energy of a line, besides the body at its lower end."""
 NOMINAL_SPEED = 2.0
-"""Speed through the water for which drag is judged by the advice on the step [m/s]."""
+"""Speed through the water assumed for drag in the advice on the step [m/s]."""
 BRAKE = 0.2
-"""Length before its limits over which a winch slows down [m]."""
+"""Distance from its limits over which a winch slows down [m]."""
 Segments = Annotated[int, Bound(least=2, most=400, whole=True)]
 """Number of pieces."""
 
@@ -49,9 +49,9 @@ class Winch:
     """Pays out and hauls in: the rate of the unstretched length follows the command with a lag, and stops at the limits."""
 
     fastest: Positive = 0.5
-    """Highest rate, either way [m/s]."""
+    """Maximum rate in either direction [m/s]."""
     shortest: Positive
-    """Unstretched length at which hauling in stops [m]; the step is judged there."""
+    """Unstretched length at which hauling in stops [m]; the step limit is evaluated there."""
     longest: Positive
     """Unstretched length at which paying out stops [m]."""
     time_constant: Positive = 0.5
@@ -60,7 +60,7 @@ class Winch:
     def __post_init__(self) -> None:
         check_fields(self)
         if self.shortest >= self.longest:
-            raise FieldError("Winch.shortest", self.shortest, f"must be below longest, {self.longest:g} m; swap them?")
+            raise FieldError("Winch.shortest", self.shortest, f"must be below longest, {self.longest:g} m; swap them")
 
     def speed(self, length: Scalar, rate: Scalar) -> Scalar:
         """Rate of the unstretched length [m/s]: the winch's, less near the limits of the length [m]."""
@@ -70,7 +70,7 @@ class Winch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tether(Component):
-    """A cable from a frame of a body up to a point of a ship or of another body; it pulls at both."""
+    """A cable from a frame of a body to a point of a ship or of another body; it pulls on both."""
 
     kind = "line_point"
     cause = "tether"
@@ -89,13 +89,13 @@ class Tether(Component):
     top: TopPoint
     """Its upper end."""
     cable: Cable
-    """What it is made of."""
+    """Cable properties."""
     length: Positive
-    """Unstretched length L at the start [m]."""
+    """Initial unstretched length L [m]."""
     segments: Segments = 20
-    """Number of masses n, each with a piece of the line [-]."""
+    """Number of masses n, each with a segment of the line [-]."""
     winch: Winch | None = None
-    """What pays it out and hauls it in; the length is fixed without."""
+    """Winch that pays out and hauls in; without one the length is fixed."""
     ground: Annotated[tuple[Terrain, ...], ByName()] = ()
     """Terrain that it can lie on."""
 
@@ -107,7 +107,7 @@ class Tether(Component):
         object.__setattr__(self, "ground", tuple(self.ground))
         for solid in self.ground:
             if not isinstance(solid, Terrain):
-                must = "must be terrain, as contact.Terrain(...); names stand for it in scenario files alone"
+                must = "must be terrain, such as contact.Terrain(...); names are valid only in scenario files"
                 raise FieldError(f"tether {self.name!r}: ground", solid, must)
 
     # -- what it is in a plant ----------------------------------------------------------------------------------------------
@@ -127,11 +127,11 @@ class Tether(Component):
             raise ValueError(f"tether {self.name!r} {fault}")
 
     def entries(self, model: Model) -> list[str]:
-        """Its points, from the lower end, name.0, to the upper, name.n+1."""
+        """Names of its points, from the lower end, name.0, to the upper, name.n+1."""
         return [f"{self.name}.{k}" for k in range(self.segments + 2)]
 
     def states(self, model: Model) -> list[Slot]:
-        """Places and velocities of its masses, from the lower end; of a winch, the length out and its rate."""
+        """Positions and velocities of its masses, from the lower end; for a winch, the paid-out length and its rate."""
         shape = lru_cache(maxsize=1)(self.start_shape)  # of one instant, for all masses
 
         def start(j: int, i: int, now: Now) -> float:
@@ -146,15 +146,15 @@ class Tether(Component):
         return [*out, Slot("length", self.length, "m", frozen_in_trim=True), Slot("winch_rate", 0.0, "m/s")]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """The rate of the winch [m/s], above 0 to pay out."""
+        """The rate of the winch [m/s], positive to pay out."""
         if self.winch is None:
             return []
         return [Slot("rate", 0.0, "m/s", limits=(-self.winch.fastest, self.winch.fastest))]
 
     def start_shape(self, now: Now) -> Array:
-        """Places of its masses at the start [m], shape (n, 3): as its masses hang in still water, off the ground.
+        """Return the initial positions of its masses [m], shape (n, 3): hanging in still water, off the ground.
 
-        A line that floats hangs upwards; one without weight takes the shape of one with a thousandth of its dry weight.
+        A buoyant line hangs upwards; a neutral one is treated as having a thousandth of its dry weight.
         """
         a, b, world = now.frame(self.frame).p, self.top.now(now).p, now.model.world
         up = -np.asarray(world.down, dtype=float)
@@ -183,7 +183,7 @@ class Tether(Component):
     # -- what it does -------------------------------------------------------------------------------------------------------
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Forces at both ends, rates of all masses, energy, powers by cause."""
+        """Return forces at both ends, rates of all masses, energy, powers by cause."""
         n, cable, world = self.segments, self.cable, now.model.world
         density, down = world.water_density, world.down
         bottom, top = now.frame(self.frame), self.top.now(now)
@@ -270,7 +270,10 @@ class Tether(Component):
     # -- how fast it is -----------------------------------------------------------------------------------------------------
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Its fastest vibrations along and across itself, straight, at its shortest length; drag; the ground; a winch's lag."""
+        """Return its fast modes: axial and transverse vibrations of the straight line at its shortest length; drag.
+
+        The ground; the winch's lag.
+        """
         n, cable, density = self.segments, self.cable, model.world.water_density
         L = self.winch.shortest if self.winch else self.length
         piece = L / n
@@ -298,11 +301,10 @@ class Tether(Component):
 
 
 def _fastest(stiffness: float, rests: Array, order: int, ends: Sequence[float], mass: float) -> float:
-    """Highest natural frequency of a straight line, whose segments have the unstretched lengths `rests` (n + 1,) [m], [rad/s].
+    """Return the highest natural frequency of a straight line [rad/s], from its segments' unstretched lengths (n + 1,) [m].
 
-    In stretch, order 1, the stiffness is EA [N]; in bending, order 2, EI [N·m²]. The masses count with added mass [kg]; the
-    ends
-    accelerate by so much per force [1/kg].
+    In stretch, order 1, the stiffness is EA [N]; in bending, order 2, EI [N·m²]. The
+    masses include added mass [kg]; `ends` are the accelerations of the ends per force [1/kg].
     """
     D = np.diff(np.eye(len(rests) + 1), axis=0) / rests[:, None]  # slope in each segment
     weight = rests

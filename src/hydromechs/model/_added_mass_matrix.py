@@ -27,12 +27,12 @@ from . import added_mass
 
 @singledispatch
 def added_mass_matrix(element: Any, density: Scalar) -> Array:
-    """Added mass of an element of `hydromechs.added_mass` in water of `density` [kg/m³], shape (6, 6)."""
+    """Return the added mass of an element of `hydromechs.added_mass` in water of `density` [kg/m³], shape (6, 6)."""
     raise TypeError(f"{element!r} is not an element of hydromechs.added_mass")
 
 
 def total_added_mass(elements: Iterable[Any], density: Scalar) -> Array:
-    """The sum over elements of `hydromechs.added_mass`, shape (6, 6)."""
+    """Return the sum over elements of `hydromechs.added_mass`, shape (6, 6)."""
     return sum((added_mass_matrix(element, density) for element in elements), np.zeros((6, 6)))
 
 
@@ -92,7 +92,7 @@ def _referred(matrix: Array, origin: Origin) -> Array:
 
 
 def _moved(matrix: Array, R: Array, p: Array | Sequence[float]) -> Array:
-    """A 6×6 matrix about a shape's centre in its axes, about the body origin in body axes."""
+    """Transform a 6×6 matrix from a shape's centre and axes to the body origin and axes."""
     return Path((Turn(np.asarray(R), np.asarray(p)),)).inertia_back(matrix)
 
 
@@ -117,11 +117,16 @@ PLATE = (
     (0.0, 1 / 8, 1 / 5, 1 / 4, 1 / 3.17, 1 / 2, 1 / 1.59, 1 / 1.25, 1.0),
     (1.0, 0.934, 0.897, 0.872, 0.840, 0.757, 0.704, 0.642, 0.579),
 )
-"""Rectangular plate, short over long side a/b, and added mass over ρ π/4 a² b (DNV-RP-C205 App. D; these and the prisms agree
-with another program's transcription of DNV-RP-H103 table A-2, the print was not at hand)."""
+"""Rectangular plate, short over long side a/b, and added mass over ρ π/4 a² b (DNV-RP-C205 App.
+
+D; these and the prisms agree with another program's transcription of DNV-RP-H103 table A-2; the original was not
+available).
+"""
 PRISM = ((0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 7.0), (0.579 * np.pi / 4, 0.68, 0.72, 0.72, 0.76, 0.75, 0.77))
-"""Square prism, length b along the motion over side a, and added mass over ρ a³ (DNV-RP-H103 App. A; 0 is the plate; the
-entry at 6 is left out because copies of the standard disagree on it)."""
+"""Square prism, length b along the motion over side a, and added mass over ρ a³ (DNV-RP-H103 App.
+
+A; 0 is the plate; the entry at 6 is omitted because copies of the standard disagree on it).
+"""
 SECTION = ((0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0), (1.0, 1.14, 1.21, 1.36, 1.51, 1.70, 1.98, 2.23))
 """Long beam, depth along the motion over width, and added mass per length over ρ π (width/2)² (DNV-RP-C205 App. D; boundary
 elements in the plane agree to 1 %)."""

@@ -45,16 +45,16 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hydro:
-    """What the water does to a body: buoyancy, added mass, drag. The equations are in `hydromechs.hydro`."""
+    """Hydrodynamic data of a body: buoyancy, added mass, drag. The equations are in `hydromechs.hydro`."""
 
     volume: NotNegative = 0.0
     """Displaced volume [m³]; buoyancy = water density · volume · gravity."""
     buoyancy_center: Vector3 = (0.0, 0.0, 0.0)
     """Centre of buoyancy from the body origin, in body axes [m], shape (3,)."""
     added_mass: tuple[AddedMassElement, ...] = ()
-    """Added mass: elements whose matrices add up [kg, kg·m, kg·m²]."""
+    """Added mass: elements whose matrices are summed [kg, kg·m, kg·m²]."""
     drag: tuple[DragElement, ...] = ()
-    """Drag and damping: elements whose wrenches add up [N, N·m]."""
+    """Drag and damping: elements whose wrenches are summed [N, N·m]."""
     buoyancy: tuple[str, ...] = ()
     """Names of the body's shapes that displace water, in place of `volume` and `buoyancy_center`; overlaps count twice."""
     derived: Annotated[bool, Hidden()] = field(default=False, repr=False, compare=False)
@@ -74,7 +74,7 @@ class Hydro:
 
     @property
     def own_shapes(self) -> dict[str, Placed]:
-        """Shapes that elements have of their own, by the place of the element, as "drag.0"."""
+        """Inline shapes of elements, by the path of the element, such as "drag.0"."""
         elements = [(f"{key}.{k}", e) for key in ("added_mass", "drag") for k, e in enumerate(getattr(self, key))]
         return {key: e.shape for key, e in elements if isinstance(getattr(e, "shape", None), Placed)}
 
@@ -96,7 +96,7 @@ class Hydro:
 
 @runtime_checkable
 class HydroModel(Protocol):
-    """Hydrodynamics of one body, written by a user in NumPy operations; put it in place of `Hydro`.
+    """Interface of custom hydrodynamics of one body, in NumPy operations; used in place of `Hydro`.
 
     `body` is the `Body`, `motion` a `hydromechs.hydro.WetMotion`.
     """
@@ -105,7 +105,7 @@ class HydroModel(Protocol):
         """Added mass about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6), symmetric."""
 
     def wrench(self, body: Body, motion: Any) -> np.ndarray:
-        """All other forces of the water about the body origin in body axes [N, N·m], shape (6,)."""
+        """Return all other hydrodynamic forces about the body origin in body axes [N, N·m], shape (6,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Frame:
     name: str
     """Name, unique in the model."""
     origin: Annotated[Origin, Inline()] = field(default_factory=Origin)
-    """Place on the body."""
+    """Pose on the body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,9 +129,9 @@ class Body:
     joint: Annotated[Joint | Composite, Required()] = None  # type: ignore[assignment]  # None becomes a joint in __post_init__
     """Motion of the body on its parent."""
     inertia: Inertia = field(default_factory=lambda: Inertia(mass=0.0))
-    """Mass properties; none for a frame that only carries others."""
+    """Mass properties; omit them for a massless body that only carries others."""
     hydro: Hydro | HydroModel | None = None
-    """Forces of the water; a dry body if omitted."""
+    """Hydrodynamics; a dry body if omitted."""
     frames: tuple[Frame, ...] = ()
     """Frames on the body by name, unique in the model [m, rad]."""
     shapes: tuple[BodyShape, ...] = ()
@@ -142,7 +142,7 @@ class Body:
             object.__setattr__(self, "parent", None)
         if self.joint is None:
             if self.parent is not None:
-                raise ValueError(f"body {self.name!r} has a parent, so it needs a joint; hydromechs.joints has them")
+                raise ValueError(f"body {self.name!r} has a parent, so it needs a joint; set one of hydromechs.joints")
             object.__setattr__(self, "joint", Free())
         for name in ("frames", "shapes"):
             value = getattr(self, name)

@@ -1,4 +1,4 @@
-"""Shapes of a body, each with the roles that it plays: contact, wetting, appearance."""
+"""Shapes of a body, each with its roles: contact, wetting, appearance."""
 
 from __future__ import annotations
 
@@ -33,14 +33,17 @@ Style = Literal[
     "propeller",
     "placeholder",
 ]
-"""Kind of part; the viewer has a colour for each. A propeller is drawn in a duct of the size of its cylinder, and turns. A
-placeholder replaces a missing mesh; nothing is estimated from its size."""
+"""Kind of part; the viewer has a colour for each.
+
+A propeller is drawn in a duct of the size of its cylinder, and rotates. A placeholder replaces a missing mesh; its size
+is not used in estimates.
+"""
 ROLES: tuple[Role, ...] = get_args(Role)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BodyShape(Placed):
-    """A shape of a body, named once; forces of the water may refer to it by name."""
+    """A named shape of a body; hydrodynamic elements may refer to it by name."""
 
     name: str = ""
     """Name, unique on the body; defaults to its type."""
@@ -57,7 +60,7 @@ class BodyShape(Placed):
         Placed.__post_init__(self)
         check_fields(self, "shape")
         if not self.shape.bounded:
-            raise FieldError("shape.shape", self.shape.word, "must have an end; planes and height fields are terrain")
+            raise FieldError("shape.shape", self.shape.word, "must be bounded; planes and height fields are terrain")
         roles = (self.roles,) if isinstance(self.roles, str) else tuple(self.roles)
         for role in roles:
             if role not in ROLES:
@@ -83,7 +86,7 @@ class BodyShape(Placed):
 
 
 def named_shapes(given: Iterable[Any]) -> tuple[BodyShape, ...]:
-    """Return shapes as those of a body: plain ones at its origin, unnamed ones named by their type."""
+    """Return shapes as those of a body: plain ones at its origin, unnamed ones named after their type."""
     out = []
     for thing in given:
         if isinstance(thing, Shape):

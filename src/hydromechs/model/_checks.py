@@ -1,4 +1,4 @@
-"""Faults of a model description, each with the body or joint, the value and the remedy."""
+"""Errors of a model description, each with body or joint, value and fix."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ._placement import Mdh
 from .joints import TYPES, Composite, Fixed, Joint
 
 ADDED_MASS_SIGN = "added mass is positive here (Fossen's X_u̇ < 0 changes sign)"
-"""What negative added mass mostly means."""
+"""Usual cause of negative added mass."""
 LARGEST = 1e100
-"""Entries of an inertia beyond this are typing errors, and their products are not finite."""
+"""Maximum entry of an inertia; larger ones are typing errors, and their products may not be finite."""
 TOO_LARGE = f"too large to compute with (entries of an inertia reach {LARGEST:g} at most); is a number mistyped?"
 
 
 def header_faults(model: Any) -> list[Fault]:
-    """Faults of name, description and sources."""
+    """Check name, description and sources."""
     out = []
     if not isinstance(model.name, str) or not model.name.strip():
         out.append(Fault(("name",), f"the name of the model is {model.name!r}, must be a text that is not blank"))
@@ -39,7 +39,7 @@ def header_faults(model: Any) -> list[Fault]:
 
 
 def world_faults(world: object) -> list[Fault]:
-    """Faults of the world."""
+    """Check the world."""
     if not all(hasattr(world, name) for name in ("axes", "gravity", "water_density")):
         return [Fault(("world",), f"world is {world!r}, must be a World", world, "must be a World")]
     remedies = {"gravity": "the axes define the vertical"}
@@ -57,7 +57,7 @@ def _value_fault(path: tuple, name: str, thing: Any, label: str, must: str, reme
 
 
 class _Collector:
-    """Collects the faults of one body."""
+    """Collects the errors of one body."""
 
     def __init__(self, index: int, body: Body) -> None:
         self.index, self.name = index, body.name
@@ -67,12 +67,12 @@ class _Collector:
         self.found.append(Fault(("bodies", self.index, *path), f"body {self.name!r}: {text}"))
 
     def fault(self, path: tuple, value: object, must: str, remedy: str = "") -> None:
-        """Add a value that is not what it must be."""
+        """Add an invalid value."""
         text = f"body {self.name!r}: {_dotted(path)} is {plain(value)}, {must}{'; ' if remedy else ''}{remedy}"
         self.found.append(Fault(("bodies", self.index, *path), text, value, must, remedy))
 
     def fields(self, path: tuple, thing: object, remedies: dict[str, str] | None = None, which: int = 0) -> None:
-        """Require the fields of a dataclass to be what their annotations say; `remedies` are by field or by what it must be."""
+        """Require the fields of a dataclass to match their annotations; `remedies` are by field or requirement."""
         for name, _, must in field_faults(thing):
             label = f"body {self.name!r}: {_dotted((*path, name))}"
             self.found.append(_value_fault(("bodies", self.index, *path), name, thing, label, must, remedies or {}, which))
@@ -92,7 +92,7 @@ def _dotted(path: tuple) -> str:
 
 @np.errstate(over="ignore", invalid="ignore")
 def body_faults(index: int, body: Any) -> list[Fault]:
-    """Faults of one body by itself; `index` is its place in the file."""
+    """Return the errors of one body; `index` is its position in the file."""
     if not isinstance(body, Body):
         return [Fault(("bodies", index), f"bodies[{index}] is {body!r}, must be a Body")]
     c = _Collector(index, body)
@@ -214,18 +214,18 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[st
 
 
 def is_small(I: np.ndarray) -> bool:
-    """Whether products of the entries stay finite."""
+    """True if products of the entries stay finite."""
     return bool(np.abs(I).max(initial=0.0) <= LARGEST)
 
 
 def given_added_mass(hydro: Hydro) -> np.ndarray:
-    """Sum of the added masses that are given as numbers, shape (6, 6)."""
+    """Return the sum of added masses given as numbers, shape (6, 6)."""
     given = (element for element in hydro.added_mass if isinstance(element, added_mass.Matrix | added_mass.Diagonal))
     return total_added_mass(given, 0.0)
 
 
 def _element(c: _Collector, path: tuple, element: Any, remedies: dict[str, str] | None = None) -> None:
-    """What elements of added mass and drag share: their fields, and an origin or a shape."""
+    """Check what elements of added mass and drag share: their fields, and an origin or a shape."""
     c.fields(path, element, remedies)
     if hasattr(element, "origin"):
         c.placement((*path, "origin"), element.origin)

@@ -1,4 +1,4 @@
-"""Types of a model file: the name of each class by family. A new joint, element or shape gets a row here."""
+"""Types of a model file: the name of each class by family. A new joint, element or shape is a row here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the bodies of a mechanism mean together: inertia that is not positive, joints that move none, dependent motions."""
+"""Checks of complete mechanisms: inertia that is not positive, joints that move no inertia, dependent motions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @np.errstate(over="ignore", invalid="ignore")
 def mechanism_faults(model: Model) -> list[Fault]:
-    """Faults that only the whole shows, so that no acceleration is undefined later."""
+    """Return the errors that only the complete mechanism shows, so that no acceleration is undefined later."""
     inertia = _total_inertias(model)
     faults = _negative_inertias(model, inertia)
     configurations = _configurations(model)
@@ -40,7 +40,7 @@ def mechanism_faults(model: Model) -> list[Fault]:
 
 
 def dry_faults(model: Model) -> list[Fault]:
-    """Joints that move added mass but no mass of their own: out of the water their accelerations are undefined.
+    """Return the joints that move added mass but no rigid mass: out of the water their accelerations are undefined.
 
     A model is accepted if rigid and added inertia together are positive definite, since it does not know whether there is a
     free surface. Where there is one, bodies can leave the water, and the rigid inertia alone must be positive definite.
@@ -53,7 +53,7 @@ def dry_faults(model: Model) -> list[Fault]:
     for q in _configurations(model).values():
         while faults := _motions_without_inertia(model, inertia, q):
             for fault in faults:
-                text = f"{fault.text}; its added mass counts under water only, and there is a free surface"
+                text = f"{fault.text}; its added mass acts only under water, and there is a free surface"
                 out.append(Fault(fault.path, text))
                 i = fault.path[1]
                 inertia[i] = inertia[i] + np.eye(6)  # as if it were mended, to find the next one
@@ -61,9 +61,9 @@ def dry_faults(model: Model) -> list[Fault]:
 
 
 def _total_inertias(model: Model) -> list[np.ndarray]:
-    """Rigid and added inertia of each moving body with those fixed to it; zero for fixed ones, shape (6, 6) each.
+    """Return rigid and added inertia of each moving body with those fixed to it; zero for fixed bodies, shape (6, 6) each.
 
-    Hydrodynamics of a user's own counts as a unit inertia: what it will be is not known here.
+    Custom hydrodynamics counts as a unit inertia, because its value is not known here.
     """
     total = [np.zeros((6, 6)) if r is None else r.matrix for r in model.rigid]
     for i in reversed(range(model.nb)):
@@ -80,7 +80,7 @@ def _total_inertias(model: Model) -> list[np.ndarray]:
 
 
 def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
-    """Bodies whose rigid and added inertia together are not positive semi-definite."""
+    """Return the bodies whose sum of rigid and added inertia is not positive semidefinite."""
     out = []
     for i, (body, I) in enumerate(zip(model.bodies, inertia, strict=True)):
         if not is_small(I):
@@ -97,14 +97,14 @@ def _negative_inertias(model: Model, inertia: list[np.ndarray]) -> list[Fault]:
 
 
 def _configurations(model: Model) -> dict[str, np.ndarray]:
-    """Configurations at which accelerations must be defined, by what they are called, shape (nq,) each."""
+    """Return the configurations at which accelerations must be defined, by name, shape (nq,) each."""
     rng = np.random.default_rng(0)  # a configuration without special angles
     general = [p.random_q(rng, 1)[0] for body in model.bodies for p in body.joint.parts]
     return {"the initial": model.initial().q, "a general": np.concatenate([np.zeros(0), *general])}
 
 
 def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
-    """Compositions with parts that do not move the body independently."""
+    """Return the composite joints whose parts do not move the body independently."""
     out = []
     for i, (body, steps) in enumerate(zip(model.bodies, model.steps, strict=True)):
         if isinstance(body.joint, Composite):
@@ -113,14 +113,14 @@ def _dependent_motions(model: Model, q: np.ndarray, which: str) -> list[Fault]:
                 kinds = ", ".join(p.kind for p in body.joint.parts)
                 text = (
                     f"body {body.name!r}: the parts of its joint ({kinds}) do not move it independently at {which} "
-                    "position; change an axis, an origin or the initial position, or leave a part out"
+                    "position; change an axis, an origin or the initial position, or remove a part"
                 )
                 out.append(Fault(("bodies", i, "joint"), text))
     return out
 
 
 def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndarray) -> list[Fault]:
-    """The outermost joint that moves no inertia at a configuration, in one pass from the leaves to the roots.
+    """Return the outermost joint that moves no inertia at a configuration, in one pass from the leaves to the roots.
 
     M is singular where D = Sᵀ A S of a joint is, with the articulated inertia A of what it carries (M = Lᵀ D L); it is compared
     with Sᵀ C S, the inertia C of all that it carries.
@@ -150,7 +150,7 @@ def _motions_without_inertia(model: Model, inertia: list[np.ndarray], q: np.ndar
 
 
 def _relative_lowest(M: np.ndarray, diagonal: np.ndarray) -> float:
-    """Lowest eigenvalue of M scaled so that `diagonal` becomes 1; 0 where an entry of that is not positive."""
+    """Return the smallest eigenvalue of M scaled so that `diagonal` becomes 1; 0 if one of its entries is not positive."""
     if diagonal.min(initial=1.0) <= 0:
         return 0.0
     scale = 1.0 / np.sqrt(diagonal)
@@ -158,7 +158,7 @@ def _relative_lowest(M: np.ndarray, diagonal: np.ndarray) -> float:
 
 
 def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
-    """What is allowed but deserves a look: added mass that is not positive by itself, numbers that look like another unit's."""
+    """Return warnings: added mass that is not positive semidefinite, and likely unit mistakes."""
     out = []
     for body in bodies:
         if isinstance(body.hydro, Hydro):
@@ -167,7 +167,7 @@ def warnings_of(bodies: tuple[Body, ...], density: float) -> list[str]:
             if lowest < -1e-9 * np.abs(total).max(initial=0.0):
                 negative = bool((np.diag(total) < 0.0).any())
                 out.append(
-                    f"body {body.name!r}: its added mass alone is not positive semi-definite (eigenvalue {lowest:.4g}); "
+                    f"body {body.name!r}: its added mass alone is not positive semidefinite (eigenvalue {lowest:.4g}); "
                     + (ADDED_MASS_SIGN if negative else "identified values often are not, and the total inertia is")
                 )
         out += [f"body {body.name!r}: {text}" for text in unit_mistakes(body, density)]

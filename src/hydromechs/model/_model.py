@@ -68,16 +68,18 @@ class State:
     held: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Inputs that events and the caller set: external wrenches, switches, shape (nh,)."""
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """What the controller remembers, shape (nm,)."""
+    """Memory of the controller, shape (nm,)."""
     signal: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Signals of the controller at its last call, NaN before the first, shape (ns,)."""
     parameters: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Values of the model's open parameters, one after another, shape (np,)."""
     control: float = 1.0
-    """1 while the controller is asked, 0 when an event has turned it off [-]."""
+    """1 while the controller is on, 0 after an event has turned it off [-]."""
     books: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Where the energy books of the recording begin: each stored energy, then the work of each cause booked before [J]. Empty
-    before the first run; left out, they begin anew."""
+    """Initial values of the energy balance of the recording: each stored energy, then the earlier work of each cause [J].
+
+    Empty before the first run; if omitted, the balance restarts.
+    """
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):
@@ -99,7 +101,7 @@ class Place(NamedTuple):
 
 
 class JointPart(NamedTuple):
-    """A joint that moves, or one part of a composite joint."""
+    """A moving joint, or one part of a composite joint."""
 
     name: str
     """Name of the body that it carries; with ".1", ".2", ... for the parts of a composite."""
@@ -128,7 +130,7 @@ class RigidBody(NamedTuple):
 class Model:
     """Immutable description of a mechanism: bodies in a forest, each on its parent by a joint.
 
-    All faults are found when it is built and listed in one `ModelError`. Bodies are sorted so that parents come first
+    Construction finds all errors and lists them in one `ModelError`. Bodies are sorted so that parents come first
     and otherwise keep their order.
     """
 
@@ -139,9 +141,9 @@ class Model:
     world: World = field(default_factory=World)
     """Axes, gravity and water."""
     description: str = ""
-    """Description for people."""
+    """Free-text description."""
     sources: tuple[tuple[str, str], ...] = ()
-    """Sources of the numbers, by what they are the source of."""
+    """Sources of the numbers, by item."""
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
@@ -178,7 +180,10 @@ class Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen characters that change with any number or text of the model; "own classes" where it has a user's own."""
+        """Fingerprint of 16 characters that changes with any number or text of the model;
+
+        "own classes" if it has custom classes.
+        """
         text = definition(self)
         return "own classes" if text is None else hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -226,7 +231,7 @@ class Model:
 
     @cached_property
     def free_rows(self) -> tuple[tuple[int, ...] | None, ...]:
-        """Of each body, the components of its motion that are its joint's velocities; None where the subspace is general."""
+        """Components of each body's motion that are its joint's velocities; None if the subspace is general."""
         return tuple(free_rows(steps) for steps in self.steps)
 
     @cached_property
@@ -244,7 +249,7 @@ class Model:
 
     @cached_property
     def moves(self) -> tuple[bool, ...]:
-        """Whether each body can move in the world."""
+        """True for each body that can move in the world."""
         out: list[bool] = []
         for body, parent in zip(self.bodies, self.parent, strict=True):
             out.append(body.joint.nv > 0 or (parent >= 0 and out[parent]))
@@ -261,7 +266,7 @@ class Model:
 
     @cached_property
     def wet(self) -> bool:
-        """Whether any body has hydrodynamics."""
+        """True if any body has hydrodynamics."""
         return any(b.hydro is not None for b in self.bodies)
 
     @cached_property
@@ -270,7 +275,7 @@ class Model:
         return {f.name: (i, f) for i, b in enumerate(self.bodies) for f in b.frames}
 
     def locate(self, name: str) -> Place:
-        """Where the frame or body of a name is: its body, and its place on that body."""
+        """Return the body of a frame or body name, and the pose on that body."""
         if name in self.frames:
             i, frame = self.frames[name]
             return Place(i, np.array(frame.origin.xyz), frame.origin.R)
@@ -281,7 +286,10 @@ class Model:
 
     @cached_property
     def joint_parts(self) -> dict[str, JointPart]:
-        """Joints that move, by name: that of the body that they carry; "body.1", "body.2", ... for the parts of a composite."""
+        """Moving joints by name, which is that of the body that they carry;
+
+        "body.1", "body.2", ... for the parts of a composite.
+        """
         out = {}
         for i, body in enumerate(self.bodies):
             parts = body.joint.parts
@@ -294,7 +302,7 @@ class Model:
         return out
 
     def joint_part(self, name: str) -> JointPart:
-        """The joint, or part of a composite joint, called `name`; see `joint_parts`."""
+        """Return the joint, or part of a composite joint, named `name`; see `joint_parts`."""
         if name not in self.joint_parts:
             raise KeyError(f"no joint {name!r} in {self.name}{nearest(name, self.joint_parts)}")
         return self.joint_parts[name]
@@ -308,14 +316,14 @@ class Model:
         return names_q, names_v
 
     def body_index(self, name: str) -> int:
-        """Index of the body called `name`."""
+        """Return the index of the body named `name`."""
         try:
             return self.body_names.index(name)
         except ValueError:
             raise KeyError(f"no body {name!r} in {self.name}; bodies are {', '.join(self.body_names)}") from None
 
     def path_items(self) -> list[Item]:
-        """Items with which paths to numbers begin: the world and the bodies."""
+        """Items at which paths to numbers start: the world and the bodies."""
         bodies = [Item("models", name, (("bodies", i),)) for i, name in enumerate(self.body_names)]
         return [Item("models", "world", (("world",),)), *bodies]
 
@@ -324,7 +332,7 @@ class Model:
         return np.array([x for b in self.bodies for x in b.joint.neutral_q]), np.zeros(self.nv)
 
     def initial(self) -> State:
-        """State at time 0 with the initial positions and velocities that the model gives."""
+        """Return the state at time 0 with the model's initial positions and velocities."""
         q = np.array([x for b in self.bodies for x in b.joint.initial_q])
         v = np.array([x for b in self.bodies for x in b.joint.initial_v])
         return State(q=q, v=v)

@@ -1,4 +1,4 @@
-"""The present instant as components see it: frames, joints and water; and the forces that act there."""
+"""The present instant for components: frames, joints and water, and forces on them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Wrench(NamedTuple):
     body: int
     """Index of the body."""
     F_Bo_B: Array
-    """About the body's origin in its axes [N, N·m], shape (6,)."""
+    """Wrench about the body's origin in its axes [N, N·m], shape (6,)."""
 
 
 class JointForce(NamedTuple):
     """A generalised force in one joint."""
 
     dofs: slice
-    """Its place in v."""
+    """Its indices in v."""
     tau: Array
-    """Dual to the velocities there [N, N·m], shape (n,)."""
+    """Force dual to these velocities [N, N·m], shape (n,)."""
 
 
 class FrameNow:
@@ -77,16 +77,16 @@ class FrameNow:
 
     @property
     def depth(self) -> Scalar | None:
-        """Depth below the free surface [m]; None where the water has no surface."""
+        """Depth below the free surface [m]; None without a surface."""
         return self.now.water.on_body(self.body, self.p_B).depth
 
     def force(self, f: Array, torque: Array | None = None) -> Wrench:
-        """A force at its origin [N], and optionally a torque [N·m], on its body, both in world axes, shape (3,)."""
+        """Return a force at its origin [N], and optionally a torque [N·m], on its body, both in world axes, shape (3,)."""
         R = self.now.R_WB[self.body]
         return self.force_B(R.T @ f, None if torque is None else R.T @ torque)
 
     def force_B(self, f: Array, torque: Array | None = None) -> Wrench:
-        """As `force`, in the axes of its body."""
+        """Return the same as `force`, in the axes of its body."""
         moment = np.cross(self.p_B, f)
         return Wrench(self.body, np.concatenate([f, moment if torque is None else moment + torque]))
 
@@ -102,62 +102,62 @@ class JointNow(NamedTuple):
     """Its velocity [rad/s, m/s], shape (nv,)."""
 
     def force(self, tau: Array) -> JointForce:
-        """A force in the joint, dual to its velocity [N·m, N], shape (nv,)."""
+        """Return a force in the joint, dual to its velocity [N·m, N], shape (nv,)."""
         return JointForce(self.part.v, tau)
 
 
 class WaterPoint(NamedTuple):
-    """The undisturbed water at a place of the world."""
+    """The undisturbed water at a point of the world."""
 
     velocity: Array
-    """In world axes [m/s], shape (3,)."""
+    """Velocity in world axes [m/s], shape (3,)."""
     acceleration: Array
-    """Of the water's particles, in world axes [m/s²], shape (3,)."""
+    """Acceleration of water particles, in world axes [m/s²], shape (3,)."""
     depth: Scalar | None
-    """Depth of the place below the free surface [m]; None where the water has none."""
+    """Depth of the point below the free surface [m]; None without a surface."""
     rise: Scalar
-    """Rate at which the free surface over the place rises [m/s]."""
+    """Rate at which the free surface above the point rises [m/s]."""
     slope: Array
-    """Gradient of its height [-], shape (3,)."""
+    """Gradient of the surface height [-], shape (3,)."""
 
 
 class WaterNow(Protocol):
     """The undisturbed water at the present instant."""
 
     def point(self, p: Array) -> WaterPoint:
-        """The water at any place p in world axes [m], shape (3,), as of a line between bodies."""
+        """Return the water at any point p in world axes [m], shape (3,)."""
 
     def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
-        """Height of the waves over a place p [m], shape (3,), above the mean surface [m], and its rate there [m/s]."""
+        """Return the wave elevation above the mean surface at a point p (3,) [m], and its rate [m/s]."""
 
     def on_body(self, body: int, p_B: Array) -> WaterPoint:
-        """The water at a point p_B of a body, in its axes [m], shape (3,)."""
+        """Return the water at a point p_B of a body, in its axes [m], shape (3,)."""
 
 
 class StillWater:
-    """Water at rest. All places have one depth below the free surface [m]; None where the water has none."""
+    """Water at rest. All points have the same depth below the free surface [m]; None without a surface."""
 
     def __init__(self, depth: float | None) -> None:
         self._depth = depth
 
     def point(self, p: Array) -> WaterPoint:
-        """At rest."""
+        """Return water at rest."""
         return WaterPoint(np.zeros(3), np.zeros(3), self._depth, 0.0, np.zeros(3))
 
     def waves_at(self, p: Array) -> tuple[Scalar, Scalar]:
-        """None."""
+        """Return zero elevation and rate."""
         return 0.0, 0.0
 
     def on_body(self, body: int, p_B: Array) -> WaterPoint:
-        """At rest."""
+        """Return water at rest."""
         return self.point(p_B)
 
 
 class Now:
-    """The present instant, as a component sees it.
+    """The present instant for a component.
 
     Args:
-        model: The mechanism.
+        model: The model.
         t: Time [s].
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
@@ -184,10 +184,10 @@ class Now:
         return self.kin.V
 
     def frame(self, name: str) -> FrameNow:
-        """A frame, or a body's own frame, by its name."""
+        """Return a frame, or a body's own frame, by name."""
         return FrameNow(self, name)
 
     def joint(self, name: str) -> JointNow:
-        """A joint by its name, see `Model.joint_parts`."""
+        """Return a joint by name, see `Model.joint_parts`."""
         part = self.model.joint_part(name)
         return JointNow(part, self.q[part.q], self.v[part.v])

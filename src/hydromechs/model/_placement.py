@@ -1,4 +1,4 @@
-"""Where a frame sits on its parent by modified Denavit-Hartenberg parameters; `Origin` is URDF's way."""
+"""Pose of a frame on its parent by modified Denavit-Hartenberg parameters; `Origin` uses the URDF convention."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ class Mdh:
         convert_fields(self, "mdh")
 
     def steps(self, axis: int) -> tuple:
-        """Transformations from the parent; the last one is the z screw, whatever `axis` is."""
+        """Return transformations from the parent; the last one is the z screw for any `axis`."""
         branch = () if self.branch_d == self.branch_theta == 0.0 else (constant_screw(2, self.branch_d, self.branch_theta),)
         return (*branch, constant_screw(0, self.a, self.alpha), constant_screw(2, self.d, self.theta))

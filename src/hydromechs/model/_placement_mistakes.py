@@ -1,4 +1,4 @@
-"""Places and angles of a mechanism that look as if they were given in millimetres or degrees."""
+"""Likely unit mistakes in positions and angles of a mechanism: millimetres, degrees."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ._placement import Mdh
 from .joints import Fixed
 
 FULL_TURN = 2.0 * math.pi * 1.001
-"""Angle above which one is taken for degrees [rad]."""
+"""Angle above which it is reported as degrees [rad]."""
 FAR = 30.0
-"""Distance from a body's origin, in lengths of the largest body, above which one is taken for millimetres."""
+"""Distance from a body's origin, in lengths of the largest body, above which it is reported as millimetres."""
 NEAR = 10.0
-"""Distance below which none is taken for millimetres [m]."""
+"""Distance below which it is never reported as millimetres [m]."""
 DENSITY = 1000.0
-"""Density that a body without a shape is taken to have [kg/m³]."""
+"""Density assumed for a body without a shape [kg/m³]."""
 
 
 def placement_mistakes(bodies: Sequence[Body]) -> list[str]:
-    """What looks like a slip of a unit in the places of bodies without faults, in words."""
+    """Return warnings about likely unit mistakes in the poses of valid bodies."""
     size = max(map(_size, bodies), default=0.0)
     out = []
     for body in bodies:
@@ -33,7 +33,7 @@ def placement_mistakes(bodies: Sequence[Body]) -> list[str]:
 
 
 def angle_mistake(what: str, angles: tuple[float, ...]) -> str:
-    """What to say of angles [rad], as of "frame 'camera' rpy", of which one is more than a turn; empty where none is."""
+    """Return a warning about angles [rad], such as "frame 'camera' rpy", if one is more than a turn; empty if none is."""
     most = max(map(abs, angles))
     if most <= FULL_TURN:
         return ""
@@ -42,7 +42,7 @@ def angle_mistake(what: str, angles: tuple[float, ...]) -> str:
 
 
 def _placements(body: Body) -> Iterator[tuple[str, Origin | Mdh]]:
-    """Where everything of a body sits, with its name."""
+    """Yield the positions of all parts of a body, with names."""
     for k, part in enumerate(body.joint.parts):
         yield "joint" if len(body.joint.parts) == 1 else f"part {k + 1} of its joint", part.placement
     for frame in body.frames:
@@ -53,7 +53,7 @@ def _placements(body: Body) -> Iterator[tuple[str, Origin | Mdh]]:
 
 
 def _angle_mistakes(body: Body) -> list[str]:
-    """Angles of more than a turn."""
+    """Return warnings about angles of more than a turn."""
     out = []
     for what, place in _placements(body):
         if isinstance(place, Origin):
@@ -68,7 +68,7 @@ def _angle_mistakes(body: Body) -> list[str]:
 
 
 def _length_mistakes(body: Body, size: float) -> list[str]:
-    """Places that are far from the body's origin; the place of a body on the world may be anywhere."""
+    """Return warnings about positions far from the body's origin; positions in the world are not limited."""
     if not size or (body.parent is None and isinstance(body.joint, Fixed)):
         return []
     places: list[tuple[str, tuple[float, ...]]] = [("inertia.com", body.inertia.com)]
@@ -95,7 +95,7 @@ def _length_mistakes(body: Body, size: float) -> list[str]:
 
 
 def _size(body: Body) -> float:
-    """Greatest length of a body: of its shapes, of its elements in water, of a cube of its volume or mass [m]."""
+    """Return the size of a body: of its shapes, its hydrodynamic elements, or a cube of its volume or mass [m]."""
     mass = body.inertia.mass
     lengths = [math.cbrt(mass / DENSITY)]
     if mass:

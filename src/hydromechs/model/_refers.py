@@ -1,4 +1,4 @@
-"""Elements that refer to a shape of their body by name, or have one of their own."""
+"""Elements that refer to a shape of their body by name, or have an inline shape."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def solid_of(element: Any) -> Placed:
     """Return the shape of an element on its body."""
     found = element.shape if isinstance(element.shape, Placed) else element.placed
     if found is None:
-        raise ValueError(f"shape {element.shape!r} is a name; put the element into the hydro of a body that has this shape")
+        raise ValueError(f"shape {element.shape!r} is a name; use the element in the hydro of a body with this shape")
     return found
 
 

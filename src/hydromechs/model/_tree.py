@@ -1,18 +1,17 @@
-"""Names and parents of bodies: faults, and an order in which parents come first."""
+"""Names and parents of bodies: errors, and an order with parents first."""
 
 from __future__ import annotations
 
 from hydromechs.errors import Fault
 
 MANY = 40
-"""Names that a message lists."""
+"""Maximum number of names in a message."""
 
 
 def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
-    """Faults of names and parents.
+    """Return the errors of names and parents.
 
-    Links are (name, parent) of each body, None for what could not be read and for the world as parent; `frames` are names by
-    body.
+    Links are (name, parent) of each body; None for unreadable values and for the world as parent; `frames` are names by body.
     """
     out = []
     if not links:
@@ -28,7 +27,7 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
             out.append(Fault(("bodies", i, "name"), f"body {name!r}: the name is used twice; names must be unique"))
         seen.add(name)
         if parent is not None and parent not in there:
-            text = f"body {name!r}: there is no body {parent!r} to be its parent; bodies are {known}"
+            text = f"body {name!r}: its parent {parent!r} does not exist; bodies are {known}"
             out.append(Fault(("bodies", i, "parent"), text))
     frame_names: set[str] = set()
     for i, body_frames in enumerate(frames):
@@ -41,7 +40,7 @@ def tree_faults(links: list[tuple], frames: list[list[str]]) -> list[Fault]:
 
 
 def _rings(links: list[tuple]) -> list[Fault]:
-    """Bodies that are their own ancestors, one fault for each ring."""
+    """Return one error for each loop of bodies that are their own ancestors."""
     place = {name: i for i, (name, _) in reversed(list(enumerate(links))) if isinstance(name, str)}
     out, done = [], set()
     for at, _ in links:
@@ -53,13 +52,13 @@ def _rings(links: list[tuple]) -> list[Fault]:
         if isinstance(at, str) and at in walk:
             names = list(walk)
             ring = " → ".join([*names[names.index(at) :], at])
-            text = f"body {at!r}: its parents form a ring ({ring}); one of them must be attached to the world"
+            text = f"body {at!r}: its parents form a loop ({ring}); attach one of them to the world"
             out.append(Fault(("bodies", place[at], "parent"), text))
     return out
 
 
 def topological_order(links: list[tuple[str, str | None]]) -> list[int]:
-    """Indices of the bodies so that parents come first, otherwise in their order."""
+    """Return the indices of the bodies with parents first, otherwise in order."""
     index = {name: i for i, (name, _) in enumerate(links)}
     order: list[int] = []
     done: set[int] = set()

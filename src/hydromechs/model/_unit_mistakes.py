@@ -1,4 +1,4 @@
-"""Numbers that look as if they were given in another unit: degrees, litres, millimetres, grams."""
+"""Likely unit mistakes: degrees, litres, millimetres, grams."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ._body import Body, Hydro
 from .joints import Revolute
 
 TURNS = 2.0
-"""Travel either way of a joint beyond which its limits, if they are whole numbers, are taken for degrees [turns]."""
+"""Travel of a joint in either direction above which integer limits are reported as degrees [turns]."""
 LIGHT = 100.0
-"""Displaced mass over mass of a body above which its volume is taken for litres; foam has 10 to 30."""
+"""Displaced mass over mass of a body above which its volume is reported as litres; foam has 10 to 30."""
 DENSEST = 25_000.0
-"""Density above which the mass of a body is taken for grams; osmium has 22,600 [kg/m³]."""
+"""Density above which the mass of a body is reported as grams; osmium has 22,600 [kg/m³]."""
 LIGHTEST = 0.01
-"""Density below which the lengths of a body are taken for millimetres, a hundredth of that of air [kg/m³]."""
+"""Density below which the lengths of a body are reported as millimetres, a hundredth of that of air [kg/m³]."""
 
 
 def unit_mistakes(body: Body, density: float) -> list[str]:
-    """What looks like a slip of a unit in a body without faults, in water of a density [kg/m³], in words."""
+    """Return warnings about likely unit mistakes in a valid body, in water of a density [kg/m³]."""
     out, mass = [], body.inertia.mass
     for part in body.joint.parts:
         if isinstance(part, Revolute) and part.limits is not None:
@@ -48,7 +48,7 @@ def unit_mistakes(body: Body, density: float) -> list[str]:
 
 
 def limits_mistake(what: str, limits: tuple[float, ...]) -> str:
-    """What to say of limits of an angle [rad] that look like degrees; empty where they do not. Infinite ones are none."""
+    """Return a warning about limits of an angle [rad] that look like degrees, or nothing. Infinite limits count as none."""
     turns = max((abs(x) for x in limits if math.isfinite(x)), default=0.0) / (2.0 * math.pi)
     if turns <= TURNS or not all(x.is_integer() and abs(x) <= 360.0 for x in limits if math.isfinite(x)):
         return ""

@@ -1,4 +1,4 @@
-"""Added mass of a body: given as a matrix, or from shapes. The data are here, the formulas in `hydromechs.hydro`."""
+"""Added mass of a body, as a matrix or from shapes. The data are here, the formulas in `hydromechs.hydro`."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Diagonal:
 class ShapeAddedMass:
     """Added mass of a sphere, ellipsoid, cylinder or box.
 
-    Exact for spheres and ellipsoids (Lamb). A cylinder has strips across its axis, and along it the added mass of a thin disc.
+    Exact for spheres and ellipsoids (Lamb). A cylinder uses strip theory across its axis and a thin disc along it.
     Boxes follow published coefficients of plates, prisms and rectangular sections.
     """
 
     shape: str | Placed
-    """Name of a shape of the body, or a shape of its own."""
+    """Name of a shape of the body, or an inline shape."""
     placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
     """The shape of the body that `shape` names; set by the body."""
 

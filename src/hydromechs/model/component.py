@@ -1,4 +1,4 @@
-"""What acts on a mechanism: the one interface of thrusters, drives, friction, stops, contacts, and a user's own.
+"""Components: the common interface of thrusters, drives, friction, stops, contacts, and custom classes.
 
 A component is a frozen dataclass with a method `act`, written in NumPy operations so that it can be traced. It sees the present
 instant (`Now`), its own states and inputs by name, and returns an `Action`; what an action leaves out is zero. The plant, the
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 Values: TypeAlias = Mapping[str, Scalar]
-"""States or inputs of one component, by the names that it gave them."""
+"""States or inputs of one component, by name."""
 
 
 class Slot(NamedTuple):
@@ -56,22 +56,22 @@ class Slot(NamedTuple):
     name: str
     """Name within the component; empty for an input that has the component's own name."""
     start: float | Callable[[Now], float] = 0.0
-    """Value at the start, or a function of the instant of the start that gives it."""
+    """Initial value, or a function of the initial instant that returns it."""
     unit: str = "1"
-    """Unit, as "N"."""
+    """Unit, such as "N"."""
     setting: bool = False
     """True for an input that is not a command but set by name (a switch, an external force, the rate of a target)."""
     limits: tuple[float, float] = (-math.inf, math.inf)
-    """Of an input: the lowest and the highest that mean something; others are refused, commands of a controller told."""
+    """Minimum and maximum of an input; values outside are rejected, and commands of a controller are reported."""
     frozen_in_trim: bool = False
     """True if it is part of the configuration, which `trim` does not change, as the length of a line on a winch."""
 
     def full_name(self, component: str) -> str:
-        """Its name in a plant: that of the component and its own."""
+        """Its name in a plant: the component's name and its own."""
         return f"{component}.{self.name}" if self.name else component
 
     def value_at(self, now: Now) -> float:
-        """Its value at the start, which is the instant given."""
+        """Return its initial value, at the given instant."""
         return self.start(now) if callable(self.start) else self.start
 
 
@@ -81,9 +81,9 @@ class Output(NamedTuple):
     name: str
     """Name of the variable."""
     units: str
-    """Unit, as "N"; "1" for a pure number."""
+    """Unit, such as "N"; "1" for dimensionless numbers."""
     long_name: str
-    """What it is, in words."""
+    """Description."""
     labels: tuple[str, ...] = ()
     """Names of the entries of one component's value; empty for a number."""
     dimension: str = ""
@@ -100,27 +100,27 @@ class Constraint(NamedTuple):
     bias: Array
     """J̇ v, shape (c,)."""
     error: Array
-    """How far it is off [m, rad], shape (c,)."""
+    """Error [m, rad], shape (c,)."""
     active: Scalar
     """1 while it holds, else 0."""
     stabilisation: float
     """α, rate at which errors decay [1/s]."""
     apart: tuple[Scalar, Scalar]
-    """Distance [m] and angle [rad] by which it is off."""
+    """Distance [m] and angle [rad] of the error."""
     tolerance: float
-    """Distance and angle up to which it can be closed [m, rad]."""
+    """Maximum distance and angle at which it can close [m, rad]."""
     between: tuple[str, str]
-    """Names of what it joins."""
+    """Names of the joined frames."""
     dofs: tuple[int, ...] | None = None
-    """Degrees of freedom that J can have entries for, at any configuration; all of them if None. Constraints whose degrees of
+    """Degrees of freedom with possible entries in J, at any configuration; None for all. Constraints whose degrees of
     freedom belong to separate trees are solved apart."""
     record: Callable[[Array], Mapping[str, Scalar | Array]] = lambda force: {}
     """Outputs that follow from the forces λ, shape (c,)."""
     wrenches: Callable[[Array], Sequence[Wrench]] = lambda force: ()
-    """Wrenches on bodies that the forces λ are, shape (c,): what a sensor in an arm that holds something feels."""
+    """Return the wrenches on bodies from the forces λ, shape (c,), as a sensor in a holding arm measures them."""
 
     def check_closure(self, t: float, component: Component) -> None:
-        """Raise `ValueError` if it cannot be closed because what it joins does not meet; `component` has the constraint."""
+        """Raise `ValueError` if it cannot close because the joined frames do not meet; `component` owns the constraint."""
         distance, angle = (float(x) for x in self.apart)
         if max(distance, angle) > self.tolerance:
             raise ValueError(
@@ -131,7 +131,7 @@ class Constraint(NamedTuple):
 
 
 class MovedJoint(NamedTuple):
-    """A joint whose acceleration is given; the force that this takes comes out."""
+    """A joint with prescribed acceleration; the required force is computed."""
 
     dofs: slice
     """Its place in v."""
@@ -143,45 +143,45 @@ class MovedJoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What a component does in one instant."""
+    """Effects of a component at one instant."""
 
     forces: Sequence[Wrench] = ()
     """Wrenches on bodies."""
     joint_forces: Sequence[JointForce] = ()
     """Forces in joints."""
     armature: Sequence[tuple[slice, float]] = ()
-    """Inertia that degrees of freedom feel besides, as of geared rotors: place in v, inertia [kg·m² or kg], a constant of at
-    least 0."""
+    """Additional constant inertia of degrees of freedom, such as that of geared rotors: index in v, inertia ≥ 0 [kg·m² or
+    kg]."""
     constraints: Sequence[Constraint] = ()
     """Constraint rows, solved together with the dynamics."""
     motions: Sequence[MovedJoint] = ()
-    """Joints whose acceleration is given; all velocities of a body's joint, or none."""
+    """Joints with prescribed acceleration; all velocities of a body's joint, or none."""
     rates: Mapping[str, Scalar] = field(default_factory=dict)
     """Rates of the component's states, by name [unit/s]; all of them."""
     record: Mapping[str, Scalar | Array] = field(default_factory=dict)
     """Values of the component's outputs, by name."""
     energy: Scalar | None = None
-    """Energy stored in the component [J]; None where it stores none."""
+    """Energy stored in the component [J]; None if it stores none."""
     power: Scalar | None = None
-    """Work done on the mechanism per time, less what comes out of the store: Σ F·V + d(energy)/dt [W]. A component that stores
-    energy must say it, as a loss below 0; of others it is Σ F·V unless given."""
+    """Power supplied to the mechanism, excluding the change of stored energy: Σ F·V + d(energy)/dt [W]; losses are negative.
+    Required if energy is stored; otherwise it defaults to Σ F·V."""
 
 
 class FastMode(NamedTuple):
     """A fast mode of a component: m ẍ + c ẋ + k x = 0, or a lag."""
 
     name: str
-    """What it is, as "servo of joint 'elbow'"."""
+    """Description, such as "servo of joint 'elbow'"."""
     frequency: float
     """√(k/m) [rad/s]; 0 for a lag."""
     decay: float
     """c/m, or 1/T of a lag [1/s]."""
     meets: bool = False
-    """Whether it begins with an impact, as contacts and stops do."""
+    """True if it starts with an impact, as for contacts and stops."""
     internal: bool = False
-    """Whether the spring's deflection is an internal state, as that of friction and the oil of a drive."""
+    """True if the spring's deflection is an internal state, as for friction and the oil of a drive."""
     remedy: str = "soften it"
-    """What makes it slower, in words."""
+    """Advice that slows it down, as text."""
 
     @property
     def fastest(self) -> float:
@@ -205,7 +205,7 @@ def mode_of(name: str, k: float, c: float, mobility: float, *, meets: bool = Fal
 
 
 class Mobility(Protocol):
-    """How easily a mechanism moves where a component acts on it, for floats."""
+    """Mobility of a mechanism at the points where components act, for floats."""
 
     def joint(self, dofs: slice) -> float:
         """Maximum acceleration per force in a joint [1/kg or 1/(kg·m²)]."""
@@ -221,7 +221,7 @@ class Mobility(Protocol):
 
 
 class Order(enum.IntEnum):
-    """Places of components in a plant; those of one place are in the order of the model's joints, or of the list."""
+    """Order of components in a plant; components of one rank are in the order of the model's joints, or of the list."""
 
     THRUSTER = 0
     DRIVE = 1
@@ -250,21 +250,21 @@ def _kind_of(name: str) -> str:
 
 
 class Component(abc.ABC):
-    """Something that acts on a mechanism. Derive a frozen dataclass from it and write `act`."""
+    """A force or actuator. Derive a frozen dataclass from it and define `act`."""
 
     __slots__ = ()
     name: str
     """Name in files and recordings, unique in a plant."""
     kind: ClassVar[str] = "component"
-    """Dimension of the recording along which it is an entry; spring_line for a class SpringLine, unless given."""
+    """Dimension of the recording along which it is an entry; defaults to spring_line for a class SpringLine."""
     cause: ClassVar[str] = "component"
-    """Under what its work is booked in the energy audit; its kind unless given."""
+    """Cause of its work in the energy audit; defaults to its kind."""
     label: ClassVar[str] = "component"
-    """Its wrenches on bodies are recorded, summed, as force_<label>; its kind unless given."""
+    """The sum of its wrenches on bodies is recorded as force_<label>; defaults to its kind."""
     outputs: ClassVar[tuple[Output, ...]] = ()
-    """What it records."""
+    """Recorded outputs."""
     refers: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Fields that hold names of the model, each with what it names: "frame", "body", "joint" or "frame or body"."""
+    """Fields that hold names of the model, with the kind of object: "frame", "body", "joint" or "frame or body"."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -296,44 +296,44 @@ class Component(abc.ABC):
         return replace(self, **values)  # type: ignore[type-var]  # a dataclass
 
     def states(self, model: Model) -> Sequence[Slot]:
-        """Its internal states; none unless overridden."""
+        """Its internal states; none by default."""
         return ()
 
     def inputs(self, model: Model) -> Sequence[Slot]:
-        """What it is told from outside: commands, switches; nothing unless overridden."""
+        """Its inputs: commands, switches; none by default."""
         return ()
 
     @property
     def timed(self) -> Sequence[str]:
-        """Names of numbers that it takes besides its inputs and that change at times known before; none unless overridden."""
+        """Names of further numbers that change at known times; none by default."""
         return ()
 
     def timed_values(self, t: float) -> tuple[Sequence[float], float]:
-        """The numbers that `timed` names from a time on, and until when they hold [s]."""
+        """Return the numbers in `timed` from a time on, and the time until which they hold [s]."""
         return (), math.inf
 
     def initial(self, model: Model, t: float) -> Sequence[tuple[JointPart, Array, Array]]:
-        """Joints that it wants to begin elsewhere than the model does, with their q and v; none unless overridden."""
+        """Return joints whose initial state it overrides, with their q and v; none by default."""
         return ()
 
     @property
     def acts(self) -> bool:
-        """False for a part from which others are derived, as terrain, and for one that states that a default is absent."""
+        """False for a part from which others are derived, such as terrain, and for one that disables a default."""
         return True
 
     @property
     def replaces(self) -> Sequence[str]:
-        """Names of derived components, as "elbow.stops", that are left out because of it; that of its own name is, too."""
+        """Names of derived components that it replaces, such as "elbow.stops", besides its own name."""
         return ()
 
     @property
     def rotors(self) -> Mapping[str, float]:
-        """Inertia of its rotors that joints feel, by joint [kg·m² or kg]; none unless overridden."""
+        """Return the inertia of its rotors by joint [kg·m² or kg]; none by default."""
         return {}
 
     @property
     def external_body(self) -> str | None:
-        """Name of the body on which its held inputs are a wrench; None unless overridden."""
+        """Name of the body on which its held inputs are a wrench; None by default."""
         return None
 
     def as_force(self, given: bool) -> Component:
@@ -344,7 +344,7 @@ class Component(abc.ABC):
         return self
 
     def closing(self, model: Model, kin: Any) -> str | None:
-        """Return the message of an event that closes it; None for that of an impact."""
+        """Return the message of an event that closes it; None for the message of an impact."""
         return None
 
     def order(self, model: Model) -> tuple[int, int]:
@@ -356,15 +356,15 @@ class Component(abc.ABC):
         return component is self
 
     def check_beside(self, parts: Sequence[Component]) -> None:  # noqa: B027  nothing to check is the usual case
-        """Raise `ValueError` if it does not fit the other parts, as a given motion beside a drive of the same joint."""
+        """Raise `ValueError` if it does not fit the other parts, such as a prescribed motion beside a drive."""
 
     @abc.abstractmethod
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """What it does in one instant, in NumPy operations.
+        """Return its effects at one instant, in NumPy operations.
 
         Args:
             z: Its states, by name.
-            u: Its inputs, and what it has in `timed`, by name.
+            u: Its inputs and the numbers in `timed`, by name.
         """
 
     def entries(self, model: Model) -> Sequence[str]:
@@ -375,20 +375,20 @@ class Component(abc.ABC):
         """Raise `ValueError` or `KeyError` if it does not fit a model; by default `act` itself must do."""
 
     def check_start(self, now: Now) -> None:  # noqa: B027  as above
-        """Raise `ValueError` if a run cannot begin at an instant, with its states as they begin."""
+        """Raise `ValueError` if a run cannot start at an instant with its initial states."""
 
     def modes(self, model: Model, mobility: Mobility) -> Sequence[FastMode]:
-        """Its fast modes, for advice on the step; none unless overridden."""
+        """Return its fast modes, for advice on the step; none by default."""
         return ()
 
     @property
     def notes(self) -> Sequence[str]:
-        """What a run should mention of it, as what was assumed; nothing unless overridden."""
+        """Return notes for the run, such as assumed values; none by default."""
         return ()
 
 
 class Law(NamedTuple):
-    """What acts in one joint of many."""
+    """Force and energy in one of many joints."""
 
     tau: Array
     """Force in the joint, dual to its velocity [N·m, N], shape (nv,)."""
@@ -399,10 +399,10 @@ class Law(NamedTuple):
 
 
 class InJoints(Component):
-    """A component that acts alike in many joints. Simulations of large trees run its law in a loop.
+    """A component with the same law in many joints. Simulations of large trees run its law in a loop.
 
-    They do where the joints have equally many coordinates, each is named once, and the class has no `act`, states, inputs or
-    outputs of its own; other ones run as all components do.
+    This requires that the joints have equally many coordinates, each is named once, and the class has no `act`, states,
+    inputs or outputs of its own; other ones run as all components do.
     """
 
     __slots__ = ()
@@ -417,10 +417,10 @@ class InJoints(Component):
 
     @abc.abstractmethod
     def law(self, q: Array, v: Array, numbers: Array) -> Law:
-        """What acts in a joint with some numbers (n,), in NumPy operations."""
+        """Return force and energy in a joint with its numbers (n,), in NumPy operations."""
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """The law in all joints."""
+        """Return the law in all joints."""
         names, forces = self.joint_names(now.model), []
         energy: Scalar = 0.0
         power: Scalar = 0.0

@@ -74,7 +74,7 @@ class FromPanels(AddedMassMethod):
 
     def __post_init__(self) -> None:
         if isinstance(self.count, bool) or not isinstance(self.count, int) or not 400 <= self.count <= 20_000:
-            raise ValueError(f"FromPanels.count is {self.count!r}, must be a whole number from 400 to 20000")
+            raise ValueError(f"FromPanels.count is {self.count!r}, must be an integer from 400 to 20000")
 
     def of(self, parts: Sequence[SolidPart], density: float) -> AddedMassGuess:
         found = panel_added_mass(_joined(parts), self.count)

@@ -1,4 +1,4 @@
-"""Checks: what must be true of a recording."""
+"""Checks of a recording."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STATISTICS: dict[str, tuple[str, Callable[[np.ndarray], float]]] = {
     "rms": ("root mean square of {}", lambda x: np.sqrt(np.mean(x * x))),
     "max_abs": ("maximum |{}|", lambda x: np.max(np.abs(x))),
 }
-"""Statistics that a check can use, in words and as a function of the samples."""
+"""Statistics of checks: text, and function of the samples."""
 HOW = ("target", "after", "before", "mean_of")
 """Fields of a check that a statistic takes."""
 
@@ -72,34 +72,33 @@ class CheckResult(NamedTuple):
     passed: bool
     """True if the value is within its limits."""
     value: float
-    """The statistic; NaN where there are no samples."""
+    """The statistic; NaN without samples."""
     limit: str
-    """What it must be, in words: "below 0.3"."""
+    """Limits as text: "below 0.3"."""
     text: str
-    """The statistic and its quantity, in words."""
+    """Statistic and quantity as text."""
     quantity: str = ""
-    """Its quantity, as "position.vehicle.x"."""
+    """Its quantity, such as "position.vehicle.x"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """Something that must be true of a recording: a statistic of a quantity, less a target, within limits."""
+    """Something that must be true of a recording: a statistic of a quantity, minus a target, within limits."""
 
     name: str
-    """What to call it."""
+    """Name of the check."""
     quantity: str
     """A recorded quantity such as "position.vehicle.x", "q.elbow", "tilt_deg.vehicle"; "contact_force.*" is the sum of all."""
     target: float = 0.0
-    """What is taken off the quantity first [in its unit]."""
+    """Value subtracted from the quantity [in its unit]."""
     statistic: Annotated[str, Pattern("|".join(STATISTICS), f"must be one of {', '.join(STATISTICS)}")] = "last"
     """"last", "min", "max", "mean", "rms" or "max_abs"."""
     after: float = 0.0
-    """Samples before this time are left out [s]."""
+    """Samples before this time are ignored [s]."""
     before: float | None = None
-    """Samples from this time on are left out [s]; none if left out."""
+    """Samples from this time on are ignored [s]; none if omitted."""
     mean_of: Pair | None = None
-    """From when to when [s] a mean of the quantity is taken that is taken off it, too: "how much more than then"; none if left
-    out."""
+    """Start and end [s] of an interval whose mean is also subtracted from the quantity; none if omitted."""
     below: float | None = None
     """The statistic must be below this [in the quantity's unit]."""
     above: float | None = None
@@ -116,21 +115,21 @@ class Check:
             if value is not None:
                 object.__setattr__(self, key, finite(value, f"{label}: {key}"))
         if self.below is not None and self.above is not None and not self.above < self.below:
-            raise ValueError(f"{label}: above is {self.above:g}, must be less than below, {self.below:g}; swap them?")
+            raise ValueError(f"{label}: above is {self.above:g}, must be less than below, {self.below:g}; swap them")
         if self.mean_of is not None:
             start, end = floats(self.mean_of, 2, f"{label}: mean_of")
             object.__setattr__(self, "mean_of", (start, end))
             if not start < end:
-                raise ValueError(f"{label}: mean_of is from {start:g} s to {end:g} s, must end after its start; swap them?")
+                raise ValueError(f"{label}: mean_of is from {start:g} s to {end:g} s, must end after its start; swap them")
         if self.before is not None and not self.after < self.before:
             raise ValueError(f"{label}: after is {self.after:g} s, must be earlier than before, {self.before:g} s")
 
     def judge(self, dataset: xarray.Dataset) -> CheckResult:
-        """Judge a recording."""
+        """Evaluate the check on a recording."""
         return self.judge_samples(dataset["time"].values, samples_of(dataset, self.quantity))
 
     def judge_samples(self, time: np.ndarray, samples: np.ndarray) -> CheckResult:
-        """Judge samples of its quantity, shape (n,), at times [s], shape (n,)."""
+        """Evaluate the check on samples of its quantity, shape (n,), at times [s], shape (n,)."""
         words, how = STATISTICS[self.statistic][0], {key: getattr(self, key) for key in HOW}
         value, x = statistic_of(time, samples, self.statistic, period=period_of(self.quantity), **how)
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
@@ -142,21 +141,21 @@ class Check:
         return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text, self.quantity)
 
     def over(self, start: float) -> bool:
-        """True if its time was over at the start of a run [s], as one that is resumed."""
+        """True if its time ended before the start of a run [s], as in a resumed run."""
         return self.before is not None and self.before <= start
 
     def _why_nothing(self, time: np.ndarray, x: np.ndarray) -> str:
-        """Why there is no value, in words."""
+        """Return the reason why there is no value."""
         if x.size:
             missing = int(np.count_nonzero(np.isnan(x)))
-            return f"; {missing} of {x.size} samples are not numbers; was the component off?" if missing else ""
+            return f"; {missing} of {x.size} samples are not numbers; check whether the component was off" if missing else ""
         if time.size and self.over(float(time[0])):
-            return "; the run began after that"
+            return "; the run started after that"
         ended = not time.size or time[-1] < self.after
-        return "; the run ended before that" if ended else "; no sample is between these times: record more often"
+        return "; the run ended before that" if ended else "; no sample is between these times; record more often"
 
     @property
     def limit(self) -> str:
-        """What the statistic must be, in words."""
+        """Return the limits of the statistic as text."""
         both = (("above", self.above), ("below", self.below))
         return " and ".join(f"{word} {value:g}" for word, value in both if value is not None)

@@ -1,4 +1,4 @@
-"""Two recordings side by side: where they differ most, variable by variable."""
+"""Comparison of two recordings: the largest difference of each variable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class VariableDifference(NamedTuple):
     entry: tuple[str, ...]
     """Names along its dimensions where the difference is largest; empty for a scalar."""
     time: float
-    """When it is largest [s]."""
+    """Time of the maximum [s]."""
     maximum: float
     """Maximum |second − first|, in the variable's unit."""
     scale: float
@@ -33,19 +33,19 @@ class VariableDifference(NamedTuple):
 
     @property
     def quantity(self) -> str:
-        """Name of the quantity, as "position.vehicle.x"."""
+        """Name of the quantity, such as "position.vehicle.x"."""
         return ".".join((self.name, *self.entry))
 
 
 class RecordingComparison(NamedTuple):
-    """What two recordings have in common, and how much they differ there."""
+    """Common contents of two recordings, and their differences."""
 
     differences: tuple[VariableDifference, ...]
-    """One for each variable of both, in their order."""
+    """Differences of each common variable, in order."""
     begin: float
-    """Begin of the time that both cover [s]."""
+    """Start of the common time range [s]."""
     end: float
-    """End of it [s]."""
+    """End of the common time range [s]."""
     samples: int
     """Number of times that were compared: those of the first recording."""
     interpolated: bool
@@ -82,7 +82,7 @@ def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> Recordi
     if max(t_a[0], t_b[0]) > min(t_a[-1], t_b[-1]):
         from_to = ", the second ".join(f"from {begin:g} to {end:g} s" for begin, end in spans)
         raise ValueError(
-            f"the two recordings have no time in common: the first is {from_to}; does one of them go on from the other?"
+            f"the two recordings have no time in common: the first is {from_to}; check whether one run continues the other"
         )
     begin, end = max(t_a[0], t_b[0]), min(t_a[-1], t_b[-1])
     at_a, at_b = ((t >= begin) & (t <= end) for t in (t_a, t_b))
@@ -102,7 +102,7 @@ def _span(dataset: xarray.Dataset, which: str) -> tuple[float, float]:
     """Begin and end of a recording [s]."""
     times = dataset["time"].values if "time" in dataset else np.zeros(0)
     if not times.size:
-        raise ValueError(f"the {which} has no samples; was its run ended before the first?")
+        raise ValueError(f"the {which} has no samples; check whether its run ended before the first")
     return float(times[0]), float(times[-1])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 WARNING_KINDS = {
-    "capsized": "a vehicle turned over",
+    "capsized": "a vehicle capsized",
     "saturated": "an actuator was at its limit for a long time",
     "joint_stop": "a joint was at a stop",
     "line_slack": "a line went slack",

@@ -1,4 +1,4 @@
-"""Recordings: written while a run goes on, loaded, saved and exported.
+"""Recordings: written during a run, loaded, saved and exported.
 
 A recording is an `xarray.Dataset` whose first dimension is time. On disk it is a Zarr store (format 2, not compressed), a
 folder that any Zarr reader opens. `RecordingWriter` writes the files of the store itself: an uncompressed chunk is the plain
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MARK = "hydromechs_recording"
 """Attribute that marks a store as a HydroMechs recording; its value is the version of the layout."""
 VERSION = 2
-"""Version of the layout that is written and read."""
+"""Supported version of the layout."""
 FOLDER_NAME = "recording.zarr"
 """Name of the recording in the folder of a run."""
 HEADER_SIZE = 512
@@ -57,9 +57,9 @@ class Variable:
     dims: tuple[str, ...]
     """Names of the dimensions; the first is "time"."""
     units: str
-    """Unit, as "m/s"; "1" for a pure number."""
+    """Unit, such as "m/s"; "1" for dimensionless numbers."""
     long_name: str
-    """What it is, in words."""
+    """Description."""
     dtype: str = "float64"
     """Type of the numbers: "float64", "float32", "int32", "int8" or "bool"."""
 
@@ -105,7 +105,7 @@ def _checked(block: Mapping[str, np.ndarray], schema: Sequence[Variable], shapes
 
 
 class RecordingWriter:
-    """Writes a recording to disk while the run goes on.
+    """Writes a recording to disk during the run.
 
     When `append` returns, the operating system has the data: a killed process loses nothing that was appended. The length
     of `time` is written last and says how much is complete; `load_recording` cuts the rest off.
@@ -255,7 +255,7 @@ class RecordingWriter:
             yield
         except OSError as e:
             raise RecordingError(
-                f"recording {self.path} {what}: {e.strerror or e}; is the disk full or the folder read-only? "
+                f"recording {self.path} {what}: {e.strerror or e}; check free space and write permission. "
                 f"The {self.samples} samples written before are intact"
             ) from e
 
@@ -308,7 +308,7 @@ def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
     """
     path = Path(path)
     if not path.exists():
-        raise RecordingError(f"no recording at {path}: there is nothing at that path")
+        raise RecordingError(f"no recording at {path}: the path does not exist")
     if path.is_dir():
         inner = path / FOLDER_NAME
         return _of_this_version(_load_zarr(inner if inner.is_dir() else path), path)
@@ -353,7 +353,9 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrit
         _remove(path)  # only now: a failed save leaves the old file
         os.replace(partial, path)
     except OSError as e:
-        raise RecordingError(f"recording {path} cannot be written: {e.strerror or e}; is the disk full or read-only?") from e
+        raise RecordingError(
+            f"recording {path} cannot be written: {e.strerror or e}; check free space and write permission"
+        ) from e
     return path
 
 
@@ -363,7 +365,7 @@ def _check_free(path: Path, overwrite: bool, remedy: str) -> None:
         return
     ours = path.is_file() if path.suffix in SINGLE_FILES else is_recording(path)
     if not ours:
-        raise RecordingError(f"{path} exists and is not a recording: it stays as it is, give another path")
+        raise RecordingError(f"{path} exists and is not a recording: it is unchanged; give another path")
     if not overwrite:
         raise RecordingError(f"{path} exists: give another path, or {remedy}")
 
@@ -400,7 +402,7 @@ def _array_header(dtype: np.dtype, shape: Sequence[int], chunks: Sequence[int]) 
 
 
 def _write_json(path: Path, content: Mapping) -> None:
-    """Write a small file in one go: readers see the old text or the new one."""
+    """Write a small file atomically: readers see either the old or the new text."""
     partial = f"{path}.partial"
     try:
         with open(partial, "wb") as file:

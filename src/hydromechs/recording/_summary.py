@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray
 
 DESIGN = "Control design"
-"""Label, in the set-up of a summary, of what a controller says of itself."""
+"""Label, in the set-up of a summary, of a controller's description."""
 STORED_ENERGIES = {
     "kinetic_energy_body": "kinetic energy of the bodies",
     "kinetic_energy_fluid": "kinetic energy of the water",
@@ -27,26 +27,26 @@ STORED_ENERGIES = {
 
 
 def real_time_factor(simulated: float, wall: float) -> float:
-    """Simulated time over wall time, both in [s]; 0 where no time was taken."""
+    """Return simulated time over wall time, both in [s]; 0 without wall time."""
     return simulated / wall if wall > 0.0 else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Summary:
-    """What the report of a run says, without its pictures."""
+    """Contents of the report of a run, without its pictures."""
 
     title: str = ""
-    """What happens, in one line."""
+    """Title of the mission, in one line."""
     description: str = ""
-    """What it shows, in a few sentences."""
+    """Description of the mission, in a few sentences."""
     model: str = ""
     """Name of the model."""
     duration: float | None = None
     """Simulated time [s]."""
     wall_time: float | None = None
-    """Time that the simulation took [s]."""
+    """Wall time of the simulation [s]."""
     compile_time: float | None = None
-    """Time that setting it up and compiling took [s]."""
+    """Wall time of set-up and compilation [s]."""
     real_time_factor: float | None = None
     """Simulated time over wall time."""
     late_steps: int | None = None
@@ -54,9 +54,9 @@ class Summary:
     stopped: str | None = None
     """The event that ended the run early, or None."""
     diverged: str | None = None
-    """Why the run diverged, or None."""
+    """Reason of divergence, or None."""
     checks: tuple[CheckResult, ...] = ()
-    """What the checks found."""
+    """Results of the checks."""
     warnings: tuple[RunWarning, ...] = ()
     """Conditions that make the result doubtful even if the checks pass."""
     work: Mapping[str, float] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Summary:
     """Energy residual at the resumed state [J]; None for a run from the start. The variable `energy_residual` and its checks
     include it; `residual` does not."""
     setup: tuple[tuple[str, str], ...] = ()
-    """How the run was set up: pairs of label and text."""
+    """Set-up of the run: pairs of label and text."""
     messages: tuple[str, ...] = ()
     """Warnings and events, each once."""
 
@@ -169,7 +169,7 @@ def summarise(
         exchanged = sum(abs(x) for x in (*work.values(), *stored.values()))
         relative = residual / (exchanged or 1.0)
     over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a run that was resumed
-    unjudged = [f"not judged, its time was over when this run began: {check.name}" for check in over]
+    unjudged = [f"not evaluated, because its time ended before this run started: {check.name}" for check in over]
     return Summary(
         title=title or str(attrs.get("title", "")),
         description=description,
@@ -194,7 +194,7 @@ def summarise(
 
 
 def _work(dataset: xarray.Dataset) -> dict[str, float]:
-    """Work of each cause from the first sample to the last [J]; the books of a resumed run begin before."""
+    """Work of each cause from the first sample to the last [J]; the energy balance of a resumed run starts earlier."""
     done = dataset["work"].isel(time=-1) - dataset["work"].isel(time=0)
     return {str(cause): float(done.sel(cause=cause)) for cause in dataset["cause"].values}
 

@@ -1,8 +1,8 @@
-"""One description per class: its dataclass fields. Files are read, written, specified and documented from them.
+"""One description per class: its dataclass fields. They define how files are read, written, specified and documented.
 
 A `Family` maps names in files to classes. `Reader`, `Writer` and `json_schema` walk over the annotations of the
-fields; no class has an entry of its own. Marks in an annotation say what a type cannot: `Ref`, `Pattern`, `Degrees`, `Inline`,
-`Required`, `Hidden`.
+fields; no class has an entry of its own. Marks in an annotation specify what a type cannot express: `Ref`, `Pattern`,
+`Degrees`, `Inline`, `Required`, `Hidden`.
 """
 
 from ._code import installed_parts, is_ours, loaded_files, module_kept, reference_to

@@ -18,26 +18,26 @@ from hydromechs.errors import UnsupportedFeature, message_of
 from ._text import suggestion
 
 PREFIX = "hydromechs_code_"
-"""Prefix of the names of modules that are loaded from files."""
+"""Name prefix of modules loaded from files."""
 GROUP = "hydromechs.parts"
-"""Group of entry points by which installed packages offer parts."""
+"""Entry-point group through which installed packages provide parts."""
 
 
 def module_kept(path: str) -> Any:
-    """Return the module in a file, the same one as long as the file is: its classes are equal for all who name them."""
+    """Return the module in a file. An unchanged file gives the same module, so all references share its classes."""
     found = hashlib.sha256(f"{path}\0{files.read_text(path)}".encode()).hexdigest()[:12]
     return sys.modules.get(f"{PREFIX}{found}") or _module(path, found)
 
 
 def _module(path: str, key: str) -> Any:
-    """Run the module in a file and keep it under a key."""
+    """Run the module in a file and store it under a key."""
     name = f"{PREFIX}{key}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None:
         raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look up their module
-    try:  # Python's compiled copy may be older: it compares size and second only
+    sys.modules[name] = module  # dataclasses look up their module by name
+    try:  # the bytecode cache may be stale: Python compares only size and modification time in seconds
         exec(compile(files.read_bytes(path), path, "exec", dont_inherit=True), module.__dict__)
     except BaseException:
         del sys.modules[name]
@@ -46,7 +46,7 @@ def _module(path: str, key: str) -> Any:
 
 
 def loaded_files() -> tuple[str, ...]:
-    """Return the files whose modules have been run: another process runs them before it gets objects of their classes."""
+    """Return the files whose modules were run. Another process must run them before it receives objects of their classes."""
     return tuple(str(module.__file__) for name, module in list(sys.modules.items()) if name.startswith(PREFIX))
 
 
@@ -58,15 +58,15 @@ def is_ours(reference: str) -> bool:
 
 @cache
 def installed_parts() -> dict[str, EntryPoint]:
-    """Return the parts that installed packages offer, by name; nothing of them is imported."""
+    """Return the parts that installed packages provide, by name, without importing them."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
 def imported(reference: str, folder: Path | None, functions: bool = False) -> Any:
-    """Import the class that a file in a folder names; `ValueError` if it cannot be. Call this with consent only: it runs code.
+    """Import the class that a file in a folder names; `ValueError` if this fails. This runs code: call it only with consent.
 
-    A reference is "package.module:Name", "path/file.py:Name", or the name of an installed part; with `functions` also to a
-    function.
+    A reference is "package.module:Name", "path/file.py:Name", or the name of an installed part.
+    With `functions`, it may also name a function.
     """
     if reference in installed_parts():
         reference = installed_parts()[reference].value
@@ -86,20 +86,21 @@ def imported(reference: str, folder: Path | None, functions: bool = False) -> An
 
 
 def reference_to(cls: Any, folder: Path | None) -> str:
-    """Return the import path by which a file can name a class or function: its public one if a package exports it.
+    """Return the import path for a class or function in a file; the public path if a package exports it.
 
-    Paths start at `folder`; they are absolute for None. Raises `UnsupportedFeature` if it cannot be imported.
+    File paths are relative to `folder`, or absolute if it is None. Raises `UnsupportedFeature` if it cannot be
+    imported.
     """
     module, name = sys.modules.get(cls.__module__), cls.__name__
     if cls.__module__ == "__main__" or "<locals>" in cls.__qualname__ or getattr(module, name, None) is not cls:
-        raise UnsupportedFeature(f"{name} cannot be imported by a name; put it into a module to save it")
+        raise UnsupportedFeature(f"{name} cannot be imported by name; move it to a module to save it")
     source = cls.__module__
     if source.startswith(PREFIX):
         source = str(getattr(module, "__file__", source))
         source = source if folder is None else os.path.relpath(source, folder.absolute())
         return f"{source}:{name}"
     package, _, last = source.rpartition(".")
-    while last.startswith("_"):  # files outlive the private modules of a package
+    while last.startswith("_"):  # private modules may move, but files must stay valid
         if getattr(sys.modules.get(package), name, None) is cls:
             return f"{package}:{name}"
         package, _, last = package.rpartition(".")

@@ -1,4 +1,4 @@
-"""Objects that keep the arguments of which they were made, so that files can hold them."""
+"""Objects that keep their constructor arguments, so that files can store them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import numpy as np
 
 
 class Described:
-    """Object that keeps its arguments. Objects of one class with equal arguments are equal.
+    """Object that keeps its constructor arguments.
 
-    The base of classes that have a constructor of their own, because they change while they run; other parts are dataclasses.
+    Objects of one class with equal arguments are equal. It is the base of stateful classes with a custom constructor;
+    other parts are dataclasses.
     """
 
     arguments: Mapping[str, Any] = MappingProxyType({})
-    """Values by argument, with defaults; lists are tuples."""
+    """Values by argument, including defaults; lists are stored as tuples."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -28,7 +29,7 @@ class Described:
 
         @functools.wraps(init)
         def kept(self: Any, *values: Any, **named: Any) -> None:
-            if "arguments" not in vars(self):  # the outermost class, not its bases
+            if "arguments" not in vars(self):  # the most derived class, not its bases
                 vars(self)["arguments"] = _bound(init, (self, *values), named)
             init(self, *values, **named)
 
@@ -47,7 +48,7 @@ class Described:
 def _bound(init: Any, values: tuple, named: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         bound = inspect.signature(init).bind(*values, **named)
-    except TypeError:  # the constructor raises it
+    except TypeError:  # the constructor raises the error
         return MappingProxyType({})
     bound.apply_defaults()
     given = dict(list(bound.arguments.items())[1:])
@@ -58,7 +59,7 @@ def _bound(init: Any, values: tuple, named: Mapping[str, Any]) -> Mapping[str, A
 
 
 def _frozen(value: Any) -> Any:
-    """Lists, arrays and mappings as tuples and new dictionaries, so that what is kept does not change."""
+    """Return lists, arrays and mappings as tuples and new dictionaries, so that stored values cannot change."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if type(value) in (list, tuple):

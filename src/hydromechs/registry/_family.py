@@ -11,33 +11,33 @@ from ._members import Member, file_keys, made_by, members, options
 
 
 class Holder(NamedTuple):
-    """A class that holds members of a family in a field; a file has the keys of both in one mapping."""
+    """A class that holds a member of a family in a field; in files, one mapping has the keys of both."""
 
     owner: Any
     """The class."""
     field: str
     """Its field."""
     base: Any
-    """Base class of the members that it holds."""
+    """Base class of the members."""
     functions: bool = False
-    """True if it also holds functions that a file names."""
+    """True if it also accepts functions that a file names."""
 
     def keys(self, own: Mapping[str, Member]) -> dict[str, Member]:
-        """Return the keys of the holder itself, without those of the member, `own`, which come first."""
+        """Return the keys of the holder without those of the member, `own`, which take precedence."""
         return {key: member for key, member in file_keys(self.owner).items() if key not in own and key != self.field}
 
 
 class Shorthand(NamedTuple):
-    """Keys of a file that stand for others."""
+    """File keys that are shorthand for others."""
 
     keys: Mapping[str, Mapping[str, Member]] = MappingProxyType({})
-    """The short keys, by type."""
+    """Short keys by type."""
     expand: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda word, values: values
-    """Returns the keys that short keys stand for: arguments are the type and the values of the short keys."""
+    """Function that expands short keys; its arguments are the type and the values of the short keys."""
     instead: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType({})
-    """Short keys in place of a key that a file must have otherwise, by type."""
+    """Short keys that replace a required key, by type."""
     shorten: Callable[[Any], tuple[str, dict[str, Any], tuple[str, ...]] | None] = lambda thing: None
-    """Returns the type of a member, short keys, and the fields for which they stand; None if there are none for it."""
+    """Function that returns the type of a member, its short keys, and the fields that they replace; None if it has none."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,43 +45,43 @@ class Family:
     """Classes between which a file chooses by `type`."""
 
     name: str
-    """Name of the family, as "joint"."""
+    """Name of the family, such as "joint"."""
     base: Any
     """Annotation of the fields that hold a member: a base class, or a union of classes."""
     table: Mapping[str, Any]
-    """Class by the name that a file has for it, or a function that makes a member."""
+    """Class, or function that creates a member, by its name in files."""
     default: str = ""
-    """Type if a file has none; empty if it must have one."""
+    """Type if a file omits it; empty if it is required."""
     open_to_users: bool = False
     """True if a file may name a class by its import path or by an entry point of an installed package."""
     note: str = ""
-    """What a message adds to the list of types."""
+    """Text that messages add to the list of types."""
     presets: Mapping[str, tuple[Any, Mapping[str, Any]]] = field(default_factory=dict)
-    """Class and values of ready members, which a file names by `device` instead of `type`."""
+    """Class and values of predefined members, which a file selects by `device` instead of `type`."""
     type_field: str = ""
     """Field of the members that holds the type, if one class has several."""
     known: tuple[str, ...] = ()
-    """Fields that follow from where a member is in a file, as `joint`."""
+    """Fields that follow from the place of a member in a file, such as `joint`."""
     by_name: bool = False
-    """True if several make a mapping from name to object although some members derive their names from other fields."""
+    """True if several members form a mapping from name to object although some derive their names from other fields."""
     holder: Holder | None = None
-    """Class that holds members which are not of the base, as a block holds a controller; None if all are."""
+    """Class that holds members that do not derive from the base, as a block holds a controller; None if there are none."""
     shorthand: Shorthand = field(default_factory=lambda: Shorthand())
-    """Keys of a file that stand for others."""
+    """File keys that are shorthand for others."""
 
     @property
     def must(self) -> str:
-        """Types that are allowed, for messages."""
+        """Permitted types, for messages."""
         custom = ", or 'file.py:Name' for a custom type" if self.open_to_users else ""
         return f"must be one of {', '.join(self.table)}{custom}{self.note}"
 
     @property
     def bases(self) -> tuple:
-        """Classes of which a custom class must be derived."""
+        """Classes from which a custom class must derive."""
         return (*options(self.base), *(() if self.holder is None else (self.holder.base,)))
 
     def holds(self, cls: Any) -> bool:
-        """True if members of a class, or of a function that makes or is one, are put into the holder."""
+        """True if members of a class or function are wrapped in the holder."""
         if self.holder is None:
             return False
         if not isinstance(cls, type) and cls not in self.table.values():
@@ -90,22 +90,22 @@ class Family:
 
     @property
     def named_by_text(self) -> bool:
-        """True if a text in place of the object is the name of one that exists elsewhere."""
+        """True if a text in place of the object names an existing one."""
         return str in self.bases
 
     def key_of(self, cls: type) -> str:
-        """Return the name that files have for a class; empty if it is not in the table."""
+        """Return the name of a class in files; empty if it is not in the table."""
         made = (key for key, known in self.table.items() if not isinstance(known, type) and made_by(known) is cls)
         return next((key for key, known in self.table.items() if known is cls), next(made, ""))
 
     def keys_of(self, word: str) -> dict[str, Member]:
-        """Return the keys that a file may have for a type but `type` itself, without short ones."""
+        """Return the keys that a file may have for a type, except `type` and short keys."""
         own = file_keys(self.table[word])
         return {**own, **self.holder.keys(own)} if self.holder is not None and self.holds(self.table[word]) else own
 
     @property
     def named(self) -> bool:
-        """True if every member has a name, so that several of them make a mapping from name to object."""
+        """True if every member has a name, so that several form a mapping from name to object."""
         holder = self.holder
         return self.by_name or all(
             "name" in members(holder.owner if holder is not None and self.holds(cls) else cls) for cls in self.table.values()
@@ -122,13 +122,13 @@ class Families:
         return iter(self._by_base.values())
 
     def of(self, hint: Any) -> Family | None:
-        """Return the family of an annotation without marks; None if it is not one of a family."""
+        """Return the family of an annotation without marks; None if there is none."""
         try:
             return self._by_base.get(frozenset(options(hint)))
-        except TypeError:  # an annotation that has no hash
+        except TypeError:  # an unhashable annotation
             return None
 
     def named(self, hint: Any) -> bool:
-        """True if objects of an annotation, that of one object, have names, so that several make a mapping."""
+        """True if objects with this annotation have names, so that several form a mapping."""
         family, cls = self.of(hint), hint
         return family.named if family is not None else is_dataclass(hint) and "name" in members(cls)

@@ -32,10 +32,10 @@ class Member(NamedTuple):
     marks: tuple
     """Marks of its annotation."""
     keys: tuple[str, ...] = ()
-    """Keys of a file that belong to it: its name, that in degrees, or those of the object that it inlines."""
+    """File keys that belong to it: its name, the key in degrees, or the keys of the inlined object."""
 
     def has(self, mark: type) -> bool:
-        """True if the annotation has a mark."""
+        """True if the annotation has the mark."""
         return any(isinstance(m, mark) for m in self.marks)
 
 
@@ -58,7 +58,10 @@ def members(cls: Any) -> dict[str, Member]:
 
 
 def _hints(thing: Any) -> dict[str, Any]:
-    """Annotations by name; without those of custom code that cannot be evaluated, as of names imported for type checks."""
+    """Annotations by name.
+
+    Annotations of custom code that cannot be evaluated are omitted, for example names imported only for type checks.
+    """
     try:
         return get_type_hints(thing, include_extras=True)
     except NameError:
@@ -71,7 +74,7 @@ def _hints(thing: Any) -> dict[str, Any]:
 
 @cache
 def file_keys(cls: Any) -> dict[str, Member]:
-    """Return all keys that a file may have for a class, with those in degrees and those of inlined objects."""
+    """Return all keys that a file may have for a class, including keys in degrees and keys of inlined objects."""
     out: dict[str, Member] = {}
     for member in members(cls).values():
         optional = member.default is not MISSING
@@ -88,14 +91,14 @@ def file_keys(cls: Any) -> dict[str, Member]:
 
 @cache
 def takes_any(cls: Any) -> bool:
-    """True if a class takes keys besides those that it names: its constructor has `**options`."""
+    """True if a class accepts further keys: its constructor has `**options`."""
     if dataclasses.is_dataclass(cls):
         return False
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
 
 
 def made_by(function: Any) -> Any:
-    """Return the class of the objects that a function makes, by its annotation."""
+    """Return the class of the objects that a function returns, from its annotation."""
     return get_type_hints(function).get("return")
 
 
@@ -107,7 +110,7 @@ def _member(name: str, hint: Any, default: Any, text: str) -> Member:
 
 
 def unmarked(hint: Any) -> tuple[Any, tuple]:
-    """Return an annotation without its marks and without None, and the marks. A bound stays with its numbers."""
+    """Return an annotation without its marks and None, and the marks. Bounds remain attached to their numbers."""
     found: tuple = ()
     if get_origin(hint) is Annotated and not any(isinstance(m, Bound) for m in hint.__metadata__):
         inner, marks = unmarked(hint.__origin__)
@@ -124,14 +127,14 @@ def unmarked(hint: Any) -> tuple[Any, tuple]:
 
 
 def options(hint: Any) -> tuple:
-    """Return the members of a union but None; the annotation itself if it is none."""
+    """Return the members of a union except None; for any other annotation, the annotation itself."""
     if get_origin(hint) in (Union, UnionType):
         return tuple(a for a in get_args(hint) if a is not NoneType)
     return (hint,)
 
 
 def bounds_of(hint: Any) -> tuple[Bound, ...]:
-    """Return the bounds of numbers, one for each form that they may have: number, row, table. Empty if it has other types."""
+    """Return the bounds of numbers, one for each permitted form: number, row, table. Empty for other types."""
     out = []
     for option in options(hint):
         if option is float:
@@ -145,6 +148,6 @@ def bounds_of(hint: Any) -> tuple[Bound, ...]:
 
 
 def _clean(text: str) -> str:
-    """Remove from the text of a field what matters in Python only."""
+    """Remove the parts of a field's text that apply only to Python."""
     text = re.sub(r",? shape \([^)]*\)", "", " ".join(text.split()))
     return re.sub(r"; (?:None|−?inf): ([^;]*)\.$", r"; \1 if omitted.", text)

@@ -1,10 +1,11 @@
-"""Numbers by their paths: "vehicle.inertia.mass", "thruster_1.time_constant", "environment.current.velocity.x".
+"""Find and replace numbers by path: "vehicle.inertia.mass", "thruster_1.time_constant", "environment.current.velocity.x".
 
     path  = [section "."] name { "." step }        section = models | components | blocks | terrain | environment | run
     step  = field | name of an item | index | axis (x y z) | "*"
 
-Names may contain dots; the longest that leads somewhere wins. A path with "*" names one factor, 1 as they are, on all numbers
-that match. Paths follow dataclass fields; no class is named here. A class with named items lists them in `path_items`.
+Names may contain dots; the longest name that resolves is used. A path with "*" names one factor on all matching numbers;
+1 leaves them unchanged. Paths follow dataclass fields; no class is named here.
+A class with named items lists them in `path_items`.
 """
 
 from __future__ import annotations
@@ -25,39 +26,39 @@ from ._described import Described
 from ._members import members
 
 SECTIONS = ("models", "components", "blocks", "terrain", "environment", "run")
-"""What a path may begin with, to tell items of one name apart."""
+"""Sections: optional first words of a path, which distinguish items with the same name."""
 AXES = ("x", "y", "z")
-"""Names of the entries of a row of three numbers."""
+"""Names of the entries of a three-vector."""
 EVERY = "*"
-"""Step to every part that has the rest of the path."""
+"""Step to every part for which the rest of the path resolves."""
 CLOSE = 0.75
-"""Least similarity of a path that is suggested in place of an unknown one."""
+"""Minimum similarity of a path suggested for an unknown one."""
 
 Keys: TypeAlias = tuple[str | int, ...]
-"""Fields, indices and keys from a thing to one of its parts."""
+"""Fields, indices and keys from an object to one of its parts."""
 
 
 class Item(NamedTuple):
-    """A named part of a thing, with which paths begin."""
+    """A named part of an object, at which paths start."""
 
     section: str
     """One of `SECTIONS`."""
     name: str
     """Name; may contain dots."""
     places: tuple[Keys, ...]
-    """Where it is; several places hold equal numbers, which change together."""
+    """Its places; several places hold equal numbers that change together."""
 
 
 @runtime_checkable
 class HasItems(Protocol):
-    """A thing with named items, as a model with bodies."""
+    """An object with named items, such as a model with bodies."""
 
     def path_items(self) -> Iterable[Item]:
-        """List the items with which paths begin."""
+        """List the items at which paths start."""
 
 
 class View(NamedTuple):
-    """A step that is no field: a value computed from a part, and the part with another such value."""
+    """A step that is not a field: a value computed from a part, and a setter that returns a new part."""
 
     get: Any
     """Function of the part; returns the value, None if it is not set."""
@@ -82,9 +83,9 @@ class NumberAt(NamedTuple):
 
 
 def located(thing: Any, path: str) -> tuple[Keys, ...]:
-    """Return where the numbers of a path are; `KeyError` with the unknown step and the nearest if it leads nowhere."""
+    """Return the places of a path's numbers; `KeyError` with the unknown step and a suggestion if it does not resolve."""
     if not isinstance(path, str) or not path:
-        raise KeyError(f"path {path!r} must be a text, as 'vehicle.inertia.mass'")
+        raise KeyError(f"path {path!r} must be text such as 'vehicle.inertia.mass'")
     found: list[tuple[Item, list[Keys]]] = []
     lost: list[tuple[int, str]] = []
     section, inner = _section(path)
@@ -104,15 +105,15 @@ def located(thing: Any, path: str) -> tuple[Keys, ...]:
             raise KeyError(f"{path!r} matches no number{_similar(thing, path)}")
         return tuple(dict.fromkeys(every))
     if not found:
-        # of items with one name, the one that has a similar step is meant
+        # among items with the same name, assume the one with a similar step
         raise KeyError(max(lost, key=lambda x: (x[0], "did you mean" in x[1]))[1] if lost else _unknown(thing, path))
     there = [x for x in found if all(keys[-1] in _steps(follow(thing, keys[:-1])).values() for keys in x[1])]
-    found = there or found  # rather than a new name
+    found = there or found  # more likely than a new name
     longest = max(len(item.name) for item, _ in found)
     best = [(item, places) for item, places in found if len(item.name) == longest]
     if len({tuple(places) for _, places in best}) > 1:
         both = " and ".join(f"{item.section}.{path}" for item, _ in best)
-        raise KeyError(f"{path!r} is ambiguous: there are {both}; write the section, too")
+        raise KeyError(f"{path!r} is ambiguous: it matches {both}; add the section")
     return tuple(best[0][1])
 
 
@@ -122,13 +123,13 @@ def is_factor(path: str) -> bool:
 
 
 def part(thing: Any, path: str) -> Any:
-    """Return what a path leads to, whatever it is; 1.0 for a path with "*", which names a factor."""
+    """Return the object or number at a path; 1.0 for a path with "*", which names a factor."""
     places = located(thing, path)
     return 1.0 if is_factor(path) else follow(thing, places[0])
 
 
 def value(thing: Any, path: str) -> Array:
-    """Return the number or array of numbers of a path, shape () for one; `KeyError` if it leads to something else."""
+    """Return the number or array of numbers of a path, shape () for one; `KeyError` if it is something else."""
     found = part(thing, path)
     if found is None:
         raise KeyError(f"{path!r} is not set; give it a number first")
@@ -139,7 +140,7 @@ def value(thing: Any, path: str) -> Array:
 
 
 def paths(thing: Any) -> Iterator[NumberAt]:
-    """Yield all numbers of a thing: shortest path, value, unit, meaning. Rows and matrices are one each."""
+    """Yield all numbers of an object: shortest path, value, unit, meaning. A row or matrix is one entry."""
     items: dict[Keys, Item] = {}
     for item in _items(thing):
         items.setdefault(item.places[0], item)
@@ -158,12 +159,12 @@ def paths(thing: Any) -> Iterator[NumberAt]:
 
 
 def replaced(thing: Any, path: str, new: Any, *, checked: bool = True) -> Any:
-    """Return a thing with another value at a path."""
+    """Return a copy of an object with a new value at a path."""
     return replaced_all(thing, {path: new}, checked=checked)
 
 
 def replaced_all(thing: Any, values: Mapping[str, Any], *, checked: bool = True) -> Any:
-    """Return a thing with other values at several paths; each object on the way is built once, with its checks."""
+    """Return a copy of an object with new values at several paths; each object on the way is rebuilt and checked once."""
     edits = edits_of(thing, values)
     if not checked:
         return edited(thing, edits, checked=False)
@@ -175,7 +176,7 @@ def replaced_all(thing: Any, values: Mapping[str, Any], *, checked: bool = True)
 
 
 def edits_of(thing: Any, values: Mapping[str, Any]) -> dict[Keys, Any]:
-    """Return new values by their places; `ValueError` if two paths name one place, or a part of it."""
+    """Return new values by place; `ValueError` if two paths name the same place or a part of it."""
     out: dict[Keys, Any] = {}
     owners: dict[Keys, str] = {}
     for path, new in values.items():
@@ -191,7 +192,7 @@ def edits_of(thing: Any, values: Mapping[str, Any]) -> dict[Keys, Any]:
 
 
 def edited(thing: Any, edits: Mapping[Keys, Any], *, checked: bool = True) -> Any:
-    """Return a thing with other values at some places."""
+    """Return a copy of an object with new values at some places."""
     if () in edits:
         return _as_before(thing, edits[()])
     below: dict[str | int, dict[Keys, Any]] = {}
@@ -205,7 +206,7 @@ def edited(thing: Any, edits: Mapping[Keys, Any], *, checked: bool = True) -> An
         return thing
     if isinstance(thing, Mapping):
         return {**thing, **fields}
-    if isinstance(thing, Described):  # built again, with its checks
+    if isinstance(thing, Described):  # rebuilt, with its checks
         return type(thing)(**{**thing.arguments, **{str(key): x for key, x in fields.items()}})
     if isinstance(thing, tuple | list):
         if all(isinstance(key, str) for key in fields):  # pairs
@@ -218,7 +219,7 @@ def edited(thing: Any, edits: Mapping[Keys, Any], *, checked: bool = True) -> An
     for name in [f.name for f in dataclasses.fields(thing)]:
         object.__setattr__(new, name, getattr(thing, name))
     for name, x in getattr(thing, "__dict__", {}).items():
-        if not isinstance(getattr(type(thing), name, None), cached_property):  # made of the numbers before
+        if not isinstance(getattr(type(thing), name, None), cached_property):  # built from the preceding numbers
             object.__setattr__(new, name, x)
     for key, x in fields.items():
         object.__setattr__(new, str(key), x)
@@ -229,7 +230,7 @@ def edited(thing: Any, edits: Mapping[Keys, Any], *, checked: bool = True) -> An
 
 
 def _section(path: str) -> tuple[str, str]:
-    """The section of a path, and the rest; both empty without."""
+    """Return the section of a path and the rest; both empty if it has none."""
     head, _, rest = path.partition(".")
     return (head, rest) if head in SECTIONS and rest else ("", "")
 
@@ -245,7 +246,7 @@ def _begins(path: str, name: str) -> bool:
 
 
 def follow(thing: Any, keys: Keys) -> Any:
-    """Return what is at a place, see `located`."""
+    """Return the object at a place, see `located`."""
     for key in keys:
         thing = _child(thing, key)
     return thing
@@ -255,7 +256,7 @@ def _child(thing: Any, key: str | int) -> Any:
     if isinstance(thing, tuple | list) and isinstance(key, str):
         return dict(thing).get(key)
     if isinstance(thing, tuple | list | Mapping):
-        return thing[key]  # type: ignore[index]  # of its kind
+        return thing[key]  # type: ignore[index]  # of the matching type
     if isinstance(thing, Described):
         return thing.arguments[str(key)]
     views = _views(thing)
@@ -267,7 +268,7 @@ def _views(thing: Any) -> Mapping[str, View]:
 
 
 def _is_pairs(thing: Any) -> bool:
-    """True for a mapping that is written as a tuple of pairs."""
+    """True for a mapping stored as a tuple of pairs."""
     return (
         isinstance(thing, tuple)
         and bool(thing)
@@ -276,7 +277,7 @@ def _is_pairs(thing: Any) -> bool:
 
 
 def _steps(thing: Any) -> dict[str, str | int]:
-    """Steps from here, and the key of each."""
+    """Return the steps from an object, and the key of each."""
     if isinstance(thing, Mapping | Described):
         return {str(key): key for key in (thing if isinstance(thing, Mapping) else thing.arguments)}
     if _is_pairs(thing):
@@ -292,11 +293,11 @@ def _steps(thing: Any) -> dict[str, str | int]:
 
 @cache
 def _fields(kind: type) -> tuple[str, ...]:
-    """Fields that a caller may set, without those that an owner fills in (`Hidden`)."""
+    """Return the fields that a caller may set, without those that an owner fills in (`Hidden`)."""
     given = [f.name for f in dataclasses.fields(kind) if f.init]
     try:
         return tuple(name for name in given if name in members(kind))
-    except NameError:  # annotations of a class in a function
+    except NameError:  # annotations of a class defined in a function
         return tuple(given)
 
 
@@ -305,7 +306,7 @@ def _shown(steps: Mapping[str, Any]) -> list[str]:
 
 
 def _rest(thing: Any, at: Keys, rest: str, path: str) -> list[Keys]:
-    """Places of the rest of a path from a part on."""
+    """Return the places of the rest of a path, starting at a part."""
     if not rest:
         return [at]
     steps = _steps(thing)
@@ -314,7 +315,7 @@ def _rest(thing: Any, at: Keys, rest: str, path: str) -> list[Keys]:
         for key in dict.fromkeys(steps.values()):
             try:
                 out += _rest(_child(thing, key), (*at, key), rest[2:], path)
-            except KeyError:  # this one does not have the rest of the path
+            except KeyError:  # the rest of the path does not resolve here
                 continue
         if out:
             return out
@@ -325,17 +326,17 @@ def _rest(thing: Any, at: Keys, rest: str, path: str) -> list[Keys]:
             if not any(other != name and _begins(rest, other) for other in steps):
                 raise error
     if (thing == () or isinstance(thing, Mapping) or _is_pairs(thing)) and "." not in rest:
-        return [(*at, rest)]  # a new name, where names are free
+        return [(*at, rest)]  # a new name in a mapping that accepts any name
     step, before = rest.partition(".")[0], path[: len(path) - len(rest) - 1]
     if thing is None or thing == ():
         raise KeyError(f"{path!r}: {before} is not set; set it first")
     if not steps:
         raise KeyError(f"{path!r}: {before} is {thing!r}, which has no parts; remove .{rest}")
-    raise KeyError(f"{path!r}: there is no {step!r} in {before}{nearest(step, _shown(steps))}")
+    raise KeyError(f"{path!r}: {before} has no {step!r}{nearest(step, _shown(steps))}")
 
 
 def _unknown(thing: Any, path: str) -> str:
-    """Message for a path whose first name is unknown."""
+    """Return the message for a path whose first name is unknown."""
     section, inner = _section(path)
     known = [item.name for item in _items(thing) if item.section == section or not section]
     first = (inner or path).partition(".")[0]
@@ -379,7 +380,7 @@ def _numbers(thing: Any, path: str, unit: str, text: str, apart: set[Keys], at: 
 
 
 def _text(thing: Any, key: str | int) -> tuple[str, str] | None:
-    """Unit and meaning of a field of a dataclass; None of an entry of a list."""
+    """Return unit and meaning of a dataclass field; None for an entry of a list."""
     if not dataclasses.is_dataclass(thing):
         return None
     kind: type = type(thing)
@@ -388,7 +389,7 @@ def _text(thing: Any, key: str | int) -> tuple[str, str] | None:
 
 
 def _field_of(thing: Any, keys: Keys) -> tuple[str, str]:
-    """Unit and meaning of what is at a place."""
+    """Return unit and meaning of the object at a place."""
     for k in range(len(keys) - 1, -1, -1):
         found = _text(follow(thing, keys[:k]), keys[k])
         if found is not None:
@@ -397,14 +398,14 @@ def _field_of(thing: Any, keys: Keys) -> tuple[str, str]:
 
 
 def scaled(thing: Any, factor: Any) -> Any:
-    """Return a number, or nested tuples of numbers, times a factor."""
+    """Multiply a number, or nested tuples of numbers, by a factor."""
     if isinstance(thing, tuple | list):
         return tuple(scaled(x, factor) for x in thing)
     return thing * factor
 
 
 def _as_before(before: Any, new: Any) -> Any:
-    """A new value in the form of the one before: numbers of Python, an int for an int, tuples for arrays."""
+    """Return a new value in the form of the old one: Python numbers, an int for an int, tuples for arrays."""
     new = _plain(new.item() if isinstance(new, np.generic) else new.tolist() if isinstance(new, np.ndarray) else new)
     return int(new) if type(before) is int and isinstance(new, float) and new.is_integer() else new
 

@@ -1,4 +1,7 @@
-"""Plain data of a file to objects, by the annotations of their classes. All problems of a file are collected."""
+"""Convert the plain data of a file to objects, following the annotations of their classes.
+
+All problems of a file are collected.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,11 @@ class _Broken:
 
 
 BROKEN: Any = _Broken()
-"""Takes the place of a value that cannot be read, so that everything else is read and checked."""
-PLAIN = {str: "a text; put it in quotes", bool: "true or false", int: "a whole number"}
-"""Types of single values, and what a message calls them."""
+"""Placeholder for a value that cannot be read, so that everything else is still read and checked."""
+PLAIN = {str: "a text; put it in quotes", bool: "true or false", int: "an integer"}
+"""Types of single values, with their names in messages."""
 NUMBERS = {int, float}
-"""Types of numbers in plain data; a truth value is none."""
+"""Number types in plain data; a Boolean is not a number."""
 
 
 class Reader:
@@ -75,7 +78,7 @@ class Reader:
         return list({(fault.line, fault.text): fault for fault in reversed(ordered)}.values())[::-1]
 
     def checked(self, thing: Any, error: Callable[[str, list], Exception], notes: Iterable[Fault] = ()) -> Any:
-        """Return what was read; raise `error` with all problems and `notes`, or `CodeNotAllowed` if there are no problems."""
+        """Return the object; raise `error` with all problems and `notes`, or `CodeNotAllowed` if only consent is missing."""
         if self.problems:
             raise error(self.source, [*self.problems, *notes])
         if self.locked:
@@ -83,11 +86,11 @@ class Reader:
         return thing
 
     def label(self, path: Place) -> str:
-        """Return what messages call a place. Override it where a file has better names than its paths."""
+        """Return the name of a place in messages. Override this if a file has better names than its paths."""
         return dotted(path)
 
     def add(self, path: Place, text: str, value: object = None, must: str = "", remedy: str = "") -> Any:
-        """Add a problem and return `BROKEN`; one at a place that is reported already is dropped.
+        """Add a problem and return `BROKEN`; a second problem at the same place is dropped.
 
         The text has item, value and limit (`must`); the remedy ends the sentence.
         """
@@ -95,16 +98,16 @@ class Reader:
         return BROKEN
 
     def add_fault(self, fault: Fault) -> None:
-        """Add a problem that an object has found, with its path in the file; its line is added."""
+        """Add a problem that an object found, with its path and line in the file."""
         if fault.path not in self.reported:
             self._problems.append(fault if fault.line else replace(fault, line=self.line(fault.path)))
 
     def wrong(self, path: Place, value: object, must: str, known: Iterable[str] = ()) -> Any:
-        """Add a value that is not what it must be, and return `BROKEN`; the nearest of the `known` words is suggested."""
+        """Report an invalid value and return `BROKEN`; suggest the nearest of the `known` words."""
         return self.add(path, f"{self.label(path)} is {show(value)}{suggestion(value, known)}, {must}", value, must)
 
     def _twice(self, first: str, second: str, data: dict[str, Any], path: Place) -> Any:
-        """Add two keys of a mapping that exclude each other and return `BROKEN`."""
+        """Report two mutually exclusive keys of a mapping and return `BROKEN`."""
         words = f"{self._inside(path)}both {first!r} and {second!r} are given"
         return self.add((*path, second), words, data[second], remedy="keep one of them")
 
@@ -129,7 +132,7 @@ class Reader:
         Keys in `skip` and `also` are read elsewhere; messages list those in `also`. Fields in `given` are known already.
         """
         part_name = given.get("name")
-        if "name" in given and "name" not in members(cls) and not takes_any(cls):  # it follows from other fields, see `_called`
+        if "name" in given and "name" not in members(cls) and not takes_any(cls):  # derived from other fields, see `_called`
             del given["name"]
         own = {name: m for name, m in members(cls).items() if name not in given}
         keys = [*also, *(key for key in file_keys(cls) if key not in given)]
@@ -178,7 +181,7 @@ class Reader:
         return tuple(map(math.radians, out)) if isinstance(out, tuple) else math.radians(out)
 
     def make(self, cls: Any, values: dict[str, Any], path: Place) -> Any:
-        """Make an object of values that could all be read, and report what it objects to."""
+        """Build an object from values that were all read, and report what it rejects."""
         try:
             return cls(**values)
         except FieldError as error:
@@ -192,16 +195,16 @@ class Reader:
         except Exception as e:
             if cls.__module__.partition(".")[0] == "hydromechs":
                 raise
-            self.add(path, f"{self._inside(path)}{cls.__name__} cannot be made: {type(e).__name__}: {message_of(e)}")
+            self.add(path, f"{self._inside(path)}{cls.__name__} cannot be built: {type(e).__name__}: {message_of(e)}")
         return BROKEN
 
     def unmade(self, cls: Any, values: dict[str, Any], path: Place) -> Any:
-        """Report what else is wrong with an object that cannot be made, and return `BROKEN`."""
+        """Report further problems of an object that cannot be built, and return `BROKEN`."""
         self._within_bounds(cls, values, path)
         return BROKEN
 
     def _within_bounds(self, cls: Any, values: dict[str, Any], path: Place) -> bool:
-        """Report numbers beyond the bounds of their fields; False if there are such."""
+        """Report numbers outside the bounds of their fields; False if there are any."""
         good = True
         for name, value in values.items():
             member = members(cls).get(name)
@@ -270,7 +273,7 @@ class Reader:
             return BROKEN
         takes_functions = family.holder is not None and family.holder.functions
         try:
-            # of this package, which needs no consent, only classes: not each of its functions is made for files to call
+            # from this package, without consent, only classes: not all of its functions are safe to call from files
             cls = imported(word, self.folder, functions=takes_functions and not is_ours(word))
         except ValueError as e:
             return self.add(at, f"{self.label(at)} is {word!r}: {e}", word)
@@ -282,10 +285,7 @@ class Reader:
     def member(
         self, cls: Any, data: dict[str, Any], family: Family, path: Place, short: Iterable[str] = (), **given: Any
     ) -> Any:
-        """Read a member of a family whose class is known; one that is not of the base is put into its holder.
-
-        Messages also list the short keys that the mapping might have.
-        """
+        """Read a member of a family whose class is known; wrap it in the family's holder if it is not of the base."""
         holder = family.holder
         data, good = {key: x for key, x in data.items() if key is not BROKEN}, BROKEN not in data
         if holder is None or not family.holds(cls):
@@ -306,7 +306,7 @@ class Reader:
         return BROKEN if inner is BROKEN else outer
 
     def _preset(self, data: dict[str, Any], family: Family, path: Place, **given: Any) -> Any:
-        """Read a ready member with what the file changes of it."""
+        """Read a predefined member, with the changes that the file makes to it."""
         word, at = data["device"], (*path, "device")
         if not isinstance(word, str) or word not in family.presets:
             return self.wrong(at, word, f"must be one of {', '.join(family.presets)}", family.presets)
@@ -335,7 +335,7 @@ class Reader:
             words = [repr(word) for word in get_args(hint)]
             must = f"must be {' or '.join([', '.join(words[:-1]), words[-1]] if len(words) > 1 else words)}"
             return data if data in get_args(hint) else self.wrong(path, data, must)
-        if hint in (list, tuple):  # of custom classes, which need not name the type of the items
+        if hint in (list, tuple):  # a custom class need not annotate the type of its items
             return hint(data) if isinstance(data, list) else self.wrong(path, data, "must be a list")
         if origin is tuple:
             return self._sequence(data, get_args(hint), path)
@@ -345,7 +345,7 @@ class Reader:
             return self.read(data, _option(data, options(hint)), path, marks)
         if isinstance(hint, type):
             return self.build(hint, data, path)
-        return self.add(path, f"{self.label(path)}: a file has no way to write {hint}; set it in Python")
+        return self.add(path, f"{self.label(path)}: a file cannot represent {hint}; set it in Python")
 
     def _plain(self, data: Any, kind: Any, path: Place, marks: tuple) -> Any:
         if type(data) is not kind:
@@ -410,7 +410,7 @@ class Reader:
         return _whole(map(self._called, made, data, [path] * len(made)))
 
     def _called(self, thing: Any, name: str, path: Place) -> Any:
-        """An object, if it has the name under which the file has it; some classes derive theirs from other fields."""
+        """Return an object if its name is its key in the file; some classes derive their name from other fields."""
         if thing is BROKEN or (own := getattr(thing, "name", None)) == name:
             return thing
         if not isinstance(own, str):
@@ -419,7 +419,7 @@ class Reader:
         return self.add((*path, name), words, name, remedy=f"write {own!r} in its place")
 
     def _numbers(self, data: Any, bound: Bound, path: Place) -> Any:
-        """Read a number, a row or a table of numbers. The object that gets them checks the bound."""
+        """Read a number, a row or a table of numbers. The object that receives them checks the bounds."""
         if bound.size is None:
             return self._number(data, bound, path)
         if bound.rows is None:
@@ -446,12 +446,12 @@ class Reader:
             if np.isfinite(row).all():
                 return tuple(row.tolist())
         read = (self._number(x, bound, (*path, i)) for i, x in enumerate(data))
-        good = tuple(itertools.takewhile(lambda x: x is not BROKEN, read))  # one problem tells what is wrong with a row
+        good = tuple(itertools.takewhile(lambda x: x is not BROKEN, read))  # one problem per row is enough
         return good if len(good) == len(data) else BROKEN
 
     def _number(self, data: Any, bound: Bound, path: Place) -> Any:
         if type(data) not in NUMBERS or (bound.whole and type(data) is not int):
-            return self.wrong(path, data, f"must be a {'whole number' if bound.whole else 'number'}")
+            return self.wrong(path, data, f"must be {'an integer' if bound.whole else 'a number'}")
         if not math.isfinite(data):
             return self.wrong(path, data, "must be a finite number" + ("; omit the key for none" if bound.infinite else ""))
         return data if bound.whole else float(data)
@@ -459,7 +459,10 @@ class Reader:
     # -- names -----------------------------------------------------------------------------------------------------------
 
     def check_names(self, known: Mapping[str, Iterable[str]]) -> None:
-        """Report every `Ref` to a name that does not exist. Known are names by kind of thing; other kinds are not checked."""
+        """Report every `Ref` to a name that does not exist.
+
+        `known` lists names by kind of object; other kinds are not checked.
+        """
         for (what, name), paths in self.names.items():
             if what in known and name not in (names := list(known[what])):
                 listed = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")
@@ -469,7 +472,7 @@ class Reader:
 
 
 def _option(data: Any, hints: tuple) -> Any:
-    """The member of a union that the data can be, by whether they are a number, a text or a list; the first if none."""
+    """Return the member of a union that matches the data (number, text or list); the first if none does."""
 
     def fits(hint: Any) -> bool:
         bounds = bounds_of(hint)
@@ -481,7 +484,7 @@ def _option(data: Any, hints: tuple) -> Any:
 
 
 def _form(data: Any, bounds: tuple[Bound, ...]) -> Bound:
-    """The bound of the form that the data have: number, row or table."""
+    """Return the bound for the form of the data: number, row or table."""
     if len(bounds) == 1:
         return bounds[0]
     depth = 0 if not isinstance(data, list) else 2 if any(isinstance(x, list) for x in data) else 1
@@ -490,7 +493,7 @@ def _form(data: Any, bounds: tuple[Bound, ...]) -> Bound:
 
 
 def _place_of_error(error: FieldError, cls: Any, values: dict[str, Any], path: Place) -> Place:
-    """Return the place of a value that an object rejects; the place of the object if the file has no such key."""
+    """Return the place of a value that an object rejects, or of the object itself if the file has no such key."""
     head, _, key = error.name.removeprefix(f"{cls.__name__}.").partition(".")
     held = values.get(head)
     if isinstance(held, tuple) and all(isinstance(x, tuple) and len(x) == 2 for x in held):
@@ -501,6 +504,6 @@ def _place_of_error(error: FieldError, cls: Any, values: dict[str, Any], path: P
 
 
 def _whole(items: Iterator[Any] | Iterable[Any]) -> Any:
-    """All items as a tuple; `BROKEN` if one is."""
+    """Return all items as a tuple; `BROKEN` if any item is broken."""
     out = tuple(items)
     return BROKEN if any(x is BROKEN for x in out) else out

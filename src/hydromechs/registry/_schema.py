@@ -20,7 +20,7 @@ CUSTOM = {
     "properties": {"type": {"type": "string", "pattern": ".:[A-Za-z_]", "description": "Import path of the class."}},
     "required": ["type"],
 }
-"""Schema of an object whose class a file names."""
+"""Return the schema of an object whose class a file names."""
 
 
 def json_schema(cls: Any, families: Families, *, key: str, version: int, title: str) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def json_schema(cls: Any, families: Families, *, key: str, version: int, title: 
 
 
 class _Schema:
-    """Collects the definitions of classes, `defs`, while it walks over annotations."""
+    """Collects the definitions of classes in `defs` while it walks over annotations."""
 
     def __init__(self, families: Families) -> None:
         self.families = families
@@ -47,7 +47,10 @@ class _Schema:
         default: bool = False,
         family: Family | None = None,
     ) -> dict[str, Any]:
-        """Schema of the mapping of a class; `word` is its type in its family, `default` if that can be omitted."""
+        """Return the schema of a class's mapping.
+
+        `word` is its type in its family; `default` is true if the type can be omitted.
+        """
         properties: dict[str, Any] = {"type": {"const": word, "description": "Type."}} if word else {}
         required = ["type"] if word and not default else []
         own = file_keys(cls) if family is None else family.keys_of(word) | dict(family.shorthand.keys.get(word, {}))
@@ -70,14 +73,14 @@ class _Schema:
         return out | ({"required": required} if required else {}) | ({"allOf": [*either, *both]} if angles else {})
 
     def reference(self, name: str, cls: Any, **options: Any) -> dict[str, Any]:
-        """Reference to the definition of a class, which is made if it is not there."""
+        """Return a reference to the definition of a class, which is added if missing."""
         if name not in self.defs:
-            self.defs[name] = {}  # a class may hold itself
+            self.defs[name] = {}  # a class may contain itself
             self.defs[name] = self.object(cls, **options)
         return {"$ref": f"#/$defs/{name}"}
 
     def part(self, family: Family, skip: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Schema of a member of a family: a mapping with its type, or the type alone."""
+        """Return the schema of a member of a family: a mapping with its type, or only the type."""
         skip = (*skip, *family.known, family.type_field)
         choices, alone = [], []
         for word, cls in family.table.items():
@@ -87,14 +90,16 @@ class _Schema:
                 alone.append(word)
         custom = [CUSTOM] if family.open_to_users else []
         if family.presets:
-            named = {"device": {"enum": list(family.presets), "description": "Ready one; other keys change it."}}
+            named = {
+                "device": {"enum": list(family.presets), "description": "Predefined object; other keys override its values."}
+            }
             custom.append({"type": "object", "properties": named, "required": ["device"]})
         custom += [{"type": "string"}] if family.named_by_text else []
         alone = [] if family.named_by_text else alone
         return {"oneOf": [*choices, *([{"enum": alone, "x-short": True}] if alone else []), *custom]}
 
     def of(self, hint: Any, marks: tuple = ()) -> dict[str, Any]:
-        """Schema of an annotation."""
+        """Return the schema of an annotation."""
         hint, more = unmarked(hint)
         if any(isinstance(mark, ByName) for mark in (*marks, *more)):
             name = {"type": "string"}
@@ -149,7 +154,7 @@ def _numbers(bound: Bound) -> dict[str, Any]:
 
 
 def _has_schema(default: Any) -> bool:
-    """True if a default is worth showing: a value that a file could write."""
+    """True if a default can appear in a file and is therefore worth showing."""
     infinite = isinstance(default, float) and math.isinf(default)
     return default not in (MISSING, None, "", ()) and not infinite and not dataclasses.is_dataclass(default)
 

@@ -1,4 +1,4 @@
-"""Values, paths and suggestions in messages."""
+"""Format values, paths and suggestions for messages."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def _shown(value: Any, levels: int) -> str:
 
 
 def suggestion(word: Any, known: Iterable[str]) -> str:
-    """Return a hint at the nearest of the known words: " (did you mean 'mass'?)"; empty if none is near."""
+    """Return a suggestion of the nearest known word: " (did you mean 'mass'?)"; empty if none is near."""
     close = difflib.get_close_matches(word, list(known), 1, 0.6) if isinstance(word, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def dotted(path: tuple) -> str:
-    """Return a path as a person would write it: "bodies.arm.inertia"."""
+    """Return a path as a user writes it: "bodies.arm.inertia"."""
     return ".".join(str(step) for step in path)

@@ -1,4 +1,7 @@
-"""Objects to the plain data of a file, by the annotations of their classes. Values that equal a default are omitted."""
+"""Convert objects to the plain data of a file, following the annotations of their classes.
+
+Values that equal a default are omitted.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ class Writer:
         self.families, self.folder = families, folder
 
     def label(self, path: Place) -> str:
-        """Return what errors call a place."""
+        """Return the name of a place in error messages."""
         return dotted(path)
 
     def fields(self, thing: Any, path: Place = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -67,7 +70,7 @@ class Writer:
         return self.plain(value, path)
 
     def part(self, thing: Any, family: Family, path: Place, skip: tuple[str, ...] = ()) -> Any:
-        """Return the plain data of a member of a family: its mapping, or its type alone if it has no other key."""
+        """Return the plain data of a member of a family: a mapping, or only its type if it has no other keys."""
         if isinstance(thing, str):
             return thing
         skip = (*skip, *family.known)
@@ -115,7 +118,7 @@ class Writer:
         return out[0] if family is not None and len(out) == 1 else out
 
     def _named(self, things: Any, hint: Any, path: Place) -> dict[str, Any]:
-        """A mapping from name to object; objects without a name get that of their type."""
+        """Return a mapping from name to object; objects without a name are named after their type."""
         family, out = self.families.of(hint), {}
         taken = {thing.name for thing in things}
         for thing in things:
@@ -133,7 +136,7 @@ class Writer:
         return next(name for name in numbered if name not in taken)
 
     def plain(self, value: Any, path: Place) -> Any:
-        """Return a value that has no annotation: numbers, texts, lists and mappings."""
+        """Return the plain data of a value without an annotation: numbers, texts, lists and mappings."""
         if isinstance(value, tuple | list):
             return [self.plain(x, path) for x in value]
         if isinstance(value, Mapping):
@@ -146,7 +149,7 @@ class Writer:
 
 
 def _degrees(value: Any) -> Any:
-    """Angles in degrees, if they are short and give back the same radians; None otherwise."""
+    """Return angles in degrees if these are short and convert back to the same radians; None otherwise."""
     if isinstance(value, tuple):
         row = [_degrees(x) for x in value]
         return None if None in row else row

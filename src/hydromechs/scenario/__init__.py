@@ -1,4 +1,4 @@
-"""A mission as an object: models in water with all that acts on them, how long to simulate, and what must come true."""
+"""Missions as objects: models in water with their forces and actuators, the duration, and the checks."""
 
 from ._assemble import ModelStart, WorldSettings, assemble
 from ._judge import check_faults, owner_of, trial_faults

@@ -1,4 +1,4 @@
-"""Several models in one: placed where a scenario wants them, with names that tell them apart."""
+"""Assemble several models into one, with poses from the scenario and unique names."""
 
 from __future__ import annotations
 
@@ -54,47 +54,51 @@ class WorldSettings:
         """
         given = {key: getattr(self, key) for key in ("gravity", "water_density") if getattr(self, key) is not None}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the model warned when it was read
+            warnings.simplefilter("ignore")  # the model issued its warnings when it was read
             return replace(start, model=replace(start.model, world=replace(start.model.world, **given)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelStart:
-    """A model of a scenario, and how it starts; what is left out is as the model says."""
+    """A model of a scenario and its initial state; omitted values default to the model's."""
 
     model: Model
-    """The mechanism."""
+    """The model."""
     source: str | None = None
-    """Where it comes from: a name of the library, or the path of a model file; needed to save the scenario."""
+    """Source of the model: a library name or the path of a model file; required to save the scenario."""
     name: str = None  # type: ignore[assignment]  # set when it is built
-    """Name in the scenario. Defaults to that of the model. With several models it is put before all names: "rov.gripper"."""
+    """Name in the scenario. Defaults to that of the model. With several models it prefixes all names: "rov.gripper"."""
     position: tuple[float, float, float] | None = None
-    """Position in world axes [m], shape (3,): of its free root, or, where it has none, of the base that its roots stand on."""
+    """Position in world axes [m], shape (3,): of its free root or, without one, of the base that carries its roots."""
     orientation: tuple[float, float, float, float] | None = None
-    """Orientation of the same, unit quaternion (w, x, y, z), body to world, shape (4,)."""
+    """Orientation of the free root or base, unit quaternion (w, x, y, z), body to world, shape (4,)."""
     velocity: tuple[float, ...] | None = None
     """Velocity of its free root, in body axes [m/s, rad/s], shape (6,)."""
     mount: str | None = None
-    """Frame or body of another model that carries it, as "rov.arm_mount". Its free root is fixed there, with the axes of the
-    frame; a root that stands on the world stands on the frame. Not with position, orientation or velocity."""
+    """Frame or body of another model that carries it, such as "rov.arm_mount".
+
+    Its free root is fixed there, aligned with the frame; roots fixed to the world are fixed to the frame. Excludes
+    position, orientation and velocity.
+    """
     joints: tuple[tuple[str, float | tuple[float, ...]], ...] = ()
-    """Positions of joints, by the name of the body that they carry, "body.2" for the second part of a composite joint: a number
-    [rad or m]; of a ball joint the unit quaternion (w, x, y, z), body to joint frame."""
+    """Initial joint positions by the name of the body that the joint carries, "body.2" for the second part of a composite
+    joint: a number [rad or m]; of a ball joint the unit quaternion (w, x, y, z), body to joint frame."""
     joint_velocities: tuple[tuple[str, float | tuple[float, ...]], ...] = ()
-    """Velocities of joints: a number [rad/s or m/s]; of a ball joint the angular velocity in body axes, 3 numbers [rad/s]."""
+    """Initial joint velocities: a number [rad/s or m/s]; of a ball joint the angular velocity in body axes, 3 numbers
+    [rad/s]."""
 
     path_views: ClassVar[Mapping[str, View]]
-    """Steps of paths besides the fields: "rpy_deg", the orientation as files give it."""
+    """Path steps besides the fields: "rpy_deg", the orientation as files give it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, Model):
-            raise ValueError(f"ModelStart.model is {self.model!r}, must be a Model; hydromechs.load gives one")
+            raise ValueError(f"ModelStart.model is {self.model!r}, must be a Model; load one with hydromechs.load")
         if self.name is None:
             object.__setattr__(self, "name", self.model.name)
         if not (isinstance(self.name, str) and self.name.strip() and self.name == self.name.strip()):
-            raise ValueError(f"ModelStart.name is {self.name!r}, must be a text without blanks at its ends")
+            raise ValueError(f"ModelStart.name is {self.name!r}, must be text without leading or trailing blanks")
         if self.mount is not None and not isinstance(self.mount, str):
-            raise FieldError("ModelStart.mount", self.mount, "must be a text, as 'rov.arm_mount'")
+            raise FieldError("ModelStart.mount", self.mount, "must be text such as 'rov.arm_mount'")
         for name, n in (("position", 3), ("orientation", 4), ("velocity", 6)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, floats(getattr(self, name), n, f"ModelStart.{name}"))
@@ -104,14 +108,14 @@ class ModelStart:
 
 
 def _rpy_deg(start: ModelStart) -> tuple[float, ...] | None:
-    """Return roll, pitch and yaw of a start [°], as a file gives them."""
+    """Return roll, pitch and yaw of an initial state [°], as a file gives them."""
     if start.orientation is None:
         return None
     return tuple(math.degrees(a) for a in rpy_from_matrix(quaternion_matrix(start.orientation)))
 
 
 def _with_rpy_deg(start: ModelStart, angles: Sequence[float]) -> ModelStart:
-    """Return a start with other roll, pitch and yaw [°]."""
+    """Return an initial state with new roll, pitch and yaw [°]."""
     turned = quaternion_from_matrix(matrix_from_rpy([math.radians(a) for a in angles]))
     return replace(start, orientation=tuple(turned.tolist()))
 
@@ -120,17 +124,17 @@ ModelStart.path_views = {"rpy_deg": View(_rpy_deg, _with_rpy_deg)}
 
 
 def _numbers(value: Any, name: str) -> float | tuple[float, ...]:
-    """A number, or a row of them."""
+    """Return a number, or a row of numbers."""
     rows = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1
     return tuple(number(x, name) for x in value) if rows else number(value, name)
 
 
 def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
-    """A mapping, or pairs, as a tuple of pairs whose first part is a text that occurs once.
+    """Return a mapping, or pairs, as a tuple of pairs with unique text keys.
 
     Args:
-        value: What the caller gave.
-        name: What the error calls it.
+        value: Value from the caller.
+        name: Name in error messages.
     """
     items = value.items() if isinstance(value, Mapping) else value
     try:
@@ -139,12 +143,12 @@ def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
         raise ValueError(f"{name} is {value!r}, must map names to values") from None
     keys = [key for key, _ in out]
     if not all(isinstance(key, str) for key in keys) or len(set(keys)) < len(keys):
-        raise ValueError(f"{name} has the names {keys}, must be different texts")
+        raise ValueError(f"{name} has the names {keys}, must be unique texts")
     return out
 
 
 def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
-    """What is wrong with the models of a scenario and their starts.
+    """Return the problems of the models of a scenario and their initial states.
 
     Args:
         starts: The models.
@@ -152,7 +156,7 @@ def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
     names, out = [start.name for start in starts], []
     for i, (start, name) in enumerate(zip(starts, names, strict=True)):
         if name in names[:i]:
-            text = f"models.{i}: another model is called {name!r}, too; give this one another name"
+            text = f"models.{i}: the name {name!r} is used twice; give this model another name"
             out.append(Fault(("models", i, "name"), text))
         out += [Fault(("models", i, *fault.path), f"models.{i}: {fault.text}") for fault in _faults(start)]
         out += _world_faults(i, name, start, names[0], starts[0].model)
@@ -165,19 +169,19 @@ def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
 
 
 def _mount(start: ModelStart, names: Sequence[str]) -> tuple[int, str]:
-    """Return the number of the model that carries another, and the name of the frame on it; raise `KeyError` if unknown."""
+    """Return the index of the model that carries another, and the name of its frame; `KeyError` if unknown."""
     assert start.mount is not None
-    for k in sorted(range(len(names)), key=lambda k: -len(names[k])):  # names may have dots: the longest counts
+    for k in sorted(range(len(names)), key=lambda k: -len(names[k])):  # names may contain dots: the longest match counts
         if start.mount.startswith(f"{names[k]}."):
             return k, start.mount[len(names[k]) + 1 :]
     raise KeyError(start.mount)
 
 
 def _mount_problems(i: int, starts: Sequence[ModelStart], names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the keys of a mounted model that cannot be, each with the reason."""
+    """Return the invalid keys of a mounted model, each with the reason."""
     start = starts[i]
     posed = [key for key in ("position", "orientation", "velocity") if getattr(start, key) is not None]
-    out = [(key, f"but mount {start.mount!r} decides it; remove one of them") for key in posed]
+    out = [(key, f"but mount {start.mount!r} determines it; remove one of them") for key in posed]
     try:
         carrier, frame = _mount(start, names)
     except KeyError:
@@ -197,10 +201,10 @@ def _mount_problems(i: int, starts: Sequence[ModelStart], names: Sequence[str]) 
             return out
         try:
             carrier, _ = _mount(starts[carrier], names)
-        except KeyError:  # reported of that model
+        except KeyError:  # reported for that model
             return out
     loop = " on ".join(repr(names[k]) for k in (*seen, carrier))
-    return [*out, ("mount", f"but then it carries itself: {loop}; mount one of them on the world")]
+    return [*out, ("mount", f"but this forms a loop: {loop}; remove the mount of one of them")]
 
 
 def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Fault]:
@@ -222,7 +226,7 @@ def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Faul
 
 
 def _world_faults(i: int, name: str, start: ModelStart, first_name: str, first: Model) -> list[Fault]:
-    """All models must be in the same water."""
+    """Return the problems of models that are not in the same water."""
     out = []
     for what in ("axes", "gravity", "water_density"):
         mine, others = getattr(start.model.world, what), getattr(first.world, what)
@@ -233,16 +237,18 @@ def _world_faults(i: int, name: str, start: ModelStart, first_name: str, first: 
 
 
 def _same_world(start: ModelStart, what: str, value: str | float) -> str:
-    """How to put a model into the water of the others."""
+    """Return the fix that gives a model the same world as the others."""
     if what == "axes":
-        return f"all models of a scenario have the same axes; write this one in {value}, its places and orientations, too"
+        return (
+            f"all models of a scenario have the same axes; rewrite this model in {value}, including positions and orientations"
+        )
     if start.source is None:
         return f"set it for all models with Scenario(world=WorldSettings({what}={value}))"
     return f"set it for all models with 'world: {{{what}: {value}}}' in the scenario"
 
 
 def _roots(model: Model) -> tuple[list[Body], list[Body]]:
-    """Bodies on the world: free ones, and others."""
+    """Return the bodies whose parent is the world: free ones, and others."""
     roots = [b for b in model.bodies if b.parent is None]
     free = [b for b in roots if isinstance(b.joint, joints.Free)]
     return free, [b for b in roots if b not in free]
@@ -260,15 +266,15 @@ def _faults(start: ModelStart) -> list[Fault]:
         text = f"{posed[0]} is given, but {model.name} has several free roots ({several}); place them in the model file"
         out.append(Fault((posed[0],), text))
     if start.velocity is not None and not free:
-        out.append(Fault(("velocity",), f"velocity is given, but {model.name} has no free root; leave it out"))
+        out.append(Fault(("velocity",), f"velocity is given, but {model.name} has no free root; remove it"))
     length = 1.0 if start.orientation is None else float(np.linalg.norm(start.orientation))
     if not abs(length - 1.0) < UNIT_TOLERANCE:
-        out.append(Fault(("orientation",), f"orientation has the length {length:.9g}, must be a unit quaternion (w, x, y, z)"))
+        out.append(Fault(("orientation",), f"orientation has norm {length:.9g}, must be a unit quaternion (w, x, y, z)"))
     return [*out, *_joint_faults(start)]
 
 
 def _joint_faults(start: ModelStart) -> list[Fault]:
-    """Starts of joints that are not there, or of another kind."""
+    """Return the problems of initial joint values: unknown joints and wrong shapes."""
     out: list[Fault] = []
     parts = {name: part.joint for name, part in start.model.joint_parts.items() if not isinstance(part.joint, joints.Free)}
     for key, size, must in (
@@ -292,7 +298,7 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
             elif isinstance(value, tuple) is not ball or (ball and len(row) != size):
                 text = f"{name!r} is a {joint.kind} joint, {key}.{name} is {shown}, must be {must if ball else 'a number'}"
             elif ball and key == "joints" and not abs(np.linalg.norm(row) - 1.0) < UNIT_TOLERANCE:
-                text = f"{key}.{name} has the length {np.linalg.norm(row):.9g}, must be a unit quaternion (w, x, y, z)"
+                text = f"{key}.{name} has norm {np.linalg.norm(row):.9g}, must be a unit quaternion (w, x, y, z)"
             else:
                 continue
             out.append(Fault((key, name), text))
@@ -300,9 +306,9 @@ def _joint_faults(start: ModelStart) -> list[Fault]:
 
 
 def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
-    """One model of several, and its state at time 0; raises `ScenarioError` where they do not fit together.
+    """Return the models as one, and its state at time 0; raise `ScenarioError` if they do not fit together.
 
-    A single model keeps its names; of several, all names get the name of the model and a dot in front. A model without a free
+    A single model keeps its names; with several, all names are prefixed with the model's name and a dot. A model without a free
     root that is given a pose gets a body "base" without mass, fixed there, for its roots to stand on. A model with a `mount`
     is part of the model that carries it.
 
@@ -338,14 +344,14 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
 
 
 def _model(**fields: Any) -> Model:
-    """A model of parts whose warnings were given when they were read."""
+    """Return a model of parts whose warnings were issued when they were read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Model(**fields)
 
 
 def _placed(start: ModelStart) -> tuple[Model, State]:
-    """A model, on a base where it needs one, and its start."""
+    """Return a model, with a base if it needs one, and its initial state."""
     model = start.model
     free, fixed = _roots(model)
     if not free and (start.position is not None or start.orientation is not None):
@@ -363,7 +369,7 @@ def _placed(start: ModelStart) -> tuple[Model, State]:
 
 
 def _on_base(model: Model, roots: list[Body], start: ModelStart) -> Model:
-    """The model with its roots on a fixed base."""
+    """Return the model with its roots on a fixed base."""
     taken = {*model.body_names, *model.frames}
     name = next(n for n in ("base", *(f"base_{k}" for k in range(2, len(taken) + 3))) if n not in taken)
     roll, pitch, yaw = (0.0, 0.0, 0.0) if start.orientation is None else rpy_from_matrix(quaternion_matrix(start.orientation))
@@ -376,10 +382,10 @@ def _on_base(model: Model, roots: list[Body], start: ModelStart) -> Model:
 
 
 def _place_free(model: Model, root: Body, start: ModelStart, q: np.ndarray, v: np.ndarray) -> None:
-    """Write the pose and velocity of the free root into the state; its coordinates are those in its joint's frame."""
+    """Write the pose and velocity of the free root into the state, in coordinates of its joint frame."""
     i = model.body_index(root.name)
     at = q[model.q_slices[i]]
-    assert isinstance(root.joint, joints.Free)  # as `_roots` chose it
+    assert isinstance(root.joint, joints.Free)  # selected by `_roots`
     if start.position is not None or start.orientation is not None:
         R_WJ, p_WJ = Path(root.joint.placement.steps(2)).pose()
         if start.position is not None:

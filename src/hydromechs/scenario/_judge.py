@@ -1,4 +1,4 @@
-"""What makes a scenario impossible before it starts: commands out of range, too many samples, waves that break, bad places."""
+"""Find errors before a run starts: commands out of range, too many samples, breaking waves, impossible initial poses."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ __all__ = [
 ]
 
 MAX_REPORTED = 5
-"""Parts that are too stiff for the step, of which each is told."""
+"""Maximum number of parts too stiff for the step that are reported individually."""
 WEIGHTS = 10.0
-"""Contact force at the start, in weights of all bodies, above which a start is inside of something."""
+"""Initial contact force above which a body counts as starting inside another, in weights of all bodies."""
 MAX_EJECTION_SPEED = 1.0
-"""Speed to which the contacts' energy at the start would bring all bodies, above which a start is inside of something [m/s]."""
+"""Speed of all bodies from the initial contact energy above which a body counts as starting inside another [m/s]."""
 
 
 def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
-    """Number of the model that a body or joint belongs to, and its name there.
+    """Return the index of the model that a body or joint belongs to, and its name there.
 
     Args:
         scenario: The scenario.
@@ -60,7 +60,7 @@ def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
 
 
 def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
-    """Path of the part of the scenario, or of the model, that a component of the plant comes from.
+    """Return the path of the part of the scenario or model from which a component of the plant derives.
 
     Args:
         scenario: The scenario.
@@ -74,7 +74,7 @@ def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
 
 
 def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
-    """Return the faults with which the model, the plant or a controller rejects a scenario, at their paths in the scenario.
+    """Return the errors that the model, the plant or a controller raises, with their paths in the scenario.
 
     Args:
         scenario: The scenario.
@@ -100,7 +100,7 @@ def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
 
 
 def time_faults(scenario: Scenario) -> list[Fault]:
-    """More steps or samples than a run can have.
+    """Return the problem of more steps or samples than a run can have.
 
     Args:
         scenario: The scenario; its times are positive.
@@ -109,10 +109,10 @@ def time_faults(scenario: Scenario) -> list[Fault]:
 
 
 def environment_faults(scenario: Scenario) -> list[Fault]:
-    """Waves and seas that are steeper than they can be.
+    """Return the problems of waves that are steeper than possible.
 
     Args:
-        scenario: The scenario; its models are good.
+        scenario: The scenario; its models are valid.
     """
     out, environment = [], scenario.environment
     for i, wave in enumerate(environment.waves):
@@ -123,7 +123,7 @@ def environment_faults(scenario: Scenario) -> list[Fault]:
 
 
 def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
-    """Names that nothing has, rates that do not fit together, sensors that a filter cannot use.
+    """Return the problems of unknown names, incompatible rates, and sensors that a filter cannot use.
 
     Args:
         scenario: The scenario.
@@ -134,13 +134,13 @@ def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
     for i, block in enumerate(scenario.blocks):
         kind = "sensor" if isinstance(block, Sensor) else "block"
         if isinstance(block, Navigation) and not sensors:
-            text = f"{block.name} needs sensors; add them, an imu first, or leave {block.name} out"
+            text = f"{block.name} needs sensors; add an imu and others, or remove {block.name}"
             out.append(Fault(("blocks", i), text))
         if isinstance(block, Sensor):
             out += rejections(("blocks", i), block.check, model)
             out += rejections(("blocks", i), block.check_beside, scenario.components)
         if block.name in [other.name for other in scenario.blocks[:i]]:
-            out.append(Fault(("blocks", i), f"{kind} {block.name!r}: another {kind} has this name, too; names must differ"))
+            out.append(Fault(("blocks", i), f"{kind} {block.name!r}: another {kind} has the same name; rename one"))
     if not out and sensors:
         out = rejections(("blocks",), common_period, sensors)
     if out or not sensors:
@@ -156,7 +156,7 @@ def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
 
 @np.errstate(all="ignore")
 def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Commands outside of their ranges, joints beyond their stops, bodies inside of what they can touch.
+    """Return the problems of commands out of range, joints beyond their stops, and bodies inside others that they can touch.
 
     Args:
         scenario: The scenario.
@@ -173,7 +173,7 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 
 def check_faults(scenario: Scenario) -> list[Fault]:
-    """Checks that look at times that the run never comes to.
+    """Return the problems of checks at times after the end of the run.
 
     Args:
         scenario: The scenario.
@@ -183,13 +183,13 @@ def check_faults(scenario: Scenario) -> list[Fault]:
         times = {"after": check.after, "mean_of": 0.0 if check.mean_of is None else check.mean_of[0]}
         for key, time in times.items():
             if time > end * (1.0 + 1e-9):
-                text = f"check {check.name!r}: {key} begins at {time:g} s, after the end of the run at {end:g} s"
-                out.append(Fault(("checks", i, key), f"{text}: it would always fail; make it earlier, or the run longer"))
+                text = f"check {check.name!r}: {key} starts at {time:g} s, after the end of the run at {end:g} s"
+                out.append(Fault(("checks", i, key), f"{text}: it would always fail; move it earlier, or extend the run"))
     return out
 
 
 def trial_faults(scenario: Scenario) -> list[Fault]:
-    """What else a simulation of it rejects, and parts that are too stiff for its step.
+    """Return the remaining errors of its simulation, and parts that are too stiff for the step.
 
     Args:
         scenario: The scenario.
@@ -207,7 +207,7 @@ def stiff_faults(scenario: Scenario, sim: Simulation) -> list[Fault]:
         scenario: The scenario.
         sim: Its simulation.
     """
-    usual = scenario.step == type(scenario).step  # as where a file leaves it out
+    usual = scenario.step == type(scenario).step  # as if a file omits it
     stiff = stiff_parts(sim.plant, sim.state.q, sim.method, scenario.step)
     out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MAX_REPORTED]]
     more = f"{len(stiff) - MAX_REPORTED} more parts are too stiff for the step of {scenario.step:g} s"
@@ -238,14 +238,14 @@ def _stop_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         i, joint = owner_of(scenario, c.joint)
         given = joint in dict(scenario.models[i].joints)
         path: tuple[Any, ...] = ("models", i, "joints", joint) if given else ("models", i)
-        within = f"turned by at most {upper:g} rad" if ball else f"from {lower:g} to {upper:g}"
-        remedy = "start it inside, or give the joint 'stops: none' or stops of its own"
-        out.append(Fault(path, f"models.{i}: joint {joint!r} starts at {x:g}, but its stops allow it {within}; {remedy}"))
+        within = f"a rotation of at most {upper:g} rad" if ball else f"from {lower:g} to {upper:g}"
+        remedy = "start it within them, or give the joint 'stops: none' or other stops"
+        out.append(Fault(path, f"models.{i}: joint {joint!r} starts at {x:g}, but its stops allow {within}; {remedy}"))
     return out
 
 
 def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Starts of joints that begin elsewhere, on their given motions."""
+    """Return the problems of joints whose initial position differs from their prescribed motion."""
     out = []
     for c in plant.components:
         if not isinstance(c, JointMotion):
@@ -254,15 +254,15 @@ def _motion_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
         given = dict(scenario.models[i].joints)
         begins = float(c.motion.now(scenario.start.t).position)
         if joint in given and not np.allclose(given[joint], begins, rtol=0.0, atol=1e-9):
-            text = f"models.{i}: joint {joint!r} is to start at {given[joint]:g}, but its given motion begins at {begins:g}"
-            out.append(Fault(("models", i, "joints", joint), f"{text}; leave it out here, or change the motion"))
+            text = f"models.{i}: joint {joint!r} starts at {given[joint]:g}, but its prescribed motion starts at {begins:g}"
+            out.append(Fault(("models", i, "joints", joint), f"{text}; remove the position, or change the motion"))
     return out
 
 
 def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Contacts that would throw the bodies away: they start inside of the seabed, or of each other.
+    """Return the problems of contacts that would eject bodies, because they start inside the seabed or each other.
 
-    A body that rests on the ground is in it by a little, so that the force alone says nothing against a start.
+    A body that rests on the ground penetrates it slightly, so the force alone is not an error.
     """
     pairs = [c for c in plant.components if isinstance(c, Pair)]
     if not pairs:
@@ -283,7 +283,8 @@ def _contact_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
     _, gap, _, deepest = min(found, key=lambda row: row[1])
     i, _ = owner_of(scenario, model.body_names[deepest.body])
     text = (
-        f"models.{i} starts {-gap:.3g} m inside: contact {deepest.name!r} would throw it out with {force:.3g} N, "
-        f"at about {speed:.3g} m/s; change its position (down is +z in NED, −z in ENU) or the terrain"
+        f"models.{i} starts {-gap:.3g} m inside another body or the ground: contact {deepest.name!r} "
+        f"would eject it with {force:.3g} N, at about {speed:.3g} m/s; change its position (down is +z in NED, "
+        "−z in ENU) or the terrain"
     )
     return [Fault(("models", i), text)]

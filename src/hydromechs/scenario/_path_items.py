@@ -1,4 +1,4 @@
-"""Named items of a scenario, with which paths to its numbers begin."""
+"""Named items of a scenario, at which paths to its numbers start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def scenario_items(scenario: Scenario) -> list[Item]:
     """List bodies, models and their initial states, the world, components, terrain, blocks, environment and run.
 
-    Bodies have the names of the assembled model: with several models, the name of the model and a dot before their own.
+    Bodies have the names of the assembled model: with several models, they are prefixed with the model's name and a dot.
     """
     out = []
     for i, start in enumerate(scenario.models):

@@ -1,4 +1,4 @@
-"""What differs from one try to the next where a policy learns in a scenario: masses, water, delays, noise."""
+"""Random variation between learning episodes: masses, water, delays, noise."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = ["ObservationNoise", "Randomisation", "randomisation_faults"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationNoise:
-    """Standard deviations of what a policy observes."""
+    """Standard deviations of the noise in observations."""
 
     position: NotNegative = 0.0
-    """Of ways to a goal along each axis [m]."""
+    """Of distances to a goal along each axis [m]."""
     attitude: NotNegative = 0.0
     """Of angles and directions [rad]."""
     velocity: NotNegative = 0.0
@@ -42,28 +42,29 @@ class ObservationNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Randomisation:
-    """What is drawn anew in each world at the start of each episode; nothing unless it is given.
+    """Random variation drawn in each world at the start of each episode; none by default.
 
-    Shares are half widths: `mass=0.1` multiplies by a factor drawn evenly from 0.9 to 1.1, one for each body. Simulations of
-    one run do not draw: this is for `hydromechs.learning`.
+    Fractions are half widths: `mass=0.1` multiplies by a factor drawn uniformly from 0.9 to 1.1, one for each body.
+    Only `hydromechs.learning` uses it; single runs do not.
     """
 
     mass: NotNegative = 0.0
-    """Share by which masses and moments of inertia vary, below 1 [-]; buoyancy stays, so weight in water varies too."""
+    """Fraction by which masses and moments of inertia vary, below 1 [-]; buoyancy is constant, so weight in water varies
+    too."""
     added_mass: NotNegative = 0.0
-    """Share by which added mass varies, below 1 [-]."""
+    """Fraction by which added mass varies, below 1 [-]."""
     drag: NotNegative = 0.0
-    """Share by which drag and damping vary, below 1 [-]."""
+    """Fraction by which drag and damping vary, below 1 [-]."""
     bodies: tuple[str, ...] = ()
-    """Names of bodies whose masses, added mass and drag vary; all if left out."""
+    """Names of bodies whose masses, added mass and drag vary; all if omitted."""
     current: NotNegative = 0.0
-    """Highest speed of a level current that is added to the scenario's, from any side [m/s]."""
+    """Maximum speed of a horizontal current, from any direction, added to the scenario's [m/s]."""
     delay: NotNegative = 0.0
-    """Longest delay from an action to the actuators, in whole steps of the simulation [s]."""
+    """Maximum delay from an action to the actuators, rounded to simulation steps [s]."""
     noise: ObservationNoise = field(default_factory=ObservationNoise)
-    """Standard deviations of what is observed; a mapping may be given."""
+    """Standard deviations of observation noise; may be given as a mapping."""
     parameters: tuple[tuple[str, Pair], ...] = ()
-    """Minimum and maximum factor on other numbers by path, as vehicle.hydro.volume [-]; a mapping may be given."""
+    """Minimum and maximum factor on other numbers by path, such as vehicle.hydro.volume [-]; may be given as a mapping."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", (self.bodies,) if isinstance(self.bodies, str) else tuple(self.bodies))
@@ -81,7 +82,7 @@ class Randomisation:
         for name, (low, high) in self.parameters:
             if not 0.0 <= low <= high:
                 raise ValueError(
-                    f"randomisation.parameters[{name!r}] is {(low, high)}, must be a lowest and a highest factor, not negative"
+                    f"randomisation.parameters[{name!r}] is {(low, high)}, must be a minimum and a maximum factor, both ≥ 0"
                 )
 
 

@@ -1,4 +1,4 @@
-"""Run a scenario into a folder: recording, checkpoints, the state at the end, summary. It prints and draws nothing."""
+"""Run a scenario into a folder: recording, checkpoints, final state, summary. It prints and draws nothing."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class RunResult:
     """The result of a run in a folder."""
 
     folder: RunFolder
-    """Where everything is."""
+    """Folder of the run."""
     recording: xarray.Dataset
-    """The recording, as far as the run came."""
+    """The recording, up to the last sample."""
     state: State
-    """The state at the end; of a run that diverged, the last finite one."""
+    """Final state; the last finite one if the run diverged."""
     summary: Summary
     """Times, checks, energy audit."""
     warnings: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class RunResult:
 
     @property
     def passed(self) -> bool:
-        """Whether the run came to its end and all checks passed."""
+        """True if the run completed and all checks passed."""
         return self.summary.passed
 
     def __repr__(self) -> str:
@@ -68,13 +68,13 @@ class RunInterrupted(KeyboardInterrupt):
     def __init__(self, folder: RunFolder, state: State, samples: int, remaining: float, signal: Signals = SIGINT) -> None:
         super().__init__(f"interrupted; {folder.state} is at t = {state.t:g} s")
         self.folder = folder
-        """Where everything is."""
+        """Folder of the run."""
         self.state = state
-        """The state that was saved."""
+        """The saved state."""
         self.samples = samples
         """Number of samples in the recording."""
         self.remaining = remaining
-        """Time that was still to be simulated [s]."""
+        """Simulated time that remained [s]."""
         self.signal = signal
         """Signal that stopped the run: SIGINT (Ctrl-C) or SIGTERM."""
 
@@ -140,11 +140,11 @@ def run_scenario(
 
 
 def recording_attrs(scenario: Scenario, text: str, file: str | os.PathLike[str]) -> dict[str, str]:
-    """Attributes of the recording of a scenario: what it is, and when it was made.
+    """Return the attributes of a scenario's recording: its content and creation time.
 
     Args:
-        scenario: What is simulated.
-        text: The scenario as a file.
+        scenario: The simulated scenario.
+        text: The text of its file.
         file: Path of that file.
     """
     return {
@@ -167,7 +167,7 @@ def _simulate(
     checkpoint: float,
     compile_time: float,
 ) -> RunResult:
-    """The run itself, from a compiled simulation to the summary on disk."""
+    """Run a compiled simulation and save its summary."""
     saved = Checkpoints(folder.state, sim, checkpoint)
     t_start, outcome, diverged = sim.state.t, None, None
     with warnings.catch_warnings(record=True) as caught:
@@ -215,16 +215,16 @@ def conclude_run(
     compile_time: float | None = None,
     late: int | None = None,
 ) -> RunResult:
-    """Save the state at the end of a run whose recording is closed, judge it, and save the summary.
+    """Save the final state of a run whose recording is closed, evaluate the checks, and save the summary.
 
     Args:
-        scenario: What was simulated.
+        scenario: The simulated scenario.
         sim: Its simulation.
-        folder: Where the recording is.
-        outcome: What became of it; None where it diverged.
-        diverged: Why it did; None where it did not.
-        compile_time: Seconds that compiling took.
-        late: Missed deadlines of a run in real time; None for one that was not.
+        folder: Folder of the recording.
+        outcome: Outcome; None if it diverged.
+        diverged: Reason for divergence; None if it did not diverge.
+        compile_time: Compile time [s].
+        late: Missed deadlines of a real-time run; None for other runs.
     """
     state = sim.state if diverged is None else diverged.state
     if diverged is None:
@@ -252,7 +252,7 @@ def conclude_run(
 
 
 def _left_out(scenario: Scenario, t_end: float) -> list[str]:
-    """What to say of timed events that a run of another duration does not come to."""
+    """Return warnings about timed events after the end of a shortened run."""
     late = [
         f"{event.name!r} ({event.level:g} s)"
         for event in scenario.events
@@ -260,15 +260,15 @@ def _left_out(scenario: Scenario, t_end: float) -> list[str]:
     ]
     if not late:
         return []
-    which = f"event {late[0]}, which does" if len(late) == 1 else f"events {', '.join(late)}, which do"
+    which = f"event {late[0]}, which will" if len(late) == 1 else f"events {', '.join(late)}, which will"
     return [f"the run ends at {t_end:g} s, before the {which} not happen"]
 
 
-# -- how it was set up ------------------------------------------------------------------------------------------------------
+# -- set-up ---------------------------------------------------------------------------------------------------------------
 
 
 def _setup(sim: Simulation) -> list[tuple[str, str]]:
-    """Label and text of each part of the set-up."""
+    """Return label and text of each part of the set-up."""
     plant = sim.plant
     return [
         ("Model", f"{plant.model.name}: {plant.model.nb} bodies, {plant.model.nv} degrees of freedom"),
@@ -283,7 +283,7 @@ def _setup(sim: Simulation) -> list[tuple[str, str]]:
 
 
 def _controller(controller: Controller | None) -> str:
-    """What gives commands, and what it reads."""
+    """Return a description of the controller and its inputs."""
     if controller is None:
         return "none"
     if isinstance(controller, Measuring):
@@ -294,7 +294,7 @@ def _controller(controller: Controller | None) -> str:
 
 
 def _counted(plant: Plant) -> list[str]:
-    """How many components of each kind there are."""
+    """Return the number of components of each kind."""
     kinds = [c.kind for c in plant.components]
     return [f"{kinds.count(kind)} {kind.replace('_', ' ')}" for kind in dict.fromkeys(kinds)]
 
@@ -305,7 +305,7 @@ def _water(plant: Plant) -> str:
     if environment.current is not None:
         varies = bool(environment.current.times)
         velocity = np.round(environment.current.velocity, 3).tolist()
-        parts.append("current that varies" if varies else f"current {velocity} m/s")
+        parts.append("varying current" if varies else f"current {velocity} m/s")
     if environment.gusts is not None:
         parts.append(f"gusts {list(environment.gusts.sigma)} m/s")
     parts += [type(wave).__name__ for wave in environment.waves]

@@ -1,4 +1,4 @@
-"""A scenario: models in water with all that acts on them, how long to simulate, and what must come true."""
+"""Scenario: models in water with their forces and actuators, the duration, and the checks."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ from ._randomisation import Randomisation, randomisation_faults
 __all__ = ["Scenario"]
 
 OF_MODEL = {"body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "misfit"}
-"""Dimensions of a recording that the model alone decides."""
+"""Dimensions of a recording that depend only on the model."""
 LISTS: dict[str, tuple[Any, str]] = {
-    "models": (ModelStart, "models and their starts, as ModelStart(model=...)"),
-    "components": (Component, "components, as Thruster(...)"),
+    "models": (ModelStart, "models with initial states, such as ModelStart(model=...)"),
+    "components": (Component, "components, such as Thruster(...)"),
     "blocks": (Block, BLOCKS),
-    "events": (Event, "events, as Event(...)"),
-    "checks": (Check, "checks, as Check(...)"),
+    "events": (Event, "events, such as Event(...)"),
+    "checks": (Check, "checks, such as Check(...)"),
     "expected_warnings": (str, "kinds of warnings"),
 }
-"""Classes of what is listed in a scenario, and what to call them."""
+"""Classes of the listed objects of a scenario, with their names in messages."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario(SimulationSource):
-    """All of a simulation as data. Faults are found when it is built, and listed in one `ScenarioError`.
+    """A complete simulation as data. Construction finds all errors and lists them in one `ScenarioError`.
 
     scenario = hydromechs.library.load_scenario("sinking_chain")
     run = scenario.simulation().run(scenario.duration)
@@ -73,51 +73,53 @@ class Scenario(SimulationSource):
     name: str
     """Name of the scenario."""
     title: str = ""
-    """What happens, in one line."""
+    """Description of the mission, in one line."""
     description: str = ""
-    """What it shows, for people."""
+    """Explanation of what the mission demonstrates."""
     models: tuple[ModelStart, ...]
-    """The models, and how they start."""
+    """The models with their initial states."""
     world: WorldSettings | None = None
     """Gravity and water density of the scenario. If omitted, the models must agree on them."""
     environment: Environment = field(default_factory=Environment)
-    """The water."""
+    """Water: surface, current, gusts and waves."""
     components: tuple[Component, ...] = ()
     """Thrusters, drives, friction and stops of joints, terrain, grasps, tethers, custom components, in any order.
 
     Contacts follow from terrain. Friction and stops of joints that are not listed follow from the models.
     """
     commands: tuple[tuple[str, float], ...] = ()
-    """Commands from the start, by actuator [in its unit]."""
+    """Initial commands by actuator [in its unit]."""
     blocks: tuple[Block, ...] = ()
-    """Sensors, a navigation filter and controllers. Without a filter, controllers read the true state; joints with encoders
-    read those."""
+    """Sensors, a navigation filter and controllers.
+
+    Without a filter, controllers use the true state, and encoder readings for joints that have encoders.
+    """
     events: tuple[Event, ...] = ()
-    """Things to watch for."""
+    """Events to detect."""
     integrator: str | Integrator = "rk4"
-    """A method of integration, or its name."""
+    """Integrator, or its name."""
     randomisation: Randomisation | None = None
-    """What differs from episode to episode where a policy learns; a run of its own has none of it."""
+    """Random variation between learning episodes; a normal run has none."""
     engine: Hybrid | None = None
-    """Engine of others that takes the steps in place of our equations and the integrator; our own if None."""
+    """Third-party engine that takes the steps instead of our equations and the integrator; optional."""
     step: Positive = 1e-3
     """Step of the integrator or engine [s]."""
     record: Positive = 0.02
-    """Time between two samples of the recording, a whole number of steps [s]."""
+    """Time between two samples of the recording, an integer multiple of the step [s]."""
     duration: Positive = 60.0
-    """How long to simulate [s]."""
+    """Duration of the simulation [s]."""
     seed: Annotated[int, Bound(least=0, whole=True)] = 0
     """Seed of gusts, waves and sensors."""
     checks: tuple[Check, ...] = ()
-    """What must be true of the recording."""
+    """Checks of the recording."""
     expected_warnings: tuple[str, ...] = ()
-    """Kinds of warnings that the mission intends, for example "joint_stop" if a joint is meant to reach its stop."""
+    """Kinds of warnings that the mission expects, for example "joint_stop" if a joint is meant to reach its stop."""
     like: InitVar[Scenario | None] = None
-    """Scenario from which it was made, see `with_fields`: what follows from fields that are the same is not built again."""
+    """Scenario from which it was derived, see `with_fields`: objects that depend only on unchanged fields are reused."""
 
     def __post_init__(self, like: Scenario | None) -> None:
         if not isinstance(self.name, str):
-            raise FieldError("Scenario.name", self.name, "must be a text")
+            raise FieldError("Scenario.name", self.name, "must be text")
         for name, (kind, what) in LISTS.items():
             object.__setattr__(self, name, instances(getattr(self, name), kind, name, what))
         object.__setattr__(self, "commands", pairs(self.commands, "commands"))
@@ -141,7 +143,7 @@ class Scenario(SimulationSource):
             raise ScenarioError(self.name, faults)
 
     def _share(self, like: Scenario) -> None:
-        """Take over the assembled model and the plant of another scenario, if they follow from the same objects."""
+        """Reuse the assembled model and the plant of another scenario if they depend on the same objects."""
         if self.world is like.world and _same(self.models, like.models):
             self.__dict__["_assembled"] = like._assembled
             same = self.environment is like.environment and self.seed == like.seed
@@ -149,7 +151,7 @@ class Scenario(SimulationSource):
                 self.__dict__["plant"] = like.plant
 
     def with_fields(self, **fields: Any) -> Scenario:
-        """Return it with other fields; the model and the plant are shared if they do not depend on these.
+        """Return a copy with new fields; the model and the plant are shared if they do not depend on these.
 
         Args:
             fields: New values by field.
@@ -166,34 +168,34 @@ class Scenario(SimulationSource):
         return self.models if self.world is None else tuple(map(self.world.applied_to, self.models))
 
     def parts(self, kind: type[T]) -> tuple[T, ...]:
-        """Return the components and blocks of a class, in their order.
+        """Return the components and blocks of a class, in order.
 
         Args:
-            kind: The class, as `Thruster` or `contact.Terrain`.
+            kind: The class, such as `Thruster` or `contact.Terrain`.
         """
         return tuple(part for part in (*self.components, *self.blocks) if isinstance(part, kind))
 
     def path_items(self) -> list[Item]:
-        """Items with which paths to numbers begin, as "vehicle" in "vehicle.inertia.mass"."""
+        """Items at which paths to numbers start, such as "vehicle" in "vehicle.inertia.mass"."""
         return scenario_items(self)
 
     @property
     def sensors(self) -> tuple[Sensor, ...]:
-        """Blocks that measure."""
+        """Sensor blocks."""
         return tuple(block for block in self.blocks if isinstance(block, Sensor))
 
     @property
     def navigation(self) -> Navigation | None:
-        """The block of the navigation filter; None without."""
+        """Block of the navigation filter; None if there is none."""
         return next(iter(self.parts(Navigation)), None)
 
     @property
     def controllers(self) -> tuple[PythonBlock, ...]:
-        """Blocks that give commands."""
+        """Controller blocks."""
         return self.parts(PythonBlock)
 
     def with_parts(self, *parts: Component | Block) -> Scenario:
-        """Return it with other parts; each takes the place of the one with the same name, or is added.
+        """Return a copy with new parts; each replaces the part with the same name, or is added.
 
         Args:
             parts: Components and blocks.
@@ -207,27 +209,27 @@ class Scenario(SimulationSource):
         return self.with_fields(**lists)
 
     def controlled_by(self, *controllers: PythonBlock) -> Scenario:
-        """Return it with other controllers; without any if none is given.
+        """Return a copy with these controllers in place of the present ones.
 
         Args:
-            controllers: The blocks that give commands.
+            controllers: The controller blocks; none removes all.
         """
         others = [block for block in self.blocks if not isinstance(block, PythonBlock)]
         return self.with_fields(blocks=(*others, *controllers))
 
     @property
     def model(self) -> Model:
-        """The models as one."""
+        """The models assembled into one."""
         return self._assembled[0]
 
     @property
     def start(self) -> State:
-        """Configuration and velocity at time 0, joints with a given motion on it."""
+        """Configuration and velocity at time 0; joints with a prescribed motion are on it."""
         return self.plant.on_motions(self._assembled[1])
 
     @property
     def code(self) -> tuple[str, ...]:
-        """Import paths of the custom classes and functions that it uses; empty if all are of this package."""
+        """Import paths of the custom classes and functions that it uses; empty if it uses only this package."""
         blocks = [block.controller if isinstance(block, PythonBlock) else block for block in self.blocks]
         joints = [part for start in self.models for body in start.model.bodies for part in body.joint.parts]
         kinds = [part if isinstance(part, FunctionType) else type(part) for part in (*self.components, *blocks, *joints)]
@@ -235,41 +237,41 @@ class Scenario(SimulationSource):
 
     @cached_property
     def plant_components(self) -> tuple[Component, ...]:
-        """Components of the plant: those that act, and those that follow from them and from the models."""
+        """Components of the plant, including those derived from other components and from the models."""
         return components_of(self.model, self.components)
 
     @cached_property
     def plant(self) -> Plant:
-        """Plant that is simulated."""
+        """The simulated plant."""
         return Plant(model=self.model, environment=self.environment, components=self.plant_components, seed=self.seed)
 
     def control(self) -> Controller | None:
-        """Return the controller for a simulation, which takes a copy: all controllers, behind the sensors and the filter."""
+        """Return the controller for a simulation, which takes a copy: all controllers, downstream of sensors and filter."""
         return controller_of(self.blocks, self.components)
 
     def simulation(self, *, parameters: Mapping[str, Any] | None = None) -> Simulation:
-        """Return the simulation at its start; raise `ScenarioError` with the part that it rejects.
+        """Return the simulation in its initial state; raise `ScenarioError` with the part that it rejects.
 
         Args:
-            parameters: Values of numbers that stay open, by path, as "vehicle.inertia.mass": other values compile nothing.
+            parameters: Values of open parameters by path, such as "vehicle.inertia.mass"; changing them needs no compilation.
         """
         try:
             sim = Simulation(self, events=(), parameters=parameters or {})
-            faults = _quantity_faults(self, self.plant, lambda dims: True, sim.signals)  # signals are known now
+            faults = _quantity_faults(self, self.plant, lambda dims: True, sim.signals)  # signal names are now known
             if not faults:
                 sim.watch(self.events)
                 return sim
         except REJECTED as e:
-            if getattr(e, "__notes__", None):  # in custom code, whose lines are shown
+            if getattr(e, "__notes__", None):  # in custom code: keep its traceback
                 raise
             raise ScenarioError(self.name, placed_faults(self, e)) from e
         raise ScenarioError(self.name, faults)
 
     def setup(self, parameters: Iterable[str] = ()) -> Setup:
-        """Return the plant and how it is simulated; runs the code that it names.
+        """Return the plant and its simulation settings; runs the code that it names.
 
         Args:
-            parameters: Paths of numbers that stay open.
+            parameters: Paths of open parameters.
         """
         plant = replace(self.plant, parameters=tuple(parameters)) if parameters else self.plant
         plant, method = (plant, self.integrator) if self.engine is None else self.engine.on(plant, self.start)
@@ -287,12 +289,12 @@ class Scenario(SimulationSource):
 
 
 def _same(a: Sequence[object], b: Sequence[object]) -> bool:
-    """True if two lists have the same objects."""
+    """True if two lists contain the same objects."""
     return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 
 def _reference(kind: Any) -> str:
-    """Import path of a class or function, or what comes closest to one."""
+    """Return the import path of a class or function, or its qualified name if it has none."""
     try:
         return reference_to(kind, None)
     except UnsupportedFeature:
@@ -300,10 +302,10 @@ def _reference(kind: Any) -> str:
 
 
 def scenario_faults(scenario: Scenario) -> list[Fault]:
-    """What is wrong with a scenario: names that nothing has, times that do not fit together.
+    """Return the problems of a scenario: unknown names, inconsistent times.
 
     Args:
-        scenario: Its fields are of the right types.
+        scenario: Its fields have the right types.
     """
     if not scenario.models:
         return [Fault(("models",), "models is empty; give at least one")]
@@ -315,7 +317,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
     model = scenario.model
     named = [*_name_faults(scenario, model), *environment_faults(scenario), *sensor_faults(scenario, model)]
     out += randomisation_faults(scenario, model)
-    if named:  # quantities of what is not named rightly cannot be judged
+    if named:  # quantities with unknown names cannot be checked
         return [*out, *named, *_quantity_faults(scenario, Plant(model=model), lambda dims: OF_MODEL.issuperset(dims or "?"))]
     try:
         plant = scenario.plant
@@ -328,7 +330,7 @@ def scenario_faults(scenario: Scenario) -> list[Fault]:
 
 
 def _time_faults(scenario: Scenario) -> list[Fault]:
-    """Times that must be whole numbers of steps, as `Simulation` wants them."""
+    """Return the problems of times that must be integer multiples of the step."""
     times: dict[tuple[str | int, ...], tuple[str, float]] = {("record",): ("record", scenario.record)}
     for i, block in enumerate(scenario.blocks):
         if isinstance(block, PythonBlock):
@@ -346,7 +348,7 @@ def _time_faults(scenario: Scenario) -> list[Fault]:
 
 
 def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
-    """Names that nothing in the model has, names that occur twice, components that do not fit."""
+    """Return the problems of names and components: unknown names, duplicate names, components that do not fit."""
     out, acting = _component_faults(scenario, model)
 
     def look(path: tuple[Any, ...], what: str, name: Any, known: Any, whose: str) -> None:
@@ -358,7 +360,7 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     for key, what, items in named:
         for i, item in enumerate(items):
             if item.name in [other.name for other in items[:i]]:
-                text = f"{what} {item.name!r}: another {what} has this name, too; names must differ"
+                text = f"{what} {item.name!r}: another {what} has the same name; rename one"
                 out.append(Fault((key, i, "name"), text))
     inputs = [(c, slot) for c in acting for slot in c.inputs(model)]
     out += _command_faults(scenario, model, [slot.full_name(c.name) for c, slot in inputs if not slot.setting])
@@ -370,13 +372,18 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
             text = f"expected_warnings: no kind of warning {kind!r}{nearest(kind, WARNING_KINDS)}"
             out.append(Fault(("expected_warnings", i), text))
     if not scenario.name or scenario.name.startswith(".") or any(c in scenario.name for c in "/\\\0"):
-        out.append(Fault(("name",), f"name is {scenario.name!r}; it names a folder: no empty one, no '/', no '.' at its start"))
+        out.append(
+            Fault(
+                ("name",),
+                f"name is {scenario.name!r}; it is also a folder name: it must not be empty, contain '/' or start with '.'",
+            )
+        )
     for i, event in enumerate(scenario.events):
         if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
-            out.append(Fault(("events", i, "level"), f"{text}; for something at the start use commands"))
+            out.append(Fault(("events", i, "level"), f"{text}; for initial commands use 'commands'"))
         if event.quantity == "time" and event.direction == "falling":
-            text = f"event {event.name!r}: direction is falling, but time only rises; leave direction out"
+            text = f"event {event.name!r}: direction is falling, but time only rises; remove direction"
             out.append(Fault(("events", i, "direction"), text))
     grasps = [c.name for c, slot in inputs if slot.name == SWITCH and slot.setting]
     external = [c.external_body for c in acting if c.external_body is not None]
@@ -387,19 +394,19 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
         for name, _ in event.wrench:
             if name not in external:
                 hint = nearest(name, external)
-                text = f"event {event.name!r}: wrench on {name!r}, which is not named in external{hint}; add it there"
+                text = f"event {event.name!r}: wrench on {name!r}, which is not listed in external{hint}; add it there"
                 out.append(Fault(("events", i, "wrench", name), text))
     return out
 
 
 def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], list[Component]]:
-    """Components that do not fit the model or each other, and those that do."""
+    """Return the problems of components that do not fit the model or each other, and the components that fit."""
     out, good = [], []
     names: dict[tuple[str, bool], int] = {}
     for i, part in enumerate(scenario.components):
         faults = [Fault(("components", i, key), text) for key, text in part.unknown_names(model)]
         if names.setdefault((part.name, part.acts), i) != i:
-            text = f"{type(part).__name__} {part.name!r}: another component has this name, too; names must differ"
+            text = f"{type(part).__name__} {part.name!r}: another component has the same name; rename one"
             faults.append(Fault(("components", i, "name"), text))
         faults = faults or rejections(("components", i), part.check, model)
         faults = faults or rejections(("components", i), part.check_beside, list(scenario.components))
@@ -409,7 +416,7 @@ def _component_faults(scenario: Scenario, model: Model) -> tuple[list[Fault], li
 
 
 def _command_faults(scenario: Scenario, model: Model, actuators: Collection[str]) -> list[Fault]:
-    """Commands from the start and of events that no actuator takes."""
+    """Return the problems of initial and event commands without an actuator."""
     given: list[tuple[tuple[str | int, ...], str, str]]
     given = [(("commands", name), "commands", name) for name, _ in scenario.commands]
     for i, event in enumerate(scenario.events):
@@ -427,9 +434,9 @@ def _quantity_faults(
     judged: Callable[[tuple[str, ...] | None], bool],
     signals: Mapping[str, str] | None = None,
 ) -> list[Fault]:
-    """Quantities of events and checks that are not there, of those whose dimensions (None if unknown) can be `judged`.
+    """Return the problems of unknown quantities in events and checks whose dimensions (None if unknown) can be `judged`.
 
-    Signals of a controller and of sensors are judged only where they are given: these say which there are when they start.
+    Signals of controllers and sensors are checked only if given, because they are known only at the start.
     """
     labels, out = coordinates(plant, signals), []
     both = (

@@ -1,4 +1,4 @@
-"""States of a run on disk: saved now and then, found again, and whether another run can go on from one."""
+"""States of a run on disk: checkpoints, and checks that a run can resume from one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["Checkpoints", "SavedState", "save_state_of"]
 
 
 def save_state_of(sim: Simulation, state: State, path: Path) -> None:
-    """Save a state of a simulation, with what a run that goes on from it should have in common.
+    """Save a state of a simulation, with the properties that a resumed run must share.
 
     Args:
         sim: The simulation.
@@ -31,22 +31,22 @@ def save_state_of(sim: Simulation, state: State, path: Path) -> None:
 
 
 def _fingerprint(sim: Simulation) -> str:
-    """Of the numbers of the mechanism and of what acts on it; empty with code of a user's own."""
+    """Return a fingerprint of the numbers of the plant; empty with custom code."""
     identity = sim.plant.identity
     return "" if identity is None else hashlib.sha256(identity.encode()).hexdigest()[:16]
 
 
 def _engine(sim: Simulation) -> str:
-    """Name of the engine of a simulation, as --engine has it."""
+    """Return the engine name of a simulation, as --engine takes it."""
     return sim.method.hybrid.engine if isinstance(sim.method, EngineMethod) else "hydromechs"
 
 
 class Checkpoints:
-    """Saves the state of a run now and then.
+    """Saves checkpoints of a run.
 
     Args:
         path: File for the state.
-        sim: What runs, at its start.
+        sim: The simulation, in its initial state.
         interval: Wall time between two checkpoints [s].
     """
 
@@ -57,7 +57,7 @@ class Checkpoints:
         self._saved = time.perf_counter()
 
     def take(self, state: State) -> None:
-        """Take a state that the run can resume from; save it if it is time."""
+        """Keep a state from which the run can resume; save it if a checkpoint is due."""
         self.state = state
         if time.perf_counter() - self._saved >= self.interval:
             save_state_of(self.simulation, state, self.path)
@@ -66,20 +66,20 @@ class Checkpoints:
 
 @dataclass(frozen=True, kw_only=True)
 class SavedState:
-    """A state on disk, and what it says of its run."""
+    """A state on disk, with properties of its run."""
 
     path: Path
     """The file."""
     state: State
     """The state."""
     layout: str = ""
-    """Names of what its numbers are; empty where it does not say."""
+    """Names of its numbers; empty if unknown."""
     run: Mapping[str, str | int | float] = field(default_factory=dict)
-    """Seed, engine, integrator, step [s] and fingerprint of the plant of the run that it is of; empty where it does not say."""
+    """Seed, engine, integrator, step [s] and fingerprint of the plant of its run; empty if unknown."""
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SavedState:
-        """Read a state to go on from.
+        """Read a state from which to resume.
 
         Args:
             path: A state.json, or the folder of a run that holds one.
@@ -93,16 +93,16 @@ class SavedState:
         return cls(path=file, state=state, layout=str(content.get("layout") or ""), run=run)
 
     def others(self, sim: Simulation) -> tuple[str, ...]:
-        """Refuse a simulation that cannot go on from the state; what of its method is another, in words.
+        """Reject a simulation that cannot resume from the state; return warnings about other differences.
 
         Args:
-            sim: What is to go on.
+            sim: The simulation to resume.
         """
         seed, engine = sim.plant.seed, _engine(sim)
         if self.run.get("engine", engine) != engine:
             raise ValueError(
-                f"{self.path} is of a run on the engine {self.run['engine']}, this run is on {engine}, whose states are "
-                f"others; say --engine {self.run['engine']}"
+                f"{self.path} is of a run on the engine {self.run['engine']}, this run is on {engine}, whose states "
+                f"differ; use --engine {self.run['engine']}"
             )
         if self.layout and self.layout != sim.layout_names:
             raise ValueError(
@@ -111,24 +111,24 @@ class SavedState:
             )
         if self.run.get("seed", seed) != seed:
             raise ValueError(
-                f"{self.path} is of a run that has seed {self.run['seed']}, this run {seed}: gusts, waves and noise would "
-                f"change at t = {self.state.t:g} s; leave --seed out (in Python, give the scenario seed={self.run['seed']}), "
-                "or start a run with the other seed from the beginning"
+                f"{self.path} is of a run that has seed {self.run['seed']}, this run has {seed}: gusts, waves and noise would "
+                f"change at t = {self.state.t:g} s; omit --seed (in Python, set the scenario's seed={self.run['seed']}), "
+                "or start a new run with the other seed"
             )
         now = {"integrator": sim.method.name, "step": sim.step_size}
         units = {"integrator": "", "step": " s"}
         before, after = self.run.get("plant"), _fingerprint(sim)
         changed = bool(before and after and before != after)
-        words = "the mechanism, or what acts on it, has other numbers from here on than in the run that is resumed"
+        words = "the numbers of the plant differ from those of the resumed run"
         return (words,) * changed + tuple(
-            f"{what} is {x}{units[what]} from here on; it was {self.run[what]}{units[what]} in the run that is resumed"
+            f"{what} is {x}{units[what]} from here on; the resumed run had {self.run[what]}{units[what]}"
             for what, x in now.items()
             if self.run.get(what, x) != x
         )
 
 
 def _state_file(path: str | os.PathLike[str]) -> Path:
-    """The file of a state to resume from, given itself or the folder of its run.
+    """Return the state file to resume from, given the file or the folder of its run.
 
     Args:
         path: A state.json, or a folder.
@@ -137,7 +137,7 @@ def _state_file(path: str | os.PathLike[str]) -> Path:
     if given.is_file():
         return given
     if not given.exists():
-        raise ValueError(f"cannot resume from {given}: there is no such file; a run leaves state.json in its folder")
+        raise ValueError(f"cannot resume from {given}: it does not exist; runs save state.json in their folder")
     folder = RunFolder(given)
     if folder.state.is_file():
         return folder.state

@@ -1,4 +1,7 @@
-"""Families of a scenario file. A new type gets its row in the package of its class, as `actuation.TYPES` or `sensors.TYPES`."""
+"""Families of a scenario file.
+
+A new type is a row in the package of its class, such as `actuation.TYPES` or `sensors.TYPES`.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ CURVES: dict[str, Any] = {"t200": t200_curve, "newtons": ideal_curve, "throttle"
 
 
 def _short_curve(curve: ForceCurve) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
-    """Function and arguments that give a curve, if there are such."""
+    """Function and arguments that build a curve, if there are any."""
     limits = {"forward": curve.forces[-1], "reverse": -curve.forces[0]}
     dead = {"dead_band": curve.commands[-2]} if len(curve.commands) == 4 else {}
     candidates: dict[str, list[tuple[str, dict[str, float]]]] = {
@@ -46,16 +49,16 @@ def _short_curve(curve: ForceCurve) -> tuple[str, dict[str, Any], tuple[str, ...
 TERRAIN: dict[str, Any] = {word: kind for word, kind in SHAPES.items() if kind is not Mesh} | {"height_field": height_field}
 COMPONENTS: dict[str, Any] = {**actuation.TYPES, **TERRAIN, **contact.TYPES, **lines.TYPES}
 CONTROLLERS: dict[str, type[Controller]] = {**control.TYPES, **walking.TYPES}
-"""Controllers by the names that files have."""
+"""Controllers by their names in files."""
 
 
 def _derived(base: Any) -> dict[str, Any]:
-    """Rows of components that are derived from a class or one of a union."""
+    """Rows of components that derive from a class or a member of a union."""
     return {word: kind for word, kind in COMPONENTS.items() if isinstance(kind, type) and issubclass(kind, base)}
 
 
 def no_friction(joint: str) -> JointFriction:
-    """No friction, whatever the model states.
+    """No friction, overriding the model.
 
     Args:
         joint: Name of the body that the joint carries.
@@ -64,7 +67,7 @@ def no_friction(joint: str) -> JointFriction:
 
 
 def no_stops(joint: str) -> JointStops:
-    """No stops, whatever the limits of the model are.
+    """No stops, overriding the limits of the model.
 
     Args:
         joint: Name of the body that the joint carries.
@@ -73,7 +76,7 @@ def no_stops(joint: str) -> JointStops:
 
 
 def _none(part: Any) -> tuple[str, dict[str, Any], tuple[str, ...]] | None:
-    """The type of friction and of stops that state that there are none."""
+    """Type of friction and stops that specifies that there are none."""
     kind: Any = type(part)
     return ("none", {}, tuple(members(kind))) if part == kind(joint=part.joint) else None
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["buoyancy_mistakes", "contact_warnings", "unit_mistakes"]
 
 FASTEST = 10.0
-"""Speed above which a current is taken for a slip of the unit; tidal races reach 8 [m/s]."""
+"""Speed above which a current is reported as a likely unit mistake; tidal races reach 8 [m/s]."""
 
 
 def unit_mistakes(scenario: Scenario) -> list[str]:
-    """What looks like a slip in a scenario without faults, in words.
+    """Return warnings about likely mistakes in a valid scenario.
 
     Args:
         scenario: The scenario.
@@ -37,11 +37,11 @@ def unit_mistakes(scenario: Scenario) -> list[str]:
 def buoyancy_mistakes(model: Model, *, dry: bool) -> list[str]:
     """Return warnings about free mechanisms that displace no water.
 
-    A hull with drag but without a volume is always a mistake. One without any water may be a machine on land.
+    A hull with drag but without a volume is always a mistake. A mechanism without any hydrodynamics may be a machine on land.
 
     Args:
         model: The model.
-        dry: True to warn of mechanisms without any water, too.
+        dry: True to warn also about mechanisms without hydrodynamics.
     """
     if not model.world.water_density or not model.world.gravity:
         return []
@@ -57,7 +57,7 @@ def buoyancy_mistakes(model: Model, *, dry: bool) -> list[str]:
         floats = any(not isinstance(hydro, Hydro) or hydro.volume > 0.0 for hydro in wet)
         if isinstance(tree[0].joint, joints.Free) and mass > 0.0 and not floats and (wet or dry):
             found.append(
-                f"no buoyancy: body {tree[0].name!r} and the bodies on it displace no water: net weight "
+                f"no buoyancy: body {tree[0].name!r} and the bodies on it displace no water: net weight is "
                 f"{mass * model.world.gravity:.4g} N; add water with hm.add_water, or give Hydro(volume=...)"
             )
     return found
@@ -70,14 +70,14 @@ def _mount_mistakes(scenario: Scenario) -> list[str]:
         mass = sum(body.inertia.mass for body in start.model.bodies)
         if start.mount and mass > 0.0 and scenario.model.wet and not start.model.wet:
             found.append(
-                f"dry: no water acts on model {start.name!r}, which is mounted on {start.mount!r}: it weighs "
-                f"{mass * world.gravity:.4g} N in water, too; add water with hm.add_water"
+                f"dry: model {start.name!r}, mounted on {start.mount!r}, has no hydrodynamics: it weighs "
+                f"{mass * world.gravity:.4g} N also in water; add water with hm.add_water"
             )
     return found
 
 
 def contact_warnings(scenario: Scenario) -> list[str]:
-    """Return warnings about contacts whose geometry our probes cannot represent; other engines use whole shapes.
+    """Return warnings about contacts whose geometry our probes cannot represent; other engines use complete shapes.
 
     Args:
         scenario: The scenario.
@@ -89,7 +89,7 @@ def contact_warnings(scenario: Scenario) -> list[str]:
 
 
 def _size(body: Body, volume: float) -> float:
-    """Greatest length of a body, of its shapes or of a cube of its volume [m]."""
+    """Return the size of a body: of its shapes, or of a cube of its volume [m]."""
     sizes = [
         2.0 * float(s.shape.half_size.max())
         for s in body.shapes
@@ -99,7 +99,7 @@ def _size(body: Body, volume: float) -> float:
 
 
 def _start_mistakes(scenario: Scenario) -> list[str]:
-    """Bodies that start above the water, which has no surface: they are in water there, too."""
+    """Return warnings about bodies that start above the water level without a free surface: they are submerged there too."""
     model = scenario.model
     if scenario.environment.surface is not None or not model.world.water_density:
         return []
@@ -109,14 +109,15 @@ def _start_mistakes(scenario: Scenario) -> list[str]:
         volume = body.hydro.volume if isinstance(body.hydro, Hydro) else 0.0
         depth = float(np.dot(model.world.down, np.asarray(p, dtype=float)))
         if volume > 0.0 and depth < -_size(body, volume):
-            axes = "in NED a depth is a positive z" if ned else "in ENU a depth is a negative z"
-            words = f"body {body.name!r} starts {-depth:.3g} m above the water, which has no surface: it is in water there, too"
-            return [f"{words}; {axes}, or give the environment 'surface: free'"]
+            axes = "in NED, depths are positive z" if ned else "in ENU, depths are negative z"
+            words = f"body {body.name!r} starts {-depth:.3g} m above the water level"
+            remedy = f"{axes}, or set 'surface: free' in the environment"
+            return [f"{words}, but without a free surface it is submerged there too; {remedy}"]
     return []
 
 
 def _angle_mistakes(scenario: Scenario) -> list[str]:
-    """Joints that start, or stop, more than a turn away from zero."""
+    """Return warnings about joints that start, or have stops, more than a turn from zero."""
     out = []
     for i, start in enumerate(scenario.models):
         for name, value in start.joints:
@@ -129,7 +130,7 @@ def _angle_mistakes(scenario: Scenario) -> list[str]:
 
 
 def _idle_mistakes(scenario: Scenario) -> list[str]:
-    """A current that ends above all bodies, or waves."""
+    """Return warnings about currents and waves that reach no body."""
     return below_the_bed(scenario.model, scenario.environment, scenario.start.q)
 
 
@@ -140,11 +141,11 @@ def _current_mistakes(scenario: Scenario) -> list[str]:
     speed = float(np.linalg.norm([current.velocity, *current.velocities], axis=1).max())
     if speed <= FASTEST:
         return []
-    return [f"the current flows with {speed:.4g} m/s, faster than any; in cm/s it would be {speed / 100:.3g} m/s"]
+    return [f"the current is {speed:.4g} m/s, faster than any natural one; if that is in cm/s, write {speed / 100:.3g} m/s"]
 
 
 def _sensor_mistakes(scenario: Scenario) -> list[str]:
-    """Return warnings about Doppler logs that never measure: nothing reflects their beams, and they do not track the water."""
+    """Return warnings about Doppler logs that neither receive echoes nor track the water."""
     if scenario.parts(Terrain):
         return []
     return [

@@ -1,4 +1,4 @@
-"""Events: something that crosses a level, or a time; what happens then, and what is said of it."""
+"""Events: level crossings of quantities or time, their actions and messages."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from ._plant import Plant
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happens when a quantity crosses a level (use the quantity "time" for an instant)."""
+    """Actions when a quantity crosses a level (use the quantity "time" for an instant)."""
 
     name: str
     """What to call it."""
     quantity: str
     """A recorded quantity such as "depth.vehicle", "tilt_deg.vehicle", "contact_force.foot_1 on floor" or "time"."""
     level: Finite
-    """Level that it crosses [in the quantity's unit]."""
+    """Level to cross [in the quantity's unit]."""
     direction: Literal["rising", "falling", "either"] = "either"
-    """Which way it crosses: rising, falling or either."""
+    """Direction of the crossing: rising, falling or either."""
     stop: bool = False
-    """Whether the run ends there."""
+    """True if the run ends at the event."""
     command: tuple[tuple[str, float], ...] = ()
     """Commands to set when it happens, by actuator [in its unit]."""
     wrench: tuple[tuple[str, Vector6], ...] = ()
-    """Wrenches to put on external bodies when it happens, in body axes, by body [N, N·m]."""
+    """Wrenches to apply to external bodies when it happens, in body axes, by body [N, N·m]."""
     grasp: tuple[str, ...] = ()
     """Names of grasps that close when it happens."""
     release: tuple[str, ...] = ()
     """Names of grasps that open when it happens."""
     control: Literal["on", "off"] | None = None
-    """Whether the controller is asked from then on: "off" or "on"; as before if left out."""
+    """Turns the controller "off" or "on"; unchanged if omitted."""
 
     def __post_init__(self) -> None:
         check_fields(self, f"event {self.name!r}: Event")
@@ -72,24 +72,24 @@ class Event:
         if self.direction not in ("rising", "falling", "either"):
             raise ValueError(f"event {self.name!r}: direction is {self.direction!r}, must be rising, falling or either")
         if self.control not in ("on", "off", None):
-            raise ValueError(f"event {self.name!r}: control is {self.control!r}, must be on or off, or left out")
+            raise ValueError(f"event {self.name!r}: control is {self.control!r}, must be on or off, or omitted")
 
     @property
     def acts(self) -> bool:
-        """Whether anything is different after it."""
+        """True if it changes anything."""
         return bool(self.stop or self.command or self.wrench or self.switches or self.control)
 
     @property
     def switches(self) -> dict[str, float]:
-        """What opens (0) and closes (1), by name."""
+        """Grasps that open (0) and close (1), by name."""
         return dict.fromkeys(self.release, 0.0) | dict.fromkeys(self.grasp, 1.0)
 
     def closing(self, lost: float, plant: Plant, q: np.ndarray) -> list[str]:
-        """What to say of what it closes; nothing if that is nothing.
+        """Return the message about grasps that it closes; empty if none.
 
         Args:
             lost: Energy lost in the impact [J].
-            plant: What is simulated.
+            plant: The simulated plant.
             q: Its configuration, shape (nq,).
         """
         if not self.grasp:
@@ -102,7 +102,10 @@ class Event:
 
 
 def watchable(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Dimensions of the quantities that an event can watch: all that do not need the start of the run; see `quantities`."""
+    """Return the dimensions of the quantities available to events: all that do not need the start of the run.
+
+    See `quantities`.
+    """
     return {name: dims for name, dims in quantities(plant, signals).items() if name != "energy_residual"}
 
 
@@ -123,10 +126,10 @@ def check_events(events: Sequence[Event], plant: Plant, signals: Mapping[str, st
         except KeyError as error:
             raise KeyError(f"event {event.name!r}: quantity: {message_of(error)}") from None
         if event.quantity == "time" and event.direction == "falling":
-            raise ValueError(f"event {event.name!r}: direction is falling, but time only rises; leave direction out")
+            raise ValueError(f"event {event.name!r}: direction is falling, but time only rises; remove direction")
         if event.quantity == "time" and not event.level > min(start, 0.0):
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from {min(start, 0.0):g} s on"
-            raise ValueError(f"{text}; for something at the start use commands")
+            raise ValueError(f"{text}; for initial commands use 'commands'")
         named: tuple[tuple[str, Iterable[str], Collection[str]], ...] = (
             ("actuator", dict(event.command), plant.layout.commands),
             ("external wrench on", dict(event.wrench), wrenches),
@@ -142,13 +145,13 @@ class Crossing(NamedTuple):
     """An event that happened."""
 
     at: Point
-    """Where the trajectory was."""
+    """Point of the trajectory."""
     watched: Watched
-    """What happened."""
+    """Message."""
 
 
 class Watched:
-    """An event of a running simulation: its sign is looked at now and then, and where it changed the instant is found.
+    """An event of a running simulation: detects changes of its sign at checks, and locates the instant.
 
     Args:
         value: The quantity at a point of the trajectory.
@@ -163,15 +166,15 @@ class Watched:
         return float(angle_difference(np.asarray(self.value(at) - self.event.level), self._period))
 
     def look(self, at: Point) -> None:
-        """Take the present sign as the one from which it will change."""
+        """Store the present sign as the reference for the next change."""
         self.last = self._off(at)
 
     def crossing(self, before: Point, after: Point, advance: Callable[[Point, float], Point], step: float) -> Crossing | None:
-        """Where it happened between two points, or None.
+        """Return the point at which it happened between two points, or None.
 
         Args:
-            before: The point at the last look.
-            advance: From a point to a time, with the integrator.
+            before: The point of the previous check.
+            advance: Function that integrates from a point to a time.
         """
         if self.event.quantity == "time" and abs(after.t - self.event.level) <= rounding(after.t):
             return Crossing(after, self) if self.last < 0.0 else None  # a run stops at the instant itself
@@ -199,11 +202,11 @@ class Watched:
 def first_crossings(
     watch: Sequence[Watched], before: Point, after: Point, advance: Callable[[Point, float], Point], step: float
 ) -> tuple[list[Crossing], Point]:
-    """What happened between two points up to the first event that acts, in order, and the point from which to go on.
+    """Return the events between two points up to the first one with an action, in order, and the point from which to continue.
 
     Args:
-        before: The point at the last look.
-        advance: From a point to a time, with the integrator.
+        before: The point of the previous check.
+        advance: Function that integrates from a point to a time.
     """
     found = [c for c in (w.crossing(before, after, advance, step) for w in watch) if c is not None]
     acting = [c.at for c in found if c.watched.event.acts]

@@ -28,7 +28,7 @@ CAPSIZED = 90.0
 LONG = 2.0
 """Maximum uninterrupted time of an actuator at its limit [s]."""
 OFTEN = 0.2
-"""Maximum fraction of the run that an actuator may be at its limit [-]; detects chatter, which is never long."""
+"""Maximum fraction of the run that an actuator may be at its limit [-]; detects chatter, whose intervals are short."""
 AT_STOP = 1e-4
 """Penetration of a stop above which a joint counts as at it, as a fraction of the travel [-]; stops are soft."""
 SLACK = 0.02

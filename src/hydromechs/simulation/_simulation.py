@@ -172,7 +172,7 @@ class Simulation:
     # -- construction -------------------------------------------------------------------------------------------------------
 
     def _multiple(self, value: Any, name: str) -> float:
-        """`value` if it is a whole number of steps (of a fixed step)."""
+        """`value` if it is an integer number of steps (of a fixed step)."""
         value = positive(value, name)
         if not self.method.adaptive:
             whole_steps(value, self.step_size, name)

@@ -46,7 +46,7 @@ def clamp(x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
 
 
 def floor(x: Scalar) -> Scalar:
-    """The largest whole number not above a scalar, as a float or symbol."""
+    """The largest integer not above a scalar, as a float or symbol."""
     if hasattr(x, "floor"):
         return x.floor()
     return float(math.floor(x)) if math.isfinite(x) else x
@@ -63,7 +63,7 @@ def smallest_angle(angle: Scalar) -> Scalar:
 
 
 def lookup(table: Sequence[float] | Array, index: Scalar) -> Scalar:
-    """The entry of a table (n,) of constants at a whole number, held at the ends; its slope counts as zero."""
+    """The entry of a table (n,) of constants at an integer, held at the ends; its slope counts as zero."""
     if hasattr(index, "lookup"):
         return index.lookup(tuple(np.asarray(table, dtype=float).tolist()))
     if math.isnan(index):

@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs.values import Bound, NotNegative, check_fields, finite, positive, whole
 
 ROUNDING = 1e-9
-"""Part of a tick by which a time may exceed a whole number of ticks and count as it."""
+"""Part of a tick by which a time may exceed an integer number of ticks and count as it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

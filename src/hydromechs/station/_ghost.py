@@ -94,7 +94,7 @@ class Ghost:
     Args:
         simulation: The vehicle as the station knows it; for the ghost alone, which moves it. Its present state is the start. An
             on-board controller is its controller; all that this remembers must be in its memory.
-        tick: Length of a tick [s], a whole number of steps.
+        tick: Length of a tick [s], an integer number of steps.
         deliver: Action of a message on the vehicle. Defaults to setting commands.
         start: Tick of the simulation's present state.
         told: Receives the messages of the ghost's controller, before the vehicle's sends them. Defaults to warnings.

@@ -157,7 +157,7 @@ class RecordedInputs(Inputs):
                 continue
             tick = line.pop("tick", None)
             if not isinstance(tick, int) or (self._ticks and tick <= self._ticks[-1]):
-                raise ValueError(f"{path}:{k}: tick is {tick!r}, must be a whole number above those before")
+                raise ValueError(f"{path}:{k}: tick is {tick!r}, must be an integer above those before")
             last = Operator.of(line, last)
             self._ticks.append(tick)
             self._values.append(last)

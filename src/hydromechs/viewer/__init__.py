@@ -1,4 +1,4 @@
-"""Models and recordings to look at: scenes in a browser and in pictures, plots, reports."""
+"""Display of models and recordings: scenes in a browser and in pictures, plots, reports."""
 
 from ._compare import plot_comparison
 from ._gate import Gate, answer, viewer_html

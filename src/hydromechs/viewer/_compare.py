@@ -1,4 +1,4 @@
-"""Two recordings drawn over each other."""
+"""Overlaid plots of two recordings."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import xarray
 
 MOST_PANELS = 6
-"""Quantities that are drawn unless some are named."""
+"""Quantities that are drawn by default."""
 PREFERRED = ("position", "depth", "velocity", "q", "v", "actuator_force", "kinetic_energy_body")
-"""Variables that are drawn first where nothing differs."""
+"""Variables that are drawn first if nothing differs."""
 
 
 def plot_comparison(
@@ -30,14 +30,14 @@ def plot_comparison(
     labels: tuple[str, str] = ("first", "second"),
     quantities: tuple[str, ...] = (),
 ) -> Path:
-    """Draw two recordings over each other, one panel for each quantity.
+    """Overlay two recordings, one panel for each quantity.
 
     Args:
         first: A recording; it is drawn as a solid line.
         second: Another one; dashed.
-        comparison: What `compare_recordings` says of them.
-        out: File to write; its suffix chooses the format (.png, .svg, .pdf).
-        labels: What to call the two.
+        comparison: Result of `compare_recordings`.
+        out: File to write; its suffix selects the format (.png, .svg, .pdf).
+        labels: Labels of the two.
         quantities: Quantities to draw, such as "position.vehicle.x". Defaults to those with the largest relative differences.
     """
     out = Path(out)
@@ -64,7 +64,7 @@ def plot_comparison(
 
 
 def _by_difference(comparison: RecordingComparison) -> list[str]:
-    """Of each variable the entry that differs most, the variables that differ most first."""
+    """Return the entry of each variable that differs most, in order of decreasing difference."""
     known = [d for d in comparison.differences if d.maximum > 0.0 and d.name != "energy_residual"]
     changed = sorted(known, key=lambda d: -d.relative)
     same = sorted((d for d in comparison.differences if d.name in PREFERRED), key=lambda d: PREFERRED.index(d.name))

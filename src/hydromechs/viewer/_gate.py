@@ -1,4 +1,4 @@
-"""Gate of a page: one URL with a random token, and the only way to the viser servers behind it. It checks all input."""
+"""Gate of a page: one URL with a random token, which is the only access to the viser servers behind it. It checks all input."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ._messages import LARGEST_PICTURE, Guard, Rejected, RejectedLog, scene_mess
 LOG = logging.getLogger(__name__)
 LOCAL = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
-"""Addresses to listen on: this machine only, or all its networks."""
+"""Addresses on which it listens: this machine only, or all its networks."""
 PING = 20.0, 60.0
 """Interval between pings of a browser, and its time to answer [s]."""
 CONTROLS = frozenset({"ViewerCameraMessage", "GuiUpdateMessage"})
@@ -41,7 +41,7 @@ CONTROLS = frozenset({"ViewerCameraMessage", "GuiUpdateMessage"})
 
 
 def free_port(port: int) -> int:
-    """Return the first port from `port` on that is not in use on this machine; any free port for 0."""
+    """Return the first free port of this machine, starting at `port`; any free port for 0."""
     if not 0 <= port <= 65535:
         raise ValueError(f"port {port} is outside 1 to 65535; choose one in this range, or 0 for any")
     for candidate in range(port, min(port + 100, 65536)) if port else (0,):
@@ -95,11 +95,11 @@ class Gate(ABC):
 
     @abstractmethod
     def respond(self, parts: list[str]) -> Response | None:
-        """Return the response to a plain request; None if there is nothing at that path."""
+        """Return the response to a plain request; None if the path is unknown."""
 
     @abstractmethod
     def serves(self, parts: list[str]) -> bool:
-        """True if there is a websocket at a path."""
+        """True if a path serves a websocket."""
 
     @abstractmethod
     async def connected(self, connection: ServerConnection, parts: list[str]) -> None:
@@ -136,7 +136,7 @@ class Gate(ABC):
                         forward = admit(scene_message(raw, types))
                     except Rejected as reason:
                         self.rejected.take("scene", str(reason))
-                    except Exception:  # must not end the connection
+                    except Exception:  # an error must not end the connection
                         LOG.exception("a message of a scene could not be handled")
                     else:
                         if forward:
@@ -244,7 +244,7 @@ def _netloc(origin: str) -> str:
 
 
 class PageGate(Gate):
-    """Gate of a page that shows a model or a recording. Whoever has its URL can use the controls of the page."""
+    """Gate of a page that shows a model or a recording. Anyone with its URL can use the controls of the page."""
 
     def __init__(self, server: Any, tickets: Tickets, *, port: int = 0) -> None:
         self._inner, self._tickets = int(server.get_port()), tickets
@@ -275,7 +275,7 @@ def viewer_html(style: str = "", script: str = "") -> bytes:
 
 @cache
 def page_policy(page: bytes) -> str:
-    """Return the content security policy of a page: only scripts in the page itself and those that they load."""
+    """Return the content security policy of a page: it allows only scripts in the page itself and those that they load."""
     inline = re.findall(rb"<script\b[^>]*>(.*?)</script>", page, re.DOTALL)
     hashes = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(body).digest()).decode()}'" for body in inline if body)
     # viser evaluates its own code; scripts, event handlers and frames in inserted HTML do not run

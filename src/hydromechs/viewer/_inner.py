@@ -75,7 +75,7 @@ def viser_server(tickets: Tickets) -> Any:
         checked.append(True)
         return serve(admitted, *args, **{**options, "process_request": admit})
 
-    with _STARTING, contextlib.redirect_stdout(io.StringIO()):  # viser prints its address, which is of no use without a ticket
+    with _STARTING, contextlib.redirect_stdout(io.StringIO()):  # viser prints its address, which is useless without a ticket
         module.serve = guarded  # type: ignore[assignment,misc]
         try:
             server = viser.ViserServer(host="127.0.0.1", port=0, label="HydroMechs", verbose=False)

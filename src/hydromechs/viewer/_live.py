@@ -1,4 +1,4 @@
-"""A scene that is shown while it happens: bodies that a simulation moves, the ground and the sea around their start, ghosts."""
+"""A live scene: bodies moved by a simulation, the ground and sea around their start, ghosts."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ._solids import turn_about_z
 ROOM = 15.0
 """Distance around the start within which the ground and the sea are drawn [m]."""
 SEA_EVERY = 0.1
-"""Time between two shapes of a moving sea [s]."""
+"""Time between updates of a moving sea [s]."""
 COMES = 2.0
-"""Time that a browser has to take its first camera [s]."""
+"""Time allowed for a browser to apply its first camera [s]."""
 LAG = 0.1
-"""Distance of what a camera looks at from what it follows, as a part of its own distance, from which on it is put right."""
+"""Distance between a camera's target and the body that it follows, over the camera distance, above which it is corrected."""
 SKY_HEIGHT, CLEARANCE = 30.0, 0.3
 """Height above a camera at which the search for the ground starts, and minimum height of a camera above it [m]."""
 GHOST = 0.35
@@ -43,14 +43,14 @@ def live_scene(
     environment: Environment | None = None,
     tethers: Mapping[str, Array] | None = None,
 ) -> Scene:
-    """The scene of a mechanism at one time, with room around it to move in.
+    """Return the scene of a mechanism at one time, with space to move around it.
 
     Args:
-        model: The mechanism.
+        model: The model.
         position: Positions of all bodies [m], shape (nb, 3).
         wxyz: Orientations of all bodies, shape (nb, 4).
-        terrain: What stands still and can be touched.
-        environment: The water; gives its surface and current.
+        terrain: Terrain.
+        environment: Environment, for water surface and current.
         tethers: Points of tethers by name, in world axes [m], shape (n, 3). Defaults to none.
     """
     frames, solids = body_parts(model, position[None], wxyz[None])
@@ -85,10 +85,10 @@ def _size(scene: Scene) -> float:
 
 
 class LivePage(Page):
-    """A scene whose bodies are moved by a simulation, with `pose`.
+    """A scene whose bodies a simulation moves, with `pose`.
 
     Args:
-        model: The mechanism.
+        model: The model.
         scene: Its scene, from `live_scene`.
         environment: The water, for its moving surface.
         seed: Seed of the waves.
@@ -113,7 +113,7 @@ class LivePage(Page):
         seen = camera or scene_camera(scene, aspect=1.0)
         super().__init__(scene, camera=seen)
         self.model, self._follow, self._terrain = model, follow, tuple(terrain)
-        self.server.gui.main_panel.float()  # it is empty; the page around the scene hides what floats
+        self.server.gui.main_panel.float()  # it is empty; the page around the scene hides floating elements
         api = self.server.scene
         self._bodies = [api.get_handle_by_name(self.paths[name]) for name in model.body_names]
         self._propellers = self._find_propellers(list(actuators))
@@ -132,7 +132,7 @@ class LivePage(Page):
     def pose(self, t: float, position: Array, wxyz: Array, force: Array, flow: Array) -> None:
         """Show the bodies at a time [s]: positions [m], shape (nb, 3), and orientations, shape (nb, 4).
 
-        Forces of the actuators, shape (na,), turn propellers; the velocity of the water [m/s], shape (3,), moves its arrows.
+        Actuator forces, shape (na,), turn propellers; the water velocity [m/s], shape (3,), moves its arrows.
         """
         passed, self._t = max(t - self._t, 0.0), t
         with self.server.atomic():
@@ -160,17 +160,17 @@ class LivePage(Page):
             _put(self._ghosts[name], position, wxyz)
 
     def remove_ghost(self, name: str) -> None:
-        """Take a ghost away; nothing happens where there is none of that name."""
+        """Remove a ghost, if it exists."""
         for handle in self._ghosts.pop(name, []):
             handle.remove()
 
     def line(self, name: str, points: Array, color: tuple[float, float, float]) -> None:
-        """Show a line through points in world axes [m], shape (n, 3), n > 1, in place of one of the same name."""
+        """Show a line through points in world axes [m], shape (n, 3), n > 1, replacing one with the same name."""
         self.remove_line(name)
         self._lines[name] = self.add_segments(f"line {name}", segments(points), color, 4.0)
 
     def remove_line(self, name: str) -> None:
-        """Take a line away; nothing happens where there is none of that name."""
+        """Remove a line, if it exists."""
         handle = self._lines.pop(name, None)
         if handle is not None:
             handle.remove()
@@ -186,7 +186,7 @@ class LivePage(Page):
         return list(handles.values())
 
     def _find_propellers(self, actuators: list[str]) -> list[tuple[Any, int, Array]]:
-        """Handle, place of its actuator and axes at rest of each propeller."""
+        """Return handle, actuator index and axes at rest of each propeller."""
         out = []
         for frame in self.scene.frames:
             if not frame.parent:
@@ -199,7 +199,7 @@ class LivePage(Page):
         return out
 
     def _turn(self, force: Array, passed: float) -> None:
-        """Turn the propellers, like shafts with √|force|."""
+        """Turn the propellers at rates proportional to √|force|."""
         if not self._propellers or passed <= 0.0:
             return
         most = max(float(np.abs(force).max(initial=0.0)), 1e-9)
@@ -231,9 +231,10 @@ class LivePage(Page):
         self.server.scene.get_handle_by_name(f"{self.paths['']}/current").points = ends.astype(np.float32)
 
     def _move_cameras(self, place: Array) -> None:
-        """Keep cameras on the body that they follow, from the side and distance that their owners turned them to.
+        """Keep cameras on the body that they follow, from the direction and distance that their users chose.
 
-        What a slow browser tells of its camera is old, but for its side and distance, which following does not change.
+        Positions reported by a slow browser are old, but direction and distance remain valid, because following does
+        not change them.
         """
         now, aim = time.monotonic(), place + self._first[1]
         for number, client in self.server.get_clients().items():
@@ -260,6 +261,6 @@ class LivePage(Page):
 
 
 def _put(handles: Sequence[Any], position: Array, wxyz: Array) -> None:
-    """Set poses where they change enough to be seen."""
+    """Set poses that change visibly."""
     for handle, p, o in zip(handles, position, wxyz, strict=True):
         put(handle, p, o, 1e-4)

@@ -46,15 +46,15 @@ AIR, WATER = 1.2, 1000.0
 UNREADABLE_SIZE = 0.1
 """Edge length of that box for a body without inertia [m]."""
 CUBE, BALL = Box(size=(1.0, 1.0, 1.0)).triangulate(), Sphere(radius=1.0).triangulate()
-"""Surfaces that are scaled to stand for data of a body. Unlike shapes they have no largest size: every model can be drawn."""
+"""Surfaces scaled to represent data of a body. Unlike shapes they have no maximum size, so every model can be drawn."""
 
 
 class DrawingWarning(UserWarning):
-    """A shape is not drawn as the model specifies."""
+    """Warning that a shape is not drawn as the model specifies."""
 
 
 class Piece(NamedTuple):
-    """A part of a body that has one colour."""
+    """A part of a body with one colour."""
 
     triangles: Triangles
     """Surface in the body's axes."""
@@ -63,18 +63,18 @@ class Piece(NamedTuple):
     opacity: float = 1.0
     """0 is not seen, 1 is solid."""
     layer: str = "looks"
-    """What it shows, for switching it on and off."""
+    """Layer of the part."""
 
 
 class Propeller(NamedTuple):
-    """A part that turns about z of its frame."""
+    """A part that rotates about z of its frame."""
 
     R: Array
     """Axes of its frame on the body, shape (3, 3)."""
     p: Array
     """Origin of its frame on the body [m], shape (3,)."""
     piece: Piece
-    """What it looks like, in its frame."""
+    """Its surface and colour, in its frame."""
 
 
 # -- solids of elements ---------------------------------------------------------------------------------------------------
@@ -94,11 +94,11 @@ def solid_of(element: Any) -> Triangles | None:
     return None
 
 
-# -- looks ----------------------------------------------------------------------------------------------------------------
+# -- appearance ----------------------------------------------------------------------------------------------------------------
 
 
 def body_looks(body: Body) -> tuple[list[Piece], list[Propeller]]:
-    """Return what is drawn of a body: a piece for each colour, and its propellers.
+    """Return the drawing of a body: a piece for each colour, and its propellers.
 
     A body without shapes for appearance is drawn from the first of these that it has: shapes, drag elements, added-mass
     elements, its volume as a sphere, its inertia as a box. An unreadable mesh becomes a grey box, with a warning.
@@ -130,7 +130,7 @@ def drawing_notes(model: Model) -> list[str]:
 def _mesh_pieces(look: BodyShape, mesh: Mesh, body: Body) -> list[Piece]:
     try:
         parts = solids.mesh_file(mesh.path)
-    except (OSError, ValueError) as error:  # a visual must not stop a run
+    except (OSError, ValueError) as error:  # a visual must never stop a run
         warnings.warn(f"body {body.name!r}: {error}; a grey box is drawn instead", DrawingWarning, stacklevel=2)
         box = _inertia_box(body) or Placed(shape=Box(size=(UNREADABLE_SIZE,) * 3), origin=look.origin).triangulate()
         return [Piece(box, STYLES["placeholder"])]
@@ -140,7 +140,7 @@ def _mesh_pieces(look: BodyShape, mesh: Mesh, body: Body) -> list[Piece]:
 
 
 def _by_color(pieces: Iterable[Piece]) -> list[Piece]:
-    """Pieces of one colour joined."""
+    """Join pieces of one colour."""
     groups: dict[tuple[Color, float, str], list[Triangles]] = {}
     for piece in pieces:
         groups.setdefault((piece.color, piece.opacity, piece.layer), []).append(piece.triangles)
@@ -162,7 +162,7 @@ def _stand_in(body: Body) -> list[Piece]:
 
 
 def _inertia_box(body: Body) -> Triangles | None:
-    """Return the box of a body's inertia; if it would be less dense than air, shrunk to the density of water."""
+    """Return the box of a body's inertia; if it would be less dense than air, it is scaled to the density of water."""
 
     def box(edges: tuple[float, ...]) -> Triangles:
         density = body.inertia.mass / math.prod(edges)
@@ -173,9 +173,9 @@ def _inertia_box(body: Body) -> Triangles | None:
 
 
 def _of_inertia(body: Body, make: Any, factor: float) -> Triangles | None:
-    """A solid whose edges or half axes e² = factor/2 (I_2 + I_3 − I_1)/m are those of uniform density with the body's inertia.
+    """Return the uniform solid with the body's inertia: edges or half axes e² = factor/2 (I_2 + I_3 − I_1)/m.
 
-    A box of edges e has I_1 = m (e_2² + e_3²)/12, so the factor is 12; an ellipsoid of half axes e 5.
+    A box of edges e has I_1 = m (e_2² + e_3²)/12, so the factor is 12; for an ellipsoid of half axes e it is 5.
     """
     inertia = body.inertia
     if inertia.mass <= 0.0 or not any(inertia.tensor):
@@ -187,7 +187,7 @@ def _of_inertia(body: Body, make: Any, factor: float) -> Triangles | None:
 
 
 def _right_handed(matrix: Array) -> tuple[Array, Array]:
-    """Eigenvalues of a symmetric matrix, shape (3,), and right-handed principal axes, shape (3, 3)."""
+    """Return eigenvalues of a symmetric matrix, shape (3,), and right-handed principal axes, shape (3, 3)."""
     values, R = np.linalg.eigh(matrix.astype(float))
     return values, R * [np.sign(np.linalg.det(R)), 1.0, 1.0]
 
@@ -196,10 +196,10 @@ def _right_handed(matrix: Array) -> tuple[Array, Array]:
 
 
 def body_properties(body: Body, world: World, size: float) -> list[Piece]:
-    """What the equations know of a body, as translucent shapes in layers.
+    """Return properties of a body as translucent shapes in layers.
 
-    The ellipsoid of added mass has, along each of its principal directions, the radius of the ball of water whose mass is that
-    added mass.
+    The added-mass ellipsoid has, along each principal direction, the radius of the sphere of water whose mass equals
+    that added mass.
     """
     out = []
     for shape in body.shapes:

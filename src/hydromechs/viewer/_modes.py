@@ -1,4 +1,4 @@
-"""Shapes of modes: the mechanism between the two ends of each motion, and a map of frequencies and damping."""
+"""Mode shapes: the mechanism at both extremes of each motion, and a map of frequencies and damping."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ._scene import MovingFrame, Scene, SceneSolid, bodies_at, body_parts
 from ._style import COLOURS, INK, figure
 
 COLUMNS = 3
-"""Shapes in a row."""
+"""Number of shapes per row."""
 MAX_SHAPES = 12
-"""Shapes in a figure at most."""
+"""Maximum number of shapes in a figure."""
 WAY = 0.12
-"""Largest way of a body's origin, over the size of the mechanism."""
+"""Maximum displacement of a body's origin, over the size of the mechanism."""
 TURN = 0.35
-"""Largest turn of a body [rad]."""
+"""Maximum rotation of a body [rad]."""
 STILL = 0.1
-"""Part of the largest motion of a body below which another is drawn at rest alone."""
+"""Fraction of the largest motion below which a body is drawn only at rest."""
 ENDS = ((1.0, (0.0, 0.45, 0.70)), (-1.0, (0.84, 0.37, 0.0)))
-"""Side and colour of the two ends."""
+"""Sign and colour of the two extremes."""
 
 
 class ShownMode(Protocol):
-    """What is drawn of a mode."""
+    """Data of a drawn mode."""
 
     @property
     def natural_frequency(self) -> float:
@@ -42,22 +42,22 @@ class ShownMode(Protocol):
 
     @property
     def damping_ratio(self) -> float:
-        """1 and above does not oscillate; nan for a neutral one."""
+        """Damping ratio; 1 and above does not oscillate; nan for a neutral mode."""
 
     @property
     def shape(self) -> np.ndarray:
-        """Complex; its first nv entries displace the configuration."""
+        """Complex shape; its first nv entries displace the configuration."""
 
     @property
     def who(self) -> tuple[str, ...]:
-        """Names of what moves most."""
+        """Names of the largest components."""
 
 
 def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | os.PathLike[str]) -> Path:
-    """Draw modes: frequencies over damping ratios, and of each the mechanism with the two ends of its motion.
+    """Draw modes: frequencies over damping ratios, and the mechanism at both extremes of each motion.
 
-    Of more than twelve the first are drawn; neutral ones have no frequency and are left out of the map. A motion is drawn as
-    large as can be seen: 12 % of the mechanism's size, or 20°.
+    At most twelve are drawn; neutral ones have no frequency and are omitted from the map. Motions are scaled to be visible:
+    12 % of the mechanism's size, or 20°.
 
     Args:
         model: The mechanism.
@@ -69,7 +69,7 @@ def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | o
         ValueError: There are no modes.
     """
     if not modes:
-        raise ValueError("plot_modes: there are no modes to draw")
+        raise ValueError("plot_modes: there are no modes to plot")
     shown, path = list(modes)[:MAX_SHAPES], Path(path)
     rows = math.ceil(len(shown) / COLUMNS)
     with figure(path, height=2.3 + 2.1 * rows, math=False) as fig:
@@ -96,14 +96,14 @@ def plot_modes(model: Model, q: Array, modes: Sequence[ShownMode], path: str | o
 
 
 def _title(model: Model, number: int, mode: ShownMode) -> str:
-    """Two lines: numbers, and up to two degrees of freedom, or internal states where none moves."""
+    """Return two lines: numbers, and up to two degrees of freedom, or internal states if none moves."""
     names = [name for name in mode.who if name in model.coordinate_names[1]] or list(mode.who)
     who = ", ".join(names[:2]) + (", ..." if len(names) > 2 else "")
     return f"{number}: {mode.natural_frequency:.3g} Hz, ζ = {mode.damping_ratio:.2g}\n{who}"
 
 
 def _drawn(model: Model, q: Array, shape: np.ndarray) -> Array:
-    """Picture of the mechanism where it rests, with what moves see-through at the two ends of a motion, shape (nv,)."""
+    """Draw the mechanism at rest, with moving bodies translucent at both extremes of a motion, shape (nv,)."""
     frames, solids = _parts(model, q)
     vertices = [np.ptp(s.triangles.vertices, axis=0).max(initial=0.0) for s in solids]
     position = np.array([f.position[0] for f in frames if not f.parent])
@@ -127,6 +127,6 @@ def _drawn(model: Model, q: Array, shape: np.ndarray) -> Array:
 
 
 def _parts(model: Model, q: Array) -> tuple[list[MovingFrame], list[SceneSolid]]:
-    """Frames and solids of all bodies."""
+    """Return frames and solids of all bodies."""
     position, wxyz = bodies_at(model, q)
     return body_parts(model, position[None], wxyz[None])

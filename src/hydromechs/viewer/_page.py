@@ -1,4 +1,4 @@
-"""A scene in a browser: a viser server that shows it, and one HTML file that replays it."""
+"""A scene in a browser: a viser server that displays it, and one HTML file that replays it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._scene import HIDDEN, Scene
 
 ROOT = "/world"
 SKY, GROUND = (235, 245, 255), (120, 130, 120)
-"""Colours of the light that comes from above and from below, besides that of the lamp which casts shadows."""
+"""Colours of the ambient light from above and below, in addition to the lamp that casts shadows."""
 ARRAYS_EVERY = 0.09
 """Time between two updates of arrows and surfaces [s]."""
 
@@ -31,7 +31,7 @@ class Page:
     """A scene on a viser server that only gates of this process can reach; `open` assigns a URL.
 
     Args:
-        scene: What is shown.
+        scene: The scene.
         camera: Initial camera. Defaults to one that sees all bodies.
     """
 
@@ -43,9 +43,9 @@ class Page:
         """The viser server; its `gui` takes controls."""
         self._gate: PageGate | None = None
         self.shown = {layer: layer not in HIDDEN for layer in scene.layers}
-        """Which layers are on."""
+        """Visibility of the layers."""
         self.k = 0
-        """Index of the time that is shown."""
+        """Index of the displayed time."""
         self.paths = {"": ROOT}
         """Names of nodes on the server by frame."""
         self._parts: dict[str, list[Any]] = {layer: [] for layer in scene.layers}
@@ -54,7 +54,7 @@ class Page:
         self._build()
 
     def open(self, port: int = 0) -> None:
-        """Serve the page on this machine, at a URL with a random token and the next free port from `port` on; any for 0."""
+        """Serve the page on this machine, at a URL with a random token, on the next free port from `port`; any for 0."""
         self._gate = PageGate(self.server, self.tickets, port=port)
 
     @property
@@ -90,7 +90,7 @@ class Page:
                 move(k)
 
     def html(self) -> str:
-        """One HTML file that replays the scene without a server."""
+        """Return one HTML file that replays the scene without a server."""
         self.show(0)
         recorder = self.server.get_scene_serializer()
         for k, wait in enumerate(np.diff(self.scene.times), start=1):
@@ -99,7 +99,7 @@ class Page:
         return str(recorder.as_html())
 
     def layer_switches(self) -> None:
-        """Add a switch for each layer to the page."""
+        """Add a checkbox for each layer to the page."""
         with self.server.gui.add_folder("Show", expand_by_default=True):
             for layer in self.scene.layers:
                 box = self.server.gui.add_checkbox(layer, self.shown[layer])
@@ -108,7 +108,7 @@ class Page:
     # -- building -----------------------------------------------------------------------------------------------------------
 
     def _surroundings(self, camera: Camera) -> None:
-        """Background, light, and the first view."""
+        """Set background, light, and initial view."""
         server = self.server
         far = float(np.linalg.norm(camera.position - camera.target))
         server.initial_camera.position = tuple(camera.position)
@@ -121,10 +121,10 @@ class Page:
         image = np.broadcast_to((1.0 - part) * top + part * bottom, (128, 4, 3))
         server.scene.set_background_image((255.0 * image).astype(np.uint8), format="png")
         server.scene.world_axes.visible = False
-        server.scene.configure_environment_map(None)  # its light is pale, and takes ten seconds without a graphics card
+        server.scene.configure_environment_map(None)  # its light is pale, and takes ten seconds without a GPU
         server.scene.add_light_hemisphere("/light", sky_color=SKY, ground_color=GROUND, intensity=1.5)
-        if self.scene.wet:  # the water takes light: what is far away fades
-            shade = 0.3 * top + 0.7 * bottom  # colour at depth: darker than the surface above
+        if self.scene.wet:  # water absorbs light: distant objects fade
+            shade = 0.3 * top + 0.7 * bottom  # colour at depth, darker than the surface
             fog = tuple((255.0 * ((shade + 0.055) / 1.055) ** 2.4).astype(int).tolist())  # viser interprets fog as linear light
             server.scene.configure_fog(1.5 * far, 14.0 * far, color=fog)
         server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
@@ -194,7 +194,7 @@ class Page:
         return self.server.scene.add_line_segments(path, ends, _bytes(color), **style)
 
     def _setter(self, layer: str, handle: Any, name: str, values: Array) -> Callable[[int], None]:
-        """Sets an array of a handle, some times a second while its layer is on: browsers take long over new arrays."""
+        """Sets an array of a handle a few times per second while its layer is visible: browsers process new arrays slowly."""
         times, last = self.scene.times, [0]
 
         def move(k: int) -> None:
@@ -210,7 +210,7 @@ class Page:
 
 
 def heading(title: str, text: str = "") -> str:
-    """Return HTML of a title and a text from a file. Viser's Markdown would run HTML in them."""
+    """Return HTML of a title and text from a file. Viser's Markdown would execute HTML in them."""
     paragraphs = "".join(f"<p>{escape(part)}</p>" for part in text.split("\n\n") if part.strip())
     return f'<div style="font-size:0.85em;padding:0 1em"><h3 style="margin:0.3em 0">{escape(title)}</h3>{paragraphs}</div>'
 
@@ -222,17 +222,17 @@ def show(handles: Iterable[Any], on: bool) -> None:
 
 
 def node_name(name: str) -> str:
-    """Return a name with its slashes replaced, as one part of the path of a scene node."""
+    """Return a name with slashes replaced, as one part of the path of a scene node."""
     return name.replace("/", " ")
 
 
 def segments(points: Array) -> Array:
-    """The ends of the segments between points, shape (..., n, 3), shape (..., n − 1, 2, 3)."""
+    """Return the ends of the segments between points, shape (..., n, 3), shape (..., n − 1, 2, 3)."""
     return np.stack([points[..., :-1, :], points[..., 1:, :]], axis=-2).astype(np.float32)
 
 
 def put(handle: Any, position: Array, wxyz: Array, least: float) -> None:
-    """Set the pose of a node if it changes by more than `least`: browsers are slow."""
+    """Set the pose of a node if it changes by more than `least`, because browsers are slow."""
     if np.abs(handle.position - position).max() > least:
         handle.position = position
     if np.abs(handle.wxyz - wxyz).max() > least:
@@ -244,5 +244,5 @@ def _bytes(color: Color) -> tuple[int, ...]:
 
 
 def _mover(handle: Any, position: Array, wxyz: Array) -> Callable[[int], None]:
-    """Sets the pose of a frame at the index of a time."""
+    """Set the pose of a frame at a time index."""
     return lambda k: put(handle, position[k], wxyz[k], 1e-6)

@@ -1,4 +1,4 @@
-"""Curves that run along with a replay: depth, speed, attitude, joints, thrust; on a page or in one HTML file."""
+"""Curves synchronised with a replay: depth, speed, attitude, joints, thrust; on a page or in one HTML file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray
 
 POINTS = 400
-"""Points of a curve."""
+"""Maximum number of points of a curve."""
 MOST_BODIES = 3
 MOST_CURVES = 8
 WIDTH, HEIGHT, LEFT, BELOW = 300.0, 96.0, 40.0, 16.0
@@ -30,23 +30,23 @@ class Panel(NamedTuple):
     """Curves over time that share a scale."""
 
     title: str
-    """What they are, with the unit."""
+    """Title, with the unit."""
     times: Array
     """Times [s], shape (time,)."""
     curves: dict[str, Array]
     """Values by name, shape (time,) each."""
     down: bool = False
-    """True if greater values are further down."""
+    """True if the axis is inverted."""
 
     @property
     def span(self) -> tuple[float, float]:
-        """The least and the greatest value."""
+        """Minimum and maximum value."""
         values = np.concatenate([v[np.isfinite(v)] for v in self.curves.values()])
         return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
 
 
 def panels(ds: xarray.Dataset) -> list[Panel]:
-    """The curves of a recording that there are."""
+    """Return the available curves of a recording."""
     kept = np.unique(np.linspace(0, ds.sizes["time"] - 1, POINTS).astype(int))
     thin = ds.isel(time=kept)
     t, free = thin["time"].values, free_bodies(ds)[:MOST_BODIES]
@@ -72,7 +72,7 @@ def panels(ds: xarray.Dataset) -> list[Panel]:
 
 
 def panels_html(ds: xarray.Dataset) -> str:
-    """The curves as part of a replay's HTML page: a mark runs along with its time line, a click on a plot goes to that time."""
+    """Return the curves as HTML for a replay page: a marker follows the timeline, and a click on a plot selects that time."""
     found = panels(ds)
     if not found:
         return ""

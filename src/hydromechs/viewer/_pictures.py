@@ -1,4 +1,4 @@
-"""Pictures of models and runs as files, without a display: drawn here, or by a browser without a window."""
+"""Pictures of models and runs as files, without a display: drawn here, or by a headless browser."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ._scene import Scene, model_scene
 from ._style import figure
 
 MOMENTS = 6
-"""Moments of a run in its report."""
+"""Number of snapshots of a run in its report."""
 FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-"""What makes a browser draw without a window and without a graphics card."""
+"""Browser options for rendering without a window and without a GPU."""
 WAITS = (4000, 16000)
-"""Times by the page's own clock after which it is looked at, one after the other until it is complete [ms]."""
+"""Times on the page's clock at which it is captured, in turn until it is complete [ms]."""
 
 
 def snapshot(
@@ -36,14 +36,14 @@ def snapshot(
     size: tuple[int, int] = (960, 720),
     azimuth: float = -38.0,
 ) -> Path:
-    """Draw a model into a PNG file; needs neither a display nor a browser.
+    """Draw a model to a PNG file; needs neither a display nor a browser.
 
     Args:
         model: The model.
         q: Configuration, shape (nq,). Defaults to the initial one.
         path: The file.
         size: Width and height [pixels].
-        azimuth: Viewing direction, about the vertical from x [deg].
+        azimuth: Viewing direction about the vertical, from the x axis [deg].
     """
     return write_picture(model_scene(model, q), path, size=size, azimuth=azimuth)
 
@@ -57,14 +57,14 @@ def write_picture(
     azimuth: float = -38.0,
     layers: Collection[str] | None = None,
 ) -> Path:
-    """Draw a scene into a PNG file, its bodies at one or several times.
+    """Draw a scene to a PNG file, its bodies at one or several times.
 
     Args:
         scene: The scene.
         path: The file.
         moments: Indices of times; arrows and surfaces are those of the last one.
         size: Width and height [pixels].
-        azimuth: Viewing direction, about the vertical from x [deg].
+        azimuth: Viewing direction about the vertical, from the x axis [deg].
         layers: Layers to show. Defaults to all but hidden ones.
     """
     import matplotlib.image
@@ -77,17 +77,17 @@ def write_picture(
 
 
 def plot_moments(scene: Scene, path: str | os.PathLike[str]) -> Path:
-    """Draw a run as a strip of moments, the camera beside what moves.
+    """Draw a run as a strip of snapshots, with the camera near the moving bodies.
 
     Args:
         scene: The scene of a recording.
-        path: The file; its suffix chooses the format. JPEG (.jpg) is small and shows all colours.
+        path: The file; its suffix selects the format. JPEG (.jpg) is small and shows all colours.
     """
     moments = np.unique(np.linspace(0, len(scene.times) - 1, MOMENTS).astype(int)).tolist()
     bounds = [scene.bounds(k) for k in moments]
     size = max(float(np.linalg.norm(high - low)) for low, high in bounds)
     low, high = scene.bounds(*moments)
-    still = float(np.linalg.norm(high - low)) < 2.0 * size  # one view holds all of it
+    still = float(np.linalg.norm(high - low)) < 2.0 * size  # one view shows everything
     with figure(Path(path), height=3.9) as fig:
         panels = fig.subplots(2, 3).ravel()
         for ax in panels:
@@ -99,18 +99,18 @@ def plot_moments(scene: Scene, path: str | os.PathLike[str]) -> Path:
     return Path(path)
 
 
-# -- by a browser ---------------------------------------------------------------------------------------------------------
+# -- with a browser ---------------------------------------------------------------------------------------------------------
 
 
 def chromium() -> str | None:
-    """Path of a Chromium or Chrome on this machine; None where there is none."""
+    """Return the path of Chromium or Chrome on this machine; None if there is none."""
     return next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 
 
 def browser_picture(
     scene: Scene, path: str | os.PathLike[str], *, size: tuple[int, int] = (960, 720), layers: Collection[str] | None = None
 ) -> Path:
-    """Draw a scene at its first time into a PNG file with a Chromium that shows no window: as the page shows it.
+    """Render a scene at its first time to a PNG file with headless Chromium, as the page shows it.
 
     Args:
         scene: The scene.
@@ -122,7 +122,9 @@ def browser_picture(
 
     program = chromium()
     if program is None:
-        raise FileNotFoundError("there is no chromium on this machine; hydromechs.viewer.snapshot draws without one")
+        raise FileNotFoundError(
+            "Chromium is not installed; install it, or use hydromechs.viewer.snapshot, which needs no browser"
+        )
     path = Path(path).absolute()
     page = Page(scene, camera=scene_camera(scene, aspect=size[0] / size[1]))
     try:
@@ -140,9 +142,9 @@ def browser_picture(
             more = f"--virtual-time-budget={wait}"
             done = subprocess.run([*command, more], capture_output=True, text=True, timeout=240, check=False)
             if not drawn.exists():
-                raise OSError(f"{program} gave no picture: {done.stderr.strip()[-300:]}")
+                raise OSError(f"{program} produced no picture: {done.stderr.strip()[-300:]}")
             if matplotlib.image.imread(drawn)[0, :, :3].any():  # black until the page has loaded its background
                 path.parent.mkdir(parents=True, exist_ok=True)
                 shutil.move(drawn, path)
                 return path
-    raise OSError(f"{program}: the background of the page was not loaded after {WAITS[-1] / 1000:g} s of its time")
+    raise OSError(f"{program}: the background of the page was not loaded after {WAITS[-1] / 1000:g} s")

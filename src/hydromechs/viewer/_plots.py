@@ -1,4 +1,4 @@
-"""Pictures of a recording: path, attitude, velocities, joints, actuators, forces by cause, energies, contact."""
+"""Plots of a recording: path, attitude, velocities, joints, actuators, forces by cause, energies, contact."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SUMMED = ("weight", "buoyancy")
-"""Forces that are shown as their sum; all others get a curve of their own."""
+"""Forces that are shown as a sum; all others get separate curves."""
 CAUSES = ("thrusters", "drives", "drag", "friction", "water", "contact", "external")
 """Causes of work in the order of their colours."""
 MOST_CURVES = 10
-"""More curves than this in one panel cannot be told apart; the largest are shown."""
+"""Maximum number of distinguishable curves in one panel; the largest are shown."""
 
 
 def plot_recording(ds: xarray.Dataset, folder: str | os.PathLike[str]) -> list[Path]:
-    """Draw the pictures of a recording that have something to show.
+    """Draw all plots of a recording that have data.
 
     Args:
         ds: The recording.
-        folder: Where the PNG files go; it is created.
+        folder: Folder of the PNG files; it is created.
 
     Returns:
-        The files, in the order of a report: of path, attitude, velocity, joints, actuators, commands,
-        forces, energy, contact, water those that apply.
+        The files, in the order of a report: those of path, attitude, velocity, joints, actuators, commands, forces, energy,
+        contact and water that apply.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def plot_variable(
     Args:
         ds: The recording.
         name: Name of the variable, or of an angle of the bodies such as "roll_deg" or "tilt".
-        out: File to write; its suffix chooses the format (.png, .svg, .pdf).
+        out: File to write; its suffix selects the format (.png, .svg, .pdf).
         select: Names to show along a dimension, one or a list: `{"body": "vehicle", "xyz": ["x", "z"]}`.
     """
     out = Path(out)
@@ -103,7 +103,7 @@ def plot_variable(
 
 
 def _by_first(data: xarray.DataArray) -> list[tuple[str, xarray.DataArray]]:
-    """The parts of a variable that get a panel of their own, with titles."""
+    """Return the parts of a variable that get separate panels, with titles."""
     if data.ndim < 3:
         return [("", data)]
     dim = data.dims[1]
@@ -111,7 +111,7 @@ def _by_first(data: xarray.DataArray) -> list[tuple[str, xarray.DataArray]]:
 
 
 def _entries(data: xarray.DataArray) -> dict[str, np.ndarray]:
-    """The curves of a variable with their names."""
+    """Return the curves of a variable with their names."""
     if data.ndim == 1:
         return {str(data.name): data.values}
     stacked = data.values.reshape(data.sizes["time"], -1)
@@ -122,13 +122,13 @@ def _entries(data: xarray.DataArray) -> dict[str, np.ndarray]:
 
 
 def free_bodies(ds: xarray.Dataset) -> list[str]:
-    """Bodies that move freely in the world, by the names of their coordinates; a vehicle comes before loose objects."""
+    """Return bodies that move freely in the world, by the names of their coordinates; vehicles come before loose objects."""
     coordinates = set(_names(ds, "coordinate"))
     return [b for b in _names(ds, "body") if {f"{b}.x", f"{b}.qw"} <= coordinates]
 
 
 def _shown_body(ds: xarray.Dataset) -> str | None:
-    """The body that the pictures follow: the first free one, or the last body of a mechanism on a fixed base."""
+    """Return the body shown in plots: the first free one, or the last body of a mechanism on a fixed base."""
     names = _names(ds, "body")
     return next(iter(free_bodies(ds)), names[-1] if names else None)
 
@@ -146,14 +146,14 @@ def _anything(values: np.ndarray) -> bool:
 
 
 def _largest(series: dict[str, np.ndarray], count: int = MOST_CURVES) -> dict[str, np.ndarray]:
-    """The curves with the greatest peaks, in their order."""
+    """Return the curves with the largest peaks, in order."""
     peaks = {name: float(np.max(np.abs(np.nan_to_num(values)))) for name, values in series.items()}
     keep = set(sorted(peaks, key=lambda name: -peaks[name])[:count])
     return {name: values for name, values in series.items() if name in keep}
 
 
 def depth(ds: xarray.Dataset, body: str) -> np.ndarray:
-    """Depth of the origin of a body below the mean surface [m], shape (time,)."""
+    """Return the depth of a body's origin below the mean surface [m], shape (time,)."""
     if "depth" in ds:
         return ds["depth"].sel(body=body).values
     z = ds["position"].sel(body=body, xyz="z").values
@@ -161,7 +161,7 @@ def depth(ds: xarray.Dataset, body: str) -> np.ndarray:
 
 
 def roll_pitch_yaw(quaternion: np.ndarray) -> np.ndarray:
-    """Angles of the rotations about z, then y, then x [rad], shape (time, 3), for display, without jumps of 2π."""
+    """Return angles of the rotations about z, then y, then x [rad], shape (time, 3), for display, without jumps of 2π."""
     roll, pitch, yaw = (attitude(name, quaternion) for name in ("roll", "pitch", "heading"))
     return np.stack([_unwrapped(roll), pitch, _unwrapped(yaw)], axis=1)
 
@@ -171,13 +171,13 @@ def _unwrapped(angle: np.ndarray) -> np.ndarray:
 
 
 def _references(ds: xarray.Dataset, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """References that a controller has recorded, by name."""
+    """Return references recorded by a controller, by name."""
     known = _names(ds, "channel")
     return {n: ds["signal"].sel(channel=f"reference.{n}").values for n in names if f"reference.{n}" in known}
 
 
 def _led(ds: xarray.Dataset, body: str) -> bool:
-    """True if the reference of a pose that a controller has recorded is that of a body."""
+    """True if a recorded reference pose is that of a body."""
     known = _names(ds, "channel")
     if not {f"{kind}.{x}" for kind in ("reference", "error") for x in "xyz"} <= set(known):
         return False
@@ -187,7 +187,7 @@ def _led(ds: xarray.Dataset, body: str) -> bool:
 
 
 def _path(ds: xarray.Dataset, out: Path) -> bool:
-    """Plan view at the left, depth over time at the right."""
+    """Draw a plan view on the left and depth over time on the right."""
     shown = free_bodies(ds) or [b for b in [_shown_body(ds)] if b]
     if not shown or not _has(ds, "position"):
         return False
@@ -224,7 +224,7 @@ def _path(ds: xarray.Dataset, out: Path) -> bool:
 
 
 def _square(ax: Axes) -> None:
-    """Equal scales and a square field around the curves, at least 0.2 m wide."""
+    """Set equal scales and a square field around the curves, at least 0.2 m wide."""
     ax.set_aspect("equal", adjustable="box")
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     half = 0.5 * max(x1 - x0, y1 - y0, 0.2)
@@ -243,7 +243,7 @@ class PlotPanel(NamedTuple):
     """Curves of a recording over time in one panel."""
 
     title: str
-    """What they are."""
+    """Title."""
     label: str
     """Unit of their values."""
     series: dict[str, np.ndarray]
@@ -253,7 +253,7 @@ class PlotPanel(NamedTuple):
     references: Mapping[str, np.ndarray] | None = None
     """References of some curves, shape (time,) each."""
     least: float = 0.0
-    """Range of values that the panel shows at least."""
+    """Minimum range of values shown."""
 
 
 def _stacked(panels_of: Callable[[xarray.Dataset], list[PlotPanel]], ds: xarray.Dataset, out: Path) -> bool:
@@ -312,7 +312,7 @@ def _joints(ds: xarray.Dataset) -> list[PlotPanel]:
 
 
 def _actuators(ds: xarray.Dataset, out: Path) -> bool:
-    """One small panel for each, shaded red while it is at its limit."""
+    """Draw one small panel for each, shaded red while it is at its limit."""
     if not _has(ds, "actuator_force"):
         return False
     drives = set(_names(ds, "actuator")) & set(_names(ds, "dof"))
@@ -345,7 +345,7 @@ def _small_panels(ds: xarray.Dataset, out: Path, name: str, heading: str) -> boo
 
 
 def _force_causes(ds: xarray.Dataset) -> list[str]:
-    """Labels of the recorded forces that get a curve of their own."""
+    """Return the labels of recorded forces that get separate curves."""
     labels = [str(name).removeprefix("force_") for name in ds.data_vars if str(name).startswith("force_")]
     return [label for label in labels if label not in SUMMED]
 
@@ -378,7 +378,7 @@ def _force(ds: xarray.Dataset, cause: str, body: str) -> np.ndarray:
 
 
 def _change(series: xarray.DataArray) -> np.ndarray:
-    """Change of a series since its first sample, shape (nt,); the books of a resumed run begin before."""
+    """Change of a series since its first sample, shape (nt,); the energy balance of a resumed run starts earlier."""
     return series.values - series.values[0]
 
 
@@ -405,7 +405,7 @@ def _energy(ds: xarray.Dataset) -> list[PlotPanel]:
 
 
 def _cause_colours(causes: Iterable[str]) -> dict[str, str]:
-    """A colour for each cause: the same in every report for those that we know, one that is free for others."""
+    """Return a colour for each cause: fixed for known causes, an unused one for others."""
     known = dict(zip(CAUSES, COLOURS, strict=False))
     free = [c for c in COLOURS if c not in {known.get(cause) for cause in causes}]
     return known | {cause: free[k % len(free)] for k, cause in enumerate(c for c in causes if c not in known)}
@@ -445,4 +445,4 @@ PICTURES: dict[str, Callable[[xarray.Dataset, Path], bool]] = {
     "contact": partial(_stacked, _contact),
     "water": partial(_stacked, _water),
 }
-"""What `plot_recording` draws, by file name; each says whether there was something to show."""
+"""Plots of `plot_recording` by file name; each function returns False if there is no data."""

@@ -1,4 +1,4 @@
-"""Pictures of a scene without a display or a browser: triangles into a depth buffer, in NumPy."""
+"""Pictures of a scene without a display or a browser: a depth-buffer rasteriser in NumPy."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ from ._solids import arrow
 
 WATER = (np.array([0.84, 0.94, 0.98]), np.array([0.25, 0.53, 0.70]))
 AIR = (np.array([0.97, 0.98, 0.99]), np.array([0.80, 0.83, 0.86]))
-"""Colours behind everything, above and below."""
+"""Background colours, top and bottom."""
 FOV = 0.6
-"""Angle of view from the bottom to the top of a picture [rad]."""
+"""Vertical angle of view [rad]."""
 LIGHT = np.array([-0.351, 0.501, 0.791])
-"""Direction to the light, along the camera's right, back and up; a unit vector."""
+"""Unit vector to the light, along the camera's right, back and up."""
 SHADOW = 400
-"""Cells along the longer edge of the map of shadows."""
+"""Number of cells along the longer edge of the shadow map."""
 FINE = 2
-"""Pixels along each edge that are averaged into one."""
+"""Number of pixels along each edge averaged into one."""
 NEAR = 0.01
-"""What is nearer to the camera than this part of the distance to its target is not seen."""
+"""Near clipping distance, as a fraction of the distance to the target."""
 
 
 class Camera(NamedTuple):
-    """Where a picture is taken from, in axes with z up."""
+    """Camera of a picture, in axes with z up."""
 
     position: Array
-    """Its place [m], shape (3,)."""
+    """Its position [m], shape (3,)."""
     target: Array
-    """What it looks at [m], shape (3,)."""
+    """Its target [m], shape (3,)."""
 
 
 def camera_for(
     low: Array, high: Array, *, azimuth: float = -38.0, elevation: float = 20.0, aspect: float = 4.0 / 3.0
 ) -> Camera:
-    """A camera that sees a box whole.
+    """Return a camera that sees a complete box.
 
     Args:
-        low: Lowest coordinates, z up [m], shape (3,).
-        high: Highest coordinates [m], shape (3,).
-        azimuth: Direction that it is seen from, about z from x [deg].
-        elevation: Angle above the horizon that it is seen from [deg].
+        low: Minimum coordinates, z up [m], shape (3,).
+        high: Maximum coordinates [m], shape (3,).
+        azimuth: Viewing direction about z, from x [deg].
+        elevation: Elevation of the viewing direction above the horizon [deg].
         aspect: Width of the picture over its height.
     """
     az, el = np.radians([azimuth, elevation])
@@ -62,12 +62,12 @@ def camera_for(
 
 
 def scene_camera(scene: Scene, moments: Sequence[int] = (0,), *, azimuth: float = -38.0, aspect: float = 4.0 / 3.0) -> Camera:
-    """A camera that sees the bodies of a scene at some times: from above, but from below the water's surface if it is near."""
+    """Return a camera that sees the bodies of a scene at some times, from above but below the water surface if that is near."""
     return camera_for(*scene.bounds(*moments), azimuth=azimuth, elevation=3.0 if scene.surfaces else 20.0, aspect=aspect)
 
 
 def _axes(view: Array) -> tuple[Array, Array, Array]:
-    """Right, back (towards the camera) and up of a camera that sits in the direction `view`, shape (3,) each."""
+    """Return right, back (towards the camera) and up of a camera in the direction `view`, shape (3,) each."""
     back = view / np.linalg.norm(view)
     right = np.cross([0.0, 0.0, 1.0], back)
     right = right / np.linalg.norm(right) if np.linalg.norm(right) > 1e-9 else np.array([0.0, 1.0, 0.0])
@@ -82,7 +82,7 @@ def raster(
     camera: Camera | None = None,
     layers: Collection[str] | None = None,
 ) -> Array:
-    """The picture of a scene at one time, or with its bodies at several times.
+    """Return the picture of a scene at one time, or with its bodies at several times.
 
     Args:
         moments: Indices of times; arrows and surfaces are those of the last one.
@@ -123,7 +123,7 @@ class _Part(NamedTuple):
 
 
 def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iterator[_Part]:
-    """All surfaces of a scene."""
+    """Return all surfaces of a scene."""
     up = scene.upright
     for number, k in enumerate(moments):
         poses = scene.poses(k)
@@ -143,7 +143,7 @@ def _parts(scene: Scene, moments: Sequence[int], shown: Collection[str]) -> Iter
             upper = Triangles(triangles.vertices @ up.T, triangles.faces)
             yield _Part(upper, surface.color, surface.opacity)
             red, green, blue = surface.color
-            lit = (2.0 * red, 2.0 * green, 2.0 * blue)  # from below, light comes through it
+            lit = (2.0 * red, 2.0 * green, 2.0 * blue)  # seen from below, it transmits light
             yield _Part(Triangles(upper.vertices, upper.faces[:, ::-1]), lit, surface.opacity)
 
 
@@ -165,27 +165,27 @@ class _Buffer:
         self.shadows = _Shadows(np.zeros((0, 3, 3)))
 
     def _local(self, points: Array) -> Array:
-        """Places in the camera's axes: right, back, up."""
+        """Return points in the camera's axes: right, back, up."""
         return (points - self.position) @ self.R.T
 
     def _on_picture(self, local: Array) -> Array:
-        """Pixel coordinates of places before the camera, in its axes."""
+        """Return pixel coordinates of points in front of the camera, in its axes."""
         return np.array([0.5 * self.width, 0.5 * self.height]) + self.scale * local[..., [0, 2]] / local[..., [1]] * [-1.0, 1.0]
 
     def _seen(self, color: Array, pixel: Array, distance: Array) -> Array:
-        """Colours as they are seen from a distance: the water takes light, what is far fades into what is behind it."""
+        """Return colours attenuated by distance: water absorbs light, and distant surfaces fade into the background."""
         if not self.wet:
             return color
         part = 1.0 - np.exp(-np.maximum(distance / self.far - 0.8, 0.0) * 0.4)
         return color + part[..., None] * (self.behind[pixel // self.width] - color)
 
     def cast(self, parts: Sequence[_Part]) -> None:
-        """Let surfaces cast shadows on what is drawn afterwards."""
+        """Let surfaces cast shadows on surfaces drawn afterwards."""
         surface = joined(part.triangles for part in parts)
         self.shadows = _Shadows(self._local(surface.vertices)[surface.faces])
 
     def draw(self, parts: Sequence[_Part], opacity: float = 1.0) -> None:
-        """Draw the outer sides of surfaces, over what is behind them."""
+        """Draw the outer sides of surfaces, with depth test."""
         surface = joined(part.triangles for part in parts)
         colors = np.repeat([part.color for part in parts], [len(part.triangles.faces) for part in parts], axis=0).astype(
             np.float32
@@ -203,11 +203,11 @@ class _Buffer:
         direct = np.float32(0.62) * lean
         pixel, inverse, which = _filled(xy, -1.0 / corners[..., 1], self.width, self.height)  # 1/distance is linear there
         distance = (1.0 / inverse).astype(np.float32)
-        # the nearest of all at each pixel: distances above 0 are ordered like their bits, which lead the key
+        # the nearest at each pixel: positive distances are ordered like their bits, which lead the key
         nearest = np.full(len(self.depth), np.iinfo(np.uint64).max, dtype=np.uint64)
         np.minimum.at(nearest, pixel, distance.view(np.uint32).astype(np.uint64) << np.uint64(32) | which.astype(np.uint64))
         distance = (nearest >> np.uint64(32)).astype(np.uint32).view(np.float32)
-        front = np.flatnonzero(distance < self.depth)  # where nothing was drawn the bits are no number
+        front = np.flatnonzero(distance < self.depth)  # where nothing was drawn the bits are not a number
         which = (nearest[front] & np.uint64(0xFFFFFFFF)).astype(int)
         light = ambient[which] + direct[which] * self.shadows.lit(self._places(front, distance[front]), lean[which])
         color = self._seen(light[:, None] * colors[owner[which]], front, distance[front])
@@ -216,7 +216,7 @@ class _Buffer:
             self.depth[front] = distance[front]
 
     def _places(self, pixel: Array, distance: Array) -> Array:
-        """Places in the camera's axes of what is seen at pixels [m], shape (3, n)."""
+        """Return the visible points at pixels in the camera's axes [m], shape (3, n)."""
         row, column = np.divmod(pixel.astype(np.uint32), np.uint32(self.width))
         part = distance / np.float32(self.scale)
         right = (column + np.float32(0.5 - 0.5 * self.width)) * part
@@ -224,7 +224,7 @@ class _Buffer:
         return np.stack([right, -distance, up])
 
     def line(self, points: Array, color: Color) -> None:
-        """Draw a line, over what is behind it."""
+        """Draw a line, with depth test."""
         points = points[-self._local(points)[:, 1] > NEAR * self.far]
         if len(points) < 2:
             return
@@ -244,10 +244,7 @@ class _Buffer:
 
 
 class _Shadows:
-    """How near to the light the nearest surface is, over a plane across the light, in the camera's axes.
-
-    Triangles that cast shadows have the corners [m], shape (n, 3, 3).
-    """
+    """Shadow map: distance from the light to the nearest triangle, over a plane perpendicular to the light."""
 
     def __init__(self, corners: Array) -> None:
         a = np.cross(LIGHT, [0.0, 0.0, 1.0])
@@ -266,9 +263,10 @@ class _Shadows:
         np.maximum.at(self.map, pixel, near)
 
     def lit(self, places: Array, lean: Array) -> Array:
-        """Return the light at places in the camera's axes [m], shape (3, n): 0.3 in full shadow to 1, shape (n,).
+        """Return the light at points in the camera's axes [m], shape (3, n): 0.3 in full shadow to 1, shape (n,).
 
-        `lean` is the cosine of the angle between light and surface normal, shape (n,): cells are coarse where the light slants.
+        `lean` is the cosine of the angle between light and surface normal, shape (n,), because cells are coarse at
+        grazing incidence.
         """
         a, b, near = (sum(float(r) * p for r, p in zip(row, places, strict=True)) for row in self.R)
         x = ((a - float(self.low[0])) * (1.0 / self.cell)).astype(np.int32)
@@ -276,25 +274,25 @@ class _Shadows:
         over = np.flatnonzero((x > 0) & (x < self.width - 1) & (y > 0) & (y < self.height - 1))
         cell, height = (y * self.width + x)[over], near[over] + self.cell * (2.0 + 2.0 / np.maximum(lean[over], 0.05))
         light = np.ones(places.shape[1], dtype=np.float32)
-        for shift in (0, -1, 1, -self.width, self.width):  # over some cells, so that the edges are soft
+        for shift in (0, -1, 1, -self.width, self.width):  # averaged over some cells for soft edges
             light[over] -= 0.14 * (self.map[cell + shift] > height)
         return light
 
 
 def _normals(corners: Array) -> Array:
-    """Outward normals of triangles in the camera's axes, which are left-handed, shape (n, 3)."""
+    """Return outward normals of triangles in the camera's axes, which are left-handed, shape (n, 3)."""
     normal = np.cross(corners[:, 2] - corners[:, 0], corners[:, 1] - corners[:, 0])
     return normal / np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)
 
 
 def _area(xy: Array) -> Array:
-    """Twice the area of triangles on a picture, below 0 where its outer side is seen, shape (n,)."""
+    """Return twice the area of triangles on a picture, negative if the outer side is visible, shape (n,)."""
     a, b = xy[:, 1] - xy[:, 0], xy[:, 2] - xy[:, 0]
     return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
 
 
 def _before(local: Array, near: float) -> tuple[Array, Array]:
-    """Return the parts of triangles beyond a distance [m] before a camera, and the numbers of the triangles.
+    """Return the parts of triangles beyond a distance [m] before a camera, and the indices of the triangles.
 
     Corners are in the camera's axes, its view along the negative second one [m], shape (n, 3, 3).
     """
@@ -304,7 +302,7 @@ def _before(local: Array, near: float) -> tuple[Array, Array]:
     for count in (1, 2):
         cut = np.flatnonzero(inside == count)
         if len(cut):
-            lone = np.argmax((distance[cut] > 0.0) == (count == 1), axis=1)  # the corner that is alone on its side
+            lone = np.argmax((distance[cut] > 0.0) == (count == 1), axis=1)  # the only corner on its side
             a, b, c = (local[cut, (lone + k) % 3] for k in range(3))
             da, db, dc = (distance[cut, (lone + k) % 3, None] for k in range(3))
             ab, ac = a + da / (da - db) * (b - a), a + da / (da - dc) * (c - a)
@@ -315,18 +313,18 @@ def _before(local: Array, near: float) -> tuple[Array, Array]:
 
 
 def _runs(first: Array, count: Array) -> tuple[Array, Array]:
-    """Runs of numbers, first, first + 1, ...: for each number the run that it belongs to, and the number."""
+    """Return runs of consecutive numbers: the index of the run of each number, and the number."""
     run = np.repeat(np.arange(len(first)), count)
     start = np.cumsum(count) - count
     return run, first[run] + np.arange(len(run)) - start[run]
 
 
 def _filled(xy: Array, value: Array, width: int, height: int) -> tuple[Array, Array, Array]:
-    """Return the pixels inside triangles: their indices, a quantity there, and the numbers of the triangles.
+    """Return the pixels inside triangles: their indices, a quantity there, and the indices of the triangles.
 
     Corners on the picture are clockwise, shape (n, 3, 2); the quantity is given at them, shape (n, 3), and linear between them.
     """
-    # rows of pixels of each triangle, and where each row begins and ends within it
+    # rows of pixels of each triangle, and where each row starts and ends within it
     y = xy[..., 1]
     first = np.clip(np.ceil(y.min(1) - 0.5), 0, height).astype(int)
     last = np.clip(np.ceil(y.max(1) - 0.5), 0, height).astype(int)

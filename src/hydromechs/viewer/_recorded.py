@@ -1,4 +1,4 @@
-"""The scene of a recording: bodies that move, their path, forces by cause, the current, the seabed and the water's surface."""
+"""The scene of a recording: moving bodies, their paths, forces by cause, the current, the seabed and the water surface."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ FORCES: dict[str, Color] = {
 OTHER: Color = (0.25, 0.25, 0.25)
 """Colour of the forces of other causes."""
 STATIC = ("weight", "buoyancy")
-"""Causes with a scale of their own: they are far larger than what they leave."""
+"""Causes with a separate scale, because they are far larger than their sum."""
 SAND: Color = (0.74, 0.67, 0.52)
 CONCRETE: Color = (0.62, 0.64, 0.66)
 TETHER: Color = (0.98, 0.72, 0.10)
 SEA: Color = (0.80, 0.94, 1.0)
 CURRENT: Color = (0.10, 0.55, 0.85)
 NEAR_SURFACE = 12.0
-"""Depth down to which the surface is drawn [m]."""
+"""Maximum depth at which the surface is drawn [m]."""
 AROUND = np.array([[a, b, c] for a in (-0.8, 0.8) for b in (-0.8, 0.8) for c in (-0.25, 0.25)])
 """Tails of the arrows of the current around a body, over the size of the mechanism, shape (8, 3)."""
 FASTEST = 9.0
-"""Rate at which the propeller with the most thrust turns, slow enough to be seen [rad/s]."""
+"""Rate of the propeller with the highest thrust, slow enough to be visible [rad/s]."""
 
 
 def sample_times(ds: xarray.Dataset, rate: float, most: int) -> Array:
-    """Indices of the samples that a replay shows, shape (n,): finite ones, at most `rate` per second and `most` in all."""
+    """Return the sample indices of a replay, shape (n,): finite ones, at most `rate` per second and `most` in total."""
     time = ds["time"].values
     good = np.isfinite(ds["position"].values).all(axis=(1, 2)) & np.isfinite(ds["orientation"].values).all(axis=(1, 2))
     usable = np.flatnonzero(good)
     if not len(usable):
-        raise ValueError("the recording has no finite sample to show")
+        raise ValueError("the recording has no finite sample; check whether the run diverged at its start")
     span = time[usable[-1]] - time[usable[0]]
     count = int(min(most, max(2, round(span * rate) + 1), len(usable)))
     wanted = np.linspace(time[usable[0]], time[usable[-1]], count)
@@ -73,14 +73,14 @@ def recording_scene(
     rate: float = 25.0,
     most: int = 3000,
 ) -> Scene:
-    """The scene of a recording.
+    """Return the scene of a recording.
 
     Args:
-        model: The model that was simulated.
+        model: The simulated model.
         ds: The recording.
-        terrain: What stands still and can be touched.
-        environment: The water; gives its surface.
-        thrusters: Frame of each thruster by its name. Defaults to the actuators that are named like a frame.
+        terrain: Terrain.
+        environment: Environment, for the water surface.
+        thrusters: Frame of each thruster by its name. Defaults to the actuators with the name of a frame.
         rate: Samples per second to show [1/s].
         most: Most samples to show; more are thinned.
     """
@@ -114,7 +114,7 @@ def recording_scene(
 
 
 def _thrust(model: Model, ds: xarray.Dataset, thrusters: Mapping[str, str] | None) -> dict[str, Array]:
-    """Thrust along x of its frame by the frame's name [N], shape (time,)."""
+    """Return thrust along the x axis of each frame, by frame name [N], shape (time,)."""
     if "actuator_force" not in ds:
         return {}
     names = [str(name) for name in ds["actuator"].values]
@@ -123,7 +123,7 @@ def _thrust(model: Model, ds: xarray.Dataset, thrusters: Mapping[str, str] | Non
 
 
 def _turns(times: Array, thrust: Mapping[str, Array]) -> dict[str, Array]:
-    """Angles of propellers by the name of their frame, from their thrust [rad], shape (time,): like a shaft, with √|force|."""
+    """Return angles of propellers by frame name [rad], shape (time,), with shaft rates proportional to √|thrust|."""
     most = max((float(np.abs(force).max()) for force in thrust.values()), default=0.0)
     steps = np.diff(times, prepend=times[0])
     return {
@@ -133,7 +133,7 @@ def _turns(times: Array, thrust: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _paths(ds: xarray.Dataset) -> Iterator[Line]:
-    """The path of each free body."""
+    """Return the path of each free body."""
     thin = ds.isel(time=sample_times(ds, 20.0, 1500))
     for body in free_bodies(ds)[:8]:
         points = thin["position"].sel(body=body).values
@@ -141,7 +141,10 @@ def _paths(ds: xarray.Dataset) -> Iterator[Line]:
 
 
 def _tethers(ds: xarray.Dataset) -> Iterator[Strand]:
-    """The lines of tethers, smooth through their points: "name.0", "name.1", ... along the dimension line_point."""
+    """Return the lines of tethers as smooth curves through their points.
+
+    Points are named "name.0", "name.1", ... along the dimension line_point.
+    """
     if "line_position" not in ds:
         return
     names = [str(name).rpartition(".")[0] for name in ds["line_point"].values]
@@ -156,7 +159,7 @@ def tether_strand(name: str, points: Array) -> Strand:
 
 
 def _smooth(points: Array) -> Array:
-    """Points of curves (Catmull-Rom) through points, shape (time, n, 3) to (time, 4 (n − 1) + 1, 3)."""
+    """Return points of Catmull-Rom curves through points, shape (time, n, 3) to (time, 4 (n − 1) + 1, 3)."""
     before = np.concatenate([points[:, :1], points[:, :-1]], axis=1)[:, :-1]
     after = np.concatenate([points[:, 2:], points[:, -1:]], axis=1)
     a, b = points[:, :-1], points[:, 1:]
@@ -170,14 +173,14 @@ def _smooth(points: Array) -> Array:
 
 
 def _turned(wxyz: Array, v: Array) -> Array:
-    """Vectors in the axes of bodies turned into the world: R v of a unit quaternion (w, u), shape (..., 3)."""
+    """Rotate vectors from body axes to the world: R v for a unit quaternion (w, u), shape (..., 3)."""
     w, u = wxyz[..., :1], wxyz[..., 1:]
     across = 2.0 * np.cross(u, v)
     return v + w * across + np.cross(u, across)
 
 
 def _force_arrows(model: Model, ds: xarray.Dataset, size: float, thrust: Mapping[str, Array]) -> Iterator[Arrows]:
-    """Forces on bodies by cause, thrust at the place of each thruster; the longest on a body is as long as the mechanism."""
+    """Return arrows of forces on bodies by cause, with thrust at each thruster; the longest is as long as the mechanism."""
     recorded = [str(name).removeprefix("force_") for name in ds.data_vars if str(name).startswith("force_")]
     causes = [*(c for c in FORCES if c in recorded), *(c for c in recorded if c not in FORCES)]
     start, wxyz = ds["position"].values, ds["orientation"].values
@@ -201,7 +204,7 @@ def _force_arrows(model: Model, ds: xarray.Dataset, size: float, thrust: Mapping
 
 
 def _thruster_arrows(model: Model, ds: xarray.Dataset, length: float, width: float, thrust: Mapping[str, Array]) -> Arrows:
-    """The thrust of each thruster at its place, `length` metres for each newton."""
+    """Return an arrow for the thrust of each thruster, `length` metres per newton."""
     ends = []
     for name, force in thrust.items():
         body, place, R = model.locate(name)
@@ -213,7 +216,7 @@ def _thruster_arrows(model: Model, ds: xarray.Dataset, length: float, width: flo
 
 
 def _current_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
-    """The water's velocity around the first body; 1 m/s is as long as the mechanism."""
+    """Return arrows of the water velocity around the first body; 1 m/s is as long as the mechanism."""
     if "fluid_velocity" not in ds or not np.any(np.nan_to_num(ds["fluid_velocity"].values)):
         return
     v = np.nan_to_num(ds["fluid_velocity"].values[:, 0])
@@ -222,11 +225,11 @@ def _current_arrows(ds: xarray.Dataset, size: float) -> Iterator[Arrows]:
     yield Arrows(name="current", ends=ends, color=CURRENT, layer="current", width=0.005 * size)
 
 
-# -- what stands around ---------------------------------------------------------------------------------------------------
+# -- surroundings ---------------------------------------------------------------------------------------------------
 
 
 def _around(path: tuple[Array, Array], down: float) -> tuple[Array, float]:
-    """Centre of a path (its bounds with z up) in world axes, and a quarter of the width of what is drawn around it [m]."""
+    """Return the centre of a path (its bounds with z up) in world axes, and a quarter of the width of the surroundings [m]."""
     center = 0.5 * (path[0] + path[1]) * np.array([1.0, -down, -down])
     return center, max(1.25 * float(np.linalg.norm((path[1] - path[0])[:2])), 3.0)
 
@@ -234,7 +237,7 @@ def _around(path: tuple[Array, Array], down: float) -> tuple[Array, float]:
 def _ground(
     model: Model, things: Sequence[Terrain], environment: Environment | None, path: tuple[Array, Array]
 ) -> Iterator[SceneSolid]:
-    """Terrain, and the bed at the water's depth."""
+    """Return the terrain, and the bed at the water depth."""
     down = float(model.world.down[2])
     center, half = _around(path, down)
     for thing in things:
@@ -249,7 +252,7 @@ def _ground(
 
 
 def _terrain(thing: Terrain, center: Array, half: float, down: float) -> Triangles:
-    """Return the surface of a piece of terrain in world axes; of what has no end, the part around a point."""
+    """Return the surface of a piece of terrain in world axes; of unbounded terrain, the part around a point."""
     match shape := thing.shape:
         case Plane():
             z, thick = thing.origin.R[:, 2], 0.02 * half
@@ -262,7 +265,7 @@ def _terrain(thing: Terrain, center: Array, half: float, down: float) -> Triangl
 
 
 def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -> Array:
-    """Heights of the water's surface above its mean, η = Σ a cos(k n·p − ω t + phase) [m], shape (time, nx, ny)."""
+    """Return heights of the water surface above its mean, η = Σ a cos(k n·p − ω t + phase) [m], shape (time, nx, ny)."""
     out = np.zeros((len(times), len(x), len(y)))
     for a, omega, k, n, phase in zip(*components[:5], strict=True):
         place = k * (n[0] * x[:, None] + n[1] * y[None, :]) + phase
@@ -271,15 +274,15 @@ def wave_heights(components: WaveComponents, x: Array, y: Array, times: Array) -
 
 
 def _seed(ds: xarray.Dataset) -> int:
-    """Return the seed of the waves of a recording, which may come from anywhere."""
+    """Return the seed of the waves of an untrusted recording."""
     seed = ds.attrs.get("seed", 0)
     if not (isinstance(seed, int | np.integer) and seed >= 0):
-        raise ValueError(f"the attribute 'seed' of the recording is {str(seed)[:40]!r}, must be a whole number of at least 0")
+        raise ValueError(f"the attribute 'seed' of the recording is {str(seed)[:40]!r}, must be an integer of at least 0")
     return int(seed)
 
 
 def _sea(model: Model, ds: xarray.Dataset, environment: Environment, path: tuple[Array, Array]) -> Iterator[Surface]:
-    """The water's surface, where the mechanism comes near to it."""
+    """Return the water surface if the mechanism comes near it."""
     if float(depth(ds, str(ds["body"].values[0])).min()) > NEAR_SURFACE:
         return
     components = wave_components(environment, model.world.gravity, _seed(ds))

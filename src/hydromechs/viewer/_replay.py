@@ -1,4 +1,4 @@
-"""A recording in a browser: time line, play, speed, loop, a camera that follows, layers, plots that run along."""
+"""A recording in a browser: timeline, play, speed, loop, following camera, layers, synchronised plots."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
     import xarray
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5", "10", "50")
-"""Simulated over real time, as the page offers them."""
+"""Selectable ratios of simulated to real time."""
 MOST_HTML = 900
 """Samples of a replay in one HTML file; more are thinned."""
 
 
 class ReplayPage(Page):
-    """A recording behind a URL of this machine; see `replay`."""
+    """A page that replays a recording; see `replay`."""
 
     def __init__(self, scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> None:
         super().__init__(scene)
         gui, times = self.server.gui, scene.times
         gui.add_html(heading(scene.title))
         self.playing = gui.add_checkbox("Play", True)
-        """True while time runs."""
+        """True while playing."""
         self.line = gui.add_slider(
             "Time [s]", float(times[0]), max(float(times[-1]), float(times[0]) + 1e-3), 1e-3, float(times[0])
         )
-        """The time line."""
+        """The timeline."""
         self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
         """Simulated over real time."""
         self.loop = gui.add_checkbox("Loop", True)
-        """True if it begins again at the end."""
+        """True if it restarts at the end."""
         bodies = [frame.name for frame in scene.frames if not frame.parent]
         self.follow = gui.add_dropdown(
             "Camera follows", ("nothing", *bodies), initial_value=(free_bodies(ds) or ["nothing"])[0]
         )
-        """Name of the body that the camera moves with."""
+        """Name of the body that the camera follows."""
         self.layer_switches()
         if scene.arrows:
             gui.add_html(_legend(scene))
@@ -60,17 +60,17 @@ class ReplayPage(Page):
         self.open(port)
 
     def _moved(self, event: Any) -> None:
-        """Go where the time line is put by hand."""
+        """Show the time selected on the timeline."""
         if event.client is not None:
             self._t = float(event.target.value)
 
     @property
     def t(self) -> float:
-        """The time that is shown [s]."""
+        """The displayed time [s]."""
         return self._t
 
     def tick(self) -> None:
-        """Move on by the time since the last call, and draw."""
+        """Advance by the time since the last call, and draw."""
         now = time.perf_counter()
         passed, self._clock = now - self._clock, now
         times = self.scene.times
@@ -90,7 +90,7 @@ class ReplayPage(Page):
                     plot.data = _with_cursor(panel, self._t)
 
     def _move_cameras(self, k: int) -> None:
-        """Move the camera of everyone who watches by as much as the body has moved that it follows."""
+        """Move all viewers' cameras with the body that they follow."""
         path = self._where.get(self.follow.value)
         for number, client in self.server.get_clients().items():
             if path is None:
@@ -100,7 +100,7 @@ class ReplayPage(Page):
             self._before[number] = path[k]
             if np.abs(shift).max() > 1e-4 and np.linalg.norm(shift) < 1e3:
                 with client.atomic():
-                    client.camera.position = client.camera.position + shift  # the point looked at moves along
+                    client.camera.position = client.camera.position + shift  # the camera target moves too
 
 
 def _plots(server: Any, ds: xarray.Dataset) -> list[tuple[Any, Panel]]:
@@ -120,7 +120,7 @@ def _plots(server: Any, ds: xarray.Dataset) -> list[tuple[Any, Panel]]:
 
 
 def _with_cursor(panel: Panel, now: float) -> tuple[Array, ...]:
-    """Curves over time and a mark that spans them at one time."""
+    """Return curves over time with a marker at one time."""
     k = int(np.clip(np.searchsorted(panel.times, now), 1, len(panel.times) - 1))
     mark = np.full(len(panel.times), np.nan)
     mark[k - 1], mark[k] = panel.span
@@ -128,7 +128,7 @@ def _with_cursor(panel: Panel, now: float) -> tuple[Array, ...]:
 
 
 def _legend(scene: Scene) -> str:
-    """Names of the arrows of a scene in their colours."""
+    """Return the names of a scene's arrows in their colours."""
     names = "".join(
         f'<span style="white-space:nowrap"><b style="color:rgb{tuple(round(255 * c) for c in a.color)}">➔</b> '
         f"{escape(a.layer.removeprefix('force: '))}</span> "
@@ -138,9 +138,9 @@ def _legend(scene: Scene) -> str:
 
 
 def replay(scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> ReplayPage:
-    """Show a recording in a browser, at the address `url` of what is returned.
+    """Show a recording in a browser, at the `url` of the returned page.
 
-    Time runs while `tick()` is called, some 30 times per second; `close()` ends it.
+    Time advances while `tick()` is called, some 30 times per second; `close()` ends it.
 
     Args:
         scene: The scene of the recording, from `recording_scene`.
@@ -151,11 +151,11 @@ def replay(scene: Scene, ds: xarray.Dataset, *, port: int = 0) -> ReplayPage:
 
 
 def replay_html(scene: Scene, ds: xarray.Dataset | None = None) -> str:
-    """One HTML file that replays a scene, without a server or a network.
+    """Return one HTML file that replays a scene, without a server or a network.
 
     Args:
         scene: The scene of a recording; up to `MOST_HTML` samples keep the file small.
-        ds: The recording, for plots that run along. Defaults to no plots.
+        ds: The recording, for synchronised plots. Defaults to no plots.
     """
     moments = np.linspace(0, len(scene.times) - 1, 12).astype(int)
     page = Page(scene, camera=scene_camera(scene, moments.tolist(), aspect=1.5))

@@ -1,4 +1,4 @@
-"""One HTML file that tells a run: summary, checks, plots, energy audit, set-up. It needs nothing besides itself."""
+"""Report of a run as one self-contained HTML file: summary, checks, plots, energy audit, set-up."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
     import xarray
 
 CAPTIONS = {
-    "moments": ("Moments", "Pictures from the start to the end of the run."),
+    "moments": ("Moments", "Snapshots from the start to the end of the run."),
     "path": ("Path", "Path and depth of the vehicle. Circle: start; square: end."),
     "attitude": ("Attitude", "Roll, pitch and heading. A level vehicle that keeps its heading gives flat lines."),
-    "velocity": ("Velocities", "How fast the vehicle moved and turned, along and about its own axes."),
-    "joints": ("Joints", "Positions and rates of the joints, and the torques that drives, friction and stops put on them."),
+    "velocity": ("Velocities", "Linear and angular velocity of the vehicle in body axes."),
+    "joints": ("Joints", "Positions and rates of the joints, and the torques from drives, friction and stops."),
     "actuators": ("Thrusters and drives", "Force or torque of each actuator. Shaded red: the command was beyond its limit."),
     "commands": ("Commands", "Command to each actuator. Shaded red: the actuator was at its limit."),
     "forces": ("Forces by cause", "Forces on the vehicle by cause. Drag and added mass are hydrodynamic."),
     "energy": ("Energy", "Stored energy, work by cause, and the residual of the audit."),
-    "contact": ("Contact", "How hard the bodies touched the ground or each other, and how far apart they were."),
+    "contact": ("Contact", "Contact forces of the bodies with the ground and each other, and their distances."),
     "water": ("Water", "Water velocity at the vehicle: current, gusts and waves."),
 }
-"""Heading and caption of a plot by the name of its file."""
+"""Heading and caption of each plot by file name."""
 MIME = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 PASSED = '<span class="badge good">✓ passed</span>'
 FAILED = '<span class="badge bad">✗ failed</span>'
 WARNING = '<span class="badge warn">! warning</span>'
 EXPECTED = '<span class="badge none">expected</span>'
 AUDIT_CLOSES = 0.01
-"""Residual over energy exchanged up to which the audit is said to close."""
+"""Maximum ratio of residual to exchanged energy for which the audit counts as closed."""
 
 
 def write_report(
@@ -51,11 +51,11 @@ def write_report(
 ) -> Path:
     """Write the report of a run as one HTML file: no scripts, pictures inside, and a link to its replay.
 
-    Of the replay it has a link to the file, or the command that shows the folder of a run.
+    The link refers to the replay file; without one, the report shows the command for the run folder.
 
     Args:
         ds: The recording; its attributes are shown.
-        summary: What the run came to; parts that it does not have are left out.
+        summary: Summary of the run; missing parts are omitted.
         plots: Pictures, as from `plot_recording`, in the order to show them.
         path: The file to write.
         replay: The replay: an HTML file, or the folder of the run. Defaults to no replay.
@@ -78,7 +78,7 @@ def write_report(
 
 
 def report_page(title: str, sections: Iterable[str], foot: str = "") -> str:
-    """One HTML page without scripts, in the style of reports, from its title and the HTML of its sections and foot."""
+    """Return an HTML page without scripts, in the style of reports, from its title and the HTML of its sections and footer."""
     body = "\n".join(section for section in sections if section)
     return asset("report.html").format(title=escape(title), css=asset("report.css"), body=body, foot=foot)
 
@@ -109,17 +109,17 @@ def _head(ds: xarray.Dataset, summary: Summary, title: str) -> str:
 
 
 def _replay(replay: str | os.PathLike[str] | None, folder: Path) -> str:
-    """Where to see the run in motion."""
+    """Return the link or command of the replay."""
     if replay is None:
         return ""
     if Path(replay).suffix != ".html":
-        return f'<p class="replay">See it in motion: <code>hydromechs replay {escape(str(replay))}</code></p>'
+        return f'<p class="replay">Watch the replay: <code>hydromechs replay {escape(str(replay))}</code></p>'
     address = quote(os.path.relpath(replay, folder).replace(os.sep, "/"))
-    return f'<p class="replay"><a href="{address}">See it in motion ▶</a></p>'
+    return f'<p class="replay"><a href="{address}">Watch the replay ▶</a></p>'
 
 
 def _sentences(ds: xarray.Dataset, summary: Summary) -> str:
-    """The run in a few plain sentences."""
+    """Return a summary of the run in a few sentences."""
     out = []
     model = summary.model or ds.attrs.get("model")
     of = f" of <b>{escape(str(model))}</b>" if model else ""
@@ -130,7 +130,7 @@ def _sentences(ds: xarray.Dataset, summary: Summary) -> str:
             speed = f", {_number(factor, 3)} times as fast as real time"
         out.append(f"The computer simulated {_seconds(summary.duration)}{of}{took}{speed}.")
     if summary.diverged is not None:
-        out.append("Then the run diverged: its last samples, its checks and its energies mean little.")
+        out.append("Then the run diverged: its last samples, checks and energies are not meaningful.")
         return " ".join(out)
     failed = [escape(c.name) for c in summary.checks if not c.passed]
     if summary.checks and not failed:
@@ -144,8 +144,8 @@ def _sentences(ds: xarray.Dataset, summary: Summary) -> str:
             out.append(f"The energy audit closes to within {_percent(relative)} of the energy exchanged.")
         else:
             out.append(
-                f"The energy audit does not close: {_percent(relative)} of the energy exchanged is not accounted for. "
-                "Is the step too long?"
+                f"The energy audit does not close: {_percent(relative)} of the exchanged energy is unaccounted for. "
+                "Try a shorter step."
             )
     return " ".join(out)
 
@@ -184,7 +184,7 @@ def _messages(ds: xarray.Dataset, summary: Summary) -> str:
     if not messages:
         return ""
     items = "".join(f"<li>{escape(m).replace(' %', '&nbsp;%')}</li>" for m in messages)
-    return f'<section class="messages"><h2>Worth knowing</h2><ul>{items}</ul></section>'
+    return f'<section class="messages"><h2>Notes</h2><ul>{items}</ul></section>'
 
 
 def _warnings(warnings: Sequence[RunWarning]) -> str:
@@ -213,7 +213,7 @@ def _checks(checks: Sequence[CheckResult]) -> str:
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
-    """A section with a table; a column whose name starts with > is one of numbers. Nothing without rows."""
+    """Return a section with a table; a column whose name starts with > holds numbers. Empty without rows."""
     if not rows:
         return ""
     head = "".join(f'<th class="n">{c[1:]}</th>' if c.startswith(">") else f"<th>{c}</th>" for c in columns)
@@ -244,7 +244,7 @@ def _figure(path: Path) -> str:
 
 
 def _audit(summary: Summary) -> str:
-    """Work by cause with bars, then what was stored, then the rest."""
+    """Return the energy audit: work by cause with bars, change of stored energy, residual."""
     if not summary.work:
         return ""
     largest = max((abs(v) for v in summary.work.values() if math.isfinite(v)), default=0.0) or 1.0
@@ -294,7 +294,7 @@ def _setup(ds: xarray.Dataset, summary: Summary) -> str:
 
 
 def _foot(ds: xarray.Dataset) -> str:
-    parts = ["Made by HydroMechs" + (f" {ds.attrs['hydromechs']}" if ds.attrs.get("hydromechs") else "")]
+    parts = ["Created by HydroMechs" + (f" {ds.attrs['hydromechs']}" if ds.attrs.get("hydromechs") else "")]
     for label, key in (("recorded", "created"), ("seed", "seed")):
         if ds.attrs.get(key) not in (None, ""):
             parts.append(f"{label} {ds.attrs[key]}")
@@ -302,7 +302,7 @@ def _foot(ds: xarray.Dataset) -> str:
 
 
 def _words(name: str) -> str:
-    """A name as a heading."""
+    """Return a name as a heading."""
     words = name.replace("_", " ")
     return words[:1].upper() + words[1:]
 
@@ -314,7 +314,7 @@ def _value(x: object) -> str:
 
 
 def _number(x: float, digits: int = 4) -> str:
-    """A number as text: a few digits, powers of ten written out."""
+    """Return a number as text: a few digits, with powers of ten in full."""
     x = float(x)
     if not math.isfinite(x):
         return "not finite" if math.isnan(x) else ("∞" if x > 0 else "−∞")
@@ -333,7 +333,7 @@ def _number(x: float, digits: int = 4) -> str:
 
 
 def _percent(ratio: float) -> str:
-    """A ratio in percent, or as a power of ten where a percentage would be a row of zeros."""
+    """Return a ratio in percent, or as a power of ten if a percentage would have many zeros."""
     return f"{_number(100.0 * ratio, 2)} %" if abs(ratio) >= 1e-6 or ratio == 0 else f"{_number(ratio, 2)}"
 
 

@@ -1,4 +1,4 @@
-"""A scene as data: frames that move, solids on them, arrows, lines, surfaces, each in a layer. Pages and pictures draw it."""
+"""A scene as data: moving frames, solids on them, arrows, lines, surfaces, each in a layer. Pages and pictures draw it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ HIDDEN = frozenset(
         *("force: weight", "force: buoyancy", "force: added mass", "force: fluid acceleration", "force: sum of thrust"),
     }
 )
-"""Layers that are not shown unless asked for."""
+"""Layers that are hidden by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovingFrame:
-    """A frame that moves."""
+    """A moving frame."""
 
     name: str
     """Name, unique in the scene."""
     parent: str = ""
-    """Name of the frame that it is given in; the world if empty."""
+    """Name of the parent frame; the world if empty."""
     position: Array
     """Origin in the parent [m], shape (time, 3)."""
     wxyz: Array
@@ -44,26 +44,26 @@ class MovingFrame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenePart:
-    """What is drawn in one colour."""
+    """Base of objects of one colour."""
 
     name: str
     """Name, unique in the scene."""
     color: Color
     """Red, green, blue, 0 to 1."""
     layer: str
-    """What it shows."""
+    """Layer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SceneSolid(ScenePart):
-    """A surface that is fixed to a frame."""
+    """A surface fixed to a frame."""
 
     frame: str = ""
     """Name of its frame; the world if empty."""
     triangles: Triangles
     """Its surface in the axes of the frame."""
     opacity: float = 1.0
-    """0 is not seen, 1 is solid."""
+    """0 is invisible, 1 is opaque."""
     layer: str = "looks"
 
 
@@ -79,7 +79,7 @@ class Arrows(ScenePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line(ScenePart):
-    """A line in the world that stands still."""
+    """A static line in the world."""
 
     points: Array
     """Its points [m], shape (n, 3)."""
@@ -87,7 +87,7 @@ class Line(ScenePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strand(ScenePart):
-    """A line in the world that moves, as a tether."""
+    """A moving line in the world, such as a tether."""
 
     points: Array
     """Its points [m], shape (time, n, 3)."""
@@ -95,7 +95,7 @@ class Strand(ScenePart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface(ScenePart):
-    """A surface over a grid that moves up and down."""
+    """A surface over a grid with varying height."""
 
     x: Array
     """Grid lines along x of the world [m], shape (nx,)."""
@@ -104,16 +104,16 @@ class Surface(ScenePart):
     z: Array
     """z of the world at the grid points [m], shape (time, nx, ny)."""
     opacity: float = 1.0
-    """0 is not seen, 1 is solid."""
+    """0 is invisible, 1 is opaque."""
     layer: str = "water surface"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """Everything that is drawn, over time. World axes are the model's; `upright` turns them so that z is up."""
+    """All drawn objects over time. World axes are the model's; `upright` rotates them so that z is up."""
 
     title: str = ""
-    """What it is."""
+    """Title."""
     axes: str = "NED"
     """World axes: NED (z down) or ENU (z up)."""
     times: Array = field(default_factory=lambda: np.zeros(1))
@@ -127,7 +127,7 @@ class Scene:
     lines: tuple[Line, ...] = ()
     """Lines."""
     strands: tuple[Strand, ...] = ()
-    """Lines that move."""
+    """Moving lines."""
     surfaces: tuple[Surface, ...] = ()
     """Surfaces."""
     wet: bool = True
@@ -135,7 +135,7 @@ class Scene:
 
     @property
     def upright(self) -> Array:
-        """Rotation from world axes to axes with z up: half a turn about x where z is down, shape (3, 3)."""
+        """Rotation from world axes to axes with z up: half a turn about x if z is down, shape (3, 3)."""
         return np.diag([1.0, -1.0, -1.0]) if self.axes == "NED" else np.eye(3)
 
     @cached_property
@@ -145,7 +145,7 @@ class Scene:
         return tuple(dict.fromkeys(part.layer for part in parts))
 
     def poses(self, k: int) -> dict[str, tuple[Array, Array]]:
-        """Axes and origin of each frame in the world at one time."""
+        """Return axes and origin of each frame in the world at one time."""
         out: dict[str, tuple[Array, Array]] = {"": (np.eye(3), np.zeros(3))}
         for frame in self.frames:
             R, p = out[frame.parent]
@@ -153,7 +153,7 @@ class Scene:
         return out
 
     def at(self, k: int) -> Scene:
-        """The scene at one time, standing still."""
+        """Return the static scene at one time."""
         return replace(
             self,
             times=self.times[k : k + 1],
@@ -182,19 +182,19 @@ class Scene:
 
 
 def bodies_at(model: Model, q: Array) -> tuple[Array, Array]:
-    """Position and orientation of all bodies at a configuration, shapes (nb, 3) [m] and (nb, 4)."""
+    """Return positions and orientations of all bodies at a configuration, shapes (nb, 3) [m] and (nb, 4)."""
     kin = dynamics.kinematics(model, np.asarray(q, dtype=float), np.zeros(model.nv))
     R = np.array([np.asarray(R, dtype=float) for R in kin.R_WB])
     return np.array([np.asarray(p, dtype=float) for p in kin.p_WB]), quaternion_from_matrix(R)
 
 
 def model_scene(model: Model, q: Array | None = None, *, properties: bool = False) -> Scene:
-    """The scene of a model that stands still.
+    """Return the static scene of a model.
 
     Args:
         model: The model.
         q: Configuration, shape (nq,). Defaults to the initial one.
-        properties: Whether to add what the equations know of the bodies, in layers of their own.
+        properties: True to add properties of the bodies in separate layers.
     """
     position, wxyz = bodies_at(model, model.initial().q if q is None else np.asarray(q, dtype=float))
     frames, solids = body_parts(model, position[None], wxyz[None], properties=properties)
@@ -204,10 +204,10 @@ def model_scene(model: Model, q: Array | None = None, *, properties: bool = Fals
 def body_parts(
     model: Model, position: Array, wxyz: Array, *, properties: bool = False, turns: dict[str, Array] | None = None
 ) -> tuple[list[MovingFrame], list[SceneSolid]]:
-    """Frames and solids of all bodies at positions [m], shape (time, nb, 3), and orientations, shape (time, nb, 4).
+    """Return frames and solids of all bodies at positions [m], shape (time, nb, 3), and orientations, shape (time, nb, 4).
 
-    `properties` adds what the equations know of the bodies. `turns` has angles of propellers by the name of their frame [rad],
-    shape (time,); the others stand still.
+    `properties` adds layers with properties of the bodies. `turns` has angles of propellers by the name of their frame
+    [rad], shape (time,); other propellers are static.
     """
     frames: list[MovingFrame] = []
     solids: list[SceneSolid] = []
@@ -232,14 +232,14 @@ def body_parts(
 
 
 def _frame_at(body: Body, p: Array) -> str:
-    """Name of the frame of a body that is nearest to a point, within a tenth of its distance from the origin; or nothing."""
+    """Return the name of the body's frame nearest to a point, within a tenth of its distance from the origin; empty if none."""
     named = [(float(np.linalg.norm(np.array(f.origin.xyz) - p)), f.name) for f in body.frames]
     distance, name = min(named, default=(np.inf, ""))
     return name if distance <= 0.05 + 0.1 * float(np.linalg.norm(p)) else ""
 
 
 def _turning(name: str, parent: str, R: Array, p: Array, angle: Array) -> MovingFrame:
-    """A frame that turns about its z axis by angles [rad], shape (time,)."""
+    """Return a frame that rotates about its z axis by angles [rad], shape (time,)."""
     turn = np.array([turn_about_z(x) for x in angle])
     return MovingFrame(
         name=name, parent=parent, position=np.broadcast_to(p, (len(angle), 3)), wxyz=quaternion_from_matrix(R @ turn)

@@ -1,4 +1,4 @@
-"""Surfaces of triangles that only scenes have: thrusters, arrows, mesh files with their colours."""
+"""Surfaces of triangles used only in scenes: thrusters, arrows, mesh files with their colours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hydromechs.values import Array
 
 
 def duct(radius: float, length: float) -> Triangles:
-    """The nozzle of a thruster about its centre, along z, with its hub and three struts."""
+    """Return the nozzle of a thruster about its centre, along z, with hub and three struts."""
     r, h = radius, 0.5 * length
     nozzle = revolved(
         [(0.86 * r, -h), (0.93 * r, -1.05 * h), (r, -0.8 * h), (r, 0.5 * h), (0.93 * r, h), (0.84 * r, h), (0.86 * r, -h)]
@@ -25,7 +25,7 @@ def duct(radius: float, length: float) -> Triangles:
 
 
 def propeller(radius: float, length: float) -> Triangles:
-    """The propeller of a thruster with that duct, along z."""
+    """Return the propeller of a thruster with that duct, along z."""
     r, h = radius, 0.5 * length
     nose = revolved([(0.21 * r, 0.0), (0.21 * r, 0.5 * h), (0.12 * r, 0.9 * h), (0.0, h)])
     s = np.linspace(0.15, 0.8, 6) * r
@@ -41,12 +41,12 @@ def propeller(radius: float, length: float) -> Triangles:
 
 
 def turn_about_z(angle: float) -> Array:
-    """Rotation about z by an angle [rad], shape (3, 3)."""
+    """Return the rotation about z by an angle [rad], shape (3, 3)."""
     return planar_rotation(2, np.cos(angle), np.sin(angle))
 
 
 def arrow(start: Array, end: Array, width: float) -> Triangles:
-    """An arrow between two points [m], shape (3,) each, with a shaft of a radius `width` [m]; nothing if they coincide."""
+    """Return an arrow between two points [m], shape (3,) each, with a shaft of a radius `width` [m]; None if they coincide."""
     length = float(np.linalg.norm(end - start))
     if length < 1e-9:
         return joined([])

@@ -1,4 +1,4 @@
-"""How figures look: one style, panels under each other, legends at the side, at most a few thousand points per curve."""
+"""Style of figures: stacked panels, legends at the side, at most a few thousand points per curve."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def figure(out: Path, *, height: float, width: float = WIDTH, math: bool = True)
 
 
 def _save_small(fig: Figure, out: Path) -> None:
-    """Save as PNG with a palette of 256 colours that keeps those of thin curves: a third of the size, no visible difference."""
+    """Save as PNG with a palette of 256 colours that preserves thin curves: a third of the size, no visible difference."""
     from PIL import Image
 
     canvas = cast(Any, fig.canvas)
@@ -63,7 +63,7 @@ def _save_small(fig: Figure, out: Path) -> None:
 
 
 def time_panels(fig: Figure, titles_and_labels: Sequence[tuple[str, str]], time: np.ndarray) -> list[Axes]:
-    """Panels under each other over one axis of time; each gets a title and a label with unit."""
+    """Create stacked panels over one time axis, each with a title and a label with unit."""
     panels = list(np.atleast_1d(fig.subplots(len(titles_and_labels), 1, sharex=True)))
     for ax, (title, label) in zip(panels, titles_and_labels, strict=True):
         ax.set_title(title)
@@ -74,7 +74,7 @@ def time_panels(fig: Figure, titles_and_labels: Sequence[tuple[str, str]], time:
 
 
 def grid_panels(fig: Figure, titles: Sequence[str], time: np.ndarray, *, columns: int = 3) -> list[Axes]:
-    """Small panels in rows, each with its own scale and a title, over equal axes of time."""
+    """Create rows of small panels, each with its own scale and title, over the same time axis."""
     rows = -(-len(titles) // columns)
     grid = fig.subplots(rows, columns, squeeze=False)
     flat = list(grid.flat)
@@ -100,7 +100,7 @@ def curves(
     colours: Mapping[str, str] | None = None,
     references: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Draw named curves, with references of the same name dotted; more than one get a legend at the right of the panel."""
+    """Draw named curves, with references of the same name dotted; several curves get a legend at the right of the panel."""
     for k, (name, values) in enumerate(series.items()):
         colour = (colours or {}).get(name, COLOURS[k % len(COLOURS)])
         style = "-" if k < len(COLOURS) else "--"
@@ -115,7 +115,7 @@ def curves(
 
 
 def keep_scale(ax: Axes) -> None:
-    """Do not magnify rounding noise: the axis spans at least 1e-9, and a part in a million of its values."""
+    """Do not magnify rounding noise: the axis spans at least 1e-9 and one millionth of its values."""
     low, high = ax.get_ylim()
     need = max(1e-9, 1e-6 * max(abs(low), abs(high)))
     if abs(high - low) < need:
@@ -133,7 +133,7 @@ def shade(ax: Axes, time: np.ndarray, on: np.ndarray) -> None:
 
 
 def thinned(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The curve with fewer points: of each stretch of time the least and the greatest value, so that no peak is lost."""
+    """Return the curve with fewer points: the minimum and maximum of each interval, so that peaks are kept."""
     n = len(time)
     if n <= POINTS:
         return time, values

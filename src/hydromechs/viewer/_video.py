@@ -16,22 +16,22 @@ from ._scene import HIDDEN, Scene
 VIDEOS = (".mp4", ".gif")
 """Formats by the suffix of the file."""
 FASTEST = {".mp4": 240.0, ".gif": 50.0}
-"""Most frames per second; browsers show a GIF whose frames are shorter than 0.02 s slowly."""
+"""Maximum frame rate; browsers slow down GIFs with frames shorter than 0.02 s."""
 MAX_FRAMES = {".mp4": 100_000, ".gif": 3000}
-"""Most frames of a video; those of a GIF are all in memory at once."""
+"""Maximum number of frames of a video; GIF frames are all in memory at once."""
 PALETTE = 6
-"""Frames of a GIF that its colours are chosen from."""
+"""Number of GIF frames from which the palette is chosen."""
 
 Draw = Callable[[int], Array]
-"""Gives the frame at the index of a time, red, green and blue from 0 to 255, shape (height, width, 3)."""
+"""Function that returns the frame at a time index, red, green and blue from 0 to 255, shape (height, width, 3)."""
 Progress = Callable[[int, int], None]
-"""Is told the number of frames drawn and of all."""
+"""Callback that receives the number of frames drawn and the total."""
 View = Callable[[int], Camera]
-"""Gives the camera at the index of a time."""
+"""Function that returns the camera at a time index."""
 
 
 def video_moments(scene: Scene, *, speed: float, rate: float, begin: float | None = None, end: float | None = None) -> Array:
-    """Indices of the times that the frames of a video show, the nearest that the scene has, shape (frames,).
+    """Return the time indices of the frames of a video, the nearest in the scene, shape (frames,).
 
     Args:
         scene: The scene.
@@ -45,7 +45,7 @@ def video_moments(scene: Scene, *, speed: float, rate: float, begin: float | Non
             raise ValueError(f"{name} of a video must be above 0, got {value:g}")
     first, last = float(scene.times[0]), float(scene.times[-1])
     begin, end = first if begin is None else begin, last if end is None else end
-    slack = speed / rate  # times are typed with few digits
+    slack = speed / rate  # users type times with few digits
     if not first - slack <= begin < end <= last + slack:
         raise ValueError(f"from {begin:g} to {end:g} s: the run has times from {first:g} to {last:g} s")
     wanted = np.arange(begin, end + 1e-9, speed / rate)
@@ -56,11 +56,11 @@ def video_moments(scene: Scene, *, speed: float, rate: float, begin: float | Non
 
 
 def chosen_layers(scene: Scene, names: Sequence[str]) -> list[str]:
-    """The layers to draw: those named, or all that are not hidden.
+    """Return the layers to draw: the named ones, or all that are not hidden.
 
     Args:
         scene: The scene.
-        names: Names of layers; none for the usual ones.
+        names: Names of layers; empty for the default ones.
     """
     unknown = [name for name in names if name not in scene.layers]
     if unknown:
@@ -69,12 +69,12 @@ def chosen_layers(scene: Scene, names: Sequence[str]) -> list[str]:
 
 
 def follow(scene: Scene, body: str, *, azimuth: float = -38.0, aspect: float = 16.0 / 9.0) -> View:
-    """A camera that moves along with a body.
+    """Return a camera that follows a body.
 
     Args:
         scene: The scene.
         body: Name of the body.
-        azimuth: Direction that it is seen from, about the vertical from x [deg].
+        azimuth: Viewing direction about the vertical, from the x axis [deg].
         aspect: Width of the picture over its height.
     """
     paths = {frame.name: frame.position @ scene.upright.T for frame in scene.frames if not frame.parent}
@@ -106,11 +106,11 @@ def write_video(
     layers: Collection[str] | None = None,
     progress: Progress = lambda done, frames: None,
 ) -> Path:
-    """Draw a scene over time into a video; needs neither a display nor a browser.
+    """Write a scene over time as a video; needs neither a display nor a browser.
 
     Args:
         scene: The scene of a recording.
-        path: The file: .gif, or .mp4 where imageio-ffmpeg is installed.
+        path: The file: .gif, or .mp4 if imageio-ffmpeg is installed.
         speed: Simulated over shown time.
         rate: Frames per second of shown time [1/s]; a GIF keeps times in hundredths of a second.
         size: Width and height [pixels], even numbers for .mp4.
@@ -119,7 +119,7 @@ def write_video(
         view: Camera of each frame, as from `follow`. Defaults to a fixed camera that sees everything.
         azimuth: Viewing direction of the fixed camera, about the vertical from x [deg].
         layers: Layers to show. Defaults to all but hidden ones.
-        progress: Is told the number of frames drawn and of all.
+        progress: Callback that receives the number of frames drawn and the total.
     """
     path = Path(path)
     width, height = size
@@ -135,7 +135,9 @@ def write_video(
     moments = video_moments(scene, speed=speed, rate=rate, begin=begin, end=end)
     if len(moments) > MAX_FRAMES[kind]:
         what = f"{'a GIF' if kind == '.gif' else 'a video'} of {len(moments)} frames"
-        raise ValueError(f"{what}: at most {MAX_FRAMES[kind]}; show less of the run, faster, or fewer per second")
+        raise ValueError(
+            f"{what}: at most {MAX_FRAMES[kind]}; shorten the time range, raise the speed, or lower the frame rate"
+        )
     if view is None:
         some = np.unique(moments[np.linspace(0, len(moments) - 1, 12).astype(int)])
         still = scene_camera(scene, some.tolist(), azimuth=azimuth, aspect=width / height)
@@ -151,7 +153,7 @@ def write_video(
 
 
 def _frames(draw: Draw, moments: Sequence[int], progress: Progress) -> Iterator[Array]:
-    """Frames at some times; one that is shown again is drawn once."""
+    """Yield the frames at some times; repeated frames are drawn once."""
     before, frame = -1, np.zeros(0, dtype=np.uint8)
     for done, k in enumerate(moments, start=1):
         frame = draw(k) if k != before else frame
@@ -161,7 +163,7 @@ def _frames(draw: Draw, moments: Sequence[int], progress: Progress) -> Iterator[
 
 
 def _gif(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: Progress) -> None:
-    """All frames share one palette, from a few of them, so that what stands still costs nothing."""
+    """Write a GIF whose frames share one palette, chosen from a few of them, so that static parts take no space."""
     from PIL import Image
 
     some = [draw(k) for k in moments[:: max(1, len(moments) // PALETTE)]]
@@ -169,7 +171,7 @@ def _gif(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: 
     images = [
         Image.fromarray(frame).quantize(palette=palette, dither=Image.Dither.NONE) for frame in _frames(draw, moments, progress)
     ]
-    ends = np.round(100.0 / rate * np.arange(len(moments) + 1)).astype(int)  # in whole hundredths of a second
+    ends = np.round(100.0 / rate * np.arange(len(moments) + 1)).astype(int)  # in integer hundredths of a second
     delays = (10 * np.diff(ends)).tolist()
     images[0].save(path, save_all=True, append_images=images[1:], duration=delays, loop=0, optimize=False)
 
@@ -182,7 +184,7 @@ def _mp4(path: Path, draw: Draw, moments: Sequence[int], rate: float, progress: 
             f"{path}: videos in MP4 need an encoder: pip install 'hydromechs[video]'; or write a .gif, which needs none"
         ) from None
     height, width, _ = draw(moments[0]).shape
-    # pixels as every player takes them; quality from 0 to 10
+    # pixel format that every player supports; quality from 0 to 10
     encoder = imageio_ffmpeg.write_frames(str(path), (width, height), fps=rate, quality=7, macro_block_size=2)
     encoder.send(None)
     try:

@@ -16,16 +16,16 @@ from ._page import Page, heading, node_name, show
 from ._scene import bodies_at, model_scene
 
 FULL = math.pi
-"""Range of a joint without limits, to both sides [rad or m]."""
+"""Range of a joint without limits, in both directions [rad or m]."""
 
 
 class ModelPage(Page):
-    """A model behind a URL of this machine; see `view`."""
+    """A page that shows a model; see `view`."""
 
     def __init__(self, model: Model, q: Array | None = None, *, port: int = 0) -> None:
         self.model = model
         self.q = np.array(model.initial().q if q is None else q, dtype=float)
-        """The configuration that is shown, shape (nq,)."""
+        """The displayed configuration, shape (nq,)."""
         super().__init__(model_scene(model, self.q, properties=True))
         self._bodies = [self.server.scene.get_handle_by_name(self.paths[name]) for name in model.body_names]
         gui = self.server.gui
@@ -35,7 +35,7 @@ class ModelPage(Page):
         with gui.add_folder("Joints"):
             for part in model.joint_parts.values():
                 self._slider(part)
-            gui.add_button("Back to the start").on_click(lambda _: self.configure(model.initial().q))
+            gui.add_button("Reset").on_click(lambda _: self.configure(model.initial().q))
         with gui.add_folder("Tree", expand_by_default=False):
             gui.add_html(_tree(model))
         self.open(port)
@@ -58,7 +58,7 @@ class ModelPage(Page):
             slider.on_update(lambda event: self._set(part, [event.target.value]))
             return
         if not isinstance(part.joint, joints.Free | joints.Ball):
-            return  # its coordinates may be anything
+            return  # its coordinates have no standard meaning
         turn = slice(part.q.stop - 4, part.q.stop)
         start = rpy_from_matrix(quaternion_matrix(self.q[turn]))
         angles = gui.add_vector3(f"{part.name}: roll, pitch, yaw [deg]", tuple(np.degrees(start).tolist()), step=1.0)
@@ -76,7 +76,7 @@ class ModelPage(Page):
         self.configure(q)
 
     def _frame_switches(self) -> None:
-        """Axes of bodies and of named frames, off at first."""
+        """Add axes of bodies and named frames, initially hidden."""
         low, high = self.scene.bounds(0)
         length = 0.08 * float(np.linalg.norm(high - low))
         api = self.server.scene
@@ -101,7 +101,7 @@ class ModelPage(Page):
 
 
 def _tree(model: Model) -> str:
-    """The bodies as nested lists with their joints and masses."""
+    """Return the bodies as nested lists with their joints and masses."""
     children: dict[str | None, list[Any]] = {}
     for body in model.bodies:
         children.setdefault(body.parent, []).append(body)
@@ -117,7 +117,7 @@ def _tree(model: Model) -> str:
 
 
 def view(model: Model, q: Array | None = None, *, port: int = 0) -> ModelPage:
-    """Show a model in a browser, at the address `url` of what is returned; `close()` ends it.
+    """Show a model in a browser, at the `url` of the returned page; `close()` ends it.
 
     Args:
         model: The model.

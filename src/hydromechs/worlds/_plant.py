@@ -157,8 +157,8 @@ class PlantRun(Run):
         if timed and not is_multiple(t, self.step, self.step):
             near = round(t / self.step) * self.step
             raise ValueError(
-                f"start.t is {t:g} s, must be a whole number of steps of {self.step:g} s: controllers and sensors are asked at "
-                f"multiples of their period, which whole steps from there never meet; try {near:g} s, or another step"
+                f"start.t is {t:g} s, must be an integer number of steps of {self.step:g} s: controllers and sensors "
+                f"run at multiples of their period, which steps from there never reach; try {near:g} s, or another step"
             )
         return round(t / self.step)
 

@@ -19,7 +19,7 @@ class Rollout(NamedTuple):
     v: np.ndarray
     """Velocities, shape (..., rows + 1, nv)."""
     good: np.ndarray
-    """Number of steps that gave finite numbers, whole numbers of shape (...); a world that diverges stays where it was."""
+    """Number of steps that gave finite numbers, integers of shape (...); a world that diverges stays where it was."""
     internal: np.ndarray
     """Internal states of a plant's components and the work done, shape (..., rows + 1, nz)."""
     command: np.ndarray

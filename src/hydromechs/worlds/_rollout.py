@@ -54,7 +54,7 @@ def rollout(
         method: The integrator: rk4, semi_implicit_euler, euler, linearly_implicit, or a block method such as b4pc5, which wants
             inputs that are held.
         record: Steps from one recorded state to the next; the number of steps is a multiple of it.
-        controller: Of a plant: gives commands every period, a whole number of steps.
+        controller: Of a plant: gives commands every period, an integer number of steps.
         internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given. What
             is closed at the start closes there, with an impulse, unless internal states are given: then they hold already.
         memory: What the controller remembers at the start, shape (..., nm); as it says unless given.

@@ -31,7 +31,7 @@ class Run:
     def __init__(self, target: Target) -> None:
         self.target = target
         self.seeds = np.zeros(target.worlds, dtype=object)
-        """Seed of gusts and waves of each world, whole numbers of shape (worlds,)."""
+        """Seed of gusts and waves of each world, integers of shape (worlds,)."""
         self.memory = target.zeros(0)
         """What the controller of each world remembers, shape (worlds, nm)."""
 

@@ -226,7 +226,7 @@ class Worlds:
 
     @property
     def seeds(self) -> np.ndarray:
-        """Seed of gusts, waves and sensors of each world of a plant, whole numbers of shape (worlds,)."""
+        """Seed of gusts, waves and sensors of each world of a plant, integers of shape (worlds,)."""
         return self._run.seeds
 
     def _view(self, place: Place) -> Any:

@@ -1,6 +1,6 @@
 """Drag, damping and lift elements of a body, one file each: data, equations, checks.
 
-Positions and directions are in body axes from the body origin unless an element has an `origin` of its own.
+Positions and directions are in body axes from the body origin unless an element has its own `origin`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from hydromechs.values import Array, Finite, Matrix6, Scalar, Vector6, floats, i
 from ._element import DRAG_SIGN, DragElement, point_velocity, unfit
 
 COUPLED_TERM = re.compile(r"([XYZKMN])\|([uvwpqr])\|([uvwpqr])")
-"""A cross-coupled damping coefficient in Fossen's notation, as Y|r|v."""
+"""A cross-coupled damping coefficient in Fossen's notation, such as Y|r|v."""
 Term = Annotated[str, Pattern(COUPLED_TERM.pattern, "write it as 'Y|r|v' (one of XYZKMN, then two of uvwpqr)")]
 """The name of a cross-coupled damping coefficient."""
 
@@ -62,7 +62,7 @@ class Damping(DragElement):
         return numbers if here else Referred(self.origin.R, np.array(self.origin.xyz), numbers)
 
     def matrix(self, V_r: Array, density: Scalar) -> Array:
-        """D + Q diag(|ν|) + coupled terms; symmetric only where the coefficients are."""
+        """D + Q diag(|ν|) + coupled terms; symmetric only if the coefficients are."""
         origin = self.origin
         X = None if origin == Origin() else _to_frame(origin.R, np.array(origin.xyz))
         V_r = V_r if X is None else X @ V_r
@@ -75,7 +75,7 @@ class Damping(DragElement):
         return np.array(out) if X is None else X.T @ np.array(out) @ X
 
     def problems(self, label: str) -> Iterator[Fault]:
-        """Negative diagonals, infinite coupled terms, and terms given twice."""
+        """Yield the errors: negative diagonals, infinite coupled terms, and duplicate terms."""
         for name in ("linear", "quadratic"):
             value = getattr(self, name)
             diagonal = tuple(np.diag(value).tolist()) if isinstance(value[0], tuple) else value
@@ -99,7 +99,7 @@ class Coefficients(NamedTuple):
     names: tuple[str, ...]
     """Coupled terms, as "Y|r|v"."""
     coupled: Array
-    """Their coefficients, one each."""
+    """Coefficients of the coupled terms."""
 
     def wrench(self, V_r: Array) -> Array:
         """Wrench about the body origin in body axes, shape (6,)."""
@@ -114,7 +114,7 @@ class Coefficients(NamedTuple):
 
 
 def _times(A: Array, values: Array) -> Array:
-    """A diagonal (6,) or a matrix (6, 6) times a vector (6,)."""
+    """Multiply a diagonal (6,) or a matrix (6, 6) by a vector (6,)."""
     return A @ values if A.ndim == 2 else A * values
 
 

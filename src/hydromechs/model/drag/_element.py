@@ -17,7 +17,7 @@ DRAG_SIGN = "drag numbers are positive here (Fossen's X_u < 0 changes sign)"
 
 
 class DragElement:
-    """Drag, damping or lift of a body or a part of it; the wrenches of all elements of a body add up.
+    """Drag, damping or lift of a body or a part of it; the wrenches of all elements of a body are summed.
 
     An element is a frozen dataclass with the method `wrench`, or `numbers`. The other methods have defaults.
     """
@@ -52,11 +52,14 @@ class DragElement:
         A force that opposes the velocity a V_r of a point or strip along some directions (the rows of a),
         f = −k |a V_r| a V_r, has D = k |a V_r| aᵀ a: symmetric and positive semi-definite. Arguments as of `wrench`.
         """
-        raise UnsupportedFeature(f"{self!r} has no method matrix(V_r, density); give it one, or use damping_force")
+        raise UnsupportedFeature(f"{self!r} has no method matrix(V_r, density); add it, or use damping_force")
 
     @property
     def center(self) -> Array | None:
-        """Point at which it feels the water, in body axes from the body origin [m], shape (3,); None for all of the body."""
+        """Point at which it samples the water, in body axes from the body origin [m], shape (3,);
+
+        None for the mean over the body.
+        """
         return None
 
     def surface(self) -> Triangles | None:
@@ -64,12 +67,12 @@ class DragElement:
         return None
 
     def problems(self, label: str) -> Iterator[Fault]:
-        """Yield the faults of its numbers beyond what annotations of fields state; `label` is its path, as "hydro.drag.0"."""
+        """Yield the errors of its numbers beyond the annotated bounds; `label` is its path, such as "hydro.drag.0"."""
         yield from ()
 
 
 class AtDensity(NamedTuple):
-    """An element without coefficients of its own, in water of a density."""
+    """A custom element without coefficients, in water of a density."""
 
     element: DragElement
     """The element."""

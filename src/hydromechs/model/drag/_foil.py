@@ -72,12 +72,12 @@ class Foil(DragElement):
         return Box(size=(edge, edge, 0.06 * edge)).triangulate().moved(R, self.position)
 
     def problems(self, label: str) -> Iterator[Fault]:
-        """Chord and normal that are not perpendicular."""
+        """Yield an error if chord and normal are not perpendicular."""
         chord, normal = np.array(self.chord), np.array(self.normal)
         lengths = float(np.linalg.norm(chord) * np.linalg.norm(normal))
         if not 1e-6 < lengths < 1e6 or abs(chord @ normal) > 1e-6 * lengths:
             given = f"chord {plain(self.chord)} and normal {plain(self.normal)}"
-            yield Fault((), f"{label}: {given} must not be zero and be perpendicular")
+            yield Fault((), f"{label}: {given} must be nonzero and perpendicular")
 
 
 class Lift(NamedTuple):

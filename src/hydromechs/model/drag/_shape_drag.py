@@ -27,17 +27,18 @@ Points = Annotated[int, Bound(least=1, most=64, whole=True)]
 class ShapeDrag(DragElement):
     """Pressure drag of a cylinder, box, sphere or ellipsoid.
 
-    A cylinder is cut into strips (McMillan, Orin and McGhee 1995, eqs. 17-22), a box is taken face pair by face pair. Spheres
-    and ellipsoids feel the flow at their centre, and do not resist rotation about it.
+    A cylinder is divided into strips (McMillan, Orin and McGhee 1995, eqs. 17-22), a box into pairs of faces. Spheres and
+    ellipsoids use the flow at their centre, and do not resist rotation about it.
     """
 
     shape: str | Placed
-    """Name of a shape of the body, or a shape of its own."""
+    """Name of a shape of the body, or an inline shape."""
     coefficient: NotNegative | Coefficients
-    """Drag coefficient on projected area [-]: of the side of a cylinder (2·radius·length), of a sphere; of a box or ellipsoid
-    one for all directions, or three for flow along x, y, z of the shape, shape (3,)."""
+    """Drag coefficient on projected area [-]: for the side of a cylinder (2·radius·length) or a sphere; for a box or
+    ellipsoid one for all directions, or three for flow along x, y, z of the shape, shape (3,)."""
     end_coefficient: NotNegative | None = None
-    """Drag coefficient of the end faces of a cylinder, on their area [-]; defaults to that of the side, 0 for open ends."""
+    """Drag coefficient of the end faces of a cylinder, on their area [-]; defaults to the coefficient of the side; 0 for
+    open ends."""
     points: Points = 4
     """Gauss points along a cylinder, or along each edge of a face of a box, 1 to 64."""
     placed: Annotated[Placed | None, Hidden()] = field(default=None, repr=False)
@@ -66,7 +67,7 @@ class ShapeDrag(DragElement):
 
     @property
     def center(self) -> Array:
-        """That of the shape [m], shape (3,)."""
+        """Centre of the shape [m], shape (3,)."""
         return np.array(self.solid.origin.xyz)
 
     def numbers(self, density: Scalar, points: int = 1) -> Any:
@@ -98,18 +99,18 @@ class ShapeDrag(DragElement):
         return self.solid.triangulate()
 
     def problems(self, label: str) -> Iterator[Fault]:
-        """Numbers that its shape does not have."""
+        """Yield errors of numbers that do not apply to its shape."""
         if not isinstance(self.shape, Placed) and self.placed is None:
             return
         word, kind = self.solid.shape.word, type(self.solid.shape)
         if isinstance(self.coefficient, tuple) and kind in (Cylinder, Sphere):
             yield unfit(label, "coefficient", self.coefficient, f"must be one number for a {word}")
         if self.end_coefficient is not None and kind is not Cylinder:
-            yield unfit(label, "end_coefficient", self.end_coefficient, f"has no meaning for a {word}", "remove it")
+            yield unfit(label, "end_coefficient", self.end_coefficient, f"does not apply to a {word}", "remove it")
 
 
 class Strips(NamedTuple):
-    """Strip theory: each disc at s along the axis e feels its velocity across the axis (eqs. 17-21),
+    """Strip theory: the force on each disc at s along the axis e depends on its velocity normal to the axis (eqs. 17-21),
 
         v(s) = v_r + ω × (c + s e),   f = −ρ C_D r ∫ |vⁿ| vⁿ ds,   n = c × f − ρ C_D r ∫ |vⁿ| s e × vⁿ ds,
 
@@ -197,7 +198,7 @@ def _cylinder_matrix(element: ShapeDrag, shape: Cylinder, V_r: Array, density: S
 
 
 class Faces(NamedTuple):
-    """Face pair by face pair: the pair across axis k feels the velocity normal to it at every point (x_i, x_j),
+    """Drag of pairs of faces: the force on the pair across axis k depends on the normal velocity at every point (x_i, x_j),
 
         v_k(x) = v_k + ω_i x_j − ω_j x_i,   f_k = −½ ρ C_k ∬ |v_k(x)| v_k(x) dx_i dx_j,   n = ∬ x × df,
 

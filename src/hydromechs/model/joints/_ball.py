@@ -1,4 +1,4 @@
-"""The joint that turns about a point."""
+"""Ball joints."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Ball(SteppedJoint):
     friction: NotNegative = 0.0
     """Coulomb friction, data for joint drives [N·m]."""
     stiffness: Stiffness = (0.0, 0.0, 0.0)
-    """Of a spring about x, y and z of the body to its zero orientation, not below 0 [N·m/rad], shape (3,)."""
+    """Stiffness of a spring about x, y and z of the body towards its zero orientation, at least 0 [N·m/rad], shape (3,)."""
     limit: Angle | None = None
-    """Largest angle by which it can turn from its zero orientation, above 0 and below π [rad]; none if left out."""
+    """Maximum rotation from its zero orientation, above 0 and below π [rad]; none if omitted."""
 
     kind = "ball"
     neutral_q = (1.0, 0.0, 0.0, 0.0)
@@ -100,7 +100,7 @@ class BallStep(StepPlace, MovingStep):
         return turning_rate(u, v)
 
     def difference(self, q: Array, q_other: Array) -> Array:
-        """The shorter way."""
+        """Return the shorter rotation."""
         return turn_between(q, q_other)[0]
 
     def turn(self, q: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Several joints in a row."""
+"""Composite joints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._joint import Joint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Composite:
-    """Several joints in a row as one joint with one 6×n motion subspace: universal, cylindrical, planar..."""
+    """Several joints in series as one joint with one 6×n motion subspace: universal, cylindrical, planar..."""
 
     parts: tuple[Joint, ...]
     """Joints from the parent outwards, at least one; the body's frame is that of the last part."""
@@ -21,7 +21,7 @@ class Composite:
 
     @property
     def neutral_q(self) -> tuple[float, ...]:
-        """Configuration at rest, shape (nq,)."""
+        """Zero configuration, shape (nq,)."""
         return tuple(x for part in self.parts for x in part.neutral_q)
 
     @property

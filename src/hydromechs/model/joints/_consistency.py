@@ -1,4 +1,4 @@
-"""Comparison of the pose, the subspace, its derivative and the chart of a joint, by differences of numbers."""
+"""Consistency checks of pose, subspace, subspace derivative and chart of a joint, by finite differences."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from ._joint import Joint
 
 STEP = 1e-5
-"""Half of the length over which differences are taken: rounding adds 1e-11, the curvature of a function 1e-10 of its size."""
+"""Half step of the differences: rounding contributes 1e-11, the curvature of a function 1e-10 of its size."""
 AGREE = 1e-5
-"""Largest difference of two results that agree, relative to their size: above errors of differences, below those of people."""
+"""Relative tolerance of agreement: above errors of differences, below typical mistakes."""
 RANDOM = 4
 """Number of random configurations."""
 
 
 class _Disagreement(Exception):
-    """A message about two results that differ."""
+    """Raised with a message about two results that differ."""
 
 
 @np.errstate(all="ignore")
 def disagreements(joint: Joint) -> Iterator[str]:
-    """The first disagreement of the methods of a joint with sound fields, or nothing."""
+    """Return the first inconsistency of the methods of a joint with valid fields, or nothing."""
     kind = type(joint).__name__
     try:
         for at in (np.array(joint.initial_q), *joint.random_q(np.random.default_rng(0), RANDOM)):
@@ -46,7 +46,7 @@ class _Checked:
         self.where = f"at q = {plain(tuple(np.atleast_1d(q).tolist()))}"
 
     def check(self) -> None:
-        """Raise `_Disagreement` for the first thing that does not agree."""
+        """Raise `_Disagreement` for the first inconsistency."""
         joint, q, n = self.joint, self.q, self.joint.nv
         rng = np.random.default_rng(1)
         v, u = rng.normal(size=n), 0.1 * rng.uniform(-1.0, 1.0, n)
@@ -79,7 +79,7 @@ class _Checked:
             )
 
     def _centre(self, u: Array, v: Array) -> None:
-        """Whether the chart is one around q."""
+        """Check that the chart is centred at q."""
         joint, q, n = self.joint, self.q, self.joint.nv
         self._agree("retract(q, 0)", self._retract(q, np.zeros(n)), "q", q)
         there = self._retract(q, u)
@@ -87,7 +87,7 @@ class _Checked:
         self._agree("chart_rate(q, 0, v)", self._shape("chart_rate", joint.chart_rate(q, np.zeros(n), v), (n,)), "v", v)
 
     def _chart(self, u: Array, v: Array) -> None:
-        """Whether rates in the chart are those of the motion."""
+        """Check that rates in the chart match the motion."""
         joint, q, n = self.joint, self.q, self.joint.nv
         there = self._retract(q, u)
         rate = self._shape("chart_rate(q, u, v)", joint.chart_rate(there, u, v), (n,))
@@ -122,7 +122,7 @@ class _Checked:
             raise _Disagreement(f"{what} has the shape {out.shape}, must have {shape}")
         out = out.astype(float)
         if not is_finite(tuple(out.ravel().tolist())):
-            remedy = "give limits between which it can move, or another initial position"
+            remedy = "set limits between which it can move, or another initial position"
             raise _Disagreement(f"{what} {self.where} is not finite; {remedy}")
         return out
 

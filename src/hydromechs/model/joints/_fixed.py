@@ -1,4 +1,4 @@
-"""The joint that does not move."""
+"""Fixed joints."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from ._joint import Coordinates, Problem, SteppedJoint, unit_problems
 from ._moving import MovingStep, StepPlace
 
 SMALL = 0.0625
-"""θ² below which the series of `TURN_SERIES` is exact to rounding."""
+"""θ² below which the series of `TURN_SERIES` is exact up to rounding."""
 UNIT = np.eye(6)
 BRACKETS = np.array([[motion_cross(a, b) for b in UNIT] for a in UNIT]).transpose(2, 0, 1)
 """[k, i, j] of e_i × e_j."""
@@ -68,11 +68,11 @@ class Free(SteppedJoint):
         )
 
     def steps(self, iq: int, iv: int) -> tuple:
-        """A translation and a turn; see `Joint.steps`."""
+        """Return a translation and a rotation; see `Joint.steps`."""
         return (*self.placement.steps(2), FreeStep(iq, iv))
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Any positions and orientations; see `Joint.random_q`."""
+        """Return random positions and orientations; see `Joint.random_q`."""
         q = rng.normal(size=(n, 7))
         q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
         return q
@@ -126,7 +126,7 @@ class FreeStep(StepPlace, MovingStep):
         return np.concatenate([d - 0.5 * across + c * cross(phi, across), phi])
 
     def retract(self, q: Array, u: Array) -> Array:
-        """The position moves in the axes before the joint, the orientation turns by the exponential map."""
+        """Move the position in the axes before the joint, and rotate the orientation by the exponential map."""
         return np.concatenate([q[:3] + u[:3], quaternion_product(q[3:], quaternion_exp(u[3:]))])
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
@@ -134,7 +134,7 @@ class FreeStep(StepPlace, MovingStep):
         return np.concatenate([quaternion_matrix(q[3:]) @ v[:3], turning_rate(u[3:], v[3:])])
 
     def difference(self, q: Array, q_other: Array) -> Array:
-        """The way in the axes before the joint, and the shorter turn."""
+        """Return the displacement in the axes before the joint, and the shorter rotation."""
         return np.concatenate([q_other[:3] - q[:3], turn_between(q[3:], q_other[3:])[0]])
 
     def turn(self, q: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The step of a joint that is described by its pose, its motion subspace, the derivative of that, and its chart."""
+"""Step of a joint given by its pose, motion subspace, subspace derivative and chart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _plain(given: Any) -> Array:
-    """Result of a joint's method as an array, of floats if all entries are numbers."""
+    """Return the result of a joint's method as an array, of floats if all entries are numbers."""
     out = np.asarray(given)
     if out.dtype == object and all(isinstance(x, int | float) for x in out.ravel()):
         return out.astype(float)
@@ -27,13 +27,13 @@ def _plain(given: Any) -> Array:
 
 
 class _OfJoint(MovingStep):
-    """A step that a joint describes by its methods."""
+    """A step defined by the methods of a joint."""
 
     __slots__ = ()
     joint: Joint
 
     def _asked(self, name: str, *given: Array) -> Any:
-        """Result of a method of the joint; raises `UnsupportedFeature` if it needs numbers and gets symbols."""
+        """Return the result of a method of the joint; raise `UnsupportedFeature` if it needs numbers and gets symbols."""
         try:
             return getattr(self.joint, name)(*given)
         except (TypeError, AttributeError) as e:
@@ -58,7 +58,7 @@ class _OfJoint(MovingStep):
 
     @property
     def quaternion(self) -> int | None:  # type: ignore[override]
-        """Start of a unit quaternion in its coordinates."""
+        """Index of the first entry of a unit quaternion in its coordinates."""
         return self.joint.quaternion
 
     @property
@@ -67,7 +67,7 @@ class _OfJoint(MovingStep):
 
     @property
     def chart_key(self) -> object:
-        """Different for every joint: the chart may depend on its numbers."""
+        """Key that differs for every joint, because the chart may depend on its numbers."""
         return type(self), id(self.joint)
 
     def transformation(self, q: Array) -> Turn:
@@ -115,12 +115,12 @@ class _GeneralFields(NamedTuple):
 
 
 class GeneralStep(_GeneralFields, _OfJoint):
-    """A joint's motion, with its numbers as they are."""
+    """Motion of a joint, with its numbers as constants."""
 
     __slots__ = ()
 
     def opened(self) -> GeneralStep | OpenStep:
-        """The step with its fields apart; itself if the joint keeps more than its fields, which nothing can tell apart."""
+        """Return the step with separate fields; itself if the joint stores more than its fields."""
         joint = self.joint
         names = tuple(f.name for f in fields(joint) if f.name not in joint.data)
         if set(getattr(joint, "__dict__", {})) - {f.name for f in fields(joint)}:

@@ -1,4 +1,4 @@
-"""The screw."""
+"""Helical joints."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ UNIT = np.eye(6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Helical(OneAxis):
-    """Rotation about an axis of the joint frame that advances along it, as a screw does: q = angle [rad]."""
+    """Rotation about an axis of the joint frame that advances along it like a screw: q = angle [rad]."""
 
     pitch: Finite
-    """Advance along the axis per turn [m]; below 0 for a left-hand thread."""
+    """Advance along the axis per turn [m]; negative for a left-hand thread."""
 
     kind = "helical"
 
@@ -58,12 +58,12 @@ class HelicalStep(_Helical, MovingStep):
         return Screw(self.axis, self.advance * turned + self.distance, np.cos(angle), np.sin(angle))
 
     def subspace(self, q: Array) -> Array:
-        """Turns about the axis and moves along it."""
+        """Rotations about the axis with translation along it."""
         along, about = UNIT[self.axis].tolist(), UNIT[3 + self.axis].tolist()
         return np.array([[self.sign * (self.advance * x + y)] for x, y in zip(along, about, strict=True)])
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """Turns about the axis and moves along it."""
+        """Rotations about the axis with translation along it."""
         about = np.array([self.sign * v[0] if k == self.axis else 0.0 for k in range(3)])
         return np.concatenate([self.advance * about, about])
 

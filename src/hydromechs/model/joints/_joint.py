@@ -20,7 +20,7 @@ from ._moving import MovingStep
 from ._steps import motion_subspace, transformation
 
 UNIT_TOLERANCE = 1e-6
-"""Largest deviation of the length of a quaternion from 1; a smaller one is rounding, and is removed."""
+"""Maximum deviation of the norm of a quaternion from 1; smaller deviations count as rounding and are removed."""
 
 Problem = tuple[tuple[str | int, ...], str]
 """Path below the joint, and the message."""
@@ -30,11 +30,11 @@ class Coordinates(NamedTuple):
     """Neighbouring coordinates or velocities of a joint that belong together."""
 
     names: tuple[str, ...]
-    """Name of each after that of the joint; an empty name stands for the joint's own."""
+    """Suffix of each name after the joint's; empty for the joint's own name."""
     meaning: str
-    """Quantity, for people."""
+    """Description of the quantity."""
     unit: str = ""
-    """Unit; empty for a number without one."""
+    """Unit; empty for dimensionless numbers."""
 
     @property
     def text(self) -> str:
@@ -63,9 +63,9 @@ class Joint(abc.ABC):
     velocities: ClassVar[int | None] = None
     """Number of its velocities; defaults to that of its coordinates."""
     quaternion: ClassVar[int | None] = None
-    """Start of a unit quaternion in its coordinates; None if there is none."""
+    """Index of the first entry of a unit quaternion in its coordinates; None if there is none."""
     unit: ClassVar[str] = "rad"
-    """Unit of its coordinates, "rad" or "m"; that of a free or ball joint is that of its turns."""
+    """Unit of its coordinates, "rad" or "m"; for a free or ball joint, the unit of its rotation."""
     data: ClassVar[tuple[str, ...]] = ("placement",)
     """Fields on which its motion does not depend."""
 
@@ -106,7 +106,7 @@ class Joint(abc.ABC):
 
     @property
     def limits(self) -> tuple[float, float] | None:
-        """Lower and upper position of a joint with one coordinate, data for joint stops [rad or m]; None for none."""
+        """Lower and upper position of a joint with one coordinate, data for joint stops [rad or m]; None if there are none."""
         return None
 
     @property
@@ -141,17 +141,17 @@ class Joint(abc.ABC):
 
     @property
     def parts(self) -> tuple[Joint, ...]:
-        """The joint itself: one part, as those of a composition."""
+        """The joint itself, as the only part; see composite joints."""
         return (self,)
 
     @property
     def coordinates(self) -> tuple[Coordinates, ...]:
-        """Names, meaning and unit of its coordinates."""
+        """Return names, meaning and unit of its coordinates."""
         return (Coordinates(_numbered("q", self.nq), self.kind, self.unit),)
 
     @property
     def rates(self) -> tuple[Coordinates, ...]:
-        """Names, meaning and unit of its velocities."""
+        """Return names, meaning and unit of its velocities."""
         return (Coordinates(_numbered("v", self.nv), "rate", f"{self.unit}/s"),)
 
     def steps(self, iq: int, iv: int) -> tuple:
@@ -170,7 +170,7 @@ class Joint(abc.ABC):
         return np.array(rows).reshape(n, self.nq)
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Problems of its data besides those of single fields: path below the joint, and message with the path `where`."""
+        """Yield further problems of its data: path below the joint, and message with the path `where`."""
         if not is_dataclass(self) or "__dataclass_fields__" not in vars(type(self)):
             yield (), f"{where}: {type(self).__name__} must be a dataclass: write @dataclass(frozen=True) before it"
             return
@@ -180,22 +180,22 @@ class Joint(abc.ABC):
         elif self.adds and self.nq != self.nv:
             yield (), f"{where}: {many}; write its chart, retract, chart_rate and difference"
         if self.limits is not None and not self.nq == self.nv == 1:
-            yield ("limits",), f"joint limits are {plain(self.limits)}, but it has {self.nq} coordinates; leave them out"
+            yield ("limits",), f"joint limits are {plain(self.limits)}, but it has {self.nq} coordinates; remove them"
         else:
             yield from limit_problems(self)
         if self.quaternion is not None:
             length = float(np.linalg.norm(self.initial_q[self.quaternion : self.quaternion + 4]))
             if not abs(length - 1.0) <= UNIT_TOLERANCE:
-                yield ("position",), f"the quaternion in its position has length {length:.9g}, must be a unit quaternion"
+                yield ("position",), f"the quaternion in its position has norm {length:.9g}, must be a unit quaternion"
 
     def disagreements(self) -> Iterator[str]:
-        """Disagreements of its pose, subspace, derivative and chart; its data are sound."""
+        """Return inconsistencies of its pose, subspace, derivative and chart; its data are valid."""
         return disagreements(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomJoint(Joint):
-    """A joint with limits, friction and a start, for any number of coordinates; see `Joint` for what to write."""
+    """A joint with limits, friction and an initial state, for any number of coordinates; see `Joint` for its methods."""
 
     limits: Pair | None = None
     """Lower and upper position of a joint with one coordinate, data for joint stops [rad or m]; optional."""
@@ -226,7 +226,7 @@ class CustomJoint(Joint):
         return self.velocity or (0.0,) * self.nv
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Problems of its start too; see `Joint.problems`."""
+        """Yield also problems of its initial state; see `Joint.problems`."""
         for name, n in (("position", self.nq), ("velocity", self.nv)):
             row = getattr(self, name)
             if not isinstance(row, tuple):
@@ -240,7 +240,7 @@ class CustomJoint(Joint):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SteppedJoint(Joint):
-    """A joint that writes its own steps, which gives shorter programs than the general step; all else follows from them."""
+    """A joint that defines its own steps, which gives shorter programs than the general step."""
 
     def __post_init__(self) -> None:
         convert_fields(self, "joint")
@@ -281,30 +281,30 @@ class SteppedJoint(Joint):
         yield from limit_problems(self)
 
     def disagreements(self) -> Iterator[str]:
-        """Nothing: the tests of the package compare its steps."""
+        """Return none: the tests of the package verify its steps."""
         return iter(())
 
 
 def limit_problems(joint: Joint) -> Iterator[Problem]:
-    """Problems of the limits of one coordinate, and of the initial position between them."""
+    """Yield problems of the limits of one coordinate, and of the initial position."""
     limits = joint.limits
     if limits is None or not is_finite((limits, joint.initial_q)):
         return
     (low, high), (position, *_) = limits, joint.initial_q
     if not low < high:
-        yield ("limits",), f"joint limits {plain(limits)} {joint.unit} must have the lower first"
+        yield ("limits",), f"joint limits {plain(limits)} {joint.unit} must be in increasing order"
     elif not low <= position <= high:
         yield ("position",), f"initial joint position {plain(position)} {joint.unit} is outside the limits {plain(limits)}"
 
 
 def unit_problems(orientation: tuple[float, ...]) -> Iterator[Problem]:
-    """Problems of the field `orientation` of a joint, a quaternion (w, x, y, z), shape (4,)."""
+    """Yield problems of the field `orientation` of a joint, a quaternion (w, x, y, z), shape (4,)."""
     length = float(np.linalg.norm(orientation))
     if is_finite(orientation) and not abs(length - 1.0) <= UNIT_TOLERANCE:
-        text = f"orientation {plain(orientation)} has length {length:.9g}, must be a unit quaternion (w, x, y, z)"
+        text = f"orientation {plain(orientation)} has norm {length:.9g}, must be a unit quaternion (w, x, y, z)"
         yield ("orientation",), text
 
 
 def _numbered(letter: str, n: int) -> tuple[str, ...]:
-    """Names of n coordinates or velocities: an empty one for one, "q1", "q2", ... for several."""
+    """Return the names of n coordinates or velocities: empty for one, "q1", "q2", ... for several."""
     return ("",) if n == 1 else tuple(f"{letter}{k + 1}" for k in range(n))

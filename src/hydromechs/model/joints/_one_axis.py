@@ -21,9 +21,9 @@ class OneAxis(SteppedJoint):
     """A joint with one coordinate along or about an axis."""
 
     axis: Vector3 = (0.0, 0.0, 1.0)
-    """Axis in the joint frame, of any length; z with Denavit-Hartenberg parameters [-], shape (3,)."""
+    """Axis in the joint frame, of any nonzero length; z with Denavit-Hartenberg parameters [-], shape (3,)."""
     limits: Pair | None = None
-    """Lower and upper position, data for joint stops [rad or m]; none if left out."""
+    """Lower and upper position, data for joint stops [rad or m]; none if omitted."""
     damping: NotNegative = 0.0
     """Viscous friction, data for joint drives [N·m·s/rad or N·s/m]."""
     friction: NotNegative = 0.0
@@ -57,7 +57,7 @@ class OneAxis(SteppedJoint):
         return (Coordinates(("",), "speed" if self.unit == "m" else "rate", f"{self.unit}/s"),)
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Positions within its limits, or within a turn or 1 m to both sides of zero; see `Joint.random_q`."""
+        """Return random positions within its limits, or within a turn or 1 m on both sides of zero; see `Joint.random_q`."""
         most = 1.0 if self.unit == "m" else math.pi
         return rng.uniform(*(self.limits or (-most, most)), (n, 1))
 
@@ -86,7 +86,7 @@ def coordinate_axis(axis: tuple[float, float, float]) -> tuple[int, float] | Non
 
 
 def split_last(steps: tuple, axis: int) -> tuple[tuple, Screw]:
-    """Take a last screw about `axis` off the constant steps, so that a moving one can absorb it."""
+    """Remove a final screw about `axis` from the constant steps, so that a moving one can absorb it."""
     if steps and isinstance(steps[-1], Screw) and steps[-1].axis == axis:
         return steps[:-1], steps[-1]
     return steps, Screw(axis, 0.0, 1.0, 0.0)
@@ -107,7 +107,7 @@ def about_axis(joint: OneAxis) -> tuple[tuple, int, float, Screw, tuple]:
         before, last = split_last(joint.placement.steps(k), k)
         return before, k, sign, last, ()
     if isinstance(joint.placement, Mdh):
-        raise ValueError(f"joint axis is {joint.axis}, but a joint placed by mdh moves about z; leave axis out or use origin")
+        raise ValueError(f"joint axis is {joint.axis}, but a joint placed by mdh moves about z; omit axis or use origin")
     A = _frame_with_z(joint.unit_axis)  # turn the axis onto z, move about z, turn back
     aligned = tuple(s for s in joint.placement.steps(2) if isinstance(s, Shift))
     before, last = split_last((*aligned, *rotation_steps(joint.placement.R @ A, 2)), 2)

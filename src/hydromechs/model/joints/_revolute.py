@@ -1,4 +1,4 @@
-"""The hinge."""
+"""Revolute joints."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RevoluteStep(_Revolute, MovingStep):
 
     @property
     def rows(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Turns about the axis."""
+        """Rotations about the axis."""
         return (3 + self.axis,)
 
     def transformation(self, q: Array) -> Screw:
@@ -62,7 +62,7 @@ class RevoluteStep(_Revolute, MovingStep):
         return axis_turn(self.axis, self.sign * q[0] + self.angle)
 
     def without_axis(self) -> tuple[tuple, MovingStep, tuple]:
-        """A turn about z between two turns of the axes."""
+        """Return a rotation about z between two rotations of the axes."""
         k = self.axis
         P = np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]]  # takes z to the axis
         return (Turn(P, np.zeros(3)),), self._replace(axis=2), (Turn(P.T, np.zeros(3)),)
