@@ -67,7 +67,7 @@ def test_a_run_may_be_shorter_than_its_timed_events(run, scenario, tmp_path):
     assert "the run ends at 0.5 s, before the events 'bell' (1 s), 'gong' (1.5 s)" in said
     code, said, _ = run("run", path, "--duration", 0.7, "--resume", tmp_path / "a", "--out", tmp_path / "b", "--no-pictures")
     assert code == 0 and ": bell (time crosses 1)" in said
-    assert "the run ends at 1.2 s, before the event 'gong' (1.5 s), which does not happen" in said
+    assert "the run ends at 1.2 s, before the event 'gong' (1.5 s)" in said
     code, said, _ = run("run", path, "--duration", 1, "--resume", tmp_path / "b", "--out", tmp_path / "c", "--no-pictures")
     assert code == 0 and "gong" in said and "bell" not in said and "the run ends" not in said
     code, _, err = run("run", path, "--duration", 0.01, "--out", tmp_path / "d")

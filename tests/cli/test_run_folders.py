@@ -171,7 +171,7 @@ def test_a_resumed_run_keeps_the_seed_of_the_first(run, scenario, tmp_path):
     assert code == 0 and (whole / "state.json").read_text() == (second / "state.json").read_text()
     assert "continues from t = 1 s for 1 s, with seed 9 as before (the scenario has 3)" in text
     code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--seed", 4)
-    assert code == 1 and "has seed 9, this run has 4" in err and "leave --seed out" in err and not third.exists()
+    assert code == 1 and "has seed 9, this run has 4" in err and "omit --seed" in err and not third.exists()
     code, _, err = run("run", scenario(), "--out", third, "--no-pictures", "--resume", first, "--engine", "mujoco")
     assert code == 1 and "engine" in err and "--engine hydromechs" in err and not third.exists()
     path = scenario(duration=1.0)

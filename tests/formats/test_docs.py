@@ -98,8 +98,8 @@ def test_a_new_class_gets_its_table():
         "|---|---|---|---|",
         "| `sigma` | 3 numbers ≥ 0 | required | Standard deviation along each world axis [m/s]. |",
         "| `time_constant` | number > 0 | required | Time in which the correlation falls to 1/e [s]. |",
-        "| `interval` | number > 0 | required | Time between samples, an integer number of steps [s]; the samples have the exact "
-        "correlation, whatever it is. |",
+        "| `interval` | number > 0 | required | Time between samples, an integer multiple of the step [s]; samples have the exact "
+        "correlation for any interval. |",
     ]
     with pytest.raises(KeyError, match="no class 'Gust'"):
         documentation_table("Gust")

@@ -182,7 +182,7 @@ def test_faults_are_objects():
         read(RICH.replace("static: 0.7", "static: 0.1").replace("duration: 60", "duration: -1"))
     static, duration = caught.value.faults
     assert (static.path, static.value) == (("materials", "seabed", "friction", "static"), 0.1)
-    assert static.must == "must be at least kinetic, 0.5; swap them?"
+    assert static.must == "must be at least kinetic, 0.5; swap them"
     assert (duration.where, duration.value, duration.must) == ("run.duration", -1, "must be finite and > 0")
     assert caught.value.problems == tuple(map(str, caught.value.faults))
 

@@ -42,11 +42,11 @@ CASES = [
     (one(inertia=replace(GOOD, com=(0, 0, np.inf))), ["inertia.com", "inf", "finite"]),
     (revolute(axis=(0, 0, 0)), ["joint axis [0, 0, 0]", "not zero"]),
     (revolute(axis=(1, 0, 0), placement=hm.Mdh(a=0.1)), ["axis is [1, 0, 0]", "mdh moves about z"]),
-    (revolute(limits=(1, -1)), ["limits [1, -1] rad", "lower first"]),
+    (revolute(limits=(1, -1)), ["limits [1, -1] rad", "joint limits [1, -1] rad"]),
     (revolute(limits=(-1, 1), position=2.0), ["position 2 rad is outside the limits [-1, 1]"]),
     (revolute(damping=-1.0), ["joint.damping is -1 N·m·s/rad", "at least 0"]),
     (revolute(placement=hm.Origin((np.nan, 0, 0))), ["joint.placement.xyz", "nan"]),
-    (one(joint=hm.joints.Free(orientation=(1, 1, 0, 0))), ["orientation [1, 1, 0, 0] has length 1.41421", "unit quaternion"]),
+    (one(joint=hm.joints.Free(orientation=(1, 1, 0, 0))), ["orientation [1, 1, 0, 0] has norm 1.41421", "unit quaternion"]),
     (one(joint=hm.joints.Composite(parts=[])), ["at least one part"]),
     (one(joint=hm.joints.Composite(parts=[hm.joints.Free(), hm.joints.Ball()])), ["9 degrees of freedom, at most 6"]),
     (one(joint=hm.joints.Composite(parts=[hm.joints.Fixed()])), ["fixed joint cannot be a part"]),
@@ -93,7 +93,7 @@ def test_all_faults_of_a_model_come_together():
     for word in (
         "mass is -1",
         "triangle",
-        "no body 'nobody'",
+        "'nobody'",
         "'b', 'c', 'c'",
         "used twice",
         "name of a body",
@@ -107,7 +107,7 @@ def test_all_faults_of_a_model_come_together():
 
 def test_rings_of_parents():
     error = faults(*[hm.Body(name=a, parent=b, joint=hm.joints.Ball(), inertia=GOOD) for a, b in ("ab", "bc", "ca")])
-    assert "ring (a → b → c → a)" in str(error)
+    assert "(a → b → c → a)" in str(error)
 
 
 def test_no_bodies():
@@ -164,7 +164,7 @@ def test_added_mass_from_shapes_counts_in_the_balance():
         )
     )
     assert "must be positive definite" in str(faults(one(hydro=light)))
-    with pytest.warns(UserWarning, match="not positive semi-definite"):
+    with pytest.warns(UserWarning, match="not positive semidefinite"):
         hm.Model(bodies=[one(hydro=hm.Hydro(added_mass=hm.added_mass.Diagonal((-1.5, 0, 0, 0, 0, 0))))])
     heavy = hm.Hydro(
         added_mass=(
@@ -204,7 +204,7 @@ def test_massless_link_between_is_allowed_where_it_can_move():
 
 def test_added_mass_that_is_not_semidefinite_is_a_warning():
     indefinite = hm.Hydro(added_mass=hm.added_mass.Diagonal((-1, 5, 5, 1, 1, 1)))
-    with pytest.warns(UserWarning, match="'b': its added mass alone is not positive semi-definite .eigenvalue -1"):
+    with pytest.warns(UserWarning, match="'b': its added mass alone is not positive semidefinite .eigenvalue -1"):
         hm.Model(name="m", bodies=[one(hydro=indefinite)])
 
 

@@ -1,6 +1,6 @@
 """Grasps: two frames of a mechanism held together, in all or some of their six relative directions.
 
-Closing one without a jump in position.  A grasp is a constraint between accelerations (McMillan 1994, ch. 2, with the
+They close without a jump in position. A grasp is a constraint between accelerations (McMillan 1994, ch. 2, with the
 general contact joint for free directions). Drift from rounding and integration is corrected as by a critically damped
 spring (Baumgarte).
 """

@@ -123,10 +123,7 @@ class BodyContact(Touching):
 
 
 def ground_height(solids: Iterable[Placed], x: Array, y: Array, down: Array) -> Array:
-    """Return the height of the highest solid, positive up, at places x, y of the world [m]; −inf where there is none.
-
-    Numbers or symbols.
-    """
+    """Return the height of the highest solid at x, y in the world [m], positive up; −inf if none. Also for symbols."""
     x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
     out = np.full(x.shape, -np.inf)
     for solid in solids:

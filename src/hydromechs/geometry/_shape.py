@@ -317,7 +317,7 @@ def box_distance(x: Array | Sequence[Scalar], half: Sequence[Scalar]) -> tuple[S
 
 
 Interval = tuple[Scalar, Scalar]
-"""Return the interval of a ray inside; its end is below its start if it is empty."""
+"""Return the interval of a ray that is inside; its end is below its start if it is empty."""
 
 
 def slab(x: Scalar, d: Scalar, half: Scalar) -> Interval:

@@ -32,11 +32,11 @@ class Uniform:
     """The current is the same at all depths."""
 
     def factor(self, depth: Scalar) -> Scalar:
-        """1."""
+        """Return 1."""
         return 1.0
 
     def slope(self, depth: Scalar) -> Scalar:
-        """0."""
+        """Return 0."""
         return 0.0
 
 
