@@ -106,7 +106,7 @@ def print_campaign(results: CampaignResults, console: Console) -> None:
         parts = [good[round(part * (len(good) - 1))] if good else math.nan for part in (0.0, 0.5, 1.0)]
         worst = ", ".join(f"{world} ({value:.3g})" for world, value in c.worst(WORST))
         text = Text(f"  {c.name}: {_rate(c.rate.share, c.rate.interval)}\n", "" if c.rate.count == c.rate.worlds else "yellow")
-        text.append("    values {:.3g} to {:.3g}, median {:.3g}, must be ".format(parts[0], parts[2], parts[1]), "dim")
+        text.append(f"    values {parts[0]:.3g} to {parts[2]:.3g}, median {parts[1]:.3g}, must be ", "dim")
         console.print(text.append(f"{c.limit}; worst worlds {worst}", "dim"), soft_wrap=True)
     for reason, worlds in results.ended.items():
         more = ", ..." if len(worlds) > WORST else ""
