@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     import xarray
 
 
-class Rate(NamedTuple):
+@dataclass(frozen=True)
+class Rate:
     """A share of worlds."""
 
     count: int
@@ -99,9 +100,8 @@ class CheckOutcome:
     @property
     def margins(self) -> Array:
         """Distance of each value from the nearer limit, negative outside, shape (n,); −∞ where there is no value."""
-        both = [np.inf if self.below is None else self.below - self.values]
-        both += [np.inf if self.above is None else self.values - self.above]
-        margins = np.minimum(*both) + np.zeros(len(self.values))
+        upper, lower = math.inf if self.below is None else self.below, -math.inf if self.above is None else self.above
+        margins = np.minimum(upper - self.values, self.values - lower)
         return np.where(np.isnan(self.values), -np.inf, margins)
 
     def worst(self, count: int) -> list[tuple[int, float]]:
@@ -144,7 +144,11 @@ class CampaignResults:
         worlds, passed, values = (self.dataset[name].values for name in ("world", "passed", "value"))
         return tuple(
             CheckOutcome(
-                *(check[key] for key in ("name", "quantity", "limit", "below", "above")),
+                name=check["name"],
+                quantity=check["quantity"],
+                limit=check["limit"],
+                below=check["below"],
+                above=check["above"],
                 rate=Rate(int(passed[:, k].sum()), len(worlds)),
                 worlds=worlds,
                 values=values[:, k],
