@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import hydromechs as hm
 from hydromechs.cli._main import app
 from hydromechs.errors import CodeNotAllowed, UnsupportedFeature
-from hydromechs.sweeps import Campaign, load_campaign, run_campaign, wilson_interval
+from hydromechs.sweeps import MissionCampaign, load_campaign, run_campaign, wilson_interval
 from hydromechs.sweeps import _campaign as flying
 from hydromechs.worlds import Missions, seeds_of
 
@@ -82,7 +82,7 @@ def test_wilson_interval_has_its_confidence():
 def test_success_rates_are_those_of_the_gusts(gusty, tmp_path):
     """The gust at the start is normal and each axis independent: shares within 4 deviations of a binomial count."""
     n = 400
-    results = run_campaign(Campaign(scenario=gusty, worlds=n, seed=1, duration=0.05), tmp_path / "c", threads=1)
+    results = run_campaign(MissionCampaign(scenario=gusty, worlds=n, seed=1, duration=0.05), tmp_path / "c", threads=1)
     one, two = 0.5 * (1.0 + math.erf(1.0 / math.sqrt(2.0))), math.erf(2.0 / math.sqrt(2.0))
     ahead, abeam, drift = results.checks
     for rate, share in ((ahead.rate, one), (abeam.rate, two), (drift.rate, 1.0), (results.success, one * two)):
@@ -115,7 +115,7 @@ def test_a_world_is_that_of_missions_and_of_a_simulation(gusty, flown):
 
 @pytest.mark.parametrize(("chunk", "threads"), [(1, 1), (7, 2), (100, 1)])
 def test_chunks_and_threads_do_not_change_results(gusty, flown, tmp_path, chunk, threads):
-    run_campaign(Campaign(scenario=gusty, worlds=WORLDS), tmp_path / "c", threads=threads, chunk=chunk)
+    run_campaign(MissionCampaign(scenario=gusty, worlds=WORLDS), tmp_path / "c", threads=threads, chunk=chunk)
     assert load_campaign(tmp_path / "c").dataset.identical(load_campaign(flown).dataset)
 
 
@@ -129,15 +129,15 @@ def test_short_memory_halves_what_flies_together(gusty, flown, tmp_path, monkeyp
 
     monkeypatch.setattr(flying, "_flown", short)
     seen = []
-    run_campaign(Campaign(scenario=gusty, worlds=WORLDS), tmp_path / "c", threads=1, chunk=12, progress=seen.append)
+    run_campaign(MissionCampaign(scenario=gusty, worlds=WORLDS), tmp_path / "c", threads=1, chunk=12, progress=seen.append)
     assert load_campaign(tmp_path / "c").dataset.identical(load_campaign(flown).dataset)
     assert [p.done for p in seen] == sorted(p.done for p in seen) and seen[-1].done == seen[-1].stored == WORLDS
     assert {p.phase for p in seen} == {"compiling", "flying"} and seen[-1].remaining == 0.0
 
 
 def test_a_chunk_that_is_chosen_fits_the_memory(gusty, monkeypatch):
-    plan = Campaign(scenario=gusty, worlds=10)
-    long = Campaign(scenario=gusty, worlds=10, duration=20000.0)
+    plan = MissionCampaign(scenario=gusty, worlds=10)
+    long = MissionCampaign(scenario=gusty, worlds=10, duration=20000.0)
     assert flying.chunk_size(plan, 2) == flying.MAX_CHUNK
     assert flying.world_memory(long) * flying.chunk_size(long, 2) <= flying.BUDGET
     monkeypatch.setattr(flying, "free_memory", lambda: 40 * flying.world_memory(plan) / flying.SHARE)
@@ -150,7 +150,7 @@ def test_worlds_that_end_are_counted_by_reason(gusty, tmp_path):
     """An event ends some worlds, which is no failure; worlds that diverge fail, and the checks are judged up to there."""
     stop = hm.Event(name="carried", quantity="v.hull.u", level=0.0005, direction="rising", stop=True)
     scenario = replace(gusty, events=(stop,), checks=gusty.checks[2:])
-    results = run_campaign(Campaign(scenario=scenario, worlds=16), tmp_path / "c", threads=1)
+    results = run_campaign(MissionCampaign(scenario=scenario, worlds=16), tmp_path / "c", threads=1)
     ended = results.dataset.reason.values != ""
     assert 0 < ended.sum() < 16
     assert list(results.ended) == ["stopped by carried"] and len(results.ended["stopped by carried"]) == ended.sum()
@@ -192,7 +192,7 @@ def test_a_killed_campaign_resumes_to_the_same_bytes(flown, tmp_path):
 
 
 def test_an_interrupted_campaign_keeps_finished_chunks(gusty, flown, tmp_path):
-    plan = Campaign(scenario=gusty, worlds=WORLDS, source=str(GUSTY))
+    plan = MissionCampaign(scenario=gusty, worlds=WORLDS, source=str(GUSTY))
 
     def interrupt(progress):
         if progress.stored >= 8:
@@ -220,8 +220,8 @@ def test_sigterm_keeps_finished_chunks(tmp_path, default_signals):
 
 
 def test_more_worlds_extend_a_campaign(gusty, flown, tmp_path):
-    run_campaign(Campaign(scenario=gusty, worlds=10, source=str(GUSTY)), tmp_path / "c", threads=1)
-    whole = run_campaign(Campaign(scenario=gusty, worlds=WORLDS, source=str(GUSTY)), tmp_path / "c", threads=1)
+    run_campaign(MissionCampaign(scenario=gusty, worlds=10, source=str(GUSTY)), tmp_path / "c", threads=1)
+    whole = run_campaign(MissionCampaign(scenario=gusty, worlds=WORLDS, source=str(GUSTY)), tmp_path / "c", threads=1)
     assert whole.dataset.identical(load_campaign(flown).dataset)
 
 
@@ -266,7 +266,7 @@ def test_another_text_or_version_is_rejected(flown, tmp_path):
 def test_what_cannot_fly_is_named(gusty, tmp_path):
     block = hm.simulation.PythonBlock(controller=lambda state: None, period=0.1)
     with pytest.raises(UnsupportedFeature, match="gusty"):
-        run_campaign(Campaign(scenario=replace(gusty, blocks=(block,)), worlds=2), tmp_path / "c")
+        run_campaign(MissionCampaign(scenario=replace(gusty, blocks=(block,)), worlds=2), tmp_path / "c")
 
 
 # -- what is printed, the page, replays ---------------------------------------------------------------------------------------

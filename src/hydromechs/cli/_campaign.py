@@ -54,7 +54,7 @@ def campaign(
     from hydromechs import files
     from hydromechs.library import load_scenario, scenario_file
     from hydromechs.simulation import sigterm_interrupts
-    from hydromechs.sweeps import Campaign, run_campaign
+    from hydromechs.sweeps import MissionCampaign, run_campaign
     from hydromechs.values import is_path
 
     from ._settings import parsed_settings, with_settings
@@ -63,7 +63,7 @@ def campaign(
     console, given = Console(), parsed_settings(settings)
     loaded = with_settings(load_scenario(scenario, code=code), given)
     file = Path(scenario_file(scenario))
-    plan = Campaign(
+    plan = MissionCampaign(
         scenario=loaded,
         worlds=worlds,
         seed=seed,
@@ -129,7 +129,7 @@ def write_page(results: CampaignResults) -> Path:
 
     about, success = results.about, results.success
     checks = [
-        Distribution(c.name, c.quantity, c.limit, c.below, c.above, c.values, c.rate.count, c.rate.interval, c.worst(WORST))
+        Distribution(c.name, c.text, c.limit, c.below, c.above, c.values, c.rate.count, c.rate.interval, c.worst(WORST))
         for c in results.checks
     ]
     setup = [("Scenario", about["source"] or about["scenario"]), ("Seed", str(about["seed"]))]

@@ -5,7 +5,7 @@ from hydromechs._lazy import lazy_names as _lazy_names
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {
-        "._campaign": ("Campaign", "CampaignProgress", "run_campaign"),
+        "._campaign": ("MissionCampaign", "CampaignProgress", "run_campaign"),
         "._campaign_results": (
             "CampaignResults",
             "CheckOutcome",

@@ -30,7 +30,7 @@ VECTOR = 8
 
 
 @dataclass(frozen=True, kw_only=True)
-class Campaign:
+class MissionCampaign:
     """Missions of a scenario, one world per seed. World k has the same seed in campaigns of any size."""
 
     scenario: Scenario
@@ -90,7 +90,7 @@ class CampaignProgress:
 
 
 def run_campaign(
-    campaign: Campaign,
+    campaign: MissionCampaign,
     folder: str | os.PathLike[str],
     *,
     threads: int | None = None,
@@ -145,7 +145,10 @@ def run_campaign(
 
 
 def fly(
-    campaign: Campaign, seeds: Sequence[int] | Array, threads: int, progress: Callable[[float], None] = lambda share: None
+    campaign: MissionCampaign,
+    seeds: Sequence[int] | Array,
+    threads: int,
+    progress: Callable[[float], None] = lambda share: None,
 ) -> dict[str, Array]:
     """Fly a mission for each seed; return arrays with a row per world. Where memory is short, half of them fly at a time.
 
@@ -168,7 +171,7 @@ def fly(
 
 
 def _flown(
-    campaign: Campaign, seeds: Sequence[int] | Array, threads: int, progress: Callable[[float], None]
+    campaign: MissionCampaign, seeds: Sequence[int] | Array, threads: int, progress: Callable[[float], None]
 ) -> dict[str, Array]:
     missions = Missions(campaign.scenario, len(seeds), seed=list(seeds), threads=threads)
     progress(0.0)
@@ -219,7 +222,7 @@ def _statistics(missions: Missions, quantity: str) -> tuple[Array, Array, Array]
 # -- chunks -------------------------------------------------------------------------------------------------------------------
 
 
-def chunk_size(campaign: Campaign, threads: int) -> int:
+def chunk_size(campaign: MissionCampaign, threads: int) -> int:
     """Return how many worlds fly together: as many as fit the free memory, in equal vectors for all threads."""
     free = free_memory()
     budget = BUDGET if free is None else min(BUDGET, SHARE * free)
@@ -228,7 +231,7 @@ def chunk_size(campaign: Campaign, threads: int) -> int:
     return max(1, fitting if fitting < group else fitting // group * group)
 
 
-def world_memory(campaign: Campaign) -> float:
+def world_memory(campaign: MissionCampaign) -> float:
     """Return an estimate of the memory of one world [bytes]: its samples, and the states and forces of one stretch."""
     scenario = campaign.scenario
     kept = (

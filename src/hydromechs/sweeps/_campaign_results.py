@@ -84,6 +84,8 @@ class CheckOutcome:
     """Name of the check."""
     quantity: str
     """Its quantity."""
+    text: str
+    """Statistic and quantity, in words."""
     limit: str
     """What its value must be, in words."""
     below: float | None
@@ -146,6 +148,7 @@ class CampaignResults:
             CheckOutcome(
                 name=check["name"],
                 quantity=check["quantity"],
+                text=check["text"],
                 limit=check["limit"],
                 below=check["below"],
                 above=check["above"],

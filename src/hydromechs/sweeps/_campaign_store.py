@@ -27,7 +27,7 @@ from ._fingerprint import fingerprint_of_scenario, source_of
 from ._store import write_file, write_json
 
 if TYPE_CHECKING:
-    from ._campaign import Campaign
+    from ._campaign import MissionCampaign
 
 MARK = "hydromechs_campaign"
 """Key of campaign.json that marks it; its value is the version of the layout."""
@@ -58,7 +58,7 @@ COMPARED = {
 class CampaignStore:
     """The results of a campaign in a folder, which need not exist."""
 
-    def __init__(self, folder: str | os.PathLike[str], campaign: Campaign) -> None:
+    def __init__(self, folder: str | os.PathLike[str], campaign: MissionCampaign) -> None:
         self.folder, self.campaign = Path(folder), campaign
 
     @contextlib.contextmanager
@@ -89,7 +89,7 @@ class CampaignStore:
 
         c, scenario = self.campaign, self.campaign.scenario
         checks = [
-            {"name": x.name, "quantity": x.quantity, "limit": x.limit, "below": x.below, "above": x.above}
+            {"name": x.name, "quantity": x.quantity, "text": x.text, "limit": x.limit, "below": x.below, "above": x.above}
             for x in scenario.checks
         ]
         return {
@@ -175,7 +175,7 @@ def read_about(folder: Path) -> dict[str, Any]:
             raise ValueError(f"{path}: {key} is missing or of the wrong kind; restore the file, or choose another folder")
     for check in about["checks"]:
         limits = [check.get(key) for key in ("below", "above")] if isinstance(check, dict) else [""]
-        texts = [check.get(key) for key in ("name", "quantity", "limit")] if isinstance(check, dict) else []
+        texts = [check.get(key) for key in ("name", "quantity", "text", "limit")] if isinstance(check, dict) else []
         numbers = all(x is None or isinstance(x, int | float) for x in limits)
         if not (numbers and all(isinstance(x, str) for x in texts)):
             raise ValueError(f"{path}: checks has an entry without name, quantity and limits; restore the file")

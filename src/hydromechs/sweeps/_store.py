@@ -242,6 +242,7 @@ def _attributes(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file in one go."""
     write_file(path, json.dumps(content, ensure_ascii=False).encode())
 
 

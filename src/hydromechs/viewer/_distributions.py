@@ -17,7 +17,7 @@ from ._report import _number as number_text
 from ._report import _table as section_table
 from ._report import report_page
 
-BINS = 40
+BINS = 60
 """Bins of a histogram."""
 WIDTH, HEIGHT, BASE = 860, 220, 190
 """Size of a histogram, and where its axis is [pixels]."""
@@ -25,7 +25,7 @@ LEFT, RIGHT = 46, 844
 """Ends of the axis [pixels]."""
 INSIDE, OUTSIDE, LIMIT = "#0072b2", "#d55e00", "#b3261e"
 """Colours of bars within and outside the limits, and of the limits."""
-FAR = 1.0
+FAR = 3.0
 """A limit is in the histogram if it is at most this many widths of the values away from them."""
 
 
@@ -34,8 +34,8 @@ class Distribution(NamedTuple):
 
     name: str
     """Name of the check."""
-    quantity: str
-    """Its quantity."""
+    text: str
+    """Its statistic and quantity, in words."""
     limit: str
     """What its value must be, in words."""
     below: float | None
@@ -103,7 +103,7 @@ def write_distributions(
     )
     rows = [
         f"<tr><td>{100.0 * c.passed / max(1, len(c.values)):.1f}&nbsp;%</td><td><b>{escape(c.name)}</b>"
-        f'<div class="note">{escape(c.quantity)}; 95 % interval {interval_text(c.interval)}</div></td>'
+        f'<div class="note">{escape(c.text)}; 95 % interval {interval_text(c.interval)}</div></td>'
         f'<td class="n">{number_text(_median(c.values))}</td><td class="n">{escape(c.limit)}</td></tr>'
         for c in checks
     ]
@@ -145,7 +145,7 @@ def _figure(c: Distribution, replay: str) -> str:
     missing = int(np.count_nonzero(~np.isfinite(c.values)))
     none = f" {missing} world{'' if missing == 1 else 's'} without a value." if missing else ""
     see = f"<br>Worst: {worst}. Replay one: <code>{escape(replay)} {c.worst[0][0]}</code>" if c.worst else ""
-    caption = f"{escape(c.quantity)}, must be {escape(c.limit)}.{none}{see}"
+    caption = f"{escape(c.text)}, must be {escape(c.limit)}.{none}{see}"
     return f'<figure><h3>{escape(c.name)}</h3><p class="caption">{caption}</p><div class="scroll">{histogram(c)}</div></figure>'
 
 
@@ -193,6 +193,9 @@ def histogram(c: Distribution) -> str:
             f'stroke-dasharray="5 4"/><text x="{x(limit) + side:.1f}" y="16" text-anchor="{anchor}" fill="{LIMIT}">'
             f"limit {limit:g}</text>"
         )
+    for limit in (x for x in (c.below, c.above) if x is not None and x not in near):
+        at, anchor, text = (RIGHT, "end", f"limit {limit:g} →") if limit > high else (LEFT, "start", f"← limit {limit:g}")
+        out.append(f'<text x="{at}" y="16" text-anchor="{anchor}" fill="{LIMIT}">{text}</text>')
     axis = f'<line x1="{LEFT}" x2="{RIGHT}" y1="{BASE}" y2="{BASE}" stroke="#5b6770"/>'
     top = f'<text x="{LEFT - 6}" y="30" text-anchor="end">{tall}</text>'
     label = escape(f"Histogram of {c.name}: {good.size} worlds from {low:.4g} to {high:.4g}")
