@@ -44,7 +44,7 @@ COMMANDS = {" ".join(path): command for path, command in leaves()}
 
 
 def test_all_commands_are_found():
-    assert {"run", "sweep", "info", "picture", "replay", "pilot", "bench dynamics", "bench worlds"} <= set(COMMANDS)
+    assert {"run", "sweep", "campaign", "info", "picture", "replay", "pilot", "bench dynamics", "bench worlds"} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if list(calls(command, "x", "y"))])

@@ -1,4 +1,4 @@
-"""Kinds of command arguments: model, scenario, sweep, validation study or run, and the command for each."""
+"""Kinds of command arguments: model, scenario, sweep, validation study, run or campaign, and the command for each."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ HEAD = 65_536
 """Number of bytes at the start of a file that are searched to recognise its kind."""
 USES = {
     "vehicle": "fly it with `hydromechs pilot {0}`, show it with `hydromechs view {0}`, or name it in a scenario file",
+    "campaign": "replay a world with `hydromechs run {0} --world 0`",
     "run": "show it with `hydromechs replay {0}`, or continue it with `hydromechs run SCENARIO --resume {0}`",
 }
 """Advice for an argument that is not a YAML file; `FILE_KINDS` has advice for YAML files."""
 TEXTS = {"model": "a model", "vehicle": "a model", "scenario": "a scenario", "sweep": "a sweep"}
 TEXTS |= {"validation": "a validation study", "run": "the folder of a run or a recording"}
+TEXTS |= {"campaign": "the folder of a campaign"}
 
 
 def kinds_of(source: str) -> set[str]:
-    """Return the kinds that a name or path can have: "model", "vehicle", "scenario", "sweep", "validation", "run".
+    """Return the kinds that a name or path can have: "model", "vehicle", "scenario", "sweep", "validation", "run", "campaign".
 
     Nothing is loaded. Names are looked up in the library; files are recognised by their first bytes.
     """
@@ -31,6 +33,8 @@ def kinds_of(source: str) -> set[str]:
 
     path = Path(source)
     if path.is_dir():
+        if (path / "campaign.json").is_file():
+            return {"campaign"}
         return {"run"} if (path / "recording.zarr").is_dir() or (path / ".zattrs").is_file() else set()
     if not is_path(source):
         tables = {"model": names(), "vehicle": plant_names(), "scenario": scenario_names(), "sweep": sweep_names()}

@@ -13,6 +13,7 @@ from rich.text import Text
 from hydromechs.errors import ModelError, message_of
 
 from ._bench import bench_dynamics, bench_worlds
+from ._campaign import campaign, print_agreement, world_run
 from ._codes import count, crosscheck, export, papers
 from ._convert import convert
 from ._demo import demo
@@ -68,7 +69,11 @@ def info(
 @app.command()
 def run(
     scenario: Annotated[
-        str, typer.Argument(help="A library scenario (see `hydromechs scenarios`) or the path of a scenario file.")
+        str,
+        typer.Argument(
+            help="A library scenario (see `hydromechs scenarios`), the path of a scenario file, or with --world the "
+            "folder of a campaign."
+        ),
     ],
     out: Annotated[
         str, typer.Option(help="Folder for recording, plots and report. Defaults to runs/NAME, or runs/NAME-2, ...")
@@ -83,6 +88,9 @@ def run(
     ] = None,
     engine: Annotated[str, typer.Option(help="Engine: hydromechs, mujoco, dart or bullet. Defaults to the scenario's.")] = "",
     resume: Annotated[str, typer.Option(help="Continue from the state of an earlier run: its folder, or a state.json.")] = "",
+    world: Annotated[
+        int | None, typer.Option(help="Number of a world to replay, if SCENARIO is the folder of a campaign.")
+    ] = None,
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Run no faster than real time, and count missed deadlines.")
     ] = False,
@@ -102,11 +110,21 @@ def run(
     from ._run import run as run_scenario
     from ._settings import parsed_settings
 
-    expect(scenario, "run", "scenario")
+    name, values, replaced = "", dict[str, float](), parsed_settings(settings)
+    if world is None:
+        expect(scenario, "run", "scenario")
+    else:
+        expect(scenario, "run --world", "campaign")
+        fixed = {"--seed": seed, "--duration": duration, "--engine": engine, "--resume": resume, "--set": settings}
+        for option in (name for name, value in fixed.items() if value not in (None, "", [])):
+            raise ValueError(f"{option} is given, but a replay of a world has the settings of its campaign; remove {option}")
+        scenario, duration, seed, replaced, name, values = world_run(scenario, world, code=code)
     given: dict[str, Any] = dict(out=out, duration=duration, seed=seed, engine=engine, resume=resume)
     given |= dict(pictures=pictures, show=show, force=force, code=code, real_time=1.0 if real_time else None)
     try:
-        passed = run_scenario(scenario, Console(), settings=parsed_settings(settings), **given)
+        result = run_scenario(scenario, Console(), settings=replaced, name=name, **given)
+        if world is not None:
+            print_agreement(values, result.summary.checks, Console())
     except KeyboardInterrupt as stop:
         raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None  # as shells do: 130 for SIGINT, 143 for SIGTERM
     except Exception as error:
@@ -114,7 +132,7 @@ def run(
             raise
         _print_error(own_lines(error))
         raise typer.Exit(1) from None
-    if not passed:
+    if not result.passed:
         raise typer.Exit(1)
 
 
@@ -127,6 +145,7 @@ def scenarios() -> None:
 
 
 app.command()(sweep)
+app.command()(campaign)
 app.command()(view)
 app.command()(replay)
 

@@ -54,11 +54,12 @@ def run(
     force: bool = False,
     settings: Mapping[str, Any] = MappingProxyType({}),
     code: bool = False,
-) -> bool:
-    """Run a scenario, write its folder and print the result. Return True if it finished and all checks passed.
+    name: str = "",
+) -> RunResult:
+    """Run a scenario, write its folder, print the result and return it.
 
-    The folder is by default the first unused one of runs/NAME, runs/NAME-2, ... Given values replace those of the
-    scenario; the engine "hydromechs" is ours, others use the exact scheme.
+    The folder is by default the first unused one of runs/NAME, runs/NAME-2, ...; NAME defaults to that of the scenario.
+    Given values replace those of the scenario; the engine "hydromechs" is ours, others use the exact scheme.
     """
     from hydromechs.formats import drawing_attrs, located
     from hydromechs.library import load_scenario, scenario_file
@@ -86,7 +87,7 @@ def run(
     mistakes = unit_mistakes(scenario)
     for text in mistakes:
         console.print(Text(f"warning: {text}", "yellow"))
-    with _claimed(scenario, out, force) as folder, _ProgressBar(console, simulated) as bar:
+    with _claimed(name or scenario.name, out, force) as folder, _ProgressBar(console, simulated) as bar:
         try:
             result = run_scenario(
                 scenario,
@@ -120,7 +121,7 @@ def run(
             _print_result(result, console)
     if show and has_display() and result.folder.replay.exists():
         webbrowser.open(result.folder.replay.absolute().as_uri())
-    return result.passed
+    return result
 
 
 def own_lines(error: Exception) -> str:
@@ -139,11 +140,11 @@ def _is_users(file: str) -> bool:
     return not python and not any(path.is_relative_to(folder) for folder in LIBRARIES)
 
 
-def _claimed(scenario: Scenario, out: str, force: bool) -> AbstractContextManager[RunFolder]:
+def _claimed(name: str, out: str, force: bool) -> AbstractContextManager[RunFolder]:
     """Return the locked folder of a run: the named one, or the first free one under runs/."""
     if out or force:
-        return RunFolder(out or Path("runs") / scenario.name).claimed(replace=force)
-    return RunFolder.numbered(Path("runs") / scenario.name)
+        return RunFolder(out or Path("runs") / name).claimed(replace=force)
+    return RunFolder.numbered(Path("runs") / name)
 
 
 def draw(result: RunResult, scenario: Scenario) -> list[str]:

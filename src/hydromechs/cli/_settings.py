@@ -34,14 +34,15 @@ def parsed_settings(texts: Sequence[str] | None) -> dict[str, Any]:
 def _value(text: str) -> Any:
     for read in (json.loads, float):
         try:
-            return _tuples(read(text))
+            return tuples(read(text))
         except ValueError:
             continue
     return text
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def tuples(value: Any) -> Any:
+    """Return a value with its lists as tuples."""
+    return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
 def with_settings(thing: T, settings: Mapping[str, Any]) -> T:
@@ -72,7 +73,7 @@ def settings_of_run(path: str) -> dict[str, Any]:
     recording = RunFolder(given if given.is_dir() else given.parent).recording
     text = str(load_recording(recording).attrs.get("settings", "")) if recording.exists() else ""
     try:
-        return {key: _tuples(value) for key, value in json.loads(text or "{}").items()}
+        return {key: tuples(value) for key, value in json.loads(text or "{}").items()}
     except (ValueError, AttributeError, RecursionError):
         raise SettingError(
             f"{recording}: the attribute 'settings' is {text[:40]!r}, must be a JSON object of numbers by path"

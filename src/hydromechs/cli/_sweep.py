@@ -67,7 +67,7 @@ def sweep(
 
         def show(progress: Progress) -> None:
             failed = f", {progress.failed} failed" if progress.failed else ""
-            left = "" if progress.remaining is None else f"{_clock(progress.remaining)} left"
+            left = "" if progress.remaining is None else f"{clock(progress.remaining)} left"
             bars.update(task, completed=progress.done, description=progress.phase, left=left + failed)
 
         try:
@@ -96,7 +96,7 @@ def chosen_engine(name: str, workers: int | None, address: str) -> SweepEngine:
     raise ValueError(f"engine is {name!r}{nearest(name, ENGINES)}, must be one of {', '.join(ENGINES)}")
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
     """Return a time as 0:01:30."""
     whole = round(seconds)
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

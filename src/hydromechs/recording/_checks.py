@@ -130,14 +130,10 @@ class Check:
 
     def judge_samples(self, time: np.ndarray, samples: np.ndarray) -> CheckResult:
         """Evaluate the check on samples of its quantity, shape (n,), at times [s], shape (n,)."""
-        words, how = STATISTICS[self.statistic][0], {key: getattr(self, key) for key in HOW}
+        how = {key: getattr(self, key) for key in HOW}
         value, x = statistic_of(time, samples, self.statistic, period=period_of(self.quantity), **how)
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
-        off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
-        text = words.format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
-        text += "" if self.before is None else f" before {self.before:g} s"
-        text += "" if self.mean_of is None else f", less its mean from {self.mean_of[0]:g} s to {self.mean_of[1]:g} s"
-        text += self._why_nothing(time, x)
+        text = self.text + self._why_nothing(time, x)
         return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text, self.quantity)
 
     def over(self, start: float) -> bool:
@@ -153,6 +149,14 @@ class Check:
             return "; the run started after that"
         ended = not time.size or time[-1] < self.after
         return "; the run ended before that" if ended else "; no sample is between these times; record more often"
+
+    @property
+    def text(self) -> str:
+        """The statistic and its quantity, in words."""
+        off = f" - {self.target:g}" if self.target > 0.0 else f" + {-self.target:g}" if self.target else ""
+        text = STATISTICS[self.statistic][0].format(self.quantity + off) + (f" after {self.after:g} s" if self.after else "")
+        text += "" if self.before is None else f" before {self.before:g} s"
+        return text + ("" if self.mean_of is None else f", less its mean from {self.mean_of[0]:g} s to {self.mean_of[1]:g} s")
 
     @property
     def limit(self) -> str:

@@ -279,8 +279,8 @@ class MissionMarch:
 
         names = ("n", "part", "h", "until", "alive", "paused", "sample")
         inputs = tuple(Argument(name, (2,) if name == "until" else ()) for name in names)
-        names = ("active", "ticks", "senses", "t", "tick", "sense", "due", "goal", "sample_after")
-        outputs = tuple(Argument(name, (2,) if name == "goal" else ()) for name in names)
+        found = ("active", "ticks", "senses", "t", "tick", "sense", "due", "goal", "sample_after")
+        outputs = tuple(Argument(name, (2,) if name == "goal" else ()) for name in found)
         return Recipe("plan", plan, inputs, outputs, f"{every} {ticking} {sensing}", rarely_called=True)
 
     @cached_property

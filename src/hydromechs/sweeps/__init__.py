@@ -5,6 +5,16 @@ from hydromechs._lazy import lazy_names as _lazy_names
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {
+        "._campaign": ("MissionCampaign", "CampaignProgress", "run_campaign"),
+        "._campaign_results": (
+            "CampaignResults",
+            "CheckOutcome",
+            "Rate",
+            "load_campaign",
+            "same_scenario",
+            "wilson_interval",
+            "world_of",
+        ),
         "._dask": ("Dask",),
         "._each": ("each",),
         "._engines": ("Local", "Serial", "SweepEngine"),

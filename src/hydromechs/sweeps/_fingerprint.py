@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hydromechs.compiler import fingerprint, source_hash
+from hydromechs.scenario import Scenario
 
 from ._definition import ParameterSweep
 
@@ -20,6 +21,11 @@ def fingerprint_of(sweep: ParameterSweep) -> str:
     code = [_text_of_code(reference) for reference in sweep.scenario.code]
     kept = (sweep.parameters, sweep.results, sweep.run_seeds, sweep.block_size, sweep.seed, sweep.target)
     return fingerprint(_text(sweep.scenario), _text(kept), sweep.table, *code)[:32]
+
+
+def fingerprint_of_scenario(scenario: Scenario) -> str:
+    """A text that two scenarios have in common if they and the code that they name are the same."""
+    return fingerprint(_text(scenario), *(_text_of_code(reference) for reference in scenario.code))[:32]
 
 
 def source_of() -> str:

@@ -127,7 +127,7 @@ class SweepStore:
         whole = np.zeros((self.block, *values.shape[1:]), values.dtype)  # the last block is as long as the others
         whole[: len(values)] = values
         key = ".".join([str(block), *["0"] * (values.ndim - 1)])
-        _write(self.path / name / key, whole.tobytes())
+        write_file(self.path / name / key, whole.tobytes())
 
     # -- a new store ----------------------------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class SweepStore:
         if self.path.exists():  # of a sweep that was killed here
             shutil.rmtree(self.path)
         self.path.mkdir(parents=True)
-        _write_json(self.path / ".zattrs", attrs)
+        write_json(self.path / ".zattrs", attrs)
         self._array("run", np.arange(n, dtype=np.int64), "run", {"long_name": "number of the run"})
         seeds = np.array([sweep.run_seed(i) for i in range(n)], np.int64)
         self._array("seed", seeds, "run", {"long_name": "seed of the run"})
@@ -172,12 +172,12 @@ class SweepStore:
             self._array("check", np.array([check.name for check in checks]), "check", {"long_name": "check of the scenario"})
             self._variable("passed", bool, False, "whether a check passed", checks=len(checks))
             self._variable("check_value", np.float64, "NaN", "value of a check", checks=len(checks))
-        _write_json(self.path / ".zgroup", {"zarr_format": 2})
+        write_json(self.path / ".zgroup", {"zarr_format": 2})
 
     def _array(self, name: str, values: np.ndarray, dim: str, attrs: Mapping[str, Any]) -> None:
         """An array that is complete from the start."""
         self._header(name, values.dtype, values.shape, values.shape, None, {"_ARRAY_DIMENSIONS": [dim], **attrs})
-        _write(self.path / name / "0", values.tobytes())
+        write_file(self.path / name / "0", values.tobytes())
 
     def _variable(self, name: str, dtype: Any, fill: Any, text: str, *, checks: int = 0, **attrs: str) -> None:
         """A variable without a block: a number for each run, or for each run and check."""
@@ -191,8 +191,8 @@ class SweepStore:
     ) -> None:
         (self.path / name).mkdir()
         header = {"zarr_format": 2, "shape": list(shape), "chunks": list(chunks), "dtype": dtype.str, "compressor": None}
-        _write_json(self.path / name / ".zarray", {**header, "fill_value": fill, "order": "C", "filters": None})
-        _write_json(self.path / name / ".zattrs", attrs)
+        write_json(self.path / name / ".zarray", {**header, "fill_value": fill, "order": "C", "filters": None})
+        write_json(self.path / name / ".zattrs", attrs)
 
 
 def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
@@ -241,11 +241,12 @@ def _attributes(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    _write(path, json.dumps(content, ensure_ascii=False).encode())
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file in one go."""
+    write_file(path, json.dumps(content, ensure_ascii=False).encode())
 
 
-def _write(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Write a file in one go: a kill leaves it as it was, or whole."""
     partial = path.with_name(f".{path.name}.partial")
     partial.write_bytes(content)

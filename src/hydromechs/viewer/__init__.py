@@ -1,6 +1,7 @@
 """Display of models and recordings: scenes in a browser and in pictures, plots, reports."""
 
 from ._compare import plot_comparison
+from ._distributions import Distribution, interval_text, write_distributions
 from ._gate import Gate, answer, viewer_html
 from ._live import LivePage, live_scene
 from ._looks import DrawingWarning, drawing_notes
@@ -25,6 +26,7 @@ __all__ = [
     "VIDEOS",
     "Arrows",
     "Camera",
+    "Distribution",
     "DrawingWarning",
     "Gate",
     "Guard",
@@ -46,6 +48,7 @@ __all__ = [
     "drawing_notes",
     "figure",
     "follow",
+    "interval_text",
     "live_scene",
     "model_scene",
     "plot_comparison",
@@ -62,6 +65,7 @@ __all__ = [
     "video_moments",
     "view",
     "viewer_html",
+    "write_distributions",
     "write_picture",
     "write_report",
     "write_video",

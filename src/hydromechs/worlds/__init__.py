@@ -8,6 +8,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._missions": ("WorldMessage", "Missions"),
         "._results": ("Rollout",),
         "._rollout": ("rollout",),
+        "._seeds": ("seeds_of",),
         "._worlds": ("Worlds",),
     },
 )

@@ -124,6 +124,8 @@ class Missions:
         """What happened, in all worlds."""
         self.ended: dict[int, str] = {}
         """By number, why a world ended early."""
+        self.failed: set[int] = set()
+        """Worlds that diverged or that an error ended; those that an event stopped are not among them."""
         self._flows = {s: self.plant.flow(int(s)) for s in dict.fromkeys(self.seeds)}
         self._waves: dict[int, WaveComponents] = {}
         names = dict.fromkeys([*(c.quantity for c in scenario.checks), *watch])
@@ -156,8 +158,13 @@ class Missions:
 
     # -- running --------------------------------------------------------------------------------------------------------------
 
-    def run(self, until: float | None = None) -> None:
-        """Run all worlds up to a time [s]. Defaults to the duration of the scenario."""
+    def run(self, until: float | None = None, progress: Callable[[float], None] | None = None) -> None:
+        """Run all worlds up to a time.
+
+        Args:
+            until: The time [s]. Defaults to the duration of the scenario.
+            progress: Called now and then with the time that was reached [s].
+        """
         until = self.scenario.duration if until is None else positive(until, "until")
         guards = self.march.guards
         if guards is not None and not self._times:  # the start of the first run
@@ -176,6 +183,8 @@ class Missions:
                 if abs(event.level - stop) <= slack(stop, self.step):
                     for world in (k for k in range(self.worlds) if k not in self.ended):
                         self._act(event, world, stop)
+            if progress is not None:
+                progress(stop)
         self._sample_end()
 
     def _advance(self, stop: float) -> None:
@@ -203,9 +212,10 @@ class Missions:
             hint = divergence_hint(self.plant, point, self.simulation.method, self.step)
             self._end(int(world), f"the next step is not finite; {hint}")
 
-    def _end(self, world: int, reason: str) -> None:
+    def _end(self, world: int, reason: str, *, failed: bool = True) -> None:
         """Mark a world that ends early."""
         self.ended[world] = reason
+        self.failed |= {world} if failed else set()
         self.messages.append(WorldMessage(world, self._time(world), reason))
         self.state["paused"][world] = 1.0
 
@@ -329,7 +339,7 @@ class Missions:
             if event.control == "off":
                 self.state["signals"][world] = np.nan
         if event.stop:
-            self._end(world, f"stopped by {event.name} at t = {t:.6f} s")
+            self._end(world, f"stopped by {event.name} at t = {t:.6f} s", failed=False)
 
     # -- samples --------------------------------------------------------------------------------------------------------------
 
@@ -393,6 +403,11 @@ class Missions:
             w.rows[-1][ended] = np.nan
 
     @property
+    def reached(self) -> Array:
+        """Time that each world has reached [s], shape (worlds,)."""
+        return self.state["n"][:, 0] * self.step + self.state["part"][:, 0]
+
+    @property
     def times(self) -> Array:
         """Times of the samples [s], shape (worlds, n); NaN after the end of a world."""
         return np.concatenate(self._times, axis=1)
@@ -429,8 +444,8 @@ class Missions:
 
     @cached_property
     def passed(self) -> Array:
-        """True for each world that passed all checks and did not end early, shape (worlds,)."""
-        return np.array([all(r.passed for r in row) and k not in self.ended for k, row in enumerate(self.judge())])
+        """True for each world that passed all checks and did not fail, shape (worlds,)."""
+        return np.array([all(r.passed for r in row) and k not in self.failed for k, row in enumerate(self.judge())])
 
 
 def _obstacle(sim: Simulation) -> str:

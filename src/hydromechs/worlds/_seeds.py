@@ -10,7 +10,12 @@ from hydromechs.values import whole
 
 
 def seeds_of(seed: int | Sequence[int], worlds: int) -> np.ndarray:
-    """Return a seed for each world: from one integer, independent of the batch size, or one given per world."""
+    """Return a seed for each world: from one integer, independent of the batch size, or one given per world.
+
+    Args:
+        seed: The integer, or the seeds.
+        worlds: Number of worlds.
+    """
     if np.ndim(seed) == 0:
         first = whole(seed, "seed")
         drawn = [int(np.random.SeedSequence((first, k)).generate_state(1, np.uint64)[0]) for k in range(worlds)]

@@ -1,0 +1,222 @@
+"""`hydromechs campaign`: whole missions with different seeds into a folder, what is printed of them, and replays of a world."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from signal import SIGINT
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+from rich.text import Text
+
+from ._kinds import expect
+from ._options import CODE, SET
+from ._sweep import clock
+
+if TYPE_CHECKING:
+    from hydromechs.recording import CheckResult
+    from hydromechs.sweeps import CampaignProgress, CampaignResults
+
+WORST = 3
+"""Worst worlds that are listed of each check."""
+SAME = 1e-9
+"""Largest difference between a world and its replay [1 + |value|]: code of eight worlds and of one world round differently."""
+
+
+def campaign(
+    scenario: Annotated[
+        str, typer.Argument(help="A library scenario (see `hydromechs scenarios`) or the path of a scenario file.")
+    ],
+    worlds: Annotated[int, typer.Option(help="Number of missions.")] = 1000,
+    out: Annotated[
+        str, typer.Option(help="Folder for the results. Defaults to campaigns/NAME; an unfinished campaign there is resumed.")
+    ] = "",
+    seed: Annotated[
+        int | None, typer.Option(help="Seed from which each world derives its own. Defaults to the scenario's.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(help="Number of threads. Defaults to one per core.")] = None,
+    chunk: Annotated[
+        int | None, typer.Option(help="Worlds that fly together and are stored in one file. Defaults to what fits the memory.")
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Duration of each mission [s]. Defaults to the scenario's.")] = None,
+    settings: SET = None,
+    code: CODE = False,
+) -> None:
+    """Fly a mission many times with different seeds: success rates, the worst worlds, a page with distributions.
+
+    Ctrl-C and SIGTERM keep all finished chunks; the same command resumes. `hydromechs run FOLDER --world K` replays a world.
+    """
+    from hydromechs import files
+    from hydromechs.library import load_scenario, scenario_file
+    from hydromechs.simulation import sigterm_interrupts
+    from hydromechs.sweeps import MissionCampaign, run_campaign
+    from hydromechs.values import is_path
+
+    from ._settings import parsed_settings, with_settings
+
+    expect(scenario, "campaign", "scenario")
+    console, given = Console(), parsed_settings(settings)
+    loaded = with_settings(load_scenario(scenario, code=code), given)
+    file = Path(scenario_file(scenario))
+    plan = MissionCampaign(
+        scenario=loaded,
+        worlds=worlds,
+        seed=seed,
+        duration=duration,
+        source=str(file.absolute()) if is_path(scenario) else scenario,
+        text=files.read_text(file),
+        settings=given,
+    )
+    folder = Path(out or Path("campaigns") / loaded.name)
+    console.print(Text(loaded.title or loaded.name, "bold"))
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeElapsedColumn())
+    with Bars(*columns, TextColumn("{task.fields[left]}"), console=console) as bars:
+        task = bars.add_task("starting", total=worlds, count="", left="")
+
+        def show(p: CampaignProgress) -> None:
+            left = "" if p.remaining is None else f"{clock(p.remaining)} left"
+            left += f", {p.passed} of {p.stored} passed" if p.stored else ""
+            bars.update(task, completed=p.done, description=p.phase, count=f"{int(p.done)}/{p.worlds}", left=left)
+
+        try:
+            with sigterm_interrupts():
+                results = run_campaign(plan, folder, threads=threads, chunk=chunk, progress=show)
+        except KeyboardInterrupt:
+            bars.stop()
+            console.print(
+                Text(f"interrupted; finished worlds are in {folder}, and the same command resumes", "yellow"), soft_wrap=True
+            )
+            raise typer.Exit(128 + SIGINT) from None
+    print_campaign(results, console)
+    console.print(Text(f"report: {write_page(results)}", "bold"), soft_wrap=True)
+    console.print(Text(f"replay a world: hydromechs run {folder} --world {_first_worst(results)}"), soft_wrap=True)
+
+
+def print_campaign(results: CampaignResults, console: Console) -> None:
+    """Print success rates, values of checks, the worst worlds, and why worlds ended."""
+    success = results.success
+    console.print(Text(f"{success.count} of {success.worlds} worlds passed: {_rate(success.share, success.interval)}"))
+    for c in results.checks:
+        good = sorted(x for x in c.values if math.isfinite(x))
+        parts = [good[round(part * (len(good) - 1))] if good else math.nan for part in (0.0, 0.5, 1.0)]
+        worst = ", ".join(f"{world} ({value:.3g})" for world, value in c.worst(WORST))
+        text = Text(f"  {c.name}: {_rate(c.rate.share, c.rate.interval)}\n", "" if c.rate.count == c.rate.worlds else "yellow")
+        text.append(f"    values {parts[0]:.3g} to {parts[2]:.3g}, median {parts[1]:.3g}, must be ", "dim")
+        console.print(text.append(f"{c.limit}; worst worlds {worst}", "dim"), soft_wrap=True)
+    for reason, worlds in results.ended.items():
+        more = ", ..." if len(worlds) > WORST else ""
+        console.print(Text(f"{len(worlds)} ended: {reason} (worlds {', '.join(map(str, worlds[:WORST]))}{more})", "yellow"))
+
+
+def _rate(share: float, interval: tuple[float, float]) -> str:
+    return f"{100.0 * share:.1f} % ({100.0 * interval[0]:.1f} to {100.0 * interval[1]:.1f})"
+
+
+def _first_worst(results: CampaignResults) -> int:
+    """Number of the world with the smallest margin of the check that fewest worlds pass."""
+    hardest = min(results.checks, key=lambda c: c.rate.count, default=None)
+    return hardest.worst(1)[0][0] if hardest is not None and hardest.rate.worlds else 0
+
+
+def write_page(results: CampaignResults) -> Path:
+    """Write the page with distributions into the folder of a campaign."""
+    from hydromechs.viewer import Distribution, write_distributions
+
+    about, success = results.about, results.success
+    checks = [
+        Distribution(c.name, c.text, c.limit, c.below, c.above, c.values, c.rate.count, c.rate.interval, c.worst(WORST))
+        for c in results.checks
+    ]
+    setup = [("Scenario", about["source"] or about["scenario"]), ("Seed", str(about["seed"]))]
+    setup += [("Duration", f"{about['duration']:g} s"), *((path, str(value)) for path, value in about["settings"].items())]
+    return write_distributions(
+        results.folder / "report.html",
+        checks,
+        title=about["title"] or about["scenario"],
+        description=about["description"],
+        passed=success.count,
+        runs=success.worlds,
+        planned=results.planned,
+        interval=success.interval,
+        ended=results.ended,
+        setup=setup,
+        replay=f"hydromechs run {results.folder} --world",
+        foot=f"Made by HydroMechs {about['hydromechs']}",
+    )
+
+
+# -- replay of a world --------------------------------------------------------------------------------------------------------
+
+
+class WorldRun(NamedTuple):
+    """How to run a world of a campaign."""
+
+    source: str
+    """Library name or path of the scenario."""
+    duration: float
+    """Duration [s]."""
+    seed: int
+    """Seed of the world."""
+    settings: dict[str, Any]
+    """Numbers that replace those of the scenario."""
+    name: str
+    """Name of the folder of the run, unless another is given."""
+    values: dict[str, float]
+    """Values of its checks in the campaign."""
+
+
+def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
+    """Return how to run a world of a campaign; raise `ValueError` if its scenario has changed since.
+
+    Args:
+        folder: Folder of the campaign.
+        world: Number of the world.
+        code: Permission to run the code that the scenario names.
+    """
+    from hydromechs.library import load_scenario
+    from hydromechs.sweeps import load_campaign, same_scenario, world_of
+
+    from ._settings import tuples, with_settings
+
+    results = load_campaign(folder)
+    about = results.about
+    if not about["source"]:
+        raise ValueError(
+            f"{folder} was made by a program, without the file of its scenario; run the scenario with the world's seed"
+        )
+    settings = {path: tuples(value) for path, value in about["settings"].items()}
+    seed, values = world_of(results, world)
+    loaded = with_settings(load_scenario(about["source"], code=code), settings)
+    if not same_scenario(results, loaded):
+        raise ValueError(
+            f"scenario {about['source']} has changed since the campaign in {folder}, or it names other models or code; "
+            "restore it (its text is in campaign.json), or fly the campaign again"
+        )
+    return WorldRun(about["source"], float(about["duration"]), seed, settings, f"{loaded.name}-world-{world}", values)
+
+
+def print_agreement(values: Mapping[str, float], checks: tuple[CheckResult, ...], console: Console) -> None:
+    """Print whether the checks of a replay have the values of the campaign."""
+    off = {}
+    for check in checks:
+        before = values.get(check.name, math.nan)
+        both = math.isnan(before) and math.isnan(check.value)
+        off[check.name] = 0.0 if both else abs(check.value - before) / (1.0 + abs(before))
+    worst = max(off, key=lambda name: math.inf if math.isnan(off[name]) else off[name], default=None)
+    if worst is None:
+        return
+    if off[worst] <= SAME:
+        console.print(Text(f"agrees with the campaign: values of checks differ by {off[worst]:.1g} at most (limit {SAME:g})"))
+    else:
+        console.print(
+            Text(
+                f"warning: differs from the campaign: {worst} by {off[worst]:.3g} of 1 + |value| (limit {SAME:g}); "
+                "another version or machine, or a motion that amplifies rounding",
+                "yellow",
+            )
+        )

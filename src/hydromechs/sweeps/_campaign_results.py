@@ -1,0 +1,241 @@
+"""Results of a campaign: one dataset, success rates with their confidence intervals, the worst worlds, why worlds ended."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hydromechs.scenario import Scenario
+from hydromechs.values import Array
+
+from ._campaign_store import (
+    MESSAGES,
+    PER_CHECK,
+    PER_QUANTITY,
+    PER_WORLD,
+    chunks,
+    read_about,
+    read_chunk,
+)
+from ._fingerprint import fingerprint_of_scenario
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of worlds."""
+
+    count: int
+    """Worlds that have it."""
+    worlds: int
+    """Worlds in all."""
+
+    @property
+    def share(self) -> float:
+        """Share, 0 to 1; NaN without worlds."""
+        return self.count / self.worlds if self.worlds else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its 95 % confidence interval; see `wilson_interval`."""
+        return wilson_interval(self.count, self.worlds)
+
+
+def wilson_interval(count: int, worlds: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the confidence interval of a probability p from `count` successes in n independent worlds, after Wilson (1927):
+
+        (p̂ + z²/2n ± z √(p̂(1 − p̂)/n + z²/4n²)) / (1 + z²/n),  p̂ = count/n
+
+    It holds also for few worlds and for shares near 0 and 1, where p̂ ± z √(p̂(1 − p̂)/n) fails.
+
+    Args:
+        count: Number of successes.
+        worlds: Number of worlds.
+        confidence: Probability that the interval contains p.
+    """
+    if not 0 <= count <= worlds:
+        raise ValueError(f"count is {count}, must be from 0 to the number of worlds, {worlds}")
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence is {confidence}, must be between 0 and 1")
+    if worlds == 0:
+        return 0.0, 1.0
+    z, n, p = NormalDist().inv_cdf(0.5 + 0.5 * confidence), float(worlds), count / worlds
+    middle, half = p + z * z / (2.0 * n), z * math.sqrt(p * (1.0 - p) / n + (z / (2.0 * n)) ** 2)
+    low, high = (middle - half) / (1.0 + z * z / n), (middle + half) / (1.0 + z * z / n)
+    return 0.0 if count == 0 else max(0.0, low), 1.0 if count == worlds else min(1.0, high)
+
+
+@dataclass(frozen=True)
+class CheckOutcome:
+    """What became of a check in all worlds."""
+
+    name: str
+    """Name of the check."""
+    quantity: str
+    """Its quantity."""
+    text: str
+    """Statistic and quantity, in words."""
+    limit: str
+    """What its value must be, in words."""
+    below: float | None
+    """Upper limit."""
+    above: float | None
+    """Lower limit."""
+    rate: Rate
+    """Worlds that passed it."""
+    worlds: Array
+    """Numbers of the worlds, shape (n,)."""
+    values: Array
+    """Its value in each, shape (n,); NaN where there was none."""
+
+    @property
+    def margins(self) -> Array:
+        """Distance of each value from the nearer limit, negative outside, shape (n,); −∞ where there is no value."""
+        upper, lower = math.inf if self.below is None else self.below, -math.inf if self.above is None else self.above
+        margins = np.minimum(upper - self.values, self.values - lower)
+        return np.where(np.isnan(self.values), -np.inf, margins)
+
+    def worst(self, count: int) -> list[tuple[int, float]]:
+        """Return the worlds with the smallest margins, and their values, the worst first.
+
+        Args:
+            count: Number of worlds, at most.
+        """
+        order = np.argsort(self.margins, kind="stable")[:count]
+        return [(int(self.worlds[k]), float(self.values[k])) for k in order]
+
+
+@dataclass(frozen=True)
+class CampaignResults:
+    """Results of the finished worlds of a campaign."""
+
+    folder: Path
+    """Where they are."""
+    dataset: xarray.Dataset
+    """All of them, a row per world; settings as attributes."""
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """Content of campaign.json."""
+        return read_about(self.folder)
+
+    @property
+    def planned(self) -> int:
+        """Worlds of the campaign, finished or not."""
+        return int(self.about["worlds"])
+
+    @property
+    def success(self) -> Rate:
+        """Worlds that passed all checks and did not fail."""
+        return Rate(int(self.dataset["success"].sum()), self.dataset.sizes["world"])
+
+    @cached_property
+    def checks(self) -> tuple[CheckOutcome, ...]:
+        """What became of each check."""
+        worlds, passed, values = (self.dataset[name].values for name in ("world", "passed", "value"))
+        return tuple(
+            CheckOutcome(
+                name=check["name"],
+                quantity=check["quantity"],
+                text=check["text"],
+                limit=check["limit"],
+                below=check["below"],
+                above=check["above"],
+                rate=Rate(int(passed[:, k].sum()), len(worlds)),
+                worlds=worlds,
+                values=values[:, k],
+            )
+            for k, check in enumerate(self.about["checks"])
+        )
+
+    @cached_property
+    def ended(self) -> dict[str, list[int]]:
+        """Worlds that ended early by reason, the most frequent first; times and numbers in reasons are replaced by "…"."""
+        reasons, worlds = self.dataset["reason"].values, self.dataset["world"].values
+        found = [(_kind(str(reason)), int(world)) for reason, world in zip(reasons, worlds, strict=True) if reason]
+        order = [kind for kind, _ in Counter(kind for kind, _ in found).most_common()]
+        return {kind: [world for k, world in found if k == kind] for kind in order}
+
+
+def _kind(reason: str) -> str:
+    """A reason without what differs from world to world."""
+    text = re.sub(r"^t = \S+ s: | at t = \S+ s", "", reason)
+    return re.sub(r"(?<![\w.])[-+−]?\d+\.?\d*(e[-+]?\d+)?(?![\w.])", "…", text.partition(";")[0])
+
+
+def world_of(results: CampaignResults, world: int) -> tuple[int, dict[str, float]]:
+    """Return the seed of a finished world, and the values of its checks by name.
+
+    Args:
+        results: The campaign.
+        world: Number of the world.
+    """
+    dataset = results.dataset
+    there = np.flatnonzero(dataset["world"].values == world)
+    if not there.size and not 0 <= world < results.planned:
+        raise ValueError(f"world is {world}; {results.folder} has the worlds 0 to {results.planned - 1}")
+    if not there.size:
+        raise ValueError(f"world {world} of {results.folder} is not finished; run the campaign again to resume it")
+    row = dataset.isel(world=int(there[0]))
+    values = {str(name): float(x) for name, x in zip(row["check"].values, row["value"].values, strict=True)}
+    return int(row["seed"]), values
+
+
+def same_scenario(results: CampaignResults, scenario: Scenario) -> bool:
+    """Return True if a scenario, with the settings of a campaign, is that of the campaign.
+
+    Args:
+        results: The campaign.
+        scenario: The scenario.
+    """
+    return bool(results.about["fingerprint"] == fingerprint_of_scenario(scenario))
+
+
+def load_campaign(folder: str | os.PathLike[str]) -> CampaignResults:
+    """Return the results of a campaign, as far as it has come.
+
+    Args:
+        folder: Folder of the campaign.
+    """
+    import xarray
+
+    folder = Path(folder)
+    about = read_about(folder)
+    checks, quantities = [c["name"] for c in about["checks"]], [str(q) for q in about["quantities"]]
+    parts: dict[str, list[Array]] = {}
+    numbers: list[Array] = []
+    kinds = {**PER_WORLD, **PER_CHECK, **PER_QUANTITY, "message": "U"}
+    shapes = dict.fromkeys(PER_WORLD, ()) | {name: (len(checks),) for name in PER_CHECK}
+    shapes |= {name: (len(quantities),) for name in PER_QUANTITY} | {"message": (MESSAGES,)}
+    at = 0
+    for worlds, path in sorted(chunks(folder).items(), key=lambda item: item[0].start):
+        rows = read_chunk(path)
+        for name, values in rows.items():
+            if values.dtype.kind != kinds[name] or values.shape != (len(worlds), *shapes[name]):
+                raise ValueError(f"{path}: {name} has another shape or type; delete the file and run the campaign again")
+        new = np.arange(worlds.start, worlds.stop) >= at  # files of two chunk sizes can overlap
+        at = max(at, worlds.stop)
+        numbers.append(np.arange(worlds.start, worlds.stop)[new])
+        for name, values in rows.items():
+            parts.setdefault(name, []).append(values[new])
+    dims = dict.fromkeys(PER_WORLD, ("world",)) | dict.fromkeys(PER_CHECK, ("world", "check"))
+    dims |= dict.fromkeys(PER_QUANTITY, ("world", "quantity")) | {"message": ("world", "which")}
+    empty = {
+        name: np.zeros((0, *shapes[name]), dtype={"b": bool, "U": "<U1"}.get(kind, f"{kind}8")) for name, kind in kinds.items()
+    }
+    data = {name: (dims[name], np.concatenate(parts[name]) if name in parts else empty[name]) for name in kinds}
+    coords = {"world": np.concatenate([np.zeros(0, dtype=int), *numbers]), "check": np.array(checks, dtype=str)}
+    coords["quantity"] = np.array(quantities, dtype=str)
+    attrs = {key: about[key] for key in ("scenario", "worlds", "seed", "duration", "hydromechs")}
+    return CampaignResults(folder, xarray.Dataset(data, coords=coords, attrs=attrs).set_coords("seed"))

@@ -1,0 +1,196 @@
+"""The folder of a campaign: campaign.json, and a file of results for each chunk of worlds.
+
+Each file is written beside its place and renamed: a file that exists is complete. Its name has its first and last world. The
+same worlds give the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hydromechs import files
+from hydromechs.recording import lock_folder, unlock_folder
+from hydromechs.values import Array
+
+from ._fingerprint import fingerprint_of_scenario, source_of
+from ._store import write_file, write_json
+
+if TYPE_CHECKING:
+    from ._campaign import MissionCampaign
+
+MARK = "hydromechs_campaign"
+"""Key of campaign.json that marks it; its value is the version of the layout."""
+VERSION = 1
+"""Version of the layout that is written and read."""
+ABOUT, LOCK, REPORT = "campaign.json", "campaign.lock", "report.html"
+"""Names in the folder."""
+CHUNK = re.compile(r"worlds-(\d{7,12})-(\d{7,12})\.npz")
+"""Name of the file of a chunk."""
+REASON, TEXT, MESSAGES = 400, 200, 3
+"""Letters of a reason, letters of a message, messages of a world that are kept."""
+UNPACKED = 512 * 2**20
+"""Maximum size of an unpacked chunk [bytes]."""
+PER_WORLD = {"seed": "u", "success": "b", "failed": "b", "end_time": "f", "reason": "U", "messages": "i"}
+PER_CHECK = {"passed": "b", "value": "f"}
+PER_QUANTITY = {"final": "f", "min": "f", "max": "f"}
+"""Arrays of a chunk and their kinds."""
+COMPARED = {
+    "scenario": "scenario",
+    "seed": "seed",
+    "duration": "duration [s]",
+    "settings": "settings",
+    "hydromechs": "version of hydromechs",
+}
+"""Entries of campaign.json that are compared with their values, and what to call them."""
+
+
+class CampaignStore:
+    """The results of a campaign in a folder, which need not exist."""
+
+    def __init__(self, folder: str | os.PathLike[str], campaign: MissionCampaign) -> None:
+        self.folder, self.campaign = Path(folder), campaign
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[CampaignStore]:
+        """Hold the folder while a campaign writes into it; a new one is set up, that of the same campaign is resumed."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"{self.folder} is a file; a campaign needs a folder")
+        others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
+        if set(others) - {LOCK, f".{ABOUT}.partial"} and ABOUT not in others:
+            raise ValueError(f"{self.folder} holds other files ({', '.join(others[:3])}); choose another folder")
+        about = self._about()
+        if ABOUT in others:
+            self._check_same(about)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        handle = lock_folder(self.folder, LOCK, "campaign")
+        try:
+            for partial in self.folder.glob(".*.partial"):  # of a campaign that was killed
+                partial.unlink()
+            path = self.folder / ABOUT
+            if not path.exists() or read_about(self.folder)["worlds"] < self.campaign.worlds:
+                write_json(path, about)
+            yield self
+        finally:
+            unlock_folder(self.folder, LOCK, handle)
+
+    def _about(self) -> dict[str, Any]:
+        from hydromechs import __version__
+
+        c, scenario = self.campaign, self.campaign.scenario
+        checks = [
+            {"name": x.name, "quantity": x.quantity, "text": x.text, "limit": x.limit, "below": x.below, "above": x.above}
+            for x in scenario.checks
+        ]
+        return {
+            MARK: VERSION,
+            "scenario": scenario.name,
+            "title": scenario.title,
+            "description": scenario.description,
+            "source": c.source,
+            "worlds": c.worlds,
+            "seed": c.seed,
+            "duration": c.duration,
+            "settings": dict(c.settings),
+            "checks": checks,
+            "quantities": list(c.quantities),
+            "hydromechs": __version__,
+            "source_hash": source_of(),
+            "fingerprint": fingerprint_of_scenario(scenario),
+            "text": c.text,
+        }
+
+    def _check_same(self, about: Mapping[str, Any]) -> None:
+        """Reject the folder of another campaign, and name what differs."""
+        found, mine = read_about(self.folder), json.loads(json.dumps(about))
+        different = [
+            f"{what} {found.get(key)!r}, not {mine[key]!r}" for key, what in COMPARED.items() if found.get(key) != mine[key]
+        ]
+        if found.get("source_hash") != mine["source_hash"] and found.get("hydromechs") == mine["hydromechs"]:
+            different.append(f"source code of another state of hydromechs {mine['hydromechs']}")
+        if not different and found.get("fingerprint") != mine["fingerprint"]:
+            part = "models or code that the scenario names"
+            different.append("another text of the scenario file" if found.get("text") != mine["text"] else f"other {part}")
+        if found["worlds"] > mine["worlds"] and not different:
+            different.append(f"worlds {found['worlds']}, not {mine['worlds']}")
+        if different:
+            raise ValueError(f"{self.folder} holds another campaign: {'; '.join(different)}; choose another folder")
+
+    def missing(self, size: int) -> list[range]:
+        """Return the worlds without results, in chunks.
+
+        Args:
+            size: Worlds in a chunk, at most.
+        """
+        gaps, at = [], 0
+        for there in sorted(chunks(self.folder), key=lambda r: r.start):
+            gaps += [range(at, there.start)] if there.start > at else []
+            at = max(at, there.stop)
+        gaps += [range(at, self.campaign.worlds)]
+        return [range(k, min(k + size, gap.stop)) for gap in gaps for k in range(gap.start, gap.stop, size)]
+
+    def finished(self) -> tuple[int, int]:
+        """Return how many worlds have results, and how many of them passed all checks."""
+        success = [read_chunk(path)["success"] for path in chunks(self.folder).values()]
+        return sum(map(len, success)), int(sum(x.sum() for x in success))
+
+    def write(self, worlds: range, rows: Mapping[str, Array]) -> None:
+        """Write the results of a chunk of worlds."""
+        packed = io.BytesIO()
+        np.savez_compressed(packed, **rows)  # type: ignore[arg-type]
+        write_file(self.folder / f"worlds-{worlds.start:07d}-{worlds.stop - 1:07d}.npz", packed.getvalue())
+
+
+def chunks(folder: Path) -> dict[range, Path]:
+    """Return the files of chunks in a folder by their worlds."""
+    found = ((CHUNK.fullmatch(path.name), path) for path in sorted(folder.iterdir()))
+    return {range(int(m[1]), int(m[2]) + 1): path for m, path in found if m}
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Return campaign.json of a folder, after checking the entries that are used."""
+    path = folder / ABOUT
+    try:
+        about = files.read_json(path)
+    except FileNotFoundError:
+        raise ValueError(f"{folder} is not the folder of a campaign; `hydromechs campaign SCENARIO` makes one") from None
+    if not isinstance(about, dict) or MARK not in about:
+        raise ValueError(f"{path} does not describe a campaign; choose another folder")
+    files.check_version(path, "a campaign", about[MARK], VERSION, "run the campaign again")
+    kinds: dict[str, Any] = {"scenario": str, "source": str, "worlds": int, "seed": int, "duration": (int, float)}
+    kinds |= {"settings": dict, "checks": list, "quantities": list, "text": str, "hydromechs": str, "fingerprint": str}
+    kinds |= {"title": str, "description": str, "source_hash": str}
+    for key, kind in kinds.items():
+        if not isinstance(about.get(key), kind):
+            raise ValueError(f"{path}: {key} is missing or of the wrong kind; restore the file, or choose another folder")
+    for check in about["checks"]:
+        limits = [check.get(key) for key in ("below", "above")] if isinstance(check, dict) else [""]
+        texts = [check.get(key) for key in ("name", "quantity", "text", "limit")] if isinstance(check, dict) else []
+        numbers = all(x is None or isinstance(x, int | float) for x in limits)
+        if not (numbers and all(isinstance(x, str) for x in texts)):
+            raise ValueError(f"{path}: checks has an entry without name, quantity and limits; restore the file")
+    return about
+
+
+def read_chunk(path: Path) -> dict[str, Array]:
+    """Return the arrays of a chunk."""
+    try:
+        with files.open_file(path, UNPACKED) as file:
+            with zipfile.ZipFile(file) as packed:
+                if sum(info.file_size for info in packed.infolist()) > UNPACKED:
+                    raise ValueError("it is too large")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as found:
+                return {name: found[name] for name in (*PER_WORLD, *PER_CHECK, *PER_QUANTITY, "message")}
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError) as error:
+        raise ValueError(f"{path} is not a chunk of a campaign ({error}); delete it and run the campaign again") from None

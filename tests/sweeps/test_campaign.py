@@ -1,0 +1,397 @@
+"""Campaigns: success rates against closed forms, results that depend on seeds alone, resumption, replays, error messages."""
+
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import hydromechs as hm
+from hydromechs.cli._main import app
+from hydromechs.errors import CodeNotAllowed, UnsupportedFeature
+from hydromechs.sweeps import MissionCampaign, load_campaign, run_campaign, wilson_interval
+from hydromechs.sweeps import _campaign as flying
+from hydromechs.worlds import Missions, seeds_of
+
+HERE = Path(__file__).parent
+GUSTY = HERE / "gusty.yaml"
+WORLDS = 24
+
+
+@pytest.fixture(scope="session")
+def gusty():
+    return hm.load_scenario(GUSTY)
+
+
+@pytest.fixture(scope="session")
+def flown(gusty, tmp_path_factory):
+    """The folder of an undisturbed campaign of the command, in chunks of four worlds."""
+    folder = tmp_path_factory.mktemp("campaign") / "calm"
+    assert command("campaign", GUSTY, "--worlds", WORLDS, "--chunk", 4, "--threads", 1, "--out", folder).exit_code == 0
+    return folder
+
+
+def command(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("worlds-*.npz"))}
+
+
+# -- success rates ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "worlds", "interval"),
+    [  # Newcombe (1998), Statistics in Medicine 17, table I, method 3; the bounds of none and all are z²/(n + z²)
+        (81, 263, (0.2553, 0.3662)),
+        (15, 148, (0.0624, 0.1605)),
+        (0, 20, (0.0, 0.1611)),
+        (1, 29, (0.0061, 0.1718)),
+        (20, 20, (0.8389, 1.0)),
+    ],
+)
+def test_wilson_interval_is_that_of_the_table(count, worlds, interval):
+    np.testing.assert_allclose(wilson_interval(count, worlds), interval, rtol=0, atol=5e-5)
+
+
+def test_wilson_interval_has_its_confidence():
+    """Probability that the interval contains p, summed over all outcomes: near 95 % on average over p, for few worlds too."""
+    n, shares = 30, np.linspace(0.02, 0.98, 97)
+    bounds = [wilson_interval(k, n) for k in range(n + 1)]
+    inside = [
+        sum(math.comb(n, k) * p**k * (1 - p) ** (n - k) for k, (low, high) in enumerate(bounds) if low <= p <= high)
+        for p in shares
+    ]
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.01)
+    assert wilson_interval(0, 0) == (0.0, 1.0)
+    with pytest.raises(ValueError, match="3"):
+        wilson_interval(3, 2)
+
+
+def test_success_rates_are_those_of_the_gusts(gusty, tmp_path):
+    """The gust at the start is normal and each axis independent: shares within 4 deviations of a binomial count."""
+    n = 400
+    results = run_campaign(MissionCampaign(scenario=gusty, worlds=n, seed=1, duration=0.05), tmp_path / "c", threads=1)
+    one, two = 0.5 * (1.0 + math.erf(1.0 / math.sqrt(2.0))), math.erf(2.0 / math.sqrt(2.0))
+    ahead, abeam, drift = results.checks
+    for rate, share in ((ahead.rate, one), (abeam.rate, two), (drift.rate, 1.0), (results.success, one * two)):
+        assert rate.worlds == n
+        assert abs(rate.share - share) <= 4.0 * math.sqrt(share * (1.0 - share) / n)
+    assert len(set(ahead.values.tolist())) == n  # each world has its own gusts
+
+
+# -- results ------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_world_is_that_of_missions_and_of_a_simulation(gusty, flown):
+    """Values of missions with the same seeds to the last bit; of one simulation to 1e-9, which rounds differently."""
+    dataset = load_campaign(flown).dataset
+    seeds = seeds_of(gusty.seed, WORLDS)
+    assert dataset.seed.values.tolist() == [int(x) for x in seeds]
+    missions = Missions(gusty, WORLDS, seed=gusty.seed)
+    missions.run()
+    np.testing.assert_array_equal(dataset.value.values, [[r.value for r in row] for row in missions.judge()])
+    np.testing.assert_array_equal(dataset.success.values, missions.passed)
+    u = missions.samples("v.hull.u")
+    for name, want in (("final", u[:, -1]), ("min", u.min(axis=1)), ("max", u.max(axis=1))):
+        np.testing.assert_array_equal(dataset[name].sel(quantity="v.hull.u"), want)
+    np.testing.assert_allclose(dataset.end_time, gusty.duration, rtol=1e-12)
+    for world in (0, 17):
+        recording = gusty.with_fields(seed=int(seeds[world])).simulation().run(gusty.duration).recording
+        values = [check.judge(recording).value for check in gusty.checks]
+        np.testing.assert_allclose(dataset.value.values[world], values, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("chunk", "threads"), [(1, 1), (7, 2), (100, 1)])
+def test_chunks_and_threads_do_not_change_results(gusty, flown, tmp_path, chunk, threads):
+    run_campaign(MissionCampaign(scenario=gusty, worlds=WORLDS), tmp_path / "c", threads=threads, chunk=chunk)
+    assert load_campaign(tmp_path / "c").dataset.identical(load_campaign(flown).dataset)
+
+
+def test_short_memory_halves_what_flies_together(gusty, flown, tmp_path, monkeypatch):
+    real = flying._flown
+
+    def short(campaign, seeds, threads, progress):
+        if len(seeds) > 5:
+            raise MemoryError
+        return real(campaign, seeds, threads, progress)
+
+    monkeypatch.setattr(flying, "_flown", short)
+    seen = []
+    run_campaign(MissionCampaign(scenario=gusty, worlds=WORLDS), tmp_path / "c", threads=1, chunk=12, progress=seen.append)
+    assert load_campaign(tmp_path / "c").dataset.identical(load_campaign(flown).dataset)
+    assert [p.done for p in seen] == sorted(p.done for p in seen) and seen[-1].done == seen[-1].stored == WORLDS
+    assert {p.phase for p in seen} == {"compiling", "flying"} and seen[-1].remaining == 0.0
+
+
+def test_a_chunk_that_is_chosen_fits_the_memory(gusty, monkeypatch):
+    plan = MissionCampaign(scenario=gusty, worlds=10)
+    long = MissionCampaign(scenario=gusty, worlds=10, duration=20000.0)
+    assert flying.chunk_size(plan, 2) == flying.MAX_CHUNK
+    assert flying.world_memory(long) * flying.chunk_size(long, 2) <= flying.BUDGET
+    monkeypatch.setattr(flying, "free_memory", lambda: 40 * flying.world_memory(plan) / flying.SHARE)
+    assert flying.chunk_size(plan, 2) == 32  # a multiple of the vectors of two threads
+    monkeypatch.setattr(flying, "free_memory", lambda: 0)
+    assert flying.chunk_size(plan, 2) == 1
+
+
+def test_worlds_that_end_are_counted_by_reason(gusty, tmp_path):
+    """An event ends some worlds, which is no failure; worlds that diverge fail, and the checks are judged up to there."""
+    stop = hm.Event(name="carried", quantity="v.hull.u", level=0.0005, direction="rising", stop=True)
+    scenario = replace(gusty, events=(stop,), checks=gusty.checks[2:])
+    results = run_campaign(MissionCampaign(scenario=scenario, worlds=16), tmp_path / "c", threads=1)
+    ended = results.dataset.reason.values != ""
+    assert 0 < ended.sum() < 16
+    assert list(results.ended) == ["stopped by carried"] and len(results.ended["stopped by carried"]) == ended.sum()
+    assert results.dataset.success.all() and not results.dataset.failed.any()
+    assert (results.dataset.end_time.values[ended] < 0.2).all()
+    np.testing.assert_array_equal(results.dataset.messages.values, ended * 2)  # the event, and the end
+    assert all("carried" in text for text in results.dataset.message.values[ended, 0])
+    assert results.checks[0].worst(1)[0][1] == results.checks[0].values.max()
+
+
+def test_margins_order_the_worst_worlds(flown):
+    abeam = load_campaign(flown).checks[1]
+    order = [world for world, _ in abeam.worst(WORLDS)]
+    assert order == sorted(range(WORLDS), key=lambda k: 0.2 - abs(abeam.values[k]))
+    lost = replace(abeam, values=np.where(abeam.worlds == 9, np.nan, abeam.values))
+    assert lost.worst(1)[0][0] == 9
+
+
+# -- resumption ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_killed_campaign_resumes_to_the_same_bytes(flown, tmp_path):
+    folder = tmp_path / "killed"
+    words = ["campaign", str(GUSTY), "--worlds", str(WORLDS), "--chunk", "4", "--threads", "1", "--out", str(folder)]
+    client = subprocess.Popen([sys.executable, "-m", "hydromechs.cli", *words], stdout=subprocess.DEVNULL)
+    while len(files(folder) if folder.exists() else ()) < 2:
+        assert client.poll() is None, "the campaign ended before it was killed"
+        time.sleep(0.001)
+    client.send_signal(signal.SIGKILL)
+    client.wait()
+    before = files(folder)
+    (folder / ".worlds-0000020-0000023.npz.partial").write_bytes(b"half")
+    assert 2 <= len(before) <= WORLDS // 4
+    touched = {name: os.stat(folder / name).st_mtime_ns for name in before}
+    result = command(*words)
+    assert result.exit_code == 0, result.output
+    assert files(folder) == files(flown) and not list(folder.glob(".*"))
+    assert {name: os.stat(folder / name).st_mtime_ns for name in before} == touched  # finished chunks are not flown again
+
+
+def test_an_interrupted_campaign_keeps_finished_chunks(gusty, flown, tmp_path):
+    plan = MissionCampaign(scenario=gusty, worlds=WORLDS, source=str(GUSTY))
+
+    def interrupt(progress):
+        if progress.stored >= 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_campaign(plan, tmp_path / "c", threads=1, chunk=4, progress=interrupt)
+    part = load_campaign(tmp_path / "c")
+    assert part.dataset.sizes["world"] == 8 and part.planned == WORLDS
+    whole = run_campaign(plan, tmp_path / "c", threads=1, chunk=5)  # the others, in other chunks
+    assert whole.dataset.identical(load_campaign(flown).dataset)
+
+
+def test_sigterm_keeps_finished_chunks(tmp_path, default_signals):
+    folder = tmp_path / "stopped"
+    words = ["campaign", str(GUSTY), "--worlds", "100000", "--chunk", "8", "--threads", "1", "--out", str(folder)]
+    client = subprocess.Popen([sys.executable, "-m", "hydromechs.cli", *words], stdout=subprocess.PIPE, text=True)
+    while len(files(folder) if folder.exists() else ()) < 2:
+        assert client.poll() is None
+        time.sleep(0.001)
+    client.terminate()
+    out, _ = client.communicate()
+    assert client.returncode == 130 and "resumes" in out
+    assert load_campaign(folder).dataset.sizes["world"] >= 16 and not (folder / "campaign.lock").exists()
+
+
+def test_more_worlds_extend_a_campaign(gusty, flown, tmp_path):
+    run_campaign(MissionCampaign(scenario=gusty, worlds=10, source=str(GUSTY)), tmp_path / "c", threads=1)
+    whole = run_campaign(MissionCampaign(scenario=gusty, worlds=WORLDS, source=str(GUSTY)), tmp_path / "c", threads=1)
+    assert whole.dataset.identical(load_campaign(flown).dataset)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--seed", "6"], ("seed", "5", "6")),
+        (["--duration", "0.1"], ("duration", "0.2", "0.1")),
+        (["--set", "hull.inertia.mass=31"], ("settings", "hull.inertia.mass")),
+        (["--worlds", "3"], ("worlds", str(WORLDS), "3")),
+        (["--out", "{other}"], ("other.txt",)),
+        (["--worlds", "0"], ("worlds", "0")),
+        (["--chunk", "0"], ("chunk", "0")),
+        (["--duration", "0.01"], ("record", "0.05", "0.01")),
+    ],
+    ids=lambda x: x[0].strip("-") + x[1].strip(".{}") if isinstance(x, list) else "",
+)
+def test_another_campaign_is_rejected_with_what_differs(flown, tmp_path, options, named):
+    (tmp_path / "other.txt").write_text("")
+    options = [x.format(other=tmp_path) for x in options]
+    before = (flown / "campaign.json").read_bytes()
+    words = ["campaign", GUSTY, "--worlds", WORLDS, "--out", flown, *options]
+    error = command(*words).exception
+    assert isinstance(error, ValueError) and all(text in str(error) for text in named), error
+    assert (flown / "campaign.json").read_bytes() == before
+
+
+def test_another_text_or_version_is_rejected(flown, tmp_path):
+    folder = tmp_path / "c"
+    shutil.copytree(flown, folder)
+    text = GUSTY.read_text().replace("./hull.yaml", str(HERE / "hull.yaml"))
+    (tmp_path / "gusty.yaml").write_text(text.replace("0.05]", "0.06]"))
+    error = command("campaign", tmp_path / "gusty.yaml", "--worlds", WORLDS, "--out", folder).exception
+    assert isinstance(error, ValueError) and "scenario" in str(error)
+    about = json.loads((folder / "campaign.json").read_text())
+    for changes, named in (({"hydromechs": "0.1"}, "0.1"), ({"source_hash": ""}, "source"), ({"hydromechs_campaign": 9}, "9")):
+        (folder / "campaign.json").write_text(json.dumps(about | changes))
+        error = command("campaign", GUSTY, "--worlds", WORLDS, "--out", folder).exception
+        assert isinstance(error, ValueError | OSError) and named in str(error)
+
+
+def test_what_cannot_fly_is_named(gusty, tmp_path):
+    block = hm.simulation.PythonBlock(controller=lambda state: None, period=0.1)
+    with pytest.raises(UnsupportedFeature, match="gusty"):
+        run_campaign(MissionCampaign(scenario=replace(gusty, blocks=(block,)), worlds=2), tmp_path / "c")
+
+
+# -- what is printed, the page, replays ---------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_rates_and_worst_worlds(flown):
+    words = ["campaign", GUSTY, "--worlds", WORLDS, "--out", flown]
+    out, results = command(*words).output, load_campaign(flown)
+    assert f"{results.success.count} of {WORLDS}" in out
+    for check in results.checks:
+        assert check.name in out and f"{100 * check.rate.share:.1f} %" in out
+        assert all(f"{world} ({value:.3g})" in out for world, value in check.worst(3))
+
+
+def test_the_page_shows_distributions_and_loads_nothing(flown):
+    page = (flown / "report.html").read_text()
+    results = load_campaign(flown)
+    assert page.count("<svg") == len(results.checks) and page.count("limit -0.2") == 1
+    assert "<script" not in page and "http" not in page.replace("http-equiv", "")
+    assert sum(int(x.split(" worlds")[0]) for x in page.split("<title>")[2:]) == WORLDS * len(results.checks)
+
+
+def test_a_replay_is_the_world(flown, tmp_path, monkeypatch, undrawn):
+    """Values of checks within 1e-9, which the command states; another replay goes into another folder."""
+    monkeypatch.chdir(tmp_path)
+    dataset = load_campaign(flown).dataset
+    result = command("run", flown, "--world", "11")
+    assert result.exit_code == (0 if dataset.success.values[11] else 1) and "agrees" in result.output, result.output
+    folder = tmp_path / "runs" / "gusty-world-11"
+    summary = json.loads((folder / "summary.json").read_text())
+    np.testing.assert_allclose([c["value"] for c in summary["checks"]], dataset.value.values[11], rtol=1e-9, atol=1e-9)
+    assert (folder / "report.html").exists()
+    command("run", flown, "--world", "11", "--no-pictures")
+    assert (tmp_path / "runs" / "gusty-world-11-2" / "recording.zarr").exists()
+
+
+def test_a_replay_has_the_settings_of_its_campaign(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["--set", "hull.inertia.mass=31", "--duration", "0.1", "--seed", "8", "--out", "c"]
+    assert command("campaign", GUSTY, "--worlds", 3, *words).exit_code == 0
+    result = command("run", "c", "--world", "2", "--no-pictures", "--out", "r")
+    assert "agrees" in result.output, result.output
+    recording = hm.recording.load_recording("r")
+    assert recording.time.values[-1] == pytest.approx(0.1) and "31" in recording.attrs["settings"]
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["run", "{c}"], "--world"),
+        (["run", "{c}", "--world", "24"], "0 to 23"),
+        (["run", "{c}", "--world", "-1"], "0 to 23"),
+        (["run", "{c}", "--world", "1", "--seed", "3"], "--seed"),
+        (["run", "{c}", "--world", "1", "--set", "duration=3"], "--set"),
+        (["run", str(GUSTY), "--world", "1"], "campaign"),
+        (["replay", "{c}"], "--world"),
+        (["campaign", "{c}"], "--world"),
+        (["campaign", "tiburon_titan2"], "model"),
+    ],
+    ids=str,
+)
+def test_slips_are_named(flown, words, named):
+    error = command(*(x.format(c=flown) for x in words)).exception
+    assert isinstance(error, ValueError) and named in str(error), error
+
+
+def test_a_world_that_is_not_finished_or_has_changed_is_named(flown, tmp_path):
+    folder = tmp_path / "c"
+    shutil.copytree(flown, folder)
+    (folder / "worlds-0000008-0000011.npz").unlink()
+    assert "world 9 " in str(command("run", folder, "--world", "9").exception)
+    about = json.loads((folder / "campaign.json").read_text())
+    (folder / "campaign.json").write_text(json.dumps(about | {"fingerprint": "0"}))
+    error = command("run", folder, "--world", "1").exception
+    assert isinstance(error, ValueError) and "gusty.yaml" in str(error)
+
+
+# -- strange folders ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_of_others_runs_no_code(flown, tmp_path):
+    """campaign.json names a scenario with custom code: `--code` is needed, as for the scenario itself."""
+    folder = tmp_path / "c"
+    shutil.copytree(flown, folder)
+    mark = tmp_path / "ran"
+    (tmp_path / "evil.py").write_text(f"open({str(mark)!r}, 'w').close()\n")
+    text = GUSTY.read_text().replace("./hull.yaml", str(HERE / "hull.yaml"))
+    (tmp_path / "evil.yaml").write_text(text + "blocks:\n  hold: {type: 'evil.py:Hold'}\n")
+    about = json.loads((folder / "campaign.json").read_text())
+    (folder / "campaign.json").write_text(json.dumps(about | {"source": str(tmp_path / "evil.yaml")}))
+    assert isinstance(command("run", folder, "--world", "1").exception, CodeNotAllowed)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{}", '{"hydromechs_campaign": 1}', '{"hydromechs_campaign": "x"}', "[" * 100_000, "checks", "worlds"],
+    ids=["empty", "list", "object", "mark", "version", "nested", "checks", "worlds"],
+)
+def test_strange_descriptions_are_rejected(flown, tmp_path, content):
+    folder = tmp_path / "c"
+    shutil.copytree(flown, folder)
+    if content in ("checks", "worlds"):
+        about = json.loads((folder / "campaign.json").read_text())
+        content = json.dumps(about | {content: [1]})
+    (folder / "campaign.json").write_text(content)
+    with pytest.raises((ValueError, OSError), match="campaign"):
+        load_campaign(folder)
+    assert isinstance(command("run", folder, "--world", "1").exception, ValueError | OSError)
+
+
+@pytest.mark.parametrize("kind", ["empty", "text", "objects", "shapes", "device"])
+def test_strange_chunks_are_rejected(flown, tmp_path, kind):
+    folder = tmp_path / "c"
+    shutil.copytree(flown, folder)
+    chunk = folder / "worlds-0000004-0000007.npz"
+    content = dict(np.load(chunk))
+    chunk.unlink()
+    if kind == "device":
+        chunk.symlink_to("/dev/zero")
+    elif kind == "objects":
+        np.savez(chunk, **content | {"value": np.array([print, {}], dtype=object)}, allow_pickle=True)
+    elif kind == "shapes":
+        np.savez(chunk, **content | {"value": np.zeros(3)})
+    else:
+        chunk.write_bytes(b"" if kind == "empty" else b"not a zip file")
+    with pytest.raises((ValueError, OSError), match="worlds-0000004"):
+        load_campaign(folder)
