@@ -86,12 +86,12 @@ def campaign(
         try:
             with sigterm_interrupts():
                 results = run_campaign(plan, folder, threads=threads, chunk=chunk, progress=show)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             bars.stop()
             console.print(
                 Text(f"interrupted; finished worlds are in {folder}, and the same command resumes", "yellow"), soft_wrap=True
             )
-            raise typer.Exit(128 + SIGINT) from None
+            raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None
     print_campaign(results, console)
     console.print(Text(f"report: {write_page(results)}", "bold"), soft_wrap=True)
     console.print(Text(f"replay a world: hydromechs run {folder} --world {_first_worst(results)}"), soft_wrap=True)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 
 class Interrupt:
@@ -19,7 +20,7 @@ class Interrupt:
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
         """Signal that was received, or None."""
-        self._taken: list[signal.Signals] = []
+        self._taken: dict[signal.Signals, Any] = {}
 
     @property
     def asked(self) -> bool:
@@ -29,14 +30,15 @@ class Interrupt:
     def __enter__(self) -> Interrupt:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                if signal.getsignal(number) is signal.default_int_handler:
+                handler = signal.getsignal(number)
+                if handler in (signal.default_int_handler, _terminate):
                     signal.signal(number, self._receive)
-                    self._taken.append(number)
+                    self._taken[number] = handler
         return self
 
     def __exit__(self, *error: object) -> None:
-        for number in self._taken:
-            signal.signal(number, signal.default_int_handler)
+        for number, handler in self._taken.items():
+            signal.signal(number, handler)
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
@@ -44,9 +46,16 @@ class Interrupt:
         self.signal = signal.Signals(number)
 
 
+def _terminate(number: int, frame: FrameType | None) -> None:
+    """Raise `KeyboardInterrupt` with the signal as its attribute."""
+    stop = KeyboardInterrupt()
+    stop.signal = signal.Signals(number)  # type: ignore[attr-defined]
+    raise stop
+
+
 @contextmanager
 def sigterm_interrupts() -> Iterator[None]:
-    """Make SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does.
+    """Make SIGTERM raise `KeyboardInterrupt`, as Ctrl-C does, with the attribute `signal`.
 
     A program that handles or ignores SIGTERM keeps its own setting. Outside the main thread nothing changes.
     """
@@ -54,7 +63,7 @@ def sigterm_interrupts() -> Iterator[None]:
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         yield
     finally:
