@@ -69,7 +69,7 @@ def test_a_check_of_a_window():
     check = Check(name="c", quantity="signal.calls", statistic="max", after=0.25, before=0.75, below=8.5, above=7.5)
     assert check.judge(recording).passed and "after 0.25 s before 0.75 s" in check.judge(recording).text
     early = Check(name="c", quantity="time", before=0.5, below=1)
-    assert "began after that" in early.judge(recording.isel(time=slice(6, None))).text
+    assert "started after that" in early.judge(recording.isel(time=slice(6, None))).text
     late = summarise(recording.isel(time=slice(6, None)), checks=[early, check])
     assert [c.name for c in late.checks] == ["c"] and any(
         "not evaluated" in text and text.endswith(": c") for text in late.messages

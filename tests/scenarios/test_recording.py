@@ -248,7 +248,7 @@ def test_what_is_there_already(tmp_path):
 @pytest.mark.parametrize(
     "name, text, message",
     [
-        ("missing.zarr", None, "nothing at that path"),
+        ("missing.zarr", None, r"no recording at .*missing\.zarr"),
         ("r.txt", "hello", "is not a recording"),
         ("r.nc", "hello", "cannot be read as NetCDF"),
     ],

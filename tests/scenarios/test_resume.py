@@ -208,7 +208,7 @@ def test_pose_control_uses_thrusters_on_fixed_bodies():
 
 def test_options_without_effect_are_refused():
     model = hm.load("sinking_chain")
-    with pytest.raises(ValueError, match="there is no terrain to touch"):
+    with pytest.raises(ValueError, match="point 'nose': there is no terrain"):
         hm.Simulation(model, components=[hm.contact.PointContact(frame="nose")])
     with pytest.raises(ValueError, match="there is no controller"):
         hm.Simulation(model, period=0.1)

@@ -24,7 +24,7 @@ from hydromechs.formats import load_file, load_scenario_file
 from hydromechs.identification import validation
 from hydromechs.recording import RunFolder
 
-from .conftest import hostile_files
+from .conftest import SCENARIO, hostile_files
 
 
 @pytest.mark.parametrize("name", ["info", "count", "export", "convert", "view", "picture"])
@@ -217,6 +217,21 @@ class Pickled:
         return open, (str(self.mark), "w")
 
 
+def campaign_of(folder):
+    """A campaign of a world, whose source and text name code; its scenario has none."""
+    plain = formats.loads_scenario(SCENARIO, folder=folder)
+    hostile = folder / "component.yaml"
+    return sweeps.MissionCampaign(scenario=plain, worlds=1, source=str(hostile), text=hostile.read_text())
+
+
+def pickled_campaign(folder, ran):
+    """Write the folder of the campaign, with a pickled object in its chunk."""
+    sweeps.run_campaign(campaign_of(folder), folder / "campaign", threads=1)
+    (chunk,) = (folder / "campaign").glob("worlds-*.npz")
+    with np.load(chunk) as stored:
+        np.savez(chunk, **{**stored, "message": np.array([Pickled(ran)], dtype=object)})
+
+
 @pytest.fixture(scope="module")
 def folder(recorded, tmp_path_factory):
     """A folder with files and folders of every kind that is read, each with code where it can name or hold some."""
@@ -233,6 +248,7 @@ def folder(recorded, tmp_path_factory):
     (folder / "state.json").write_text(json.dumps(state))
     attrs = shutil.copytree(store, folder / "results.zarr") / ".zattrs"
     attrs.write_text(json.dumps(json.loads(attrs.read_text()) | {"hydromechs_sweep": 2, "study": "st", "parameters": []}))
+    pickled_campaign(folder, ran)
     np.save(folder / "grid.npy", np.array([Pickled(ran)], dtype=object), allow_pickle=True)
     np.savez(folder / "grid.npz", x=np.array([Pickled(ran)], dtype=object))
     for name in ("mesh.stl", "table.csv", "log.mcap", "log.bag", "points.xyz"):
@@ -310,8 +326,11 @@ PUBLIC = {
     "hydromechs.scenario.run_scenario": lambda p: scenario.run_scenario(hm.load_scenario(p), p.parent / "again", resume=p),
     "hydromechs.station.RecordedInputs": station.RecordedInputs,
     "hydromechs.station.fly_again": lambda p: station.fly_again(_pilot.catalog(), p, p.parent / "again"),
+    "hydromechs.sweeps.CampaignResults": lambda p: sweeps.CampaignResults(p, None).about,
+    "hydromechs.sweeps.load_campaign": sweeps.load_campaign,
     "hydromechs.sweeps.load_results": sweeps.load_results,
     "hydromechs.sweeps.load_sweep": sweeps.load_sweep,
+    "hydromechs.sweeps.run_campaign": lambda p: sweeps.run_campaign(campaign_of(p.parent), p, threads=1),
     "hydromechs.sweeps.run_sweep": lambda p: sweeps.run_sweep(sweeps.load_sweep(p), p.parent / "swept"),
 }
 """Every public function that reads a file or folder, of a path."""

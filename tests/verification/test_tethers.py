@@ -329,7 +329,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="below longest"):
         lines.Winch(shortest=9.0, longest=3.0)
     neutral = replace(CABLE, mass=CABLE.displaced(1025.0))
-    with pytest.raises(ValueError, match="takes no shape of its own"):
+    with pytest.raises(ValueError, match="hanging line 'x' has a weight in water of 0 N/m"):
         Plant(
             model=vehicle(),
             components=(lines.HangingLine(name="x", frame="rov", top=tether().top, cable=neutral, length=90.0),),
