@@ -30,6 +30,8 @@ V, W, F = rng.normal(size=(3, 6))
 q1, q2 = (x / np.linalg.norm(x) for x in rng.normal(size=(2, 4)))
 A = (lambda B: B @ B.T + np.eye(6))(rng.normal(size=(6, 6)))
 SPATIAL = {
+    "any_of": (lambda a, b: sp.any_of([a[0] > b[0], a[1] > b[1]]), dict(a=a, b=b)),
+    "smallest_angle": (lambda a: sp.smallest_angle(7.0 * a[0]), dict(a=a)),
     "cross": (lambda a, b: sp.cross(a, b), dict(a=a, b=b)),
     "skew": (lambda a: sp.skew(a), dict(a=a)),
     "norm": (lambda a: sp.norm(a), dict(a=a)),

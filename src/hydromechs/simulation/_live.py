@@ -157,7 +157,8 @@ class LiveRun:
             before, began = sim._at, perf_counter()
             if interrupt.asked:
                 until = min(until, next_multiple(before.t, sim.record, sim.step_size))
-            stop = min(until, before.t + self._stretch, sim._inputs(before.t)[1], *self._instants(before.t))
+            end = next_multiple(before.t + self._stretch - sim.record, sim.record, sim.step_size)  # splits no step
+            stop = min(until, end, sim._inputs(before.t)[1], *self._instants(before.t))
             stop = self.clock.next(before.t, stop) if looks else stop
             if compiled:
                 mission.state["guard"][0] = [w.last for w in compiled]
@@ -168,7 +169,7 @@ class LiveRun:
             if perf_counter() - began < 0.5 * PATIENCE:
                 self._stretch = min(2.0 * self._stretch, MAX_SAMPLES * sim.record)
             elif perf_counter() - began > PATIENCE:
-                self._stretch *= 0.5
+                self._stretch = max(0.5 * self._stretch, sim.record)
             self.clock.look(sim._at.t)
             for t, q in mission.seen:
                 for text in self._stops.look(q):

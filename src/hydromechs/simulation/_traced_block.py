@@ -238,7 +238,8 @@ class TracedBlock(Controller):
     def compiled_parts(self) -> tuple[Any, Mission | None] | None:
         from ._mission import Mission
 
-        return (None, Mission.of(self, self.site)) if self.compiled else None
+        own = type(self).__call__ is TracedBlock.__call__  # else a subclass does more at its ticks
+        return (None, Mission.of(self, self.site)) if self.compiled and own else None
 
     def start(self, simulation: Any) -> None:
         self.prepared(Site(simulation.plant, simulation.step_size, simulation.start_q, self.measured))

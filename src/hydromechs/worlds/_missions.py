@@ -12,7 +12,7 @@ import numpy as np
 from hydromechs import compiler
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.hydro import WaveComponents, wave_components
-from hydromechs.integrators import Point, rounding, slack
+from hydromechs.integrators import Point, next_multiple, rounding, slack
 from hydromechs.recording import STORED_ENERGIES, CheckResult, angle_difference, find_terms, period_of, source_of, values_of
 from hydromechs.scenario import Scenario
 from hydromechs.simulation import (
@@ -175,7 +175,9 @@ class Missions:
         instants = [e.level for e in self.scenario.events if e.quantity == "time"]
         while self.t < until - slack(until, self.step):
             self._renew()
-            stop = min(until, self.t + ROWS * self.simulation.record, self._until)
+            record = self.simulation.record
+            end = next_multiple(self.t + (ROWS - 1) * record, record, self.step)  # splits no step
+            stop = min(until, end, self._until)
             stop = min([stop, *(x for x in instants if x > self.t + slack(self.t, self.step))])
             self._advance(stop)
             self.t = stop
