@@ -40,6 +40,8 @@ OPEN = {
     "dry.stops.upper": 0.25,
     "dry.spring.stiffness": 40.0,
     "floor.origin.xyz.z": 0.99,
+    "floor.origin.rpy": (0.01, -0.02, 0.3),
+    "hull.frames.nose.origin.rpy": (0.25, -0.15, 0.4),
     "floor.material.law.damping": 90.0,
     "floor.material.friction.kinetic": 0.3,
     "clamp.stiffness": (250.0, 260.0, 270.0),

@@ -20,7 +20,7 @@ from hydromechs.actuation import Thruster, linear_curve
 from hydromechs.errors import SweepError
 from hydromechs.formats._yaml import parse
 from hydromechs.hydro import Current, Gusts, RegularWave
-from hydromechs.registry import Reader, Writer, module_kept
+from hydromechs.registry import Reader, Writer, module_kept, value
 from hydromechs.simulation import PythonBlock
 from hydromechs.sweeps import (
     Choices,
@@ -186,16 +186,16 @@ def test_studies_that_do_not_go_on_lanes(drops, gusty):
 
 
 def test_numbers_that_cannot_stay_open_build_the_model_anew(gusty):
-    """Axes of a thruster's frame, gravity in waves: runs are of models that have them."""
-    paths = {"turn": "hull.frames.keel.origin.rpy.2", "gravity": "world.gravity", "mass": "hull.inertia.mass"}
-    low = {"turn": 0.5, "gravity": 9.5, "mass": 29.0}
+    """Forces of a thruster's curve, gravity in waves: runs are of models that have them."""
+    paths = {"force": "port.curve.forces.0", "gravity": "world.gravity", "mass": "hull.inertia.mass"}
+    low = {"force": -32.0, "gravity": 9.5, "mass": 29.0}
     changed = tuple(Range(name=k, path=path, low=low[k], high=low[k] + 0.3) for k, path in paths.items())
     sweep = replace(gusty, parameters=changed)
     assert sweep.opened == (paths["mass"],) and not sweep.on_lanes
-    assert set(sweep.compiling) == {"turn", "gravity"}
-    variant = sweep.variant((0.6, 9.7, 29.0), 0)
-    model = variant.simulation().model
-    assert (model.bodies[0].frames[0].origin.rpy[2], model.world.gravity) == (0.6, 9.7)
+    assert set(sweep.compiling) == {"force", "gravity"}
+    variant = sweep.variant((-31.9, 9.7, 29.0), 0)
+    plant = variant.simulation().plant
+    assert (value(plant, "port.curve.forces.0"), plant.model.world.gravity) == (-31.9, 9.7)
     assert variant.parameters == {"hull.inertia.mass": 29.0}
 
 
