@@ -258,16 +258,34 @@ def test_relative_meshes_of_an_included_model_are_in_the_folder_of_that_model(tm
         import_file(tmp_path / "worlds/w.sdf")
 
 
-def test_a_link_of_a_merged_model_is_named_with_its_model(tmp_path):
+MERGED = """
+<link name='base'><pose>0.1 0.2 0.3 0 0 0.4</pose><inertial><mass>3</mass>
+  <inertia><ixx>0.1</ixx><iyy>0.2</iyy><izz>0.25</izz></inertia></inertial></link>
+<link name='tip'><pose relative_to='{frame}'>0.5 0 0.2 0.3 0 0</pose><inertial><mass>1</mass>
+  <inertia><ixx>0.01</ixx><iyy>0.02</iyy><izz>0.02</izz></inertia></inertial></link>
+<frame name='mark'/>
+<joint name='elbow' type='revolute'><pose relative_to='mark'>0.2 0 0 0 0 0</pose><parent>base</parent><child>tip</child>
+  <axis><xyz expressed_in='{frame}'>0 1 0</xyz></axis></joint>
+"""
+
+
+def test_an_include_that_merges_has_its_links_in_the_including_model(tmp_path):
+    """It moves like the same links behind a nested model at the pose of the include, and joints reach them by their own names."""
     (tmp_path / "arm").mkdir()
-    (tmp_path / "arm/model.sdf").write_text(sdf(LINK.replace("'a'", "'base'")).replace("name='m'", "name='arm'"))
+    text = sdf(MERGED.format(frame="__model__")).replace("name='m'", "name='arm'")
+    (tmp_path / "arm/model.sdf").write_text(text)
     joint = "<joint name='j' type='fixed'><parent>{}</parent><child>a</child></joint>"
-    include = "<include merge='true'><uri>arm</uri><name>arm</name></include>"
-    (tmp_path / "rov.sdf").write_text(sdf(include + LINK + joint.format("base")))
-    with pytest.raises(hm.ModelError, match="no link 'base' .*did you mean 'arm::base'"):
-        import_file(tmp_path / "rov.sdf")
-    (tmp_path / "rov.sdf").write_text(sdf(include + LINK + joint.format("arm::base")))
-    assert import_file(tmp_path / "rov.sdf").model.nv == 6
+    include = "<include merge='{}'><uri>arm</uri><name>arm</name><pose>1 2 3 0.1 -0.2 0.3</pose></include>"
+    (tmp_path / "merged.sdf").write_text(sdf(include.format("true") + LINK + joint.format("base")))
+    (tmp_path / "nested.sdf").write_text(sdf(include.format("false") + LINK + joint.format("arm::base")))
+    merged, nested = (import_file(tmp_path / f"{name}.sdf").model for name in ("merged", "nested"))
+    assert sorted(merged.body_names) == ["a", "base", "tip"] and merged.nv == nested.nv == 7
+    rng = np.random.default_rng(1)
+    q, v, tau = merged.initial().q, rng.standard_normal(7), rng.standard_normal(7)
+    q[7:] += 0.3
+    np.testing.assert_allclose(q[:7], nested.initial().q[:7], rtol=0, atol=1e-15)
+    a = hm.forward_dynamics(nested, q, v, tau)
+    np.testing.assert_allclose(hm.forward_dynamics(merged, q, v, tau), a, rtol=0, atol=1e-12 * np.abs(a).max())
 
 
 @pytest.mark.parametrize("text", [ROV, WORLD], ids=["rov", "auv"])

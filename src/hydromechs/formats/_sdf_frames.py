@@ -67,6 +67,34 @@ def scope_of(element: Element, name: str, parent: Scope | None, findings: Findin
     return scope
 
 
+def merged(model: Element) -> list[Element]:
+    """Return the parts of a model that `<include merge="true">` puts directly into the including model.
+
+    As in SDFormat, a frame `_merged__NAME__model__` takes the place of `__model__`: it has the pose of the include and is
+    attached to the canonical link.
+    """
+    proxy = f"_merged__{model.attributes.get('name', '').strip()}__model__"
+    first = model.first("link")
+    link = model.attributes.get("canonical_link", "").strip() or ("" if first is None else first.attributes.get("name", ""))
+    pose = model.first("pose") or Element("pose", model.line, text="0 0 0 0 0 0", file=model.file)
+    pose.attributes.setdefault("relative_to", "__model__")
+    parts = [child for child in model.children if child.tag not in ("pose", "static", "self_collide")]
+    for child in parts:
+        for element in child.walk() if child.tag != "model" else ():
+            for key, value in element.attributes.items():
+                if key in ("relative_to", "attached_to", "expressed_in") and value.strip() == "__model__":
+                    element.attributes[key] = proxy
+            if element.tag in ("parent", "child") and element.text.strip() == "__model__":
+                element.text = proxy
+        if child.tag in ("link", "model") or (child.tag == "frame" and "attached_to" not in child.attributes):
+            own = child.first("pose")
+            if own is None:
+                own = Element("pose", child.line, text="0 0 0 0 0 0", file=child.file)
+                child.children = [own, *child.children]
+            own.attributes.setdefault("relative_to", proxy)
+    return [Element("frame", model.line, {"name": proxy, "attached_to": link}, [pose], file=model.file), *parts]
+
+
 def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
     """Return the numbers of the `<pose>` of an element; the identity if there is none."""
     pose = None if element is None else element.first("pose")

@@ -22,7 +22,7 @@ from ._imported import Findings, Imported
 from ._pose import IDENTITY, Pose
 from ._robot_files import Missing, RobotFiles
 from ._robot_parts import LOCKED, Link, assembled, inertia_of, locked_joint, units_note, world_note
-from ._sdf_frames import Frames, Scope, pose_of, scope_of
+from ._sdf_frames import Frames, Scope, merged, pose_of, scope_of
 from ._sdf_shapes import SdfShapes
 from ._sdf_water import HELD, Water, towards
 from ._xml import Element, is_true, parse_xml, read_bytes
@@ -145,7 +145,10 @@ class _Sdf:
         for child in element.children:
             if child.tag == "include":
                 model = self._included(child, depth)
-                out += [model] if model is not None else []
+                if model is not None and is_true(child.attributes.get("merge", "")) and element.tag == "model":
+                    out += merged(model)
+                else:
+                    out += [model] if model is not None else []
             else:
                 out.append(child)
                 if child.tag == "model":
@@ -192,9 +195,6 @@ class _Sdf:
             if given is not None:
                 model.children = [given, *(c for c in model.children if c.tag != tag)]
         model.children += include.all("plugin")
-        if is_true(include.attributes.get("merge", "")):
-            what = f"merge='true' of the include of {model.attributes.get('name')!r}"
-            self.findings.left_out(include, "include", what, "it is a separate model; its links are named MODEL::LINK")
         known = ("uri", "name", "pose", "static", "plugin")
         self.findings.unknown(include, known, f"include of {model.attributes.get('name')!r}")
         return model
