@@ -10,37 +10,41 @@
 `hm.forward_dynamics(model, ...)` and the like are the same equations uncompiled: slow, checked, readable.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ._lazy import lazy_names as _lazy_names
-from .equations import (
-    coriolis_matrix,
-    difference,
-    energy,
-    forward_dynamics,
-    frame_pose,
-    integrate,
-    inverse_dynamics,
-    jacobian,
-    kinematics,
-    mass_matrix,
-)
-from .errors import CodeNotAllowed, ModelError, ScenarioError, SimulationDiverged, SimulationInterrupted, UnsupportedFeature
-from .geometry import Origin
-from .model import (
-    Body,
-    BodyShape,
-    Frame,
-    Hydro,
-    HydroModel,
-    Inertia,
-    Mdh,
-    Model,
-    State,
-    World,
-    added_mass,
-    attach,
-    drag,
-    joints,
-)
+
+if _TYPE_CHECKING:
+    from .equations import (
+        coriolis_matrix,
+        difference,
+        energy,
+        forward_dynamics,
+        frame_pose,
+        integrate,
+        inverse_dynamics,
+        jacobian,
+        kinematics,
+        mass_matrix,
+    )
+    from .errors import CodeNotAllowed, ModelError, ScenarioError, SimulationDiverged, SimulationInterrupted, UnsupportedFeature
+    from .geometry import Origin
+    from .model import (
+        Body,
+        BodyShape,
+        Frame,
+        Hydro,
+        HydroModel,
+        Inertia,
+        Mdh,
+        Model,
+        State,
+        World,
+        added_mass,
+        attach,
+        drag,
+        joints,
+    )
 
 __version__ = "0.5.0"
 
@@ -79,7 +83,46 @@ _PACKAGES = (
 __getattr__, _all_names, _later = _lazy_names(
     __name__,
     {
-        ".equations": ("Dynamics", "compile", "to_casadi"),
+        ".equations": (
+            "Dynamics",
+            "compile",
+            "coriolis_matrix",
+            "difference",
+            "energy",
+            "forward_dynamics",
+            "frame_pose",
+            "integrate",
+            "inverse_dynamics",
+            "jacobian",
+            "kinematics",
+            "mass_matrix",
+            "to_casadi",
+        ),
+        ".errors": (
+            "CodeNotAllowed",
+            "ModelError",
+            "ScenarioError",
+            "SimulationDiverged",
+            "SimulationInterrupted",
+            "UnsupportedFeature",
+        ),
+        ".geometry": ("Origin",),
+        ".model": (
+            "Body",
+            "BodyShape",
+            "Frame",
+            "Hydro",
+            "HydroModel",
+            "Inertia",
+            "Mdh",
+            "Model",
+            "State",
+            "World",
+            "added_mass",
+            "attach",
+            "drag",
+            "joints",
+        ),
         ".simulation": (
             "Block",
             "Controller",
@@ -122,7 +165,7 @@ __all__ += ["Action", "Block", "Component", "Controller", "HydroModel", "Output"
 __all__ += ["Dynamics", "compile", "coriolis_matrix", "difference", "energy", "forward_dynamics", "frame_pose", "integrate"]
 __all__ += ["inverse_dynamics", "jacobian", "kinematics", "mass_matrix"]
 # runs
-__all__ += ["Plant", "RolloutCost", "Simulation", "Worlds", "identify", "linearize", "modes", "rollout", "trim"]
+__all__ += ["Missions", "Plant", "RolloutCost", "Simulation", "Worlds", "identify", "linearize", "modes", "rollout", "trim"]
 # water
 __all__ += ["add_water", "ballast", "hydrostatics"]
 # exchange with other programs
