@@ -1,6 +1,6 @@
-"""Sections of a scenario file: each expands into components or blocks, and the writer groups them again.
+"""Sections of a scenario file: their keys, their order, and how the writer groups components and blocks into them again.
 
-No other module does this.
+`_scenario_read` expands them into components and blocks.
 """
 
 from __future__ import annotations
