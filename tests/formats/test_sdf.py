@@ -263,7 +263,7 @@ MERGED = """
   <inertia><ixx>0.1</ixx><iyy>0.2</iyy><izz>0.25</izz></inertia></inertial></link>
 <link name='tip'><pose relative_to='{frame}'>0.5 0 0.2 0.3 0 0</pose><inertial><mass>1</mass>
   <inertia><ixx>0.01</ixx><iyy>0.02</iyy><izz>0.02</izz></inertia></inertial></link>
-<frame name='mark'/>
+<frame name='mark'><pose relative_to=''/></frame>
 <joint name='elbow' type='revolute'><pose relative_to='mark'>0.2 0 0 0 0 0</pose><parent>base</parent><child>tip</child>
   <axis><xyz expressed_in='{frame}'>0 1 0</xyz></axis></joint>
 """

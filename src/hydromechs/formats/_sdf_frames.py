@@ -77,7 +77,8 @@ def merged(model: Element) -> list[Element]:
     first = model.first("link")
     link = model.attributes.get("canonical_link", "").strip() or ("" if first is None else first.attributes.get("name", ""))
     pose = model.first("pose") or Element("pose", model.line, text="0 0 0 0 0 0", file=model.file)
-    pose.attributes.setdefault("relative_to", "__model__")
+    if not pose.attributes.get("relative_to", "").strip():
+        pose.attributes["relative_to"] = "__model__"
     parts = [child for child in model.children if child.tag not in ("pose", "static", "self_collide")]
     for child in parts:
         for element in child.walk() if child.tag != "model" else ():
@@ -91,7 +92,8 @@ def merged(model: Element) -> list[Element]:
             if own is None:
                 own = Element("pose", child.line, text="0 0 0 0 0 0", file=child.file)
                 child.children = [own, *child.children]
-            own.attributes.setdefault("relative_to", proxy)
+            if not own.attributes.get("relative_to", own.attributes.get("frame", "")).strip():  # Gazebo also writes it empty
+                own.attributes["relative_to"] = proxy
     return [Element("frame", model.line, {"name": proxy, "attached_to": link}, [pose], file=model.file), *parts]
 
 

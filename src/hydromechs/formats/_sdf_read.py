@@ -145,7 +145,12 @@ class _Sdf:
         for child in element.children:
             if child.tag == "include":
                 model = self._included(child, depth)
-                if model is not None and is_true(child.attributes.get("merge", "")) and element.tag == "model":
+                merge = is_true(child.attributes.get("merge", "")) and element.tag == "model"
+                if model is not None and merge and model.attributes.get("placement_frame", "").strip():
+                    what = f"merge='true' of the include of {model.attributes.get('name')!r}, which has a placement_frame"
+                    f.left_out(child, "include", what, "it is a separate model; its links are named MODEL::LINK")
+                    out.append(model)
+                elif model is not None and merge:
                     out += merged(model)
                 else:
                     out += [model] if model is not None else []
