@@ -11,12 +11,14 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import compiler
-from hydromechs.compiler import _cuda, _cuda_march
+from hydromechs.compiler import CudaRoutine, RoutineCode, _cuda, _cuda_march, _cuda_routine
 from hydromechs.compiler._cuda_march import MIN_BLOCKS, cuda_march_text
 from hydromechs.compiler._fuse import fused_sums
 from hydromechs.integrators import method_named
+from hydromechs.worlds import Missions
 from hydromechs.worlds._mechanism import model_stepper
 
+from .test_routine import mission, start
 from .test_worlds import GROUND, MASS, SENSORS, STEP, Turn, difference, make_plant
 
 CC = shutil.which("gcc")
@@ -37,6 +39,9 @@ static struct { long long x; } blockIdx, blockDim, threadIdx;
 static inline int __float2int_rn(float x) { return isnan(x) ? 0 : (int)rintf(x); }
 static inline int __double2int_rn(double x) { return isnan(x) ? 0 : (int)rint(x); }
 static inline float __int_as_float(int32_t i) { float x; memcpy(&x, &i, 4); return x; }
+static inline int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+static inline double __dadd_rn(double a, double b) { return a + b; }
+static inline double __dmul_rn(double a, double b) { return a * b; }
 static inline double __longlong_as_double(int64_t i) { double x; memcpy(&x, &i, 8); return x; }
 """
 
@@ -102,7 +107,7 @@ class _Here:
 def host_gpu(tmp_path, monkeypatch):
     """CuPy on this machine's CPU."""
     cupy = HostCupy(tmp_path)
-    for module in (_cuda, _cuda_march):
+    for module in (_cuda, _cuda_march, _cuda_routine):
         monkeypatch.setattr(module, "import_cupy", lambda: cupy)
     monkeypatch.setattr(_cuda.CudaKernel, "_launch", _launch)
     return cupy
@@ -115,6 +120,41 @@ def _launch(self, worlds, inputs, outs):
         strides = [s // self._dtype.itemsize for s in x.strides]
         arguments += [x, *map(np.int64, [0, *strides] if x.ndim == len(a.shape) else strides)]
     self._kernel((-(-worlds // self.block),), (self.block,), tuple(arguments))
+
+
+def routine_on(code, worlds):
+    """States and samples of a routine with ticks, a nested repetition and steps off the grid."""
+    routine, state = mission(), start(worlds)
+    records = {k: np.zeros((worlds, 20, routine.state[k])) for k in routine.sampled}
+    count = code(routine).run(state, {"h": np.array([[0.01]])}, 20, records)
+    assert (count == 20).all()
+    return state, records
+
+
+def assert_routine_as_on_cpu(worlds):
+    ours, theirs = (routine_on(code, worlds) for code in (lambda r: RoutineCode(r, 1, 1), CudaRoutine))
+    for a, b in zip(ours, theirs, strict=True):
+        for key, x in a.items():  # 4 ulp for each of 40 steps
+            np.testing.assert_allclose(b[key], x, rtol=1e-13, atol=1e-13, err_msg=key)
+
+
+@on_host
+def test_routine(host_gpu):
+    """A routine as one kernel, for worlds that do not fill a tile: the numbers of the sequencer."""
+    assert_routine_as_on_cpu(35)
+
+
+@on_host
+def test_missions_of_a_scenario(host_gpu):
+    """Sensors, filter, control, events and samples of a whole mission in one kernel: the samples of the CPU."""
+    scenario = hm.load_scenario("fast_manipulation")
+    made = [Missions(scenario, 2, seed=[1, 7], lanes=1, target=target) for target in ("cpu", "cuda")]
+    for missions in made:
+        missions.run(0.3)
+    assert made[0].times.shape == made[1].times.shape
+    for check in scenario.checks:
+        a, b = (m.samples(check.quantity) for m in made)
+        assert difference(a, b) < 1e-9, check.quantity
 
 
 @on_host

@@ -18,6 +18,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._compiled": ("Compiled", "Recipe", "compile_function"),
         "._cuda": ("CudaKernel", "import_cupy"),
         "._cuda_march": ("CudaMarch",),
+        "._cuda_routine": ("CudaRoutine", "DeviceState"),
         "._derivative": ("jacobian_program", "jvp_program", "linearized", "vjp_program"),
         "._hoist": ("Hoisted", "evaluate_rows", "hoist", "merge"),
         "._llvm": ("native_lanes",),

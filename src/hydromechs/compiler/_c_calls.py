@@ -67,8 +67,11 @@ class CFunctions:
         key = callee.key, overlapping
         if key not in self._names:
             body = callee.c(self, overlapping=overlapping)
-            self._names[key] = name = f"hm_call{len(self._names)}"
-            self.text.append(self._function(name, callee, body))
+            alike = self._function("", callee, body)  # calls of one program in several places are one function
+            if alike not in self._names:
+                self._names[alike] = name = f"hm_call{len(self._names)}"
+                self.text.append(self._function(name, callee, body))
+            self._names[key] = self._names[alike]
         return self._names[key]
 
     def _function(self, name: str, callee: Callee, body: Sequence[str]) -> str:

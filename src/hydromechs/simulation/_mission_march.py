@@ -9,7 +9,18 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from hydromechs.compiler import Argument, Entries, Recipe, Routine, RoutineCode, StepPlaces
+from hydromechs.compiler import (
+    NATIVE,
+    Argument,
+    CudaRoutine,
+    DeviceState,
+    Entries,
+    PackedCode,
+    Recipe,
+    Routine,
+    RoutineCode,
+    StepPlaces,
+)
 from hydromechs.integrators import NotFinite, Point, rounding, whole_steps
 from hydromechs.spatial import floor, minimum, where
 from hydromechs.values import Array, Scalar
@@ -99,6 +110,7 @@ class MissionMarch:
         record: Time between two samples [s].
         lanes: Worlds per vector operation.
         threads: Threads that share worlds.
+        target: Machine on which worlds run, one of `compiler.TARGETS`.
     """
 
     def __init__(
@@ -111,8 +123,11 @@ class MissionMarch:
         threads: int,
         guards: Guards | None = None,
         sensing: Sensing | None = None,
+        target: str = NATIVE.target,
     ) -> None:
         self.plant, self.mission, self.step, self._programs = programs.plant, mission, step, programs
+        self._lanes, self._threads, self._target = lanes, threads, target
+        self._codes: dict[int, PackedCode] = {}
         self.sensing = sensing
         self.guards = guards if guards is not None and guards.rows else None
         self.every = whole_steps(record, step, "record")
@@ -122,7 +137,13 @@ class MissionMarch:
         self.sensing_every = 0 if sensing is None else whole_steps(sensing.period, step, "period of the fastest sensor")
         """Steps from tick to tick of the fastest sensor; 0 without."""
         self._step = programs.stepper.march.recipe
-        self.code = RoutineCode(self._routine, lanes, threads)
+        self.code = self._coded(self._routine)
+
+    def _coded(self, routine: Routine) -> RoutineCode | CudaRoutine:
+        """Return a routine in code of the target; machine code of programs is shared."""
+        if self._target != NATIVE.target:
+            return CudaRoutine(routine)
+        return RoutineCode(routine, self._lanes, self._threads, self._codes)
 
     @property
     def _sizes(self) -> dict[str, int]:
@@ -217,7 +238,7 @@ class MissionMarch:
             r.call(self._ranges, [commands, *counted], counted)
 
     @cached_property
-    def last_look(self) -> RoutineCode | None:
+    def last_look(self) -> RoutineCode | CudaRoutine | None:
         """Sensors and filter at the end of a run, where no block runs; None without sensors."""
         if self.sensing is None:
             return None
@@ -230,7 +251,7 @@ class MissionMarch:
         number = Recipe("number", lambda n: floor(n / every + 0.5), inputs, outputs, f"{every}", rarely_called=True)
         r.call(number, [r["n"]], [tick])
         self._sense(r, t, tick)
-        return RoutineCode(r, self.code.lanes, self.code.threads, self.code.codes)
+        return self._coded(r)
 
     def look_last(self, state: Mapping[str, Array]) -> Array:
         """Return the signals at the end of a run, shape (worlds, ns); `state` does not change."""
@@ -249,8 +270,11 @@ class MissionMarch:
     @cached_property
     def bare(self) -> MissionMarch:
         """The same without blocks and guards, of the same machine code."""
-        out = MissionMarch(self._programs, None, self.step, self.every * self.step, self.code.lanes, self.code.threads)
-        out.code = RoutineCode(out._routine, self.code.lanes, self.code.threads, self.code.codes)
+        out = MissionMarch(
+            self._programs, None, self.step, self.every * self.step, self._lanes, self._threads, target=self._target
+        )
+        out._codes = self._codes
+        out.code = out._coded(out._routine)
         return out
 
     @cached_property
@@ -320,12 +344,15 @@ class MissionMarch:
         inputs = Argument("reports", (size,)), Argument("paused", ())
         return Recipe("pause", pause, inputs, (Argument("paused", ()),), f"{size} {conditions}", rarely_called=True)
 
-    def new(self, worlds: int) -> dict[str, Array]:
-        """Return arrays of the state of some worlds, shape (worlds, n) each."""
+    def new(self, worlds: int) -> Mapping[str, Array]:
+        """Return arrays of the state of some worlds, shape (worlds, n) each.
+
+        Those of a GPU are taken by their names before each use: `state["y"]`.
+        """
         out = {name: np.zeros((worlds, size)) for name, size in self._sizes.items()}
         out["alive"][:] = 1.0
         self.remember(out, slice(None), self.first_memory)
-        return out
+        return out if self._target == NATIVE.target else DeviceState(out)
 
     @property
     def first_memory(self) -> Array:

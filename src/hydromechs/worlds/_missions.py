@@ -84,6 +84,7 @@ class Missions:
         watch: Quantities to sample, besides those of the checks.
         lanes: Worlds per vector operation, 1, 4 or 8. Defaults to what the machine has.
         threads: Threads that share the worlds.
+        target: Machine on which they run, one of `compiler.TARGETS`.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Missions:
         watch: Sequence[str] = (),
         lanes: int | None = None,
         threads: int = 1,
+        target: str = compiler.NATIVE.target,
     ) -> None:
         self.scenario, self.worlds = scenario, whole(worlds, "worlds", 1)
         self.simulation = sim = scenario.simulation()
@@ -112,7 +114,8 @@ class Missions:
                 f"event {event.name!r} of scenario {scenario.name!r}: {event.quantity!r} cannot be watched in many worlds; "
                 "watch another quantity, or run one world"
             )
-        self.march = MissionMarch(self.programs, single.mission, self.step, sim.record, lanes, threads, guards, single.sensing)
+        how = lanes, threads, guards, single.sensing, target
+        self.march = MissionMarch(self.programs, single.mission, self.step, sim.record, *how)
         self.state = self.march.new(self.worlds)
         """Arrays of the compiled loop, shape (worlds, n) each."""
         own = [self.plant.seed] * self.worlds if seed is None else seed

@@ -1,0 +1,333 @@
+"""A routine as one CUDA kernel: one thread per world, from the first pass to the last.
+
+A thread keeps the numbers of its world in a workspace in the GPU's memory. Worlds lie in tiles of 32, the threads of a warp:
+entry k of the worlds of a tile is one line of 32 numbers, so that a warp reads whole lines, and the place of an entry is a
+constant of the instruction. Each call of a program is a function that is not inlined, so that its registers are its own; steps
+of an integrator are a function, too, which keeps the state in registers from the first step to the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from hydromechs.values import Array
+
+from ._c_calls import CFunctions
+from ._c_rolled import as_program
+from ._c_text import c_body
+from ._cuda import OPTIONS, OWN, CudaAttributes, CupyArray, definitions, import_cupy
+from ._fuse import fused_sums
+from ._program import Program
+from ._rolled import Rolled
+from ._routine import CallNode, CopyNode, Entries, Node, Pieces, RepeatNode, Routine, SampleNode, StepsNode, WhenNode
+from ._schedule import short_lives
+
+TILE = 32
+"""Worlds whose entries lie side by side: the threads of a warp."""
+BLOCK = 64
+"""Threads per block."""
+
+
+class _Text:
+    """Writes the kernel of a routine.
+
+    Args:
+        shared: Inputs that are the same for all worlds; they are not copied into the workspace.
+    """
+
+    def __init__(self, routine: Routine, shared: frozenset[str]) -> None:
+        self.routine, self.shared = routine, shared
+        self.functions = CFunctions("double", cuda=True, sincos="hm_sincos", own=OWN["double"])
+        self.nodes: list[str] = []
+        self.offsets: dict[str, int] = {}
+        self.given: dict[str, int] = {}
+        self.size = 0
+        for name, size in (*routine.state.items(), *routine.inputs.items(), *routine.work.items()):
+            if name in shared:
+                self.given[name] = 1 + sum(routine.inputs[x] for x in self.given)
+            else:
+                self.offsets[name] = self.size
+                self.size += size
+
+    def at(self, entries: Entries, k: int | str = 0) -> str:
+        """Expression of entry k of a stretch."""
+        if entries.array in self.shared:
+            return f"given[{self.given[entries.array] + entries.start} + {k}]"
+        first = self.offsets[entries.array] + entries.start
+        return f"w[{(first + k) * TILE}]" if isinstance(k, int) else f"w[({first} + {k}) * {TILE}]"
+
+    def places(self, pieces: Pieces) -> list[str]:
+        """Expressions of all entries of an argument."""
+        return [self.at(p, k) for p in pieces for k in range(p.size)]
+
+    def function(self, body: Sequence[str]) -> str:
+        """Add a function of a world; return the call of it."""
+        name = f"node{len(self.nodes)}"
+        text = "\n".join(f"    {line}" for line in body)
+        unused = "    (void)w;\n    (void)given;\n"
+        self.nodes.append(f"static __device__ __noinline__ void {name}(double *w, const double *given)\n{{\n{unused}{text}\n}}")
+        return f"{name}(w, given);"
+
+    def body(self, nodes: Sequence[Node]) -> list[str]:
+        """Statements of some nodes."""
+        out: list[str] = []
+        for node in nodes:
+            match node:
+                case CallNode():
+                    out.append(self.function(self.call(node)))
+                case CopyNode():
+                    entry = f"{self.at(node.target, 'k')} = {self.at(node.source, 'k')};"
+                    out.append(f"for (int k = 0; k < {node.source.size}; ++k) {entry}")
+                case WhenNode():
+                    out += [f"if ({self.at(node.condition)} != 0.0) {{", *_inside(self.body(node.body)), "}"]
+                case RepeatNode():
+                    head = f"for (int c = 0; c < {node.times} && {self.at(node.condition)} != 0.0; ++c) {{"
+                    out += [head, *_inside(self.body(node.body)), "}"]
+                case StepsNode():
+                    out.append(self.function(self.steps(node)))
+                case SampleNode():
+                    out.append("if (row < room) {")
+                    for j, name in enumerate(self.routine.sampled):
+                        size, entry = self.routine.state[name], self.at(self.routine[name], "k")
+                        out.append(f"    for (int k = 0; k < {size}; ++k) r{j}[(world * room + row) * {size} + k] = {entry};")
+                    out += ["    ++row;", "}"]
+        return out
+
+    def call(self, node: CallNode) -> list[str]:
+        """Statements of a program."""
+        program = _straight(node.recipe.program())
+        given = [self.places(p) for p in node.inputs]
+        wanted = [self.places(p) for p in node.outputs]
+        # results are stored as soon as they are there, unless they may be where arguments are
+        clash = bool({x for row in given for x in row} & {x for row in wanted for x in row})
+        return self.statements(program, lambda a, k: given[a][k], lambda r, k, text: f"{wanted[r][k]} = {text};", keep=clash)
+
+    def statements(self, program: Program, load: Any, store: Any, *, keep: bool) -> list[str]:
+        """Statements of a program; results come after all loads if `keep`."""
+        program = fused_sums(program)
+        order = None if program.calls or keep else short_lives(program)
+        own, sincos = self.functions.own, self.functions.sincos
+        return c_body(program, "double", load, store, order=order, sincos=sincos, functions=self.functions, own=own)
+
+    def steps(self, node: StepsNode) -> list[str]:
+        """Statements of the steps to a goal."""
+        program, p = _straight(node.recipe.program()), node.places
+        names = {1: "q", 2: "x"}
+
+        def load(argument: int, entry: int) -> str:
+            if argument in names:
+                return f"{names[argument]}[{entry}]"
+            return self.at(p.inputs, entry) if argument == 5 else {0: "number", 3: "length", 4: "offset"}[argument]
+
+        def store(output: int, entry: int, text: str) -> str:
+            return f"const double r{output}_{entry} = {text};" if output in names else f"(void){text};"
+
+        body = self.statements(program, load, store, keep=False)
+        results = [(name, k, f"r{a}_{k}") for a, name in names.items() for k in range(program.outputs[a].size)]
+        noughts = ["0.0"] * 4  # x · 0 is not 0 where x is not finite; four sums side by side
+        for j, (_, _, name) in enumerate(results):
+            noughts[j % 4] = f"fma({name}, 0.0, {noughts[j % 4]})"
+        moves = [f"{self.at(getattr(p, name), k)} = {name}[{k}];" for name, k, _ in results]
+        return [
+            *(f"double {name}[{max(1, getattr(p, name).size)}];" for name in names.values()),
+            *(f"{name}[{k}] = {self.at(getattr(p, name), k)};" for name, k, _ in results),
+            f"double n = {self.at(p.n)}, part = {self.at(p.part)};",
+            f"const double h = {self.at(p.h)}, goal = {self.at(p.goal, 0)}, goal_part = {self.at(p.goal, 1)};",
+            f"bool alive = {self.at(p.alive)} != 0.0;",
+            "while (alive && (n < goal || (n == goal && part < goal_part))) {",
+            "    const bool before = n < goal, full = before && part == 0.0;",
+            "    const double now = n * h + part, until = before ? (n + 1.0) * h : goal * h + goal_part;",
+            "    const double number = full ? n : 0.0, length = full ? h : until - now, offset = full ? 0.0 : now;",
+            "    (void)number;",
+            *_inside(body),
+            f"    alive = ({noughts[0]} + {noughts[1]}) + ({noughts[2]} + {noughts[3]}) == 0.0;",
+            "    if (alive) {",
+            *(f"        {name}[{k}] = {value};" for name, k, value in results),
+            "        n = before ? n + 1.0 : n;",
+            "        part = before ? 0.0 : goal_part;",
+            "    }",
+            "}",
+            *moves,
+            f"{self.at(p.n)} = n;",
+            f"{self.at(p.part)} = part;",
+            f"{self.at(p.alive)} = alive ? {self.at(p.alive)} : 0.0;",
+        ]
+
+    def kernel(self, min_blocks: int) -> str:
+        """The whole text."""
+        routine = self.routine
+        body = self.body(routine.body)
+        own = [name for name in routine.inputs if name not in self.shared]
+        parameters = ["const long long worlds", "const int passes", "const int room", "double *__restrict__ space"]
+        parameters += ["const double *__restrict__ given", "int *__restrict__ rows"]
+        parameters += [f"double *__restrict__ s{k}" for k in range(len(routine.state))]
+        parameters += [f"const double *__restrict__ i{k}" for k in range(len(own))]
+        parameters += [f"double *__restrict__ r{k}" for k in range(len(routine.sampled))]
+
+        def each(size: int, statement: str) -> str:
+            return f"for (int k = 0; k < {size}; ++k) {statement}"
+
+        def whole(name: str) -> str:
+            return self.at(routine[name], "k")
+
+        sizes = dict(routine.state) | dict(routine.inputs)
+        enter = [each(n, f"{whole(x)} = s{j}[world * {n} + k];") for j, (x, n) in enumerate(routine.state.items())]
+        enter += [each(sizes[x], f"{whole(x)} = i{j}[world * {sizes[x]} + k];") for j, x in enumerate(own)]
+        enter += [each(size, f"{whole(name)} = 0.0;") for name, size in routine.work.items()]
+        leave = [each(n, f"s{j}[world * {n} + k] = {whole(x)};") for j, (x, n) in enumerate(routine.state.items())]
+        return "\n".join(
+            [
+                f"/* {routine.name}, one thread per world; written by HydroMechs */",
+                definitions("double"),
+                *self.functions.text,
+                *self.nodes,
+                f'extern "C" __global__ void __launch_bounds__({BLOCK}, {min_blocks}) routine_kernel(',
+                "    " + ",\n    ".join(parameters) + ")",
+                "{",
+                "    const long long world = blockIdx.x * (long long)blockDim.x + threadIdx.x;",
+                "    if (world >= worlds)",
+                "        return;",
+                f"    double *w = space + (world / {TILE}) * {self.size * TILE}LL + world % {TILE};",
+                "    int row = 0;",
+                *_inside(enter),
+                "    for (int pass = 0; pass < passes; ++pass) {",
+                *_inside(_inside(body)),
+                "    }",
+                *_inside(leave),
+                "    rows[world] = row;",
+                "}",
+                "",
+            ]
+        )
+
+
+def _inside(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
+
+
+def _straight(program: Program | Rolled) -> Program:
+    return program if isinstance(program, Program) else as_program(program)
+
+
+def cuda_routine_text(routine: Routine, shared: frozenset[str] = frozenset(), min_blocks: int = 1) -> str:
+    """Return the CUDA C source of a routine: a kernel `routine_kernel`.
+
+    Args:
+        shared: Inputs that are the same for all worlds.
+        min_blocks: Blocks that must fit on a multiprocessor at once, which limits the registers of a thread.
+    """
+    return _Text(routine, shared).kernel(min_blocks)
+
+
+class DeviceState(Mapping[str, Any]):
+    """Arrays of the state of worlds on a GPU, of which the host sees those that it asks for.
+
+    An array that the host has taken may be changed there, until the next run: it is then copied to the GPU before the run.
+
+    Args:
+        initial: Values at the start, shape (worlds, size) each.
+    """
+
+    def __init__(self, initial: Mapping[str, Array]) -> None:
+        self._cupy = import_cupy()
+        self._host: dict[str, Array] = dict(initial)
+        self._taken = set(initial)
+        self._device: dict[str, CupyArray] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._taken:
+            self._host[name] = self._cupy.asnumpy(self._device[name])
+            self._taken.add(name)
+        return self._host[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._host)
+
+    def __len__(self) -> int:
+        return len(self._host)
+
+    def device(self, name: str) -> CupyArray:
+        """Return an array on the GPU, shape (worlds, size), to read or to write."""
+        if name in self._taken:
+            self._device[name] = self._cupy.asarray(self._host[name])
+            self._taken.remove(name)
+        return self._device[name]
+
+
+class CudaRoutine:
+    """A routine on a GPU, in float64; see `RoutineCode`."""
+
+    def __init__(self, routine: Routine) -> None:
+        self.routine = routine
+        self._cupy = import_cupy()
+        self._kernels: dict[frozenset[str], tuple[Any, int]] = {}
+        self._space: CupyArray = None
+
+    def compile(self) -> None:
+        """Make the machine code now, for inputs that are the same in all worlds."""
+        self._kernel(frozenset(self.routine.inputs))
+
+    def attributes(self) -> CudaAttributes:
+        """Return the registers and local memory of the compiled kernel."""
+        k, _ = next(iter(self._kernels.values()))
+        return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
+
+    def _kernel(self, shared: frozenset[str]) -> tuple[Any, int]:
+        """Return the kernel and the entries of its workspace."""
+        if shared not in self._kernels:
+            text = _Text(self.routine, shared)
+            module = self._cupy.RawModule(code=text.kernel(1), options=OPTIONS, backend="nvrtc")
+            self._kernels[shared] = module.get_function("routine_kernel"), text.size
+        return self._kernels[shared]
+
+    def run(
+        self,
+        state: Mapping[str, Array],
+        inputs: Mapping[str, Any],
+        passes: int,
+        records: Mapping[str, Any] | None = None,
+    ) -> Array:
+        """Run a number of passes in place. Return the number of rows recorded in each world, shape (worlds,).
+
+        Args:
+            state: Arrays of the state, shape (worlds, size) each: a `DeviceState`, or arrays of NumPy, which are copied.
+            inputs: Arrays for the run, shape (worlds or 1, size) each.
+            records: For each sampled array an array of NumPy for its rows, shape (worlds, rows, size).
+        """
+        xp, routine = self._cupy, self.routine
+        here = state if isinstance(state, DeviceState) else DeviceState(state)
+        own = {name: here.device(name) for name in routine.state}
+        worlds = len(next(iter(own.values())))
+        given = {name: xp.asarray(inputs[name], dtype=np.float64) for name in routine.inputs}
+        for name, size in (*routine.state.items(), *routine.inputs.items()):
+            x, wanted = {**own, **given}[name], (worlds, size)
+            if (
+                x.dtype != np.float64
+                or not x.flags.c_contiguous
+                or (x.shape != wanted and (name in own or x.shape != (1, size)))
+            ):
+                raise ValueError(f"{name} must be contiguous float64 of shape {wanted}, got {x.dtype} {x.shape}")
+        shared = frozenset(name for name, x in given.items() if len(x) == 1)
+        kernel, size = self._kernel(shared)
+        needed = -(-worlds // TILE) * size * TILE
+        if self._space is None or self._space.size < needed:
+            self._space = None  # frees the old one first
+            self._space = xp.empty(needed)
+        together = xp.concatenate([xp.zeros(1), *(given[name].ravel() for name in routine.inputs if name in shared)])
+        room = 0 if records is None else next(iter(records.values())).shape[1]
+        rows = [xp.empty((worlds, room, routine.state[name])) for name in routine.sampled]
+        count = xp.zeros(worlds, np.int32)
+        arguments: list[Any] = [np.int64(worlds), np.int32(passes), np.int32(room), self._space, together, count]
+        arguments += [*own.values(), *(given[name] for name in routine.inputs if name not in shared), *rows]
+        if worlds and passes:
+            kernel((-(-worlds // BLOCK),), (BLOCK,), tuple(arguments))
+        if records is not None:
+            for name, x in zip(routine.sampled, rows, strict=True):
+                records[name][...] = xp.asnumpy(x)
+        if here is not state:
+            for name in routine.state:
+                state[name][...] = here[name]
+        return np.asarray(xp.asnumpy(count), dtype=np.int64)
