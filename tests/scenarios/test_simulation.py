@@ -647,3 +647,11 @@ def test_start_too_late_for_the_step_is_refused():
         ValueError, match=r"state\.t is 1e\+13 s.*too few digits for steps of 0\.001 s: start before 1\.1e\+09 s"
     ):
         hm.Simulation(model, state=hm.State(t=1e13, q=np.array([0, 0, 0, 1.0, 0, 0, 0]), v=np.zeros(6)))
+
+
+def test_scenario_runs_with_one_call():
+    """The short form is the run of its simulation, over its own duration unless another is given."""
+    scenario = hm.load_scenario("sinking_chain").with_fields(duration=0.2)
+    whole, short = scenario.run(), scenario.run(duration=0.1)
+    assert whole.recording.time[-1] == pytest.approx(0.2) and short.recording.time[-1] == pytest.approx(0.1)
+    assert np.array_equal(whole.recording.q, scenario.simulation().run(0.2).recording.q)

@@ -28,6 +28,7 @@ from hydromechs.simulation import (
     Event,
     Plant,
     PythonBlock,
+    Run,
     Setup,
     Simulation,
     SimulationSource,
@@ -65,8 +66,8 @@ T = TypeVar("T")
 class Scenario(SimulationSource):
     """A complete simulation as data. Construction finds all errors and lists them in one `ScenarioError`.
 
-    scenario = hydromechs.library.load_scenario("sinking_chain")
-    run = scenario.simulation().run(scenario.duration)
+    scenario = hydromechs.load_scenario("sinking_chain")
+    run = scenario.run()
     results = [check.judge(run.recording) for check in scenario.checks]
     """
 
@@ -266,6 +267,15 @@ class Scenario(SimulationSource):
                 raise
             raise ScenarioError(self.name, placed_faults(self, e)) from e
         raise ScenarioError(self.name, faults)
+
+    def run(self, duration: float | None = None, **options: Any) -> Run:
+        """Simulate the scenario from its start and return the run with its recording.
+
+        Args:
+            duration: How long [s]; defaults to that of the scenario.
+            options: As of `Simulation.run`, such as `path` or `progress`.
+        """
+        return self.simulation().run(self.duration if duration is None else duration, **options)
 
     def setup(self, parameters: Iterable[str] = ()) -> Setup:
         """Return the plant and its simulation settings; runs the code that it names.
