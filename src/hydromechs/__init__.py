@@ -140,7 +140,7 @@ __getattr__, _all_names, _later = _lazy_names(
             "Update",
             "trim",
         ),
-        ".worlds": ("Missions", "Worlds", "rollout"),
+        ".worlds": ("Worlds", "rollout"),
         ".identification": ("identify",),
         ".model.component": ("Action", "Component", "Output", "Slot"),
         ".naval": ("add_water", "ballast", "hydrostatics"),
@@ -167,7 +167,7 @@ __all__ += ["Action", "Block", "Component", "Controller", "HydroModel", "Output"
 __all__ += ["Dynamics", "compile", "coriolis_matrix", "difference", "energy", "forward_dynamics", "frame_pose", "integrate"]
 __all__ += ["inverse_dynamics", "jacobian", "kinematics", "mass_matrix"]
 # runs
-__all__ += ["Missions", "Plant", "RolloutCost", "Simulation", "Worlds", "identify", "linearize", "modes", "rollout", "trim"]
+__all__ += ["Plant", "RolloutCost", "Simulation", "Worlds", "identify", "linearize", "modes", "rollout", "trim"]
 # water
 __all__ += ["add_water", "ballast", "hydrostatics"]
 # exchange with other programs

@@ -15,7 +15,6 @@ from hydromechs.compiler import CudaRoutine, RoutineCode, _cuda, _cuda_march, _c
 from hydromechs.compiler._cuda_march import MIN_BLOCKS, cuda_march_text
 from hydromechs.compiler._fuse import fused_sums
 from hydromechs.integrators import method_named
-from hydromechs.worlds import Missions
 from hydromechs.worlds._mechanism import model_stepper
 
 from .test_routine import mission, start
@@ -148,7 +147,7 @@ def test_routine(host_gpu):
 def test_missions_of_a_scenario(host_gpu):
     """Sensors, filter, control, events and samples of a whole mission in one kernel: the samples of the CPU."""
     scenario = hm.load_scenario("fast_manipulation")
-    made = [Missions(scenario, 2, seed=[1, 7], lanes=1, target=target) for target in ("cpu", "cuda")]
+    made = [hm.Worlds(scenario, 2, seed=[1, 7], lanes=1, target=target) for target in ("cpu", "cuda")]
     for missions in made:
         missions.run(0.3)
     assert made[0].times.shape == made[1].times.shape

@@ -10,7 +10,6 @@ from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import method_named
 from hydromechs.library import scenario_names
 from hydromechs.recording import samples_of
-from hydromechs.worlds import Missions
 
 SHORT = 1.0
 """Duration of a mission in these tests [s]; up to the first samples after its first event if that is later."""
@@ -39,7 +38,7 @@ def test_worlds_of_a_mission_are_its_simulation(name):
     first = sim.model.coordinate_names[0][0]
     watch = [f"q.{first}", *(f"signal.{s}" for s in list(sim.signals)[:3])]
     run = sim.run(scenario.duration)
-    missions = Missions(scenario, 3, watch=watch)
+    missions = hm.Worlds(scenario, 3, watch=watch)
     missions.run()
     for world in range(3):
         np.testing.assert_allclose(missions.times[world], run.recording["time"], rtol=0, atol=1e-12)
@@ -66,7 +65,7 @@ def test_events_are_found_in_each_world_at_its_own_time():
     sim = scenario.simulation()
     q = np.tile(sim.state.q, (4, 1))
     q[:, 2] += [0.0, 0.05, 0.1, 0.2]
-    missions = Missions(scenario, 4, start_q=q)
+    missions = hm.Worlds(scenario, 4, start_q=q)
     missions.run()
     for world in range(4):
         one = scenario.simulation()
@@ -85,7 +84,7 @@ def test_a_world_does_not_depend_on_its_neighbours():
     scenario = chain(events=(DEPTH,))
     q = np.tile(scenario.simulation().state.q, (3, 1))
     q[:, 2] += [0.0, 0.1, np.nan]
-    several, alone = Missions(scenario, 3, start_q=q), Missions(scenario, 1, start_q=q[:1])
+    several, alone = hm.Worlds(scenario, 3, start_q=q), hm.Worlds(scenario, 1, start_q=q[:1])
     several.run()
     alone.run()
     np.testing.assert_array_equal(several.q[0], alone.q[0])
@@ -96,4 +95,4 @@ def test_a_world_does_not_depend_on_its_neighbours():
 def test_controllers_in_python_are_named():
     scenario = chain(blocks=(hm.simulation.PythonBlock(controller=lambda state: None, period=0.1),))
     with pytest.raises(UnsupportedFeature, match="FunctionController.*TracedBlock"):
-        Missions(scenario, 2)
+        hm.Worlds(scenario, 2)

@@ -352,11 +352,6 @@ def test_what_is_recorded_is_observed(plant):
 
 def test_refused_by_name(plant):
     """What a target cannot run, and what does not fit, before anything is computed."""
-    words = r"'pick_and_release' cannot run as worlds.*: its controller 'LqrSpeed' is one of several.*Missions.* blocks=\(\)"
-    with pytest.raises(UnsupportedFeature, match=words):
-        hm.Worlds(load_scenario("pick_and_release"), 4)
-    with pytest.raises(UnsupportedFeature, match="watches for its events 'lands'|events "):
-        hm.Worlds(load_scenario("sinking_chain"), 4)
     with pytest.raises(UnsupportedFeature, match="snake with .* bodies is compiled as loops .* 'cuda' cannot run"):
         hm.Worlds(hm.compile(hm.load("snake"), form="rolled"), 4, target="cuda")
     with pytest.raises(UnsupportedFeature, match="integrator 'linearly_implicit' .* target 'cuda'"):

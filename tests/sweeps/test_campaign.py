@@ -20,7 +20,7 @@ from hydromechs.cli._main import app
 from hydromechs.errors import CodeNotAllowed, UnsupportedFeature
 from hydromechs.sweeps import MissionCampaign, load_campaign, run_campaign, wilson_interval
 from hydromechs.sweeps import _campaign as flying
-from hydromechs.worlds import Missions, seeds_of
+from hydromechs.worlds import seeds_of
 
 HERE = Path(__file__).parent
 GUSTY = HERE / "gusty.yaml"
@@ -99,7 +99,7 @@ def test_a_world_is_that_of_missions_and_of_a_simulation(gusty, flown):
     dataset = load_campaign(flown).dataset
     seeds = seeds_of(gusty.seed, WORLDS)
     assert dataset.seed.values.tolist() == [int(x) for x in seeds]
-    missions = Missions(gusty, WORLDS, seed=gusty.seed)
+    missions = hm.Worlds(gusty, WORLDS, seed=gusty.seed, watch=())
     missions.run()
     np.testing.assert_array_equal(dataset.value.values, [[r.value for r in row] for row in missions.judge()])
     np.testing.assert_array_equal(dataset.success.values, missions.passed)

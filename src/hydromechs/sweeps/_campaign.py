@@ -14,7 +14,7 @@ import numpy as np
 
 from hydromechs.scenario import Scenario
 from hydromechs.values import Array, positive, whole
-from hydromechs.worlds import Missions, seeds_of
+from hydromechs.worlds import Worlds, seeds_of
 
 from ._campaign_results import CampaignResults, load_campaign
 from ._campaign_store import MESSAGES, REASON, TEXT, CampaignStore
@@ -173,17 +173,17 @@ def fly(
 def _flown(
     campaign: MissionCampaign, seeds: Sequence[int] | Array, threads: int, progress: Callable[[float], None]
 ) -> dict[str, Array]:
-    missions = Missions(campaign.scenario, len(seeds), seed=list(seeds), threads=threads)
+    worlds: Any = Worlds(campaign.scenario, len(seeds), seed=list(seeds), threads=threads, watch=())
     progress(0.0)
-    missions.run(campaign.span, lambda t: progress(t / campaign.span))
-    judged, n = missions.judge(), len(seeds)
-    failed = np.array([k in missions.failed for k in range(n)])
+    worlds.run(campaign.span, lambda t: progress(t / campaign.span))
+    judged, n = worlds.judge(), len(seeds)
+    failed = np.array([k in worlds.failed for k in range(n)])
     passed = np.array([[r.passed for r in row] for row in judged], dtype=bool).reshape(n, -1)
     value = np.array([[r.value for r in row] for row in judged], dtype=float).reshape(n, -1)
     said: list[list[str]] = [[] for _ in range(n)]
-    for m in sorted(missions.messages, key=lambda m: (m.world, m.t)):
+    for m in sorted(worlds.messages, key=lambda m: (m.world, m.t)):
         said[m.world].append(f"t = {m.t:.6g} s: {m.text}")
-    statistics = [_statistics(missions, name) for name in campaign.quantities]
+    statistics = [_statistics(worlds, name) for name in campaign.quantities]
     columns = {
         name: np.array([row[k] for row in statistics]).reshape(-1, n).T for k, name in enumerate(("final", "min", "max"))
     }
@@ -191,8 +191,8 @@ def _flown(
         "seed": np.array([int(seed) for seed in seeds], dtype=np.uint64),
         "success": passed.all(axis=1) & ~failed,
         "failed": failed,
-        "end_time": missions.reached,
-        "reason": np.array([_line(missions.ended.get(k, ""), REASON) for k in range(n)], dtype=f"<U{REASON}"),
+        "end_time": worlds.reached,
+        "reason": np.array([_line(worlds.ended.get(k, ""), REASON) for k in range(n)], dtype=f"<U{REASON}"),
         "passed": passed,
         "value": value,
         **columns,
@@ -206,10 +206,10 @@ def _line(text: str, letters: int) -> str:
     return " ".join(text.split())[:letters]
 
 
-def _statistics(missions: Missions, quantity: str) -> tuple[Array, Array, Array]:
+def _statistics(worlds: Any, quantity: str) -> tuple[Array, Array, Array]:
     """Final, minimum and maximum value of a quantity in each world; samples that are not numbers are ignored."""
-    times = missions.times
-    samples = times if quantity == "time" else missions.samples(quantity)
+    times = worlds.times
+    samples = times if quantity == "time" else worlds.samples(quantity)
     there = np.isfinite(times)
     last = there.shape[1] - 1 - there[:, ::-1].argmax(axis=1)
     final = np.where(there.any(axis=1), samples[np.arange(len(samples)), last], math.nan)

@@ -67,7 +67,7 @@ class _Watch:
 class Missions:
     """Missions of a scenario in many worlds, with controllers, events and checks.
 
-        missions = hm.worlds.Missions(hm.load_scenario("pick_and_release"), 1000, seed=1)
+        missions = hm.Worlds(hm.load_scenario("pick_and_release"), 1000, seed=1)
         missions.run()
         missions.passed.mean()
 

@@ -49,8 +49,8 @@ def law_of(scenario: Scenario) -> TracedBlock | None:
         parts.append(f"its engine {scenario.engine.engine!r} holds one world")
     if parts:
         raise UnsupportedFeature(
-            f"scenario {scenario.name!r} cannot run as worlds that a caller steps: {'; '.join(parts)}; run whole missions with "
-            "hm.worlds.Missions(scenario, n), or remove these, hm.Worlds(dataclasses.replace(scenario, blocks=(), events=(), "
+            f"scenario {scenario.name!r} cannot run as worlds that a caller steps: {'; '.join(parts)}; remove these, "
+            "hm.Worlds(dataclasses.replace(scenario, blocks=(), events=(), "
             "engine=None), n), and give commands by step, or one controller in NumPy operations, an hm.TracedBlock"
         )
     return law

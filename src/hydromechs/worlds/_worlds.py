@@ -73,6 +73,14 @@ class Worlds:
         threads: Threads that share the worlds; 1, or those of a compiled model, unless given.
     """
 
+    def __new__(cls, what: Any, worlds: int, **options: Any) -> Any:
+        """Return worlds of a scenario with controllers or events, or with `watch`, as missions."""
+        if isinstance(what, Scenario) and (what.controllers or what.events or "watch" in options):
+            from ._missions import Missions
+
+            return Missions(what, worlds, **options)
+        return super().__new__(cls)
+
     def __init__(
         self,
         what: Model | Dynamics | Plant | Scenario,
