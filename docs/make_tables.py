@@ -64,7 +64,7 @@ def main() -> int:
     for name in options.measure:
         measure(name)
     stale = 0
-    for page in sorted(DOCS.glob("*.md")):
+    for page in sorted([*DOCS.glob("*.md"), *DOCS.glob("notes/*.md")]):
         old = page.read_text()
         new = renewed(old) if BLOCK.search(old) else old
         if new != old:

@@ -18,8 +18,8 @@ BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 def blocks(language: str) -> list:
     """(page, number, text) of the code blocks in one language; those marked `fragment` are left out."""
     return [
-        pytest.param(match[3], id=f"{page.name}-{number}")
-        for page in PAGES
+        pytest.param(match[3], id=f"{'notes-' * (page in NOTES)}{page.name}-{number}")
+        for page in PAGES + NOTES
         for number, match in enumerate(BLOCK.finditer(page.read_text()))
         if match[1] == language and "fragment" not in match[2]
     ]

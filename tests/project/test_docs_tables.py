@@ -15,7 +15,7 @@ finally:
 
 FOUND = [
     (page, match["name"], match["body"])
-    for page in sorted(DOCS.glob("*.md"))
+    for page in sorted([*DOCS.glob("*.md"), *DOCS.glob("notes/*.md")])
     for match in make_tables.BLOCK.finditer(page.read_text())
 ]
 
