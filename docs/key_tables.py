@@ -6,26 +6,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hydromechs.formats import model_json_schema, scenario_json_schema
-
 MARKED = re.compile(r"<!-- keys: ([\w., ]+) -->\n.*?<!-- end -->", re.DOTALL)
 """A table in a Markdown text, between the comments that name its classes."""
 
 
-def documentation_table(*kinds: str) -> str:
-    """The table of the keys of a class, or of several that are alike, of model and scenario files; see `key_table`.
-
-    A class is named as "Inertia"; with the family where files choose by type, as "drag.box". "Model" and "Scenario" are files.
-    """
-    model, scenario = model_json_schema(), scenario_json_schema()
-    known = {"Model": model, "Scenario": scenario, **scenario["$defs"], **model["$defs"]}
-    missing = [name for name in kinds if name not in known]
-    if missing:
-        raise KeyError(f"no class {missing[0]!r}; there are {', '.join(sorted(known))}")
-    return key_table(known[name] for name in kinds)
-
-
-def renewed(text: str, table: Callable[..., str] = documentation_table) -> str:
+def renewed(text: str, table: Callable[..., str]) -> str:
     """A Markdown text with its marked tables written again; several names make one table."""
     return MARKED.sub(lambda m: f"<!-- keys: {m[1]} -->\n{table(*m[1].split(', '))}<!-- end -->", text)
 

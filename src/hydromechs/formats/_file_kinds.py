@@ -70,7 +70,7 @@ def misplaced_file(data: dict[str, Any], wanted: str, source: str) -> Fault | No
     version = data.get(kind.key, data.get(kind.old_key))
     if (kind.key not in data and kind.old_key in data) or (type(version) is int and 0 < version < kind.version):
         key = kind.key if kind.key in data else kind.old_key
-        remedy = f"rewrite it; see 'Changes from version 1' in {kind.page}"
+        remedy = f"rewrite it as {kind.page} describes"
         words = f"this is {kind.name} of version {show(version)}, but this program reads version {kind.version}; {remedy}"
         return Fault((key,), words, version, f"must be {kind.version}", remedy)
     others = [(key, other) for other in FILE_KINDS.values() for key in (other.key, other.old_key) if key and key in data]
