@@ -13,10 +13,9 @@ from rich.text import Text
 
 import hydromechs as hm
 from hydromechs import compiler
-from hydromechs.bench._blocks import BENCHMARK, Runner, arms, measure_blocks, papers_runners, time_to
 from hydromechs.bench._machine import machine, timed, versions
-from hydromechs.bench._papers import block_tables
-from hydromechs.cli._print_papers import print_block_tables
+from hydromechs.bench._papers import BENCHMARK, Runner, arms, block_tables, measure_blocks, papers_runners, time_to
+from hydromechs.cli._codes import print_block_tables
 from hydromechs.compiler import Argument
 from hydromechs.integrators import DormandPrince, SlidingBlock, method_named
 

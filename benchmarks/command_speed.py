@@ -26,7 +26,7 @@ def bench_goals(
 ) -> None:
     """Measure the speed, and compare with the goals of the project."""
     from hydromechs.bench import measure_dynamics, measure_worlds
-    from hydromechs.cli._print_bench import print_dynamics, print_worlds
+    from hydromechs.cli._bench import print_dynamics, print_worlds
     from hydromechs.library import load
 
     from .chain_speed import measure_chains, print_chains

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from hydromechs.cli._print_bench import print_peers
+from hydromechs.cli._bench import print_peers
 from hydromechs.cli._tables import print_heading, table_of
 
 from .goals import print_targets

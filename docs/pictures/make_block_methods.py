@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # for benchmarks
 
 from benchmarks.block_study import plot_blocks, runners
 
-from hydromechs.bench._blocks import BENCHMARK, arms, measure_blocks, time_to
+from hydromechs.bench._papers import BENCHMARK, arms, measure_blocks, time_to
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import hydromechs as hm
 from hydromechs import control
 from hydromechs.actuation import Allocator, ideal_curve, linear_curve, t200_curve
 from hydromechs.compiler import compile_function
-from hydromechs.control._active_set import allocated
+from hydromechs.control._vehicle import allocated
 from hydromechs.simulation import Site
 
 from .test_allocation import random_case

@@ -13,7 +13,7 @@ import hydromechs as hm
 from hydromechs import compiler
 from hydromechs.compiler import CudaRoutine, RoutineCode, _cuda, _cuda_march, _cuda_routine
 from hydromechs.compiler._cuda_march import MIN_BLOCKS, cuda_march_text
-from hydromechs.compiler._fuse import fused_sums
+from hydromechs.compiler._schedule import fused_sums
 from hydromechs.integrators import method_named
 from hydromechs.worlds._mechanism import model_stepper
 

@@ -7,9 +7,8 @@ import hydromechs as hm
 from hydromechs import library
 from hydromechs.compiler import trace
 from hydromechs.compiler._backend import Form
-from hydromechs.compiler._llvm import LoadedCode, _compiled, object_code, target
+from hydromechs.compiler._llvm import LoadedCode, _compiled, object_code, target, with_constants
 from hydromechs.compiler._llvm_march import march_text
-from hydromechs.compiler._llvm_near import with_constants
 from hydromechs.compiler._llvm_text import llvm_text
 
 pytestmark = pytest.mark.skipif(

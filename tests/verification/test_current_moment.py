@@ -8,7 +8,7 @@ import pytest
 import hydromechs as hm
 from hydromechs.actuation import ideal_curve
 from hydromechs.control import FollowPath, HoldPose
-from hydromechs.control._current_moment import turning_rates
+from hydromechs.control._pose_control import turning_rates
 from hydromechs.equations import mass_matrix
 from hydromechs.hydro import Current, DepthTable
 from hydromechs.model import added_mass, joints

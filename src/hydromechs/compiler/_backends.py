@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ._backend import Backend
-from ._c_backend import C
-from ._cuda_backend import Cuda
-from ._llvm_backend import Llvm
+from ._c_text import C
+from ._cuda import Cuda
+from ._llvm import Llvm
 
 BACKENDS: Mapping[str, Backend] = {b.key: b for b in (Llvm(), C(), Cuda())}
 """Back ends by name."""

@@ -7,19 +7,22 @@ itself (no allocation, no globals, nothing of the C library but math.h) and a `m
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.values import Array
 
-from ._backend import Case, SourceFile, SourceFunction
+from ._backend import Backend, Case, Form, SourceFile, SourceFunction
 from ._c_calls import CFunctions, c_literal
 from ._callee import Argument
 from ._operations import KINDS
 from ._program import Program
+from ._rolled import Rolled
 
 KEYWORDS = """
     auto break case char const continue default do double else enum extern float for goto if inline int long register
@@ -324,3 +327,28 @@ def c_test(file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> str:
     main = "\n".join(["    int good = 1;", *calls, end, "    return good ? 0 : 1;"])
     parts.append(f"int main(void)\n{{\n{main}\n}}")
     return "\n\n".join(parts) + "\n"
+
+
+class C(Backend):
+    """Header, source and a check in C99."""
+
+    key = "c"
+    about = "C99 header, source and a check"
+    exports = True
+
+    def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
+        """A file with one function; see `Backend.source`."""
+        if form.state is not None:
+            raise self._unable("writes single calls only")
+        return c_source(SourceFile(c_identifier(program.name), (SourceFunction(self._straight(program)),)))
+
+    def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:
+        """Header, source and check; see `Backend.files`."""
+        texts = c_header(file), c_source(file), c_test(file, cases)
+        return dict(zip((f"{file.name}.h", f"{file.name}.c", f"{file.name}_test.c"), texts, strict=True))
+
+    def check_command(self, paths: Sequence[Path]) -> str:
+        _, source, test = paths
+        program = test.with_suffix("").absolute()
+        compiled = shlex.join(map(str, (source, test, "-lm", "-o", program)))
+        return f"cc -std=c99 -O2 {compiled} && {shlex.quote(str(program))}"

@@ -1,15 +1,20 @@
-"""A program as a CasADi function of matrices, to be put into expressions and differentiated there."""
+"""A program as a CasADi function of matrices, and its exact derivatives as programs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import casadi
+import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
+from hydromechs.values import Array
 
 from ._callee import Argument
-from ._derivative import expressions
 from ._program import Program
-from ._trace import identifiers
+from ._symbol import Site, Symbol, applied, column, symbols
+from ._trace import identifiers, program_of, program_with_calls
 
 
 def casadi_function(program: Program) -> casadi.Function:
@@ -49,3 +54,122 @@ def _size(argument: Argument) -> tuple[int, int]:
 def _matrix(flat: casadi.SX, argument: Argument) -> casadi.SX:
     rows, columns = _size(argument)
     return casadi.densify(casadi.reshape(flat, columns, rows).T)
+
+
+TINY = 1e-300
+"""Added under square roots before differentiating: √x has the slope 1/(2√(x + 1e-300)), so that slope times dx = 0 is 0 at
+x = 0 and not 0 · ∞. It vanishes beside any square of a number above 1e-142."""
+
+
+def expressions(program: Program) -> tuple[list[casadi.SX], list[casadi.SX], list[Site]]:
+    """Symbols of the inputs and expressions of the outputs, whose square roots have a slope at 0, and the calls in them."""
+    inputs = [casadi.SX.sym(f"x{k}", a.size) for k, a in enumerate(program.inputs)]
+    sites: list[Site] = []
+    return inputs, _replay(program, inputs, sites), sites
+
+
+def _replay(program: Program, inputs: list[casadi.SX], sites: list[Site]) -> list[casadi.SX]:
+    """Outputs of a program as columns of expressions of the given inputs; its calls go into `sites`."""
+
+    def called(callee: Any, arguments: list[list[casadi.SX]]) -> list[casadi.SX]:
+        results = [casadi.SX.sym(f"call{len(sites)}_{k}", a.size) for k, a in enumerate(callee.outputs)]
+        sites.append(Site(callee, [casadi.vertcat(*row) for row in arguments], results))
+        return results
+
+    def smooth(kind: str, *values: casadi.SX) -> casadi.SX:
+        return applied("sqrt", values[0] + TINY) if kind == "sqrt" else applied(kind, *values)
+
+    results = program.replayed(inputs, casadi.SX, called, smooth)
+    return [casadi.vertcat(*row) if row else casadi.SX(0, 1) for row in results]
+
+
+def _differentiable(y: casadi.SX) -> casadi.SX:
+    """The same expression with square roots that have a slope at 0."""
+    variables = casadi.symvar(y)
+    arguments = tuple(Argument(f"x{k}", ()) for k in range(len(variables)))
+    program = program_of(casadi.Function("y", variables, [casadi.densify(y)]), arguments, (Argument("y", (y.numel(),)),))
+    return _replay(program, variables, [])[0]
+
+
+def _index(arguments: tuple[Argument, ...], name: str, what: str) -> int:
+    names = [a.name for a in arguments]
+    if name not in names:
+        raise KeyError(f"no {what} {name!r}; there are {', '.join(names)}")
+    return names.index(name)
+
+
+def _program(
+    name: str,
+    inputs: list[casadi.SX],
+    expressions: list[casadi.SX],
+    arguments: tuple[Argument, ...],
+    results: tuple[Argument, ...],
+    sites: list[Site],
+) -> Program:
+    dense = [casadi.densify(casadi.vec(e.T)) for e in casadi.cse(expressions)]  # row-major
+    if sites:
+        return program_with_calls(name, inputs, dense, arguments, results, sites)
+    return program_of(casadi.Function(name, inputs, dense), arguments, results)
+
+
+def _sought(
+    program: Program, wrt: Sequence[str], output: str | None
+) -> tuple[list[casadi.SX], list[Site], casadi.SX, Argument, list[int]]:
+    """Inputs and calls of a program, an output (the first by default) as expressions and as argument, and places of inputs."""
+    inputs, outputs, sites = expressions(program)
+    o = 0 if output is None else _index(program.outputs, output, "output")
+    return inputs, sites, outputs[o], program.outputs[o], [_index(program.inputs, name, "input") for name in wrt]
+
+
+def jacobian_program(program: Program, wrt: Sequence[str], *, output: str | None = None, with_value: bool = False) -> Program:
+    """∂ output / ∂ wrt of a program, one result of shape (size of output, size of input) for each name in `wrt`.
+
+    Results of calls are held constant. `with_value` gives the output itself as first result: they share their operations.
+    """
+    inputs, sites, y, of, at = _sought(program, wrt, output)
+    wanted = [*([y] if with_value else []), *(casadi.jacobian(y, inputs[k]) for k in at)]
+    slopes = [Argument(f"d_{of.name}_d_{program.inputs[k].name}", (of.size, program.inputs[k].size)) for k in at]
+    name = f"{program.name}_{'and_' if with_value else ''}jacobian"
+    return _program(name, inputs, wanted, program.inputs, (*([of] if with_value else []), *slopes), sites)
+
+
+def jvp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
+    """Jacobian-vector product: (∂ output / ∂ wrt) · direction; the direction is one more input, `direction`."""
+    inputs, sites, y, of, (k,) = _sought(program, [wrt], output)
+    direction = casadi.SX.sym("direction", program.inputs[k].size)
+    product = casadi.jtimes(y, inputs[k], direction)
+    arguments, result = (*program.inputs, Argument("direction", program.inputs[k].shape)), Argument(f"d_{of.name}", of.shape)
+    return _program(f"{program.name}_jvp", [*inputs, direction], [product], arguments, (result,), sites)
+
+
+def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Program:
+    """Vector-Jacobian product: weightᵀ (∂ output / ∂ wrt); the weight is one more input, `weight`."""
+    inputs, sites, y, of, (k,) = _sought(program, [wrt], output)
+    weight = casadi.SX.sym("weight", of.size)
+    product = casadi.jtimes(y, inputs[k], weight, True)
+    x, arguments = program.inputs[k], (*program.inputs, Argument("weight", of.shape))
+    result = Argument(f"d_{x.name}", x.shape)
+    return _program(f"{program.name}_vjp", [*inputs, weight], [product], arguments, (result,), sites)
+
+
+def linearized(function: Callable[..., Array], coupling: Array, v: Array, tau: Array) -> tuple[Array, Array]:
+    """A and B of  d/dt (δ, δv) = A (δ, δv) + B δτ, as arrays of symbols; to be called in a traced function.
+
+        A = [[K, 1], [∂f/∂δ, ∂f/∂v]],     B = [[0], [∂f/∂τ]]      at δ = 0
+
+    Args:
+        function: v̇ = f(displacement, v, tau), each of shape (nv,).
+        coupling: K, shape (nv, nv).
+        v: Symbols of the velocity, shape (nv,).
+        tau: Symbols of the generalised force, shape (nv,).
+    """
+    n = len(v)
+    if n == 0:
+        return np.zeros((0, 0)), np.zeros((0, 0))
+    displacement = symbols("displacement", (n,))
+    y = _differentiable(column(function(displacement, v, tau)))
+    jacobians = [casadi.jacobian(y, column(x)) for x in (displacement, v, tau)]
+    blocks = casadi.substitute(jacobians, [column(displacement)], [casadi.SX.zeros(n)])
+    J_d, J_v, J_tau = (np.array([[Symbol(J[i, j]) for j in range(n)] for i in range(n)], dtype=object) for J in blocks)
+    A = np.concatenate([np.concatenate([coupling, np.eye(n)], axis=1), np.concatenate([J_d, J_v], axis=1)])
+    return A, np.concatenate([np.zeros((n, n)), J_tau])

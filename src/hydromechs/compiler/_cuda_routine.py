@@ -19,11 +19,10 @@ from ._c_calls import CFunctions
 from ._c_rolled import as_program
 from ._c_text import c_body
 from ._cuda import OPTIONS, OWN, CudaAttributes, CupyArray, definitions, import_cupy
-from ._fuse import fused_sums
 from ._program import Program
 from ._rolled import Rolled
 from ._routine import CallNode, CopyNode, Entries, Node, Pieces, RepeatNode, Routine, SampleNode, StepsNode, WhenNode
-from ._schedule import short_lives
+from ._schedule import fused_sums, short_lives
 
 TILE = 32
 """Worlds whose entries lie side by side: the threads of a warp."""

@@ -1,23 +1,39 @@
-"""Machine code by LLVM: IR to object code, object code to callable functions."""
+"""Machine code of this process by LLVM: IR to object code, object code to functions on lanes and threads.
+
+LLVM's default for code that is loaded at run time lets every section lie anywhere. Each constant then needs an instruction for
+its 64-bit address, and in long straight-line code most constants wait on the stack between their uses. LLVM's small model reads
+a constant within the instruction that uses it, if the constant is at most 2 GB away. To guarantee this wherever the code is
+loaded, the constants are appended to the code, as one section without relocations.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import re
+import struct
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from hydromechs.errors import UnsupportedFeature
 
-from ._llvm_near import with_constants
+from ._backend import Arrays, Backend, Form, Marcher
 from ._llvm_objects import built_in, layout_is_known
 from ._operations import KINDS, Library
+from ._program import Program
 from ._progress import longest_program
+from ._rolled import Rolled
 
 if TYPE_CHECKING:
     import llvmlite.binding
 
     from ._backend import Form
+    from ._compiled import Compiled
+    from ._march import March
+
 
 LARGE = 20_000
 """Lines of IR above which the optimiser costs more time than it gains; straight-line code is nearly optimal as it is."""
@@ -124,3 +140,111 @@ class LoadedCode:
         """Evaluates NumPy arrays and returns True if they are as they should be; None where their layout is unknown."""
         if form.lanes == 1 and n_arguments and layout_is_known():
             self.objects = built_in(address("objects"), self.engine)
+
+
+def optimised() -> bool:
+    """False if `HYDROMECHS_OPTIMISE=0` asks for code that is compiled quickly, for tests that run each program briefly."""
+    return os.environ.get("HYDROMECHS_OPTIMISE") != "0"
+
+
+class Llvm(Backend):
+    """LLVM's code for this machine."""
+
+    key = "llvm"
+    about = "machine code of this CPU"
+    target = "cpu"
+    lanes = True
+    takes_loops = True
+    takes_divided_steps = True
+
+    def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
+        """The IR; see `Backend.source`."""
+        from ._llvm_march import march_text
+        from ._llvm_text import llvm_text, packed_text
+
+        quickly = form.rarely or not optimised()
+        if form.packed:
+            return packed_text(program, form.lanes, quickly)
+        if form.state is None:
+            return llvm_text(program, form.lanes, quickly)
+        return march_text(program, form.state, form.lanes, quickly)
+
+    def versions(self) -> tuple[str, ...]:
+        """Those of LLVM and llvmlite, triple, CPU and its features, and whether code is optimised."""
+        return (*target(), "optimised" if optimised() else "quickly compiled")
+
+    def build(self, source: str, form: Form) -> bytes:
+        return object_code(source, (form.rarely and form.lanes == 1) or not optimised())
+
+    def load(self, code: bytes, arguments: int, form: Form) -> LoadedCode:
+        return LoadedCode(code, arguments, form)
+
+    def arrays(self, precision: str) -> Arrays:
+        return Arrays()
+
+    def caller(self, code: Compiled, precision: str) -> Callable[[Sequence[Any]], list[Any]]:
+        """The function itself; see `Backend.caller`."""
+        return code
+
+    def marcher(self, march: March, precision: str) -> Marcher:
+        def go(state: Sequence[Any], inputs: Sequence[Any], frozen: Any, steps: int, stride: int) -> tuple[list[Any], Any]:
+            if frozen.any():  # a step of NaN is not finite, and so not taken
+                inputs = [np.where(frozen, np.nan, inputs[0]), *inputs[1:]]
+            done = march(state, inputs, steps, stride=stride or steps + 1, ends=list(state))
+            return done.records, done.good
+
+        return go
+
+
+SYMBOLS, RELOCATIONS = 2, 4  # types of sections
+WRITE, ALLOCATED, CODE = 1, 2, 4  # flags of sections
+RELATIVE = (2, 4)  # types of relocations that hold a distance of 32 bits: R_X86_64_PC32 and R_X86_64_PLT32
+HEADER = struct.Struct("<IIQQQQIIQQ")
+
+
+class _Section(NamedTuple):
+    """Header of a section of an ELF file."""
+
+    name: int
+    type: int
+    flags: int
+    address: int
+    offset: int
+    size: int
+    link: int
+    info: int
+    alignment: int
+    entry: int
+
+
+def with_constants(code: bytes) -> bytes | None:
+    """An x86-64 ELF object, compiled for the small code model, with its constants behind its code; None if it needs more."""
+    table, size, count = struct.unpack_from("<Q", code, 40)[0], *struct.unpack_from("<HH", code, 58)
+    sections = [_Section(*HEADER.unpack_from(code, table + k * size)) for k in range(count)]
+    loaded = [k for k, s in enumerate(sections) if s.flags & ALLOCATED and s.size]
+    texts = [k for k in loaded if sections[k].flags & CODE]
+    symbols = [s for s in sections if s.type == SYMBOLS]
+    if len(texts) != 1 or len(symbols) != 1 or any(sections[k].flags & WRITE for k in loaded):
+        return None
+    out, begins = bytearray(), {}
+    for k in sorted(loaded, key=lambda k: k not in texts):
+        s = sections[k]
+        out += bytes(-len(out) % max(1, s.alignment))
+        begins[k] = len(out)
+        out += code[s.offset : s.offset + s.size]
+    patched = bytearray(code)
+    for k, s in enumerate(sections):
+        if s.type != RELOCATIONS or s.info not in loaded:
+            continue
+        for at in range(s.offset, s.offset + s.size, 24):
+            place, info, addend = struct.unpack_from("<QQq", code, at)
+            section, value = struct.unpack_from("<HQ", code, symbols[0].offset + 24 * (info >> 32) + 6)
+            if s.info not in texts or info & 0xFFFFFFFF not in RELATIVE or section not in begins:
+                return None
+            struct.pack_into("<i", out, place, begins[section] + value + addend - place)
+        HEADER.pack_into(patched, table + k * size, *s._replace(size=0))
+    patched += bytes(-len(patched) % 64)
+    alignment = max(sections[k].alignment for k in loaded)
+    text = sections[texts[0]]._replace(offset=len(patched), size=len(out), alignment=alignment)
+    HEADER.pack_into(patched, table + texts[0] * size, *text)
+    return bytes(patched + out)

@@ -180,8 +180,7 @@ class Program(Callee):
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
         from ._c_text import c_body
-        from ._fuse import fused_sums
-        from ._schedule import short_lives
+        from ._schedule import fused_sums, short_lives
 
         program = fused_sums(self) if functions.cuda else self
         return c_body(

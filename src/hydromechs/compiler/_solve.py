@@ -100,7 +100,7 @@ class SolveSemidefinite(Callee):
         return x, np.array(rank), np.array(pivot)
 
     def llvm(self, name: str, module: Module) -> str:
-        from ._llvm_semidefinite import semidefinite_text
+        from ._llvm_solve import semidefinite_text
 
         return semidefinite_text(name, self.n, module.lanes, self.tolerance, self.least)
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from hydromechs.model.component import Component
 
 from ._coverage import unrepresented_contacts
-from ._forces import Contact, contact_wrench
 from ._grasp import Grasp, GraspRows, grasp_gap, grasp_misfit, grasp_rows
 from ._grip import Grip, Holding
 from ._law import (
@@ -19,8 +18,7 @@ from ._law import (
     NonlinearContact,
     NormalForce,
 )
-from ._pair import Pair
-from ._probe import PointProbe, Segment
+from ._pair import Contact, Pair, PointProbe, Segment, contact_wrench
 from ._probes import contact_pairs
 from ._touching import BodyContact, PointContact, Terrain, ground_height
 

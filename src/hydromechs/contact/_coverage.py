@@ -11,8 +11,7 @@ from hydromechs.geometry import Box, Capsule, Cylinder, HeightField, Placed, Pla
 from hydromechs.model import Model
 from hydromechs.model.component import Component
 
-from ._pair import Pair
-from ._probe import PointProbe
+from ._pair import Pair, PointProbe
 from ._probes import probes
 from ._touching import Terrain
 

@@ -1,19 +1,157 @@
-"""One probe of a body against one solid: a contact, as a component of a plant."""
+"""One probe (contact point) of a body against one solid: a contact, its forces and energies, as a component of a plant."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from hydromechs.geometry import Placed
+from hydromechs.errors import noted
+from hydromechs.geometry import Capsule, HeightField, Placed
 from hydromechs.model import Model
 from hydromechs.model.component import Action, Component, FastMode, Mobility, Now, Order, Output, Slot, Values, Wrench, mode_of
+from hydromechs.spatial import clamp, cross, norm, where
+from hydromechs.values import Array, Scalar
 
-from ._forces import contact_wrench
-from ._law import Material
-from ._probe import PointProbe, Segment
+from ._law import SMOOTH, Material
+
+
+class Contact(NamedTuple):
+    """Forces and energies of one pair. Wrenches are in body axes about the body origins."""
+
+    wrench_A: Array
+    """Wrench on the body that carries the probe [N, N·m], shape (6,)."""
+    wrench_B: Array | None
+    """Wrench on the body that carries the solid [N, N·m], shape (6,); None for terrain."""
+    s_rate: Array
+    """Rate of the tangential deflection [m/s], shape (3,)."""
+    loss: Scalar
+    """Dissipated power, at least 0 [W]."""
+    stored: Scalar
+    """Elastic energy, normal and tangential [J]."""
+    normal_force: Scalar
+    """Normal force, at least 0 [N]."""
+    gap: Scalar
+    """Distance of the surfaces, negative in contact [m]."""
+    sliding_speed: Scalar
+    """Speed of the probe's deepest point along the surface, also without contact [m/s]."""
+
+
+def contact_wrench(
+    pair: Pair,
+    X_A: tuple[Array, Array],
+    V_A: Array,
+    X_B: tuple[Array, Array] | None,
+    V_B: Array | None,
+    s: Array,
+    down: Array,
+) -> Contact:
+    """Return the forces of one pair. C is the frame that carries the solid: the world for terrain, else body B.
+
+        d = r − φ(c),   ḋ = −∇φ · v,   f = N(d, ḋ) ∇φ − f_t(N, s, v_t)   at the probe's deepest point x = c − r n,
+
+    v the velocity of x on A less that on B. Both bodies feel f at x, with opposite signs, so that
+    wrench_A · V_A + wrench_B · V_B = −loss − d(stored)/dt holds exactly.
+
+    Bodies have poses X in the world, (R (3, 3), p (3,) [m]), and velocities V in their axes at their origins [m/s, rad/s],
+    shape (6,); B has none for terrain. `s` is the tangential deflection in axes of C [m], `down` a constant unit vector in the
+    world, shape (3,) each.
+    """
+    R, p = X_A if X_B is None else (X_B[0].T @ X_A[0], X_B[0].T @ (X_A[1] - X_B[1]))
+    r = pair.probe.radius
+    point = pair.probe.nearest(pair.solid, R, p)
+    distance, slope = pair.solid.distance(p + R @ point, down)
+    # a height field's distance has a gradient of another length than 1 off the surface
+    size = norm(slope) if isinstance(pair.solid.shape, HeightField) else 1.0
+    n = slope / size
+    arm = point - r * (R.T @ n)
+    v = R @ (V_A[:3] + cross(V_A[3:], arm))
+    x = p + R @ arm
+    if V_B is not None:
+        v = v - V_B[:3] - cross(V_B[3:], x)
+    v_n = n @ v
+    v_t = v - v_n * n
+    rate = -size * v_n
+    with noted(f"in the contact law ({type(pair.material.law).__name__})"):
+        normal = pair.material.law.force(r - distance, rate)
+    pushed = normal.force * size
+    rough = pair.material.friction
+    friction = SMOOTH if rough is None else rough.force(pushed, n, s, v_t)
+    f = pushed * n - friction.force
+    f_A = R.T @ f
+    return Contact(
+        wrench_A=np.concatenate([f_A, cross(arm, f_A)]),
+        wrench_B=None if X_B is None else -np.concatenate([f, cross(x, f)]),
+        s_rate=friction.rate,
+        loss=(normal.force - normal.elastic) * rate + friction.loss,
+        stored=normal.stored + friction.stored,
+        normal_force=pushed,
+        gap=distance - r,
+        sliding_speed=norm(v_t),
+    )
+
+
+PARALLEL = 1e-12
+"""Sine squared below which the axes of two capsules count as parallel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointProbe:
+    """A probe: a point of a body, or a sphere about a point."""
+
+    position: tuple[float, float, float]
+    """Position in body axes from the body origin [m], shape (3,)."""
+    radius: float = 0.0
+    """Radius of the sphere; 0 for a point [m]."""
+
+    @property
+    def center(self) -> tuple[float, float, float]:
+        """Its position [m], shape (3,)."""
+        return self.position
+
+    def nearest(self, other: Placed, R: Array, p: Array) -> Array:
+        """Return the point of the probe nearest to a solid, in body axes [m], shape (3,).
+
+        The body has the axes R (3, 3) and the origin p (3,) [m] in the frame that carries the solid.
+        """
+        return np.array(self.position)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A probe: a capsule of a body that meets a sphere or another capsule at the point of its axis nearest to that one's."""
+
+    center: tuple[float, float, float]
+    """Middle of the axis in body axes [m], shape (3,)."""
+    direction: tuple[float, float, float]
+    """Unit vector along the axis in body axes, shape (3,)."""
+    half_length: float
+    """Half the distance between the centres of the caps [m]."""
+    radius: float
+    """Radius [m]."""
+
+    def nearest(self, other: Placed, R: Array, p: Array) -> Array:
+        """As of `PointProbe`: the t in ±l that brings w + t u nearest to the axis τ e of the other, w from its centre to ours,
+
+            t = (b e·w − u·w) / (1 − b²),  b = u·e;   then τ = e·w + b t and t = b τ − u·w, each held at the ends
+
+        which is exact (Ericson 2005, sec. 5.1.9). At that point the distance from the other's axis does not change with t, or t
+        is held, so its rate is that of the point fixed to the body.
+        """
+        half, center, direction = self.half_length, np.array(self.center), np.array(self.direction)
+        w, u = p + R @ center - np.array(other.origin.xyz), R @ direction
+        along = u @ w
+        if isinstance(other.shape, Capsule):
+            e, reach = other.origin.R[:, 2], 0.5 * other.shape.length
+            b, beside = u @ e, e @ w
+            sine = 1.0 - b * b
+            t = clamp((b * beside - along) / where(sine > PARALLEL, sine, PARALLEL), -half, half)
+            tau = clamp(beside + b * t, -reach, reach)
+            return center + clamp(b * tau - along, -half, half) * direction
+        return center + clamp(-along, -half, half) * direction
+
 
 DEFLECTION = ("sx", "sy", "sz")
 

@@ -14,8 +14,7 @@ from hydromechs.model import BodyShape, Model
 from hydromechs.model.component import Component
 
 from ._law import Material
-from ._pair import Pair
-from ._probe import PointProbe, Segment
+from ._pair import Pair, PointProbe, Segment
 from ._touching import BodyContact, PointContact, Terrain
 
 MAX_POINTS = 5

@@ -6,7 +6,7 @@ from hydromechs.simulation import Controller
 
 from ._admittance import Admittance
 from ._carry import CarryLoad
-from ._cartesian import CartesianMotion, ToolLoop
+from ._cartesian import CartesianMotion, ToolLoop, ToolPath
 from ._damped_inverse import damped_inverse, prioritised
 from ._inverse_kinematics import Tool, reach_pose
 from ._joint_control import ComputedTorque, JointControl
@@ -26,7 +26,6 @@ from ._task_priority import (
     ToolTask,
     VehicleTask,
 )
-from ._tool_path import ToolPath
 from ._vehicle import Vehicle
 
 __all__ = [

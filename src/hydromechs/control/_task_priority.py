@@ -17,13 +17,12 @@ from hydromechs.simulation import Site, Tick, TracedBlock, Update
 from hydromechs.spatial import clamp, matrix_from_rpy, maximum, minimum, positive_part, quaternion_matrix, where
 from hydromechs.values import Array, Bound, Positive, Scalar, floats, nearest, positive
 
-from ._cartesian import joint_limits, slowed
+from ._cartesian import ToolPath, joint_limits, slowed
 from ._damped_inverse import prioritised, smallest_singular_value
 from ._inverse_kinematics import DIRECTIONS, Tool, pose_off
 from ._pose_control import pose_waypoints
 from ._reference import Servos
 from ._speed_control import AXES, SpeedLoop
-from ._tool_path import ToolPath
 
 WIDE = 1e12
 """Limit of joints that have none [rad or m]."""

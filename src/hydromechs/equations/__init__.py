@@ -5,15 +5,17 @@ from hydromechs._lazy import lazy_names as _lazy_names
 from ._after import After, BodyNow
 from ._arguments import configuration, model_of
 from ._balance import balance
-from ._closed_chain import closed_chain_dynamics, singular_chain_dynamics
 from ._closed_form import (
     ClosedForm,
     closed_form,
     closed_form_dynamics,
     coriolis_matrix,
     coriolis_matrix_lagrange,
+    damping_force,
     damping_matrix,
     flow_force,
+    restoring_force,
+    velocity_coupling,
 )
 from ._equations import (
     BodyMotion,
@@ -31,8 +33,7 @@ from ._equations import (
     momentum,
 )
 from ._form import LARGE, Form, form_of
-from ._formulations import arm_dynamics, decoupled_dynamics, star_dynamics
-from ._fossen import damping_force, restoring_force, velocity_coupling
+from ._formulations import arm_dynamics, closed_chain_dynamics, decoupled_dynamics, singular_chain_dynamics, star_dynamics
 from ._parameters import OPEN, check_equation_number, identity_of, open_identity, parameter_value, with_parameters
 
 __getattr__, __dir__, _later = _lazy_names(

@@ -13,8 +13,8 @@ from hydromechs.compiler import Compiled, OperationCount, Program
 from hydromechs.model import Model
 from hydromechs.values import Array
 
+from . import _closed_form as closed
 from . import _equations as equations
-from . import _fossen as fossen
 from ._arguments import model_of
 from ._form import Form
 from ._machine import CompiledEquations, Parameters
@@ -224,7 +224,7 @@ class Dynamics(CompiledEquations):
             def vdot(displacement: Array, v: Array, tau: Array) -> Array:
                 return equations.forward_dynamics(m, dynamics.integrate(m, q, displacement, 1.0), v, tau, **others)
 
-            return compiler.linearized(vdot, fossen.velocity_coupling(m, q, v), v, tau)
+            return compiler.linearized(vdot, closed.velocity_coupling(m, q, v), v, tau)
 
         given, extra = self._options((q, v, tau), dict(fluid_velocity=fluid_velocity))
         made = self._compiled("linearize", Equation(ab, ("q", "v", "tau"), ("A", "B"), "", rarely_called=True), extra)

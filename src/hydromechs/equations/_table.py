@@ -10,7 +10,6 @@ from hydromechs.values import nearest
 
 from . import _closed_form as closed
 from . import _equations as equations
-from . import _fossen as fossen
 from ._formulations import arm_dynamics, decoupled_dynamics, star_dynamics
 
 FLUID = ("fluid_velocity", "fluid_acceleration")
@@ -52,8 +51,8 @@ EQUATIONS = {
         closed.damping_matrix, ("q", "v"), ("D_matrix",), "The water's damping as a matrix times v.", CURRENT
     ),
     "flow_force": Equation(closed.flow_force, ("q", "v"), ("F",), "What moving water adds beside C and D.", FLUID),
-    "damping_force": Equation(fossen.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force.", CURRENT),
-    "restoring_force": Equation(fossen.restoring_force, ("q",), ("g",), "Weight and buoyancy as a generalised force."),
+    "damping_force": Equation(closed.damping_force, ("q", "v"), ("D",), "The water's damping as a generalised force.", CURRENT),
+    "restoring_force": Equation(closed.restoring_force, ("q",), ("g",), "Weight and buoyancy as a generalised force."),
     "kinematics": Equation(equations.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
     "energy": Equation(equations.energy, ("q", "v"), equations.Energy._fields, "Energies of bodies and water.", CURRENT),
     "momentum": Equation(equations.momentum, ("q", "v"), ("h",), "Momentum of bodies and water.", CURRENT),

@@ -55,7 +55,7 @@ FORMATS = (
     RobotFormat(
         name="MJCF", root="mujoco", suffixes=(".xml", ".mjcf"), reader="._mjcf_read:read_mjcf", writer="._mjcf_write:MjcfWriter"
     ),
-    RobotFormat(name="DynaMechs", root="System", suffixes=(".dm",), reader="._dm_read:read_dm", parser="._dm_text:parse_dm"),
+    RobotFormat(name="DynaMechs", root="System", suffixes=(".dm",), reader="._dm_read:read_dm", parser="._dm_read:parse_dm"),
 )
 """All formats; a new format is a row here."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from hydromechs.scenario import FAMILIES, ModelStart, Scenario
 from hydromechs.values import is_path
 
 from ._emit import Block, emit
-from ._relative import relative
 from ._scenario_sections import SCENARIO_KEY, SCENARIO_VERSION, RunKeys, ScenarioFile, grouped, named_materials
 from ._write import check_suffix, replace_file
 
@@ -88,3 +88,17 @@ def _start(start: ModelStart, folder: str | Path | None) -> dict[str, Any]:
     joints = {name: {"quaternion": list(x)} if isinstance(x, tuple) and len(x) == 4 else x for name, x in start.joints}
     rates = {name: list(x) if isinstance(x, tuple) else x for name, x in start.joint_velocities}
     return out | ({"joints": joints} if joints else {}) | ({"joint_velocities": rates} if rates else {})
+
+
+def relative(path: str, folder: str | Path | None) -> str:
+    """Return a path from the folder of a file, with a dot or a slash in it so that it is not taken for a library name.
+
+    None leaves the path as it is.
+    """
+    if folder is not None:
+        try:
+            path = os.path.relpath(path, folder)
+        except ValueError:  # another drive
+            path = os.path.abspath(path)
+    path = path.replace(os.sep, "/")
+    return path if is_path(path) else f"./{path}"

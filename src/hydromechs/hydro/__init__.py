@@ -2,7 +2,6 @@
 
 from hydromechs.model import added_mass_matrix
 
-from ._added_mass import fluid_acceleration_force
 from ._around import Flow, HullPoint, SurroundingWater, WetStrip, mean_of, wet_strip
 from ._current import FlowSegment, FluidMotion, UniformFlow, fluid_motion, profile_factor, profile_slope
 from ._environment import (
@@ -39,6 +38,7 @@ from ._terms import (
     crossing_loss,
     crossing_wrench,
     displaced_mass,
+    fluid_acceleration_force,
     fluid_energy,
     froude_krylov_force,
     motion_in,

@@ -2,9 +2,8 @@
 
 from ._identify import Direction, Found, Identification, States, Whiteness, identify
 from ._instruments import CHANNELS, Instrument, MeasuredChannel
-from ._pieces import Nodes
 from ._problem import Evaluated, Problem
-from ._samples import ChannelSamples, Trial
+from ._samples import ChannelSamples, Nodes, Trial
 from ._sensitivity import SensitiveState, Sensitivities
 from ._solve import Solution, solve
 from ._unknowns import AddedMass, CurrentOf, Factor, InertiaOf, JointOffset, Number, Positive, SurfaceHeight, Unknown

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._pieces import Nodes
 from ._problem import Evaluated, Problem
+from ._samples import Nodes
 from ._sensitivity import SensitiveState
 
 TIMES = 8

@@ -8,9 +8,8 @@ import numpy as np
 
 from hydromechs.simulation import InitialInstant
 
-from ._samples import Trial
+from ._samples import Trial, motion_names
 from ._sensitivity import Sensitivities
-from ._timeline import motion_names
 
 DIFFERENCE = 1e-6
 """Of the central differences of states that are functions of the start, along a change of size 1 or more."""

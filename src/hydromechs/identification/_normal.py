@@ -9,8 +9,8 @@ import numpy as np
 from scipy.sparse import bmat, csc_matrix, identity
 from scipy.sparse.linalg import splu
 
-from ._pieces import Gaps, Nodes
 from ._problem import Evaluated, Problem
+from ._samples import Gaps, Nodes
 
 RIDGE = 1e-14
 """Added to squares that are scaled to 1, so that unknowns of which nothing is known at all stay where they are."""

@@ -13,10 +13,8 @@ from hydromechs.values import floats
 
 from ._instruments import OWN, Instrument, Outputs
 from ._internal_starts import InternalStarts
-from ._pieces import Gaps, Nodes, cut
-from ._samples import Trial, check_trial
+from ._samples import Gaps, Nodes, Trial, check_trial, cut, timeline
 from ._sensitivity import SensitiveState, Sensitivities
-from ._timeline import timeline
 from ._unknowns import JointOffset, Unknown, opened
 
 BLOCK = 32

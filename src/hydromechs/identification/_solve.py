@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ._normal import Normal, Point, normal
-from ._pieces import Gaps, Nodes
 from ._problem import Evaluated, Problem
+from ._samples import Gaps, Nodes
 
 SLOW = 3
 """Steps in a row that gain next to nothing after which a search ends."""

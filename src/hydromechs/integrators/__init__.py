@@ -26,10 +26,8 @@ __getattr__, __dir__, _later = _lazy_names(
     {  # compile with CasADi and LLVM
         "._adaptive": ("AdaptiveSteps", "sample_times"),
         "._block_steps": ("BlockSteps",),
-        "._chart_loops": ("chart_rate_loop", "retract_loop"),
-        "._fixed_steps": ("BoundSteps", "FixedSteps"),
-        "._implicit_steps": ("ImplicitSteps",),
-        "._stepper": ("Stepper",),
+        "._fixed_steps": ("BoundSteps", "FixedSteps", "ImplicitSteps"),
+        "._stepper": ("Stepper", "chart_rate_loop", "retract_loop"),
     },
 )
 

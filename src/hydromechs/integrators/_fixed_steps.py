@@ -1,4 +1,4 @@
-"""Steps of one length, in compiled code."""
+"""Steps of one length, in compiled code; linearly implicit ones are divided where the error asks for it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+
+from hydromechs.compiler import March
 
 from ._integrator import NotFinite, Paths, Point, Propagator, Samples, Stretch
 from ._stepper import Stepper
@@ -104,3 +106,104 @@ class FixedSteps(Propagator):
         t, n, q, x, inputs, h, steps, record = stretch
         result = self.stepper.march([numbers(n, len(q)), q, x], [np.array([h]), np.array([t]), *inputs], steps, stride=record)
         return Paths(result.records[1], result.records[2], result.good)
+
+
+PATIENCE = 200_000
+"""Attempts at one step after which it is given up."""
+
+
+class ImplicitSteps(FixedSteps):
+    """Steps on the grid of multiples of the step, each of one or more parts by `LinearlyImplicit`; see `implicit_part`."""
+
+    @cached_property
+    def _bound(self) -> BoundSteps:
+        return _DividedSteps(self.stepper.attempts, ROWS)
+
+    def _reason(self) -> str:
+        return (
+            "the error asks for parts of the step that are too small: a force jumps back and forth there; "
+            "smooth it, or use rk4 with a short step"
+        )
+
+    def march(self, stretch: Stretch) -> Paths:
+        """See `Propagator.march`. All worlds wait for the one that takes most parts, at records and at changes of inputs."""
+        t, n, q, x, inputs, h, steps, record = stretch
+        attempts, worlds = self.stepper.attempts, len(q)
+        changing = [a.ndim == len(b.shape) + 2 for a, b in zip(inputs, self.stepper.inputs, strict=True)]
+        stop = record if not any(changing) else 1
+        state = [numbers(n, worlds), np.zeros(worlds), np.ones(worlds), *(np.array(a, dtype=float) for a in (q, x))]
+        alive, good = np.ones(worlds, dtype=bool), np.zeros(worlds)
+        kept_q, kept_x = [], []
+        for done in [*range(stop, steps, stop), steps]:
+            now = [a[:, done - 1] if each else a for a, each in zip(inputs, changing, strict=True)]
+            alive &= _reach(attempts, state, [np.array([h]), np.array([t])], now, numbers(n, worlds) + done, alive)
+            if done % record == 0:
+                kept_q.append(state[3].copy())
+                kept_x.append(state[4].copy())
+        good = np.minimum(state[0] - n, steps)
+        rows = steps // record
+        return Paths(
+            np.stack(kept_q, axis=1) if rows else np.zeros((worlds, 0, *q.shape[1:])),
+            np.stack(kept_x, axis=1) if rows else np.zeros((worlds, 0, *x.shape[1:])),
+            good,
+        )
+
+
+def _reach(
+    attempts: March,
+    state: list[np.ndarray],
+    grid: list[np.ndarray],
+    inputs: list[np.ndarray],
+    last: np.ndarray,
+    alive: np.ndarray,
+) -> np.ndarray:
+    """Bring worlds to a point, in place; which of those that are alive arrive, shape (worlds,)."""
+    alive = alive.copy()
+    tried = 0
+    while True:
+        left = np.where(alive, last - state[0], 0.0)
+        if not (left > 0.0).any():
+            return alive
+        some = int(left.max())
+        before = state[0].copy()
+        result = attempts(state, [*grid, last, *inputs], some, stride=some + 1, ends=state)
+        tried = 0 if (state[0] > before).any() else tried + some
+        alive &= (result.good >= some) & (tried < PATIENCE)
+
+
+class _DividedSteps:
+    """One world; takes whole steps by parts, see `Stepper.attempts`, with the interface of whole steps."""
+
+    def __init__(self, attempts: March, rows: int) -> None:
+        self._march = attempts.bound(1)
+        n, self._part, self._size, q, x = self._march.state
+        h, offset, self._last, *inputs = self._march.inputs
+        self.state, self.inputs = [n, q, x], [h, offset, *inputs]
+        self.records = [np.zeros((rows, *a.shape[1:])) for a in self.state]
+
+    def run(self, steps: int, stride: int) -> float:
+        """Take whole steps, with a record after every `stride`; how many, with a fraction where it stops within one."""
+        n = self.state[0]
+        first = float(n[0])
+        self._part[0], self._size[0] = 0.0, 1.0
+        row = 0
+        for done in [*range(stride, steps, stride), steps]:
+            if not self._reach(first + done):
+                return float(n[0] + self._part[0]) - first
+            if done % stride == 0:
+                for record, part in zip(self.records, self.state, strict=True):
+                    record[row] = part[0]
+                row += 1
+        return float(steps)
+
+    def _reach(self, last: float) -> bool:
+        """To a point; whether it arrives."""
+        n, tried = self.state[0], 0
+        self._last[0] = last
+        while (left := int(last - n[0])) > 0:
+            before = n[0]
+            good = self._march.run(left, left + 1)
+            tried = 0 if n[0] > before else tried + left
+            if good < left or tried > PATIENCE:
+                return False
+        return True

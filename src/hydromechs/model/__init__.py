@@ -8,19 +8,16 @@ from ._added_mass_matrix import added_mass_matrix, added_mass_strips, total_adde
 from ._attach import attach, mount_point, mount_problem, mounted_bodies
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
 from ._body_shape import BodyShape, Role
-from ._checks import body_faults, world_faults
+from ._checks import body_faults, tree_faults, world_faults
 from ._families import FAMILIES
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._placement import Mdh
-from ._placement_mistakes import angle_mistake
 from ._refers import element_word
 from ._text import GIVEN, definition
-from ._tree import tree_faults
-from ._unit_mistakes import limits_mistake
+from ._unit_mistakes import angle_mistake, limits_mistake
 from .joints._joint import UNIT_TOLERANCE
-from .joints._moving import MovingStep
-from .joints._steps import motion_subspace, transformation
+from .joints._moving import MovingStep, motion_subspace, transformation
 
 __all__ = [
     "FAMILIES",

@@ -13,10 +13,9 @@ from hydromechs.values import plain
 from ._added_mass_matrix import total_added_mass
 from ._body import Body, Hydro
 from ._checks import ADDED_MASS_SIGN, TOO_LARGE, is_small
-from ._placement_mistakes import placement_mistakes
-from ._unit_mistakes import unit_mistakes
+from ._unit_mistakes import placement_mistakes, unit_mistakes
 from .joints import Composite
-from .joints._steps import motion_subspace, transformation
+from .joints._moving import motion_subspace, transformation
 
 if TYPE_CHECKING:
     from ._model import Model

@@ -18,12 +18,11 @@ from hydromechs.spatial import Path
 from hydromechs.values import NotNegative, convert_fields, nearest
 
 from ._body import Body, Frame
-from ._checks import body_faults, header_faults, world_faults
+from ._checks import body_faults, header_faults, topological_order, tree_faults, world_faults
 from ._mechanism import mechanism_faults, warnings_of
 from ._text import definition
-from ._tree import topological_order, tree_faults
 from .joints import Joint
-from .joints._steps import free_rows
+from .joints._moving import free_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,11 @@
 """Water on a dry robot: volumes, added mass and drag from geometry; how a vehicle floats, and the ballast that it needs."""
 
-from ._add_water import WetModel, add_water
+from ._add_water import Guess, WaterReport, WetModel, add_water
 from ._added_mass import AddedMassGuess, AddedMassMethod, FromPanels, FromShapes, fitted_ellipsoid
 from ._ballast import Ballast, Piece, ballast
 from ._hydrostatics import Hydrostatics, hydrostatics
 from ._panels import PanelMass, panel_added_mass
 from ._parts import SolidMesh, SolidPart
-from ._report import Guess, WaterReport
 
 __all__ = [
     "AddedMassGuess",

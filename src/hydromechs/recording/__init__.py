@@ -1,18 +1,27 @@
 """Recordings: their store on disk and in memory, quantities by name, checks, comparisons, the summary of a run."""
 
-from ._attitude import ATTITUDE, angle_difference, attitude, attitude_of, period_of
 from ._attributes import structured
 from ._checks import STATISTICS, Check, CheckResult, statistic_of
 from ._compare import RecordingComparison, VariableDifference, compare_recordings
-from ._export import select_recording
+from ._export import select_recording, to_pandas
 from ._folder import RunFolder
 from ._lock import FolderInUse, lock_folder, unlock_folder
-from ._pandas import to_pandas
-from ._quantities import find_quantity, find_terms, samples_of, source_of, summed, values_of
-from ._run_warning import WARNING_KINDS, RunWarning
+from ._quantities import (
+    ATTITUDE,
+    angle_difference,
+    attitude,
+    attitude_of,
+    find_quantity,
+    find_terms,
+    period_of,
+    samples_of,
+    source_of,
+    summed,
+    values_of,
+)
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
 from ._stored import check_store
-from ._summary import DESIGN, STORED_ENERGIES, Summary, real_time_factor, summarise
+from ._summary import DESIGN, STORED_ENERGIES, WARNING_KINDS, RunWarning, Summary, real_time_factor, summarise
 
 open = load_recording
 """`hm.recording.open(path)` is the same function as `load_recording`."""

@@ -12,8 +12,7 @@ import numpy as np
 from hydromechs.registry import Pattern
 from hydromechs.values import Pair, finite, floats
 
-from ._attitude import angle_difference, period_of
-from ._quantities import samples_of
+from ._quantities import angle_difference, period_of, samples_of
 
 if TYPE_CHECKING:
     import xarray

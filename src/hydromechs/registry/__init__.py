@@ -8,8 +8,7 @@ fields; no class has an entry of its own. Marks in an annotation specify what a 
 from ._code import installed_parts, is_ours, loaded_files, module_kept, reference_to
 from ._described import Described
 from ._family import Families, Family, Holder, Shorthand
-from ._marks import ByName, Degrees, Hidden, Inline, Pattern, Ref, Required
-from ._members import MISSING, Member, members, options
+from ._members import MISSING, ByName, Degrees, Hidden, Inline, Member, Pattern, Ref, Required, members, options
 from ._paths import (
     SECTIONS,
     Item,

@@ -21,8 +21,7 @@ from hydromechs.values import LONG_ROW, Bound
 
 from ._code import imported, installed_parts, is_ours
 from ._family import Families, Family
-from ._marks import Inline, Pattern, Ref
-from ._members import MISSING, Member, bounds_of, file_keys, members, options, takes_any, unmarked
+from ._members import MISSING, Inline, Member, Pattern, Ref, bounds_of, file_keys, members, options, takes_any, unmarked
 from ._text import dotted, show, suggestion
 
 Place: TypeAlias = tuple[str | int, ...]

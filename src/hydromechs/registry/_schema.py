@@ -11,8 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from hydromechs.values import Bound
 
 from ._family import Families, Family
-from ._marks import ByName, Degrees, Pattern
-from ._members import MISSING, bounds_of, file_keys, options, unmarked
+from ._members import MISSING, ByName, Degrees, Pattern, bounds_of, file_keys, options, unmarked
 
 CUSTOM = {
     "type": "object",

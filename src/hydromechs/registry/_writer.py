@@ -17,8 +17,7 @@ from hydromechs.errors import UnsupportedFeature
 from ._code import reference_to
 from ._described import Described
 from ._family import Families, Family
-from ._marks import Degrees, Inline
-from ._members import MISSING, members, unmarked
+from ._members import MISSING, Degrees, Inline, members, unmarked
 from ._reader import Place
 from ._text import dotted
 

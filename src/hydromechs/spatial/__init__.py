@@ -1,11 +1,9 @@
 """Small spatial algebra on floats or symbols: rotations, transformations, inertia, factorization."""
 
-from ._axis_frame import axis_frame
 from ._choice import any_of, clamp, floor, lookup, maximum, minimum, nearest_integer, positive_part, smallest_angle, where
-from ._inertia import force_cross, motion_cross, rigid_inertia, tensor_matrix
-from ._ldl import Ldl, ldl
-from ._principal_axes import principal_axes
 from ._rotation import (
+    TURN_SERIES,
+    axis_frame,
     axis_rotation,
     cos_sin,
     cross,
@@ -16,13 +14,29 @@ from ._rotation import (
     quaternion_from_matrix,
     quaternion_matrix,
     quaternion_product,
+    rotation_between,
     rpy_from_matrix,
     skew,
+    turn_between,
+    turning_rate,
 )
-from ._rotation_between import TURN_SERIES, rotation_between, turn_between, turning_rate
-from ._semidefinite import PivotedSolution, pivoted_solve
 from ._stick_slip import stick_slip
-from ._transform import Path, Screw, Shift, Turn, pose_matrix, shift_inertia, shift_motion, shift_wrench, symmetric_matrix
+from ._symmetric import Ldl, PivotedSolution, ldl, pivoted_solve, principal_axes
+from ._transform import (
+    Path,
+    Screw,
+    Shift,
+    Turn,
+    force_cross,
+    motion_cross,
+    pose_matrix,
+    rigid_inertia,
+    shift_inertia,
+    shift_motion,
+    shift_wrench,
+    symmetric_matrix,
+    tensor_matrix,
+)
 
 __all__ = [
     "TURN_SERIES",

@@ -28,9 +28,9 @@ from hydromechs.values import positive
 from ._channel import AcousticLink
 from ._configuration import Catalog, Configured
 from ._delayed import Delayed, DueInputs
+from ._lookahead import Outlook, Strategies
 from ._operator import InputLog, Inputs, LiveInputs, Operator, RecordedInputs
 from ._pilot import Pilot
-from ._strategies import Outlook, Strategies
 from ._telemetry import Display, Snapshot
 
 FRAME = 1.0 / 30.0

@@ -22,11 +22,11 @@ from ._camera import camera_place
 from ._channel import AcousticLink
 from ._configuration import Catalog, Changes, Configured, configured
 from ._gate import StationGate
+from ._lookahead import Outlook
 from ._messages import check_picture
 from ._operator import AXES
 from ._seats import Seats
 from ._session import FRAME, LOST_AFTER, Session
-from ._strategies import Outlook
 from ._telemetry import Snapshot
 
 HANDLE = "/world/handle"

@@ -8,10 +8,9 @@ from ._articulated_drive import ArticulatedDrive
 from ._course import Course, CoursePoint
 from ._drives import JointServos
 from ._frames import FlatPose, FrameWalker
-from ._gait import GAITS, Gait, Tripod, Wave
+from ._gait import GAITS, Gait, Step, SupportGait, Tripod, Wave
 from ._legs import Legs
 from ._support import AlternatingSupport
-from ._support_gait import Step, SupportGait
 from ._walk import Walk
 
 __all__ = [

@@ -18,8 +18,8 @@ from hydromechs.values import Array, NotNegative, Positive, Scalar, nearest, not
 
 from ._drives import JointServos, first_largest, select, smooth
 from ._frames import FlatPose, FrameWalker
+from ._gait import SupportGait
 from ._ground import Ground, buried_stops, buried_text
-from ._support_gait import SupportGait
 from ._support_steps import StepPlan, Steps, beyond_text, plan_texts
 
 LOST = 0.01

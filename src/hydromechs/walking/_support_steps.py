@@ -16,8 +16,8 @@ from hydromechs.values import Array, Scalar
 from ._drives import first_largest, pick, select
 from ._footholds import NONE, ON_THE_WAY
 from ._frames import FlatPose, FrameWalker
+from ._gait import SupportGait
 from ._ground import Ground
-from ._support_gait import SupportGait
 
 TRIED = np.linspace(0.0, -0.9, 10)
 """What is added to the wanted lead of a half, in parts of the largest, longest first."""

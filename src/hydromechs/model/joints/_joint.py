@@ -16,8 +16,7 @@ from hydromechs.values import Array, NotNegative, Pair, Row, convert_fields, is_
 from .._placement import Mdh
 from ._consistency import disagreements
 from ._general import GeneralStep
-from ._moving import MovingStep
-from ._steps import motion_subspace, transformation
+from ._moving import MovingStep, motion_subspace, transformation
 
 UNIT_TOLERANCE = 1e-6
 """Maximum deviation of the norm of a quaternion from 1; smaller deviations count as rounding and are removed."""

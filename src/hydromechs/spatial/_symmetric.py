@@ -1,0 +1,155 @@
+"""Small symmetric matrices: LDLᵀ factorization, semidefinite systems, and principal axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hydromechs.values import Array, Scalar
+
+from ._rotation import Vector
+
+
+class Ldl(NamedTuple):
+    """Factors of A = L D Lᵀ, L unit lower triangular."""
+
+    lower: tuple[tuple[Scalar, ...], ...]
+    """Row i holds the entries of row i of L left of its diagonal."""
+    inverse_diagonal: tuple[Scalar, ...]
+    """1 / D[i]."""
+
+    def solve(self, b: Vector) -> Array:
+        """x with A x = b, shape (n,): forward, scale, back."""
+        return self.back(self.forward(b) * np.array(self.inverse_diagonal))
+
+    def forward(self, b: Vector) -> Array:
+        """L⁻¹ b, shape (n,)."""
+        x = list(b)
+        for i in range(len(x)):
+            for k in range(i):
+                x[i] = x[i] - self.lower[i][k] * x[k]
+        return np.array(x)
+
+    def back(self, b: Vector) -> Array:
+        """L⁻ᵀ b, shape (n,)."""
+        x = list(b)
+        for i in reversed(range(len(x))):
+            for k in range(i + 1, len(x)):
+                x[i] = x[i] - self.lower[k][i] * x[k]
+        return np.array(x)
+
+
+def ldl(A: Array | Sequence[Vector]) -> Ldl:
+    """Factorize a symmetric positive definite matrix of floats or symbols, shape (n, n); only the lower triangle is read.
+
+    d_j = a_jj − Σ_k l_jk² d_k,      l_ij = (a_ij − Σ_k l_ik d_k l_jk) / d_j
+    """
+    n = len(A)
+    L: list[list[Scalar]] = [[None] * i for i in range(n)]
+    scaled: list[list[Scalar]] = [[None] * i for i in range(n)]  # l_ik d_k
+    inverse = []
+    for j in range(n):
+        d = A[j][j]
+        for k in range(j):
+            d = d - L[j][k] * scaled[j][k]
+        inverse.append(1.0 / d)
+        for i in range(j + 1, n):
+            a = A[i][j]
+            for k in range(j):
+                a = a - scaled[i][k] * L[j][k]
+            scaled[i][j] = a
+            L[i][j] = a * inverse[j]
+    return Ldl(tuple(map(tuple, L)), tuple(inverse))
+
+
+class PivotedSolution(NamedTuple):
+    """A solution of A x = b."""
+
+    x: Array
+    """One solution: unknowns that can have any value are 0, shape (n,)."""
+    rank: float
+    """Number of pivots that were taken."""
+    pivot: float
+    """The last of them over the first: about the inverse of the condition number."""
+
+
+def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12, least: float = 0.0) -> PivotedSolution:
+    """A solution of A x = b for a symmetric positive semidefinite matrix and b in its range.
+
+    The largest diagonal entry that is left is the next pivot; elimination ends where it falls below `tolerance` times the
+    first or is not above `least`, and the unknowns that are left are set to 0.
+
+    Args:
+        A: Matrix, shape (n, n).
+        b: Right-hand side, shape (n,).
+        tolerance: Pivot over the first one below which a row depends on those before.
+        least: Pivot up to which a row is nothing but rounding, for matrices whose scale is known.
+    """
+    n = np.size(b)
+    M = np.column_stack([np.reshape(A, (n, n)), np.ravel(b)]).astype(float)
+    order, rank, first, last = np.arange(n), 0, 0.0, 0.0
+    for k in range(n):
+        p = k + int(np.argmax(np.diag(M[k:, k:n])))
+        size = M[p, p]
+        first = size if k == 0 else first
+        if not (size > tolerance * first and size > least):
+            break
+        M[[k, p]], order[[k, p]] = M[[p, k]], order[[p, k]]
+        M[:, [k, p]] = M[:, [p, k]]
+        M[k + 1 :] -= np.outer(M[k + 1 :, k] / M[k, k], M[k])
+        rank, last = k + 1, size
+    x = np.zeros(n)
+    for k in reversed(range(rank)):
+        x[order[k]] = (M[k, -1] - M[k, k + 1 : rank] @ x[order[k + 1 : rank]]) / M[k, k]
+    with np.errstate(all="ignore"):
+        return PivotedSolution(x, float(rank), float(np.float64(last) / first))
+
+
+SWEEPS = 12
+"""Maximum number of sweeps; the off-diagonal part converges quadratically, so that 4 to 6 are taken."""
+
+
+def principal_axes(S: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Return eigenvalues and eigenvectors, by cyclic Jacobi rotations (Golub & Van Loan 2013, sec. 8.5.2).
+
+    LAPACK's routines use other kernels on other processors and differ in the last bits; constants of compiled programs that
+    follow from principal axes would, too.
+
+    Args:
+        S: Symmetric matrix of floats, shape (3, 3).
+
+    Returns:
+        Eigenvalues in rising order, shape (3,), and the eigenvectors as columns in the same order, shape (3, 3).
+    """
+    A = np.asarray(S, dtype=float).tolist()
+    V = np.eye(3).tolist()
+    for _ in range(SWEEPS):
+        if A[0][1] == A[0][2] == A[1][2] == 0.0:
+            break
+        for p, q in ((0, 1), (0, 2), (1, 2)):
+            _rotate(A, V, p, q)
+    values = [A[0][0], A[1][1], A[2][2]]
+    order = sorted(range(3), key=values.__getitem__)
+    return np.array([values[i] for i in order]), np.array([[row[i] for i in order] for row in V])
+
+
+def _rotate(A: list[list[float]], V: list[list[float]], p: int, q: int) -> None:
+    """Make A[p][q] zero by a rotation in the plane of p and q, and apply it to the columns of V."""
+    if abs(A[p][q]) <= 1e-300 + 1e-17 * math.sqrt(abs(A[p][p] * A[q][q])):
+        A[p][q] = A[q][p] = 0.0
+        return
+    ratio = (A[q][q] - A[p][p]) / (2.0 * A[p][q])
+    t = math.copysign(1.0, ratio) / (abs(ratio) + math.sqrt(1.0 + ratio * ratio))
+    c = 1.0 / math.sqrt(1.0 + t * t)
+    s = t * c
+    for row in (*A, *V):  # columns
+        row[p], row[q] = c * row[p] - s * row[q], s * row[p] + c * row[q]
+    A[p], A[q] = (
+        [c * x - s * y for x, y in zip(A[p], A[q], strict=True)],
+        [s * x + c * y for x, y in zip(A[p], A[q], strict=True)],
+    )
+    A[p][q] = A[q][p] = 0.0
