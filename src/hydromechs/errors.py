@@ -141,10 +141,7 @@ class SimulationDiverged(RuntimeError):
 
 
 class SimulationInterrupted(KeyboardInterrupt):
-    """Ctrl-C stopped a run at a sample; `state` is the state there, `recording` the recording in memory, if any.
-
-    `signal` is SIGTERM if that signal stopped it.
-    """
+    """Ctrl-C or, as `signal`, SIGTERM stopped a run at a sample with this `state`; `recording` is that in memory, if any."""
 
     signal: Signals = SIGINT
     state: Any = None

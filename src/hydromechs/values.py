@@ -376,10 +376,7 @@ class Checked:
 
 @cache
 def field_texts(kind: type) -> dict[str, str]:
-    """Return the docstring of each field of a dataclass, including inherited ones, in one line.
-
-    Fields without one are omitted.
-    """
+    """Return the docstring of each field of a dataclass and its bases, in one line; fields without one are omitted."""
     out: dict[str, str] = {}
     for base in reversed(kind.__mro__):
         out |= _texts_in(sys.modules[base.__module__]).get(base.__qualname__, {}) if base is not object else {}

@@ -88,10 +88,7 @@ class ForceCurve:
     @overload
     def inverse(self, force: Array) -> Array: ...
     def inverse(self, force: Scalar | Array) -> Scalar | Array:
-        """Return the command in `unit` that gives a `force` [N]: the middle of a dead band, or the limit beyond a limit.
-
-        Floats or arrays of any shape, or symbols.
-        """
+        """Return the command in `unit` for a `force` [N]: the middle of a dead band, or the nearest limit; any shape."""
         if isinstance(force, float):
             return self._inverse(force)
         if np.asarray(force).dtype == object:

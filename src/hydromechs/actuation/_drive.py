@@ -117,10 +117,7 @@ class Drive(Component):
         return [f"{self.name}.{axis}" if axis else self.name for axis in axes(model.joint_part(self.joint))]
 
     def inputs(self, model: Model) -> list[Slot]:
-        """Return the command of each axis.
-
-        At rest that of a servo is the joint's position; it also takes rate and time of the target.
-        """
+        """Return the command of each axis; at rest, a servo's is the joint's position, and rate and time of the target."""
         part = model.joint_part(self.joint)
         out = []
         for k, axis in enumerate(axes(part)):

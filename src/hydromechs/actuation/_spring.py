@@ -70,10 +70,7 @@ class JointSpring(InJoints):
         return self.joints
 
     def numbers(self, model: Model) -> Array:
-        """Return stiffness and rest, shape (joints, 2).
-
-        For ball joints, stiffness about x, y and z and damping, shape (joints, 4).
-        """
+        """Return stiffness and rest, shape (joints, 2); for ball joints stiffness about x, y, z and damping, (joints, 4)."""
         if self.stiffness is not None:
             return np.array([[self.stiffness, self.rest]] * len(self.joints))
         rows = []

@@ -33,10 +33,7 @@ LANES = {1: "B1PC5, arms on lanes", 2: "B2PC5, points on lanes", 4: "B4PC5, poin
 
 
 def measure_papers(*, quick: bool = False, report: Callable[[str], object] = lambda line: None) -> dict[str, Any]:
-    """All that the command prints, as plain data; if quick, with few repeats and rough times.
-
-    `report` is called with a line for each method.
-    """
+    """Measure all that the command prints, as plain data; `quick` repeats less. `report` receives a line for each method."""
     where = machine()
     counts = [{**c._asdict(), "ratio": c.ratio} for c in compare_with_papers()]
     results = measure_blocks(papers_runners(arms()), report, repeat=30 if quick else 300)

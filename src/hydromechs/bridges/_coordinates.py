@@ -38,10 +38,7 @@ class FreeJoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinateMap:
-    """Where our coordinates stand in another program's, and how to turn one into the other.
-
-    Methods whose name begins with `our_` lead back. All take single states.
-    """
+    """Order and signs of coordinates in another program, for single states; methods that begin with `our_` convert back."""
 
     model: Model
     """Our model."""

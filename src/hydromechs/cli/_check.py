@@ -20,10 +20,7 @@ from ._settings import SettingError, with_settings
 def check_file(
     file: str, console: Console, settings: Mapping[str, Any] = MappingProxyType({}), *, code: bool = False, **options: Any
 ) -> bool:
-    """Print the errors and warnings of a file or library name, or that it has none. Return True if it can be run.
-
-    Errors and warnings go to stderr.
-    """
+    """Print the errors and warnings of a file or library name to stderr, or that it has none; return True if it can be run."""
     from hydromechs.formats import is_robot_file
 
     errors = Console(stderr=True, soft_wrap=True)

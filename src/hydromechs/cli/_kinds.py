@@ -62,10 +62,7 @@ def _kind_of_file(path: Path) -> set[str]:
 
 
 def expect(source: str, command: str, *wanted: str) -> None:
-    """Reject an argument of the wrong kind, and name the command to use for it.
-
-    Unrecognised arguments pass; the code that loads them reports the problem.
-    """
+    """Reject an argument of another kind with the command for it; arguments of unknown kind fail where they are loaded."""
     from hydromechs.formats import FILE_KINDS
 
     found = kinds_of(source)

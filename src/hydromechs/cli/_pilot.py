@@ -65,10 +65,7 @@ def _has_thrusters(file: Path) -> bool:
 
 
 def vehicle_file(name: str, folder: str) -> str:
-    """Write a scenario with a library vehicle in still water, 10 m deep; return the path of the file.
-
-    An existing file with the same contents is reused.
-    """
+    """Write a scenario with a library vehicle in still water, 10 m deep, or reuse an equal file; return its path."""
     from hydromechs.library import load
 
     depth = 10.0 * np.array(load(name).world.down)

@@ -1,7 +1,4 @@
-"""Rows of worlds in memory to lanes and back, as LLVM IR.
-
-Entry by entry, LLVM makes gathers and scatters of it, which are slow.
-"""
+"""Rows of worlds in memory to lanes and back, as LLVM IR; entry by entry, LLVM emits slow gathers and scatters."""
 
 from __future__ import annotations
 

@@ -184,10 +184,7 @@ class Symbol:
         return self._binary("pow", base, swapped=True)
 
     def __mod__(self, other: Scalar) -> Symbol:
-        """The remainder with the sign of a positive divisor.
-
-        The nearest multiple is subtracted, not the last one: a quotient that is off by its last bit leaves integers exact.
-        """
+        """The remainder, sign of the positive divisor; by the nearest multiple, so that rounding leaves integers exact."""
         other = _operand(other)
         if other is NotImplemented:
             return other

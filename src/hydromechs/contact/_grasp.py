@@ -100,10 +100,7 @@ class Grasp(Component):
             return {"grasp_force": np.array([known.get(k, 0.0) for k in range(6)])}
 
         def wrenches(force: Array) -> list[Wrench]:
-            """Return the recorded force, which acts on the held body at its frame.
-
-            Its opposite acts on the holder at the same point.
-            """
+            """Return the recorded force on the held body at its frame; its opposite acts on the holder at the same point."""
             f = record(force)["grasp_force"]
             holder, held = now.frame(self.holder), now.frame(self.held)
             f_W, n_W = holder.R @ f[:3], holder.R @ f[3:]

@@ -334,10 +334,7 @@ def turning_rates(model: Model, body: int, inertia: np.ndarray, turn: np.ndarray
     initial = quaternion_matrix(q[model.q_slices[body]][3:])
 
     def needed(angle: np.ndarray) -> np.ndarray:
-        """Wrench that holds it there, shape (6,).
-
-        The water is turned the other way instead of the vehicle: then the weight is the same in all differences.
-        """
+        """Wrench that holds it there, shape (6,). The water is turned instead of the vehicle, so the weight is the same."""
         turned = quaternion_matrix(quaternion_product(turn, quaternion_exp(angle)))
         around = initial @ turned.T @ flow
         return np.array(inverse_dynamics(model, q, rest, rest, fluid_velocity=around), dtype=float)[at]

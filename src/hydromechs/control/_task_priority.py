@@ -331,10 +331,7 @@ class TaskPriority(TracedBlock):
 
 @cache
 def _fewer_free(rows: tuple[int, ...], n: int, joints: int) -> Program:
-    """A program that does tasks with the joints that are not held, and holds those back that are too fast.
-
-    The matrices of all tasks are one, with these numbers of rows.
-    """
+    """A program that does tasks (matrices stacked, with these numbers of rows) with the free joints, at permitted speeds."""
     first = n - joints
 
     def fewer(held: Array, out: Array, J: Array, rate: Array, sizes: Array, bounds: Array) -> tuple[Array, ...]:

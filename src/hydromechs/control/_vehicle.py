@@ -91,10 +91,7 @@ class Vehicle:
 
     @property
     def reach(self) -> np.ndarray:
-        """Highest force or moment along each of `axes` alone, either way; 0 for others [N, N·m], shape (6,).
-
-        Of a thruster that pushes one way only, that way counts.
-        """
+        """Maximum force or moment along each of `axes` alone, in the stronger sense; 0 for others [N, N·m], shape (6,)."""
         ways = np.abs(self.limits)
         most = np.where(ways.min(axis=1) > 0.0, ways.min(axis=1), ways.max(axis=1))
         used = (np.abs(self._shares) / most[:, None]).max(axis=0)

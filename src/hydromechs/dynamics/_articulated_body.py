@@ -15,10 +15,7 @@ from ._sweeps import inward, outward, world_acceleration
 
 
 def rigid_bias(rigid: RigidBody, V: Array) -> Array:
-    """β_i = −(ω × (ω × h), ω × Ī ω), the velocity-dependent force of a rigid body for true accelerations (Table I), shape (6,).
-
-    Of the body's velocity V (6,) only ω counts.
-    """
+    """β_i = −(ω × (ω × h), ω × Ī ω), velocity-dependent force of a rigid body with true accelerations (Table I), shape (6,)."""
     w = V[3:]
     return -np.concatenate([cross(w, cross(w, rigid.first_moment)), cross(w, rigid.matrix[3:, 3:] @ w)])
 

@@ -30,8 +30,5 @@ def jacobian(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
 
 
 def jacobian_derivative_times_velocity(model: Model, kin: Kinematics, body: int, point: Array) -> Array:
-    """J̇ v, so that d/dt V_P = J v̇ + J̇ v for the numbers of V_P in the body's axes, shape (6,).
-
-    The point is that of `jacobian`, the kinematics that of an observer at rest.
-    """
+    """J̇ v, with d/dt V_P = J v̇ + J̇ v in the body's axes, shape (6,); point as in `jacobian`, kinematics for fixed axes."""
     return shift_motion(accelerations(model, kin, kin.c, np.zeros(model.nv), np.zeros(6))[body], point)

@@ -1,7 +1,4 @@
-"""Forward kinematics of a forest: poses, velocities and velocity-dependent accelerations.
-
-McMillan, Orin and McGhee 1995, Table I, part I.
-"""
+"""Forward kinematics: poses, velocities, velocity products (McMillan, Orin and McGhee 1995, Table I, part I)."""
 
 from __future__ import annotations
 

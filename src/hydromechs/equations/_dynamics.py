@@ -108,10 +108,7 @@ class Dynamics(CompiledEquations):
         return self._run("decoupled_dynamics", (q, v, tau), more)[0]
 
     def arm_dynamics(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, vdot_base: ArrayLike, **more: Unpack[Loaded]) -> Array:
-        """v̇ for a given acceleration of the base, shape (..., nv); the base's entries of τ do not matter.
-
-        `vdot_base` is v̇ of the base's joint, shape (..., 6) for a free base.
-        """
+        """v̇ for accelerations `vdot_base` of the base's joint, shape (..., nv); the base's entries of τ do not matter."""
         return self._run("arm_dynamics", (q, v, tau, vdot_base), more)[0]
 
     def mass_matrix(self, q: ArrayLike, **more: Unpack[Keywords]) -> Array:
@@ -147,10 +144,7 @@ class Dynamics(CompiledEquations):
         return self._run("damping_matrix", (q, v), more)[0]
 
     def flow_force(self, q: ArrayLike, v: ArrayLike, **more: Unpack[InFlow]) -> Array:
-        """F in M v̇ + C v + D + g + F = τ: what moving water adds beside C and D; zero in still water, shape (..., nv).
-
-        C and D must be those of the same `fluid_velocity`.
-        """
+        """F in M v̇ + C v + D + g + F = τ: the effect of moving water beyond C and D of the same `fluid_velocity` (..., nv)."""
         return self._run("flow_force", (q, v), more)[0]
 
     def restoring_force(self, q: ArrayLike, **more: Unpack[Keywords]) -> Array:
@@ -166,10 +160,7 @@ class Dynamics(CompiledEquations):
         return equations.BodyMotion(*self._run("kinematics", (q, v), dict(parameters=parameters, out=out)))
 
     def jacobian(self, q: ArrayLike, name: str, point: ArrayLike = (0.0, 0.0, 0.0), **more: Unpack[Keywords]) -> Array:
-        """J with V = J v of a point of a body or frame, in its axes, linear first, shape (..., 6, nv).
-
-        The point is in the axes of the body or frame of that `name` [m], shape (..., 3).
-        """
+        """J with V = J v at a point [m] (..., 3) of the body or frame `name`, in its axes, linear first, shape (..., 6, nv)."""
         return self._call(self._jacobian(name), [q, np.asarray(point, dtype=float)], **more)[0]
 
     def jacobian_program(self, name: str) -> Program:

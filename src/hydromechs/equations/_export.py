@@ -154,10 +154,7 @@ def _configuration(model: Model, rng: np.random.Generator) -> Array:
 
 
 def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], seed: int) -> Case:
-    """A call with random arguments and its results by the Python function.
-
-    Accelerations lose digits to the condition of the inertia matrix, by a few hundred roundings.
-    """
+    """A call with random arguments and its results in Python. Tolerance: inertia matrices amplify rounding some 100 times."""
     rng = np.random.default_rng(seed)
     inputs = {x: _configuration(model, rng) if x == "q" else rng.normal(size=shape) for x, shape in shapes.items()}
     results = recipe.function(model, **inputs)

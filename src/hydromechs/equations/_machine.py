@@ -170,10 +170,7 @@ class CompiledEquations:
     def _options(
         self, others: tuple[ArrayLike, ...], options: Mapping[str, ArrayLike | None]
     ) -> tuple[list[Array], tuple[Argument, ...]]:
-        """Those of the optional arrays that were given, and their arguments.
-
-        A fluid is uniform or has one row per body. Where rows could be either worlds or bodies, the caller must say.
-        """
+        """The optional arrays that were given, and their arguments; the caller says if rows of a fluid are worlds or bodies."""
         given = {name: _numbers(x, name) for name, x in options.items() if x is not None}
         if not given:
             return [], ()

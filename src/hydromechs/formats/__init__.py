@@ -1,7 +1,4 @@
-"""Model files and scenario files: native YAML, read and written without loss, and their JSON Schemas.
-
-It also reads and writes third-party robot descriptions.
-"""
+"""Model and scenario files in YAML, without loss, and their JSON Schemas; third-party robot descriptions."""
 
 from hydromechs._lazy import lazy_names as _lazy_names
 

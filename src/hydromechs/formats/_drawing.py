@@ -31,10 +31,7 @@ NAME = "recorded"
 
 
 def drawing_attrs(scenario: Scenario) -> dict[str, str]:
-    """Return the attributes from which `drawn_scenario` rebuilds the scene; empty if a file cannot express the scenario.
-
-    Meshes are stored as absolute paths, not copied.
-    """
+    """Return the attributes from which `drawn_scenario` rebuilds the scene; empty if a file cannot express the scenario."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # warnings about a scenario without its mission

@@ -33,10 +33,7 @@ class Note:
     """A difference between a file and the model that was read from it."""
 
     kind: Kind
-    """Ignored: the model cannot represent it.
-
-    Assumed: the file does not specify it. Repaired: the file's value is impossible.
-    """
+    """Ignored: the model cannot represent it. Assumed: the file omits it. Repaired: the file's value is impossible."""
     element: str
     """Element of the file, such as "joint 'elbow'"."""
     value: str
@@ -138,10 +135,7 @@ class Findings:
             self.left_out(element, owner, f"{name}={element.attributes[name]!r} of <{element.tag}>")
 
     def numbers(self, text: str | None, n: int, at: Element, label: str, default: tuple[float, ...]) -> tuple[float, ...]:
-        """Return a row of n finite numbers from a text, or the default if it is None; other texts are errors.
-
-        The label in messages is, for example, "joint 'elbow': origin xyz".
-        """
+        """Return n finite numbers from a text, or the default for None; the label is, for example, "joint 'elbow': origin"."""
         if text is None:
             return default
         words = text.replace(",", " ").split() if n > 1 else [text]

@@ -284,10 +284,7 @@ REFERENCES = ("joint", "jointinparent", "site", "refsite", "body", "cranksite", 
 
 
 def replicate(root: Element, findings: Findings) -> None:
-    """Put copies into every `<replicate>` of a document as elements `<replica>`, in order.
-
-    Actuators of copies are also copied.
-    """
+    """Put copies into every `<replicate>` of a document as elements `<replica>`, in order; also copies of actuators."""
     _Copies(findings).expand(root)
 
 

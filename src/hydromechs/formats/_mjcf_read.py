@@ -195,10 +195,7 @@ class _Reader:
                         out.bodies.append((child, place, inherited))
 
     def _replicas(self, element: Element, within: Pose, childclass: str, out: _Inside) -> None:
-        """Collect the copies in a <replicate>.
-
-        Copy k is rotated by k times the Euler angles, and offset from the previous copy in that copy's axes.
-        """
+        """Collect the copies in a <replicate>. Each is rotated by the Euler angles once more, and offset in its own axes."""
         item = self.document.item(element, plain=True)
         for name in ("count", "sep"):
             item.text(name)  # used when the copies were made
@@ -249,10 +246,7 @@ class _Reader:
         return Frame(name, place.origin)
 
     def thrust_frame(self, site: str, direction: np.ndarray) -> str | None:
-        """Return the name of a frame at a site with its x axis along a unit vector in the site's axes.
-
-        Return None if the site does not exist.
-        """
+        """Return the name of a frame at a site, its x axis along a unit vector in the site's axes; None without the site."""
         if site not in self.frames:
             return None
         read, frame = self.frames[site]

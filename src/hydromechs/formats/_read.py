@@ -63,10 +63,7 @@ def model_json_schema() -> dict[str, Any]:
 
 
 def read_document(path: str | Path, kind: str, error: Callable[[str, list], Exception]) -> Document:
-    """Return the document of a file that holds a mapping: its data and the line of each part.
-
-    Raise `error` if it has another kind.
-    """
+    """Return the document of a file that holds a mapping, with the line of each part; raise `error` for another kind."""
     return parsed(read_text(Path(path), kind, error), str(path), kind, error)
 
 

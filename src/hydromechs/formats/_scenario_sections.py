@@ -1,7 +1,4 @@
-"""Sections of a scenario file: their keys, their order, and how the writer groups components and blocks into them again.
-
-`_scenario_read` expands them into components and blocks.
-"""
+"""Sections of a scenario file, which `_scenario_read` expands: keys, order, and grouping by the writer."""
 
 from __future__ import annotations
 

@@ -91,10 +91,7 @@ def _start(start: ModelStart, folder: str | Path | None) -> dict[str, Any]:
 
 
 def relative(path: str, folder: str | Path | None) -> str:
-    """Return a path from the folder of a file, with a dot or a slash in it so that it is not taken for a library name.
-
-    None leaves the path as it is.
-    """
+    """Return a path from the folder of a file (None: unchanged), with a dot or slash to differ from a library name."""
     if folder is not None:
         try:
             path = os.path.relpath(path, folder)

@@ -1,7 +1,4 @@
-"""Frames of an SDF: nested models, poses with `relative_to`, attached frames.
-
-Every pose is converted to world axes at zero joint positions, the configuration of the file.
-"""
+"""Frames of an SDF: nested models, `relative_to`, attached frames, all in world axes at zero joint positions."""
 
 from __future__ import annotations
 

@@ -151,10 +151,7 @@ class Water:
         return out
 
     def hydro(self, name: str, link: Element, solids: tuple[BodyShape, ...], shift: Pose) -> Hydro | None:
-        """Return the hydrodynamics of a link with collision shapes on the body; None for a dry link.
-
-        `shift` is the link's frame in the body's; their axes are parallel.
-        """
+        """Return the hydrodynamics of a link with collision shapes on the body, offset by `shift`; None for a dry link."""
         owner = f"link {name!r}"
         volume, center = self._volume(name, link, solids, owner)
         A = self._added_mass(link, owner)

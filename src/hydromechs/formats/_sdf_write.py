@@ -32,10 +32,7 @@ JOINTS: Mapping[type[joints.Joint], str] = {
 
 
 class SdfWriter(RobotWriter):
-    """Writes one model as an SDF.
-
-    Composite joints, except two rotations about one point, and custom joints cannot be written.
-    """
+    """Writes one model as an SDF. Of composite joints it can write two rotations about one point, of custom joints none."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)

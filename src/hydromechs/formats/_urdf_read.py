@@ -324,10 +324,7 @@ class _Urdf:
         return out[0], out[1]
 
     def _limits(self, joint: Element, owner: str, link: str, kind: str) -> tuple[tuple[float, float] | None, float]:
-        """Return the limits of a joint with one coordinate (equal for a locked joint) and its initial position.
-
-        Its effort becomes a drive.
-        """
+        """Return limits (equal for a locked joint) and initial position of a joint of one axis. Its effort becomes a drive."""
         limit, f = joint.first("limit"), self.findings
         if limit is None:
             if kind != "continuous":

@@ -1,7 +1,4 @@
-"""Parse XML text into elements with line numbers.
-
-Files are untrusted: no document types, no entities, limits of size and depth.
-"""
+"""Parse untrusted XML text into elements with line numbers: no document types, no entities, limits of size and depth."""
 
 from __future__ import annotations
 
@@ -77,10 +74,7 @@ def read_bytes(path: str | os.PathLike) -> bytes:
 
 
 def parse_xml(raw: str | bytes, source: str) -> Element:
-    """Return the root element of an XML text, or of its bytes in the encoding that it declares.
-
-    Invalid or unsafe XML raises `ModelError` with the line.
-    """
+    """Return the root element of an XML text or its encoded bytes; `ModelError` with the line if invalid or unsafe."""
     return _Parser(source).parsed(raw)
 
 

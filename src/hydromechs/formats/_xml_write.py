@@ -78,10 +78,7 @@ class RobotWriter(abc.ABC):
 
 
 def file_text(model: Model, root: Tag, form: str, lost: Iterable[str], notes: Iterable[str]) -> RobotText:
-    """Return the text of a file; its first comment lists what is lost, and further notes.
-
-    `form` is the format with its article, such as "a URDF".
-    """
+    """Return the text of a file; its first comment lists what is lost, and notes. `form` is, for example, "a URDF"."""
     lost = tuple(dict.fromkeys(lost))
     comment = [
         f"{model.name}, written by HydroMechs",

@@ -192,10 +192,7 @@ class Shape:
         return ABOVE - np.array(rays).reshape(np.shape(x))
 
     def triangulate(self, sides: int = SIDES) -> Triangles:
-        """Return the surface as triangles.
-
-        Round parts have `sides` sides; corners at sharp edges are listed once per face, see `merged`.
-        """
+        """Return the surface as triangles, round parts with `sides` sides; corners at sharp edges occur per face: `merged`."""
         raise self._no("surface of triangles")
 
     def strips(self, points: int) -> tuple[Strip, ...]:

@@ -12,10 +12,7 @@ from hydromechs.spatial import pose_matrix
 
 
 def placement_pose(joint: joints.Joint) -> np.ndarray:
-    """Pose of a joint frame on its parent before motion, shape (4, 4).
-
-    From the definition of the parameters and nothing of ours, so that the other codes notice a wrong placement.
-    """
+    """Pose of a joint frame on its parent before motion, shape (4, 4), independent of our transformations, as their check."""
     placement = joint.placement
     if isinstance(placement, Mdh):
         branch = _rotation(2, placement.branch_theta) @ _translation((0.0, 0.0, placement.branch_d))

@@ -64,10 +64,7 @@ class Scheme(abc.ABC):
         return np.zeros_like(added)
 
     def growth(self, ratio: Array) -> Array:
-        """Return the growth factor of an acceleration error per step, for eigenvalues of M_RB⁻¹ M_A.
-
-        0 by default: errors do not propagate to the next step.
-        """
+        """Return the growth of an acceleration error per step, for eigenvalues of M_RB⁻¹ M_A; 0 if the next step forgets it."""
         return np.zeros_like(ratio)
 
     @abc.abstractmethod
@@ -135,10 +132,7 @@ class Iterated(Scheme):
 
 @dataclass(frozen=True, slots=True)
 class Exact(Scheme):
-    """Added mass is part of the engine's inertia: all of it in MuJoCo and DART.
-
-    The part that Bullet cannot carry is iterated.
-    """
+    """Added mass is part of the engine's inertia: all of it in MuJoCo and DART; in Bullet, the remainder is iterated."""
 
     name = "exact"
     limit = np.inf

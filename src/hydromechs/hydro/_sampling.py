@@ -103,10 +103,7 @@ class WetSampling(NamedTuple):
 
 
 def strip_wavenumber(environment: Environment, gravity: float) -> float:
-    """Return the wavenumber k that strips resolve [rad/m], for a gravity [m/s²].
-
-    It is the maximum of regular waves, and of seas at `SEA` times their peak.
-    """
+    """Return the wavenumber k that strips resolve [rad/m]: the maximum of regular waves, and of seas `SEA` times the peak."""
     depth = math.inf if environment.water_depth is None else environment.water_depth
     periods = [w.period if isinstance(w, RegularWave) else w.peak_period / SEA for w in environment.waves]
     return max((wavenumber(2.0 * math.pi / period, gravity, depth) for period in periods), default=0.0)

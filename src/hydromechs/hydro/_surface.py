@@ -113,10 +113,7 @@ def _cells(piece: Placed) -> list[HullCell]:
 
 
 def immersion(cells: tuple[HullCell, ...], down_B: Array, depth: Scalar) -> Immersion:
-    """Return the wet part of a body below a locally level surface.
-
-    The body origin is at a depth [m] below the surface over it; without cells the body counts as wet.
-    """
+    """Return the wet part of a body with its origin at a depth [m] below a locally level surface; all of it without cells."""
     if not cells:
         return Immersion(1.0, np.zeros(3), depth)
     fraction, moment, head = 0.0, np.zeros(3), 0.0

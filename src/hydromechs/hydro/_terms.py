@@ -35,10 +35,7 @@ from ._surface import crossing, hull_cells, hull_length, immersion, wetting
 
 
 class WetMotion(NamedTuple):
-    """Motion of one body and of the water around it, in body axes at the body origin.
-
-    Non-uniform water is represented by its mean over the hull, see `WetSampling`.
-    """
+    """Motion of one body and the water around it (mean over the hull, see `WetSampling`), in body axes at the body origin."""
 
     velocity: Array
     """Velocity relative to the water V_r [m/s, rad/s], shape (6,)."""
@@ -145,10 +142,7 @@ def wetted(
 
 
 def displaced_mass(body: Body, density: Scalar) -> tuple[Scalar, Array]:
-    """Mass of the displaced water [kg] and its first moment about the body origin in body axes [kg·m], shape (3,).
-
-    Zero for a body with custom hydrodynamics.
-    """
+    """Mass [kg] and first moment about the body origin [kg·m] (3,) of the displaced water; zero for custom hydrodynamics."""
     if not isinstance(body.hydro, Hydro):
         return 0.0, np.zeros(3)
     mass = density * body.hydro.volume
@@ -231,10 +225,7 @@ def crossing_wrench(body: Body, motion: WetMotion) -> Array:
 
 
 def crossing_loss(body: Body, motion: WetMotion) -> Scalar:
-    """Energy that a body and its water lose in a second while the wet part changes, loss V_rᵀ M_A V_r, never negative [W].
-
-    Zero where `crossing_wrench` is.
-    """
+    """Power lost while the wet part changes, loss V_rᵀ M_A V_r, never negative [W]; zero where `crossing_wrench` is."""
     if motion.wet_moment is None or not isinstance(body.hydro, Hydro):
         return 0.0
     total: Scalar = 0.0

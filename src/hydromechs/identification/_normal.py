@@ -42,10 +42,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """½ δᵀ H δ + bᵀ δ to be least under C δ + d = 0 and within bounds of δ.
-
-    δ changes (shared, own of trial 1, its nodes, own of trial 2, ...).
-    """
+    """Minimise ½ δᵀ H δ + bᵀ δ, C δ + d = 0, in bounds of δ = (shared, own of trial 1, its nodes, own of trial 2, ...)."""
 
     H: np.ndarray
     """JᵀJ with priors, shape (size, size)."""

@@ -169,10 +169,7 @@ def motion_names(plant: Plant, trial: Trial) -> dict[str, str]:
 
 
 def timeline(plant: Plant, trials: Sequence[Trial], h: float) -> Timeline:
-    """Inputs of all trials; steps within which a current, gusts or a motion of the plant bend are cut there.
-
-    Motions that trials give are cubic over each part.
-    """
+    """Inputs of all trials, with steps cut at bends of current, gusts or motions; recorded motions are cubic over each part."""
     steps = tuple(int(np.ceil((t.end - t.start) / h - 1e-9)) for t in trials)
     rows: list[np.ndarray] = []
     begins: list[float] = []

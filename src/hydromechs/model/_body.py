@@ -96,10 +96,7 @@ class Hydro:
 
 @runtime_checkable
 class HydroModel(Protocol):
-    """Interface of custom hydrodynamics of one body, in NumPy operations; used in place of `Hydro`.
-
-    `body` is the `Body`, `motion` a `hydromechs.hydro.WetMotion`.
-    """
+    """Custom hydrodynamics of a `Body` in place of `Hydro`, in NumPy operations, for a `hydromechs.hydro.WetMotion`."""
 
     def added_mass(self, body: Body, motion: Any) -> np.ndarray:
         """Added mass about the body origin in body axes, linear first [kg, kg·m, kg·m²], shape (6, 6), symmetric."""

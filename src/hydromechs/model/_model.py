@@ -179,10 +179,7 @@ class Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Fingerprint of 16 characters that changes with any number or text of the model;
-
-        "own classes" if it has custom classes.
-        """
+        """Fingerprint of 16 characters that changes with any number or text of the model; "own classes" with custom classes."""
         text = definition(self)
         return "own classes" if text is None else hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -285,10 +282,7 @@ class Model:
 
     @cached_property
     def joint_parts(self) -> dict[str, JointPart]:
-        """Moving joints by name, which is that of the body that they carry;
-
-        "body.1", "body.2", ... for the parts of a composite.
-        """
+        """Moving joints by name, that of the body that they carry; "body.1", "body.2", ... for the parts of a composite."""
         out = {}
         for i, body in enumerate(self.bodies):
             parts = body.joint.parts

@@ -172,10 +172,7 @@ class RecordingWriter:
         self.samples += n
 
     def close(self, attrs: Mapping[str, Any] | None = None) -> None:
-        """Finish the recording: write the attributes once more, with `finished` = 1 unless `attrs` says otherwise.
-
-        What ends before its first sample is removed again.
-        """
+        """Finish the recording: write the attributes again, with `finished` = 1 by default; remove it if it has no sample."""
         self.attrs = {**self.attrs, "finished": 1, **plain_attributes(attrs or {})}
         with self._clear_errors("cannot be finished"):
             if self.samples or self.attrs["finished"]:

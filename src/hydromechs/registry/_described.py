@@ -12,11 +12,7 @@ import numpy as np
 
 
 class Described:
-    """Object that keeps its constructor arguments.
-
-    Objects of one class with equal arguments are equal. It is the base of stateful classes with a custom constructor;
-    other parts are dataclasses.
-    """
+    """Base of stateful parts with a constructor: keeps its arguments, which decide if two objects of one class are equal."""
 
     arguments: Mapping[str, Any] = MappingProxyType({})
     """Values by argument, including defaults; lists are stored as tuples."""

@@ -93,10 +93,7 @@ def members(cls: Any) -> dict[str, Member]:
 
 
 def _hints(thing: Any) -> dict[str, Any]:
-    """Annotations by name.
-
-    Annotations of custom code that cannot be evaluated are omitted, for example names imported only for type checks.
-    """
+    """Annotations by name, without those of custom code that cannot be evaluated (names imported only for type checks)."""
     try:
         return get_type_hints(thing, include_extras=True)
     except NameError:

@@ -1,7 +1,4 @@
-"""Convert the plain data of a file to objects, following the annotations of their classes.
-
-All problems of a file are collected.
-"""
+"""Convert the plain data of a file to objects, following the annotations of their classes; collect all problems."""
 
 from __future__ import annotations
 
@@ -458,10 +455,7 @@ class Reader:
     # -- names -----------------------------------------------------------------------------------------------------------
 
     def check_names(self, known: Mapping[str, Iterable[str]]) -> None:
-        """Report every `Ref` to a name that does not exist.
-
-        `known` lists names by kind of object; other kinds are not checked.
-        """
+        """Report every `Ref` to a name that does not exist, of the kinds of objects whose names are in `known`."""
         for (what, name), paths in self.names.items():
             if what in known and name not in (names := list(known[what])):
                 listed = ", ".join(names[:40]) + (", ..." if len(names) > 40 else "")

@@ -46,10 +46,7 @@ class _Schema:
         default: bool = False,
         family: Family | None = None,
     ) -> dict[str, Any]:
-        """Return the schema of a class's mapping.
-
-        `word` is its type in its family; `default` is true if the type can be omitted.
-        """
+        """Return the schema of a class's mapping. `word` is its type in its family, which can be omitted if `default`."""
         properties: dict[str, Any] = {"type": {"const": word, "description": "Type."}} if word else {}
         required = ["type"] if word and not default else []
         own = file_keys(cls) if family is None else family.keys_of(word) | dict(family.shorthand.keys.get(word, {}))

@@ -1,7 +1,4 @@
-"""Convert objects to the plain data of a file, following the annotations of their classes.
-
-Values that equal a default are omitted.
-"""
+"""Convert objects to the plain data of a file, following the annotations of their classes; defaults are omitted."""
 
 from __future__ import annotations
 

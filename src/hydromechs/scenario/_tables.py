@@ -1,7 +1,4 @@
-"""Families of a scenario file.
-
-A new type is a row in the package of its class, such as `actuation.TYPES` or `sensors.TYPES`.
-"""
+"""Families of a scenario file. A new type is a row in the package of its class, such as `actuation.TYPES`."""
 
 from __future__ import annotations
 

@@ -112,10 +112,7 @@ def quaternion_matrix(quaternion: Vector) -> Array:
 
 
 def quaternion_from_matrix(R: ArrayLike) -> Array:
-    """Unit quaternions (..., 4) with w ≥ 0 of rotation matrices (..., 3, 3), by the largest component (Shepperd).
-
-    Symbols are allowed in one matrix.
-    """
+    """Unit quaternions (..., 4), w ≥ 0, of matrices (..., 3, 3), by the largest component (Shepperd); one if symbols."""
     if np.asarray(R).dtype == object:
         return _traced_quaternion(*np.ravel(R))
     R = np.asarray(R, dtype=float)

@@ -164,10 +164,7 @@ class Arm:
         return sample.position[:3], sample.rate[:3]
 
     def gripped(self, asked: str, q: np.ndarray) -> tuple[dict[str, float], str]:
-        """Return the switches for "close" or "open", and a message.
-
-        The configuration is the true one, shape (nq,): jaws meet objects, not estimates.
-        """
+        """Return the switches for "close" or "open", and a message, from the true configuration (nq,), which jaws meet."""
         if not self.holdings:
             return {}, f"{self.frame} has no gripper"
         if asked == "open":

@@ -238,10 +238,7 @@ class Strategies:
         self._inputs.asked = content
 
     def __call__(self, state: State, memory: np.ndarray, asked: Operator) -> Outlook:
-        """Where the strategies lead from a state, with the pilot's memory and the operator's inputs there.
-
-        The time of the state is rounded to a command of the pilot.
-        """
+        """Predict the strategies from a state, the pilot's memory and the inputs, at the pilot's nearest command."""
         begin = time.perf_counter()
         ways = {
             "go on": replace(asked, gripper="keep"),

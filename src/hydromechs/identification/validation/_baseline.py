@@ -61,10 +61,7 @@ class StaticBalance:
         return found
 
     def fit(self, trials: Sequence[RecordedTrial], *, offsets: bool) -> np.ndarray:
-        """The three numbers of what is fixed to the vehicle [kg·m], shape (3,), fitted to trials of the same weight.
-
-        With offsets, constant errors are taken out first.
-        """
+        """Fit the three fixed numbers [kg·m], shape (3,), to trials of one weight; `offsets` first removes constant errors."""
         from scipy.optimize import least_squares
 
         def residuals(fixed: np.ndarray) -> np.ndarray:

@@ -56,10 +56,7 @@ class DragElement:
 
     @property
     def center(self) -> Array | None:
-        """Point at which it samples the water, in body axes from the body origin [m], shape (3,);
-
-        None for the mean over the body.
-        """
+        """Point at which it samples the water, in body axes [m], shape (3,); None for the mean over the body."""
         return None
 
     def surface(self) -> Triangles | None:

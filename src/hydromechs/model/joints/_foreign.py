@@ -24,10 +24,7 @@ def missing(table: Mapping[type[Joint], Any], joint: Joint, where: str, remedy: 
 
 
 def foreign(table: Mapping[type[Joint], T], joint: Joint, name: str, where: str, remedy: str) -> T:
-    """The row of a joint's class in the table of a third-party format or engine; `UnsupportedFeature` if there is none.
-
-    `name` owns the joint, as "body 'nut'".
-    """
+    """The row of a joint's class in the table of a format or engine; `UnsupportedFeature` naming the owner if there is none."""
     if text := missing(table, joint, where, remedy):
         raise UnsupportedFeature(f"{name}: {text}")
     return table[type(joint)]
