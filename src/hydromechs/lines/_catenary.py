@@ -25,7 +25,7 @@ from hydromechs.spatial import clamp, maximum, minimum, where
 from hydromechs.values import Array, Scalar
 
 STEPS = 6
-"""Newton steps; five reach rounding, see docs/tethers.md."""
+"""Newton steps; five reach rounding, see docs/notes/tethers.md."""
 NEAREST = 1e-9
 """Horizontal distance below which H is proportional to it, in lengths of the line."""
 ROUNDED = 4e-15
