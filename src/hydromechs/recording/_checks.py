@@ -131,9 +131,12 @@ class Check:
         """Evaluate the check on samples of its quantity, shape (n,), at times [s], shape (n,)."""
         how = {key: getattr(self, key) for key in HOW}
         value, x = statistic_of(time, samples, self.statistic, period=period_of(self.quantity), **how)
+        return self.result(value, self._why_nothing(time, x))
+
+    def result(self, value: float, note: str = "") -> CheckResult:
+        """Return the result for a value of the statistic, with a note after its text."""
         passed = (self.below is None or value < self.below) and (self.above is None or value > self.above)
-        text = self.text + self._why_nothing(time, x)
-        return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, text, self.quantity)
+        return CheckResult(self.name, passed and math.isfinite(value), value, self.limit, self.text + note, self.quantity)
 
     def over(self, start: float) -> bool:
         """True if its time ended before the start of a run [s], as in a resumed run."""

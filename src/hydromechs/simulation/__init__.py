@@ -33,6 +33,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._plant": ("Plant",),
         "._programs": ("PlantPrograms",),
         "._ranges": ("CommandRanges", "HeldRanges"),
+        "._reduction": ("Reduction", "Statistics"),
         "._results": ("RunLog", "Run"),
         "._rollout_cost": ("CostGradient", "RolloutCost"),
         "._run_warnings": ("run_warnings",),

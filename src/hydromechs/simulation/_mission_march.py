@@ -28,6 +28,7 @@ from hydromechs.values import Array, Scalar
 from ._guards import Guards
 from ._mission import Mission, TickPlaces
 from ._programs import PlantPrograms
+from ._reduction import Reduction
 
 SNAP = 1e-10
 """Distance from the grid within which a time counts as on it [s]; a tenth of the accuracy of events."""
@@ -111,6 +112,7 @@ class MissionMarch:
         lanes: Worlds per vector operation.
         threads: Threads that share worlds.
         target: Machine on which worlds run, one of `compiler.TARGETS`.
+        reduction: Statistics that are accumulated at samples, instead of records.
     """
 
     def __init__(
@@ -124,12 +126,14 @@ class MissionMarch:
         guards: Guards | None = None,
         sensing: Sensing | None = None,
         target: str = NATIVE.target,
+        reduction: Reduction | None = None,
     ) -> None:
         self.plant, self.mission, self.step, self._programs = programs.plant, mission, step, programs
         self._lanes, self._threads, self._target = lanes, threads, target
         self._codes: dict[int, PackedCode] = {}
         self.sensing = sensing
-        self.guards = guards if guards is not None and guards.rows else None
+        self.guards = guards if guards is not None and guards.events else None
+        self.reduction = reduction
         self.every = whole_steps(record, step, "record")
         """Steps from sample to sample."""
         self.ticking = 0 if mission is None else whole_steps(mission.period, step, "period")
@@ -157,7 +161,8 @@ class MissionMarch:
             own["reports"] += REPORT * len(self.sensing.texts)
             own |= {"seed": 1, "world": 1} | {name: x.size for name, x in self.sensing.state.items()}
         counters = dict.fromkeys(("outside", "extreme"), len(layout.commands))
-        looks = {} if self.guards is None else {"start": 2 + sizes["y"], "guard": len(self.guards.rows)}
+        looks = {} if self.guards is None else {"start": 2 + sizes["y"], "guard": len(self.guards.events)}
+        looks |= {} if self.reduction is None else {"totals": len(self.reduction.first)}
         return sizes | {"alive": 1, "paused": 1, "control": 1, "sample": 1} | own | counters | looks
 
     @cached_property
@@ -170,7 +175,7 @@ class MissionMarch:
     def _routine(self) -> Routine:
         """One pass."""
         given = {name: x.shape[1] for name, x in self.given.items()}
-        r = Routine("mission", self._sizes, {"until": 2, **given}, SAMPLED)
+        r = Routine("mission", self._sizes, {"until": 2, **given}, SAMPLED if self.reduction is None else ())
         active, ticks, senses, t, tick, sense, due, goal = (r.scratch(a.name, a.size) for a in self._plan.outputs[:-1])
         at = [r[name] for name in ("n", "part", "h", "until", "alive", "paused", "sample")]
         r.call(self._plan, at, [active, ticks, senses, t, tick, sense, due, goal, r["sample"]])
@@ -187,8 +192,11 @@ class MissionMarch:
             if self._sizes["reports"]:
                 r.call(self._pause, [r["reports"], r["paused"]], [r["paused"]])
             with r.when(due):
-                r.copy(inputs, r["told"])
-                r.sample()
+                if self.reduction is not None:
+                    self.reduction.add(r, t, self._looked_at(r), r["totals"])
+                else:
+                    r.copy(inputs, r["told"])
+                    r.sample()
             if self.guards is not None:
                 for k, name in enumerate(("n", "part", "y")):
                     r.copy(r[name], r.part("start", k, self._sizes[name]))
@@ -197,11 +205,15 @@ class MissionMarch:
             r.steps(self._step, StepPlaces(*places))
             if self.guards is not None:
                 r.call(self._now, [r["n"], r["part"], r["h"]], [t])
-                na, signals = len(self.plant.layout.commands), r["signals"]
-                parts = {"q": whole[0], "x": whole[1], "inputs": r["inputs"], "signal": signals, "last": r["guard"]}
-                parts |= {"command": r.part("inputs", 0, na), "held_input": r.part("inputs", na, told - na)}
-                self.guards.add(r, t, parts | {"paused": r["paused"]})
+                self.guards.add(r, t, self._looked_at(r), r["guard"], r["paused"])
         return r
+
+    def _looked_at(self, r: Routine) -> dict[str, Entries]:
+        """Where guards and statistics find what they look at."""
+        nq, na, told = self.plant.model.nq, len(self.plant.layout.commands), self._sizes["told"]
+        parts = {"q": r.part("y", 0, nq), "x": r.part("y", nq, self._sizes["y"] - nq), "inputs": r["inputs"]}
+        parts |= {"command": r.part("inputs", 0, na), "held_input": r.part("inputs", na, told - na)}
+        return parts | {"signal": r["signals"]}
 
     def _sense(self, r: Routine, t: Entries, tick: Entries) -> Any:
         """Add a tick of sensors and filter. Return where its results are."""
@@ -260,6 +272,22 @@ class MissionMarch:
         copied = {name: x.copy() for name, x in state.items()}
         self.last_look.run(copied, {"until": np.zeros((1, 2)), **self.given}, 1)
         return copied["signals"]
+
+    @cached_property
+    def _last_sample(self) -> RoutineCode | CudaRoutine:
+        """Statistics of the end of a run."""
+        assert self.reduction is not None
+        r = Routine("last sample", self._sizes, {"h": 1})
+        t = r.scratch("t", 1)
+        r.call(self._now, [r["n"], r["part"], r["h"]], [t])
+        self.reduction.add(r, t, self._looked_at(r), r["totals"])
+        return self._coded(r)
+
+    def reduce_last(self, state: Mapping[str, Array], worlds: Array) -> None:
+        """Add the end of a run to the statistics of some worlds."""
+        some = {name: np.ascontiguousarray(x[worlds]) for name, x in {**state, "signals": self.look_last(state)}.items()}
+        self._last_sample.run(some, {"h": self.given["h"]}, 1)
+        state["totals"][worlds] = some["totals"]
 
     @cached_property
     def _now(self) -> Recipe:
@@ -352,6 +380,8 @@ class MissionMarch:
         out = {name: np.zeros((worlds, size)) for name, size in self._sizes.items()}
         out["alive"][:] = 1.0
         self.remember(out, slice(None), self.first_memory)
+        if self.reduction is not None:
+            out["totals"][:] = self.reduction.first
         return out if self._target == NATIVE.target else DeviceState(out)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +25,9 @@ from hydromechs.simulation import (
     Guards,
     MissionMarch,
     PlantPrograms,
+    Reduction,
     Simulation,
+    Statistics,
     Watched,
     closed,
     coordinates,
@@ -40,7 +43,9 @@ from hydromechs.values import Array, positive, whole
 from ._seeds import seeds_of
 
 ROWS = 64
-"""Samples that the compiled loop takes before it returns."""
+"""Samples that the compiled loop takes before it returns, at most."""
+CALL = 0.1
+"""Time for which it runs [s]: Ctrl-C acts after it."""
 
 
 class WorldMessage(NamedTuple):
@@ -85,6 +90,7 @@ class Missions:
         lanes: Worlds per vector operation, 1, 4 or 8. Defaults to what the machine has.
         threads: Threads that share the worlds.
         target: Machine on which they run, one of `compiler.TARGETS`.
+        samples: False to keep statistics instead of samples; memory does not depend on the duration then.
     """
 
     def __init__(
@@ -99,6 +105,7 @@ class Missions:
         lanes: int | None = None,
         threads: int = 1,
         target: str = compiler.NATIVE.target,
+        samples: bool = True,
     ) -> None:
         self.scenario, self.worlds = scenario, whole(worlds, "worlds", 1)
         self.simulation = sim = scenario.simulation()
@@ -114,13 +121,29 @@ class Missions:
                 f"event {event.name!r} of scenario {scenario.name!r}: {event.quantity!r} cannot be watched in many worlds; "
                 "watch another quantity, or run one world"
             )
-        how = lanes, threads, guards, single.sensing, target
+        names = dict.fromkeys([*(c.quantity for c in scenario.checks), *watch])
+        reduction = None if samples else Reduction(self.programs, scenario.checks, list(names), sim.signals)
+        how = lanes, threads, guards, single.sensing, target, reduction
         self.march = MissionMarch(self.programs, single.mission, self.step, sim.record, *how)
-        self.state = self.march.new(self.worlds)
-        """Arrays of the compiled loop, shape (worlds, n) each."""
         own = [self.plant.seed] * self.worlds if seed is None else seed
-        self.seeds = seeds_of(own, self.worlds)
+        self._variables = quantities(self.plant, sim.signals)
+        self._watched = [self._watch(name) for name in names if name != "time" and samples]
+        self._ranges = CommandRanges(self.plant.layout)
+        self.restart(seeds_of(own, self.worlds), start_q, start_v)
+
+    def restart(self, seeds: Array, start_q: Any = None, start_v: Any = None) -> None:
+        """Start again, with one world for each seed.
+
+        Args:
+            seeds: Seeds, shape (worlds,).
+            start_q: Initial configurations; see the class.
+            start_v: Initial velocities.
+        """
+        sim, march = self.simulation, self.march
+        self.seeds, self.worlds = seeds, len(seeds)
         """Seed of each world."""
+        self.state = march.new(self.worlds)
+        """Arrays of the compiled loop, shape (worlds, n) each."""
         self.t = sim.state.t
         """Time reached [s]."""
         self.messages: list[WorldMessage] = []
@@ -129,31 +152,29 @@ class Missions:
         """By number, why a world ended early."""
         self.failed: set[int] = set()
         """Worlds that diverged or that an error ended; those that an event stopped are not among them."""
-        self._flows = {s: self.plant.flow(int(s)) for s in dict.fromkeys(self.seeds)}
+        self._flows = {s: self.plant.flow(int(s)) for s in dict.fromkeys(seeds)}
         self._waves: dict[int, WaveComponents] = {}
-        names = dict.fromkeys([*(c.quantity for c in scenario.checks), *watch])
-        self._variables = quantities(self.plant, sim.signals)
-        self._watched = [self._watch(name) for name in names if name != "time"]
         self._times: list[Array] = []
+        for w in self._watched:
+            w.rows = []
         state = sim.state
-        nq, nv = sim.model.nq, sim.model.nv
+        nq, nv, na = sim.model.nq, sim.model.nv, len(state.command)
         y = self.state["y"]
         y[:, :nq], y[:, nq : nq + nv], y[:, nq + nv :] = state.q, state.v, state.internal
         for given, part in ((start_q, y[:, :nq]), (start_v, y[:, nq : nq + nv])):
             if given is not None:
                 part[:] = given
         self.state["n"][:], self.state["part"][:] = GridTime.of(self.t, self.step)
-        na = len(state.command)
         self.state["inputs"][:, :na], self.state["inputs"][:, na : na + len(state.held)] = state.command, state.held
-        self.march.remember(self.state, slice(None), state.memory)
+        march.remember(self.state, slice(None), state.memory)
         self.state["signals"][:], self.state["control"][:] = np.nan, state.control
-        if self.march.sensing is not None:
-            self.state["seed"][:, 0] = [float(int(s) % SEEDS) for s in self.seeds]
+        if march.sensing is not None:
+            self.state["seed"][:, 0] = [float(int(s) % SEEDS) for s in seeds]
         self.state["sample"][:] = 1.0
-        self._ranges = CommandRanges(self.plant.layout)
         self._outside = np.zeros((self.worlds, na), dtype=bool)
         self._energy: Array | None = None
         """Stored energy less work at the start [J], shape (worlds, 1)."""
+        self.__dict__.pop("passed", None)
 
     def _watch(self, name: str) -> _Watch:
         head, terms = find_terms(name, self._variables, coordinates(self.plant, self.simulation.signals))
@@ -170,20 +191,24 @@ class Missions:
         """
         until = self.scenario.duration if until is None else positive(until, "until")
         guards = self.march.guards
-        if guards is not None and not self._times:  # the start of the first run
+        if guards is not None and (self.state["sample"] != 0.0).any():  # the start of the first run
             values = self._values([self._watch(e.quantity) for e in guards.events], self._rows_now(), self.state)
             for k, e in enumerate(guards.events):
                 off = values[e.quantity][:, 0] - e.level
                 self.state["guard"][:, k] = angle_difference(off, period_of(e.quantity))
         instants = [e.level for e in self.scenario.events if e.quantity == "time"]
+        march, span = self.march, 0.0
+        grid = self.step * min(x for x in (march.every, march.ticking, march.sensing_every) if x)
         while self.t < until - slack(until, self.step):
             self._renew()
-            record = self.simulation.record
-            end = next_multiple(self.t + (ROWS - 1) * record, record, self.step)  # splits no step
+            begun, start = time.perf_counter(), self.t
+            # between passes of the loop: splits no step, and guards look at the same instants
+            end = next_multiple(self.t + min(span, (ROWS - 1) * self.simulation.record), grid, self.step)
             stop = min(until, end, self._until)
             stop = min([stop, *(x for x in instants if x > self.t + slack(self.t, self.step))])
             self._advance(stop)
             self.t = stop
+            span = CALL * (stop - start) / max(time.perf_counter() - begun, 1e-9)
             for event in (e for e in self.scenario.events if e.quantity == "time"):
                 if abs(event.level - stop) <= slack(stop, self.step):
                     for world in (k for k in range(self.worlds) if k not in self.ended):
@@ -196,7 +221,8 @@ class Missions:
         """March all worlds to a time; worlds that report something continue after it."""
         at, end = GridTime.of(self.t, self.step), GridTime.of(stop, self.step)
         goal, passes, state = np.array([[end.n, end.part]]), self.march.passes(at, end), self.state
-        rows = {name: np.full((self.worlds, passes, state[name].shape[1]), np.nan) for name in SAMPLED}
+        sampled = SAMPLED if self.march.reduction is None else ()
+        rows = {name: np.full((self.worlds, passes, state[name].shape[1]), np.nan) for name in sampled}
         filled = self.march.run(state, goal, passes, rows)
         reported = self._reports()
         while len(reported):  # these have stopped at their report
@@ -389,8 +415,7 @@ class Missions:
 
     def _keep(self, rows: Mapping[str, Array]) -> None:
         """Keep the watched quantities of rows of the records."""
-        n = rows["n"].shape[1]
-        if not n:
+        if self.march.reduction is not None or not rows["n"].shape[1]:
             return
         self._times.append(rows["n"][..., 0] * self.step + rows["part"][..., 0])
         with np.errstate(all="ignore"):
@@ -399,6 +424,9 @@ class Missions:
 
     def _sample_end(self) -> None:
         """Keep the present instant, the last of a run."""
+        if self.march.reduction is not None:
+            self.march.reduce_last(self.state, np.array([k for k in range(self.worlds) if k not in self.ended], dtype=int))
+            return
         rows = self._rows_now()
         rows["signals"] = self.march.look_last(self.state)[:, None].copy()
         ended = np.array(list(self.ended), dtype=int)
@@ -437,8 +465,16 @@ class Missions:
         nq = self.simulation.model.nq
         return self.state["y"][:, nq : nq + self.simulation.model.nv]
 
+    def statistics(self, quantity: str) -> Statistics:
+        """Return statistics of a watched quantity or of one of the checks, of worlds with `samples=False`."""
+        if self.march.reduction is None:
+            raise ValueError("these worlds keep samples; give samples=False, or take statistics of worlds.samples(quantity)")
+        return self.march.reduction.statistics(self.state["totals"], quantity)
+
     def judge(self) -> list[list[CheckResult]]:
         """Return the results of the scenario's checks in each world."""
+        if self.march.reduction is not None:
+            return self.march.reduction.judge(self.state["totals"])
         times = self.times
         out: list[list[CheckResult]] = []
         samples = {c.quantity: times if c.quantity == "time" else self.samples(c.quantity) for c in self.scenario.checks}

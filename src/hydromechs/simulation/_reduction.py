@@ -1,0 +1,156 @@
+"""Statistics of quantities and checks of a mission, accumulated in compiled code at each sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hydromechs.compiler import Entries, Routine
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.recording import Check, CheckResult, angle_difference, period_of
+from hydromechs.spatial import where
+from hydromechs.values import Array, Scalar
+
+from ._programs import PlantPrograms
+from ._quantities_now import QuantitiesNow
+
+
+class Statistics(NamedTuple):
+    """Statistics of a quantity, a value for each world; samples that are not numbers count in `final` only."""
+
+    final: Array
+    """Last value."""
+    min: Array
+    """Minimum."""
+    max: Array
+    """Maximum."""
+    rms: Array
+    """Root mean square."""
+
+
+class _Sums(NamedTuple):
+    """What is accumulated of a series of samples."""
+
+    count: Scalar | Array = 0.0
+    last: Scalar | Array = math.nan
+    min: Scalar | Array = math.inf
+    max: Scalar | Array = -math.inf
+    sum: Scalar | Array = 0.0
+    squares: Scalar | Array = 0.0
+
+    def with_sample(self, x: Scalar, use: Scalar) -> _Sums:
+        """Add a sample where `use` is not 0; minimum and maximum ignore NaN."""
+        new = self.count + 1.0, x, where(x < self.min, x, self.min), where(x > self.max, x, self.max), self.sum + x
+        return _Sums(*(where(use != 0.0, a, b) for a, b in zip((*new, self.squares + x * x), self, strict=True)))
+
+    def statistic(self, name: str, shift: Array | float = 0.0) -> Array:
+        """Return a statistic, one of `recording.STATISTICS`, of the samples less a shift; NaN without samples."""
+        with np.errstate(all="ignore"):
+            mean, unknown = self.sum / self.count, np.isnan(self.sum)
+            squares = self.squares / self.count - 2.0 * shift * mean + shift * shift
+            low, high = (np.where(unknown, math.nan, x - shift) for x in (self.min, self.max))
+            found = {"last": self.last - shift, "min": low, "max": high, "mean": mean - shift}
+            found |= {"rms": np.sqrt(np.maximum(squares, 0.0)), "max_abs": np.maximum(np.abs(low), np.abs(high))}
+            return np.where(self.count > 0.0, found[name], math.nan)
+
+
+SIZE = len(_Sums._fields)
+CHECK = SIZE + 3
+"""Numbers of a check: those of its samples, then number, first and sum of the samples whose mean is subtracted."""
+
+
+class Reduction:
+    """Accumulators of checks and of quantities. Their number does not depend on the duration.
+
+    The numbers of a world are the number of its samples and the initial energy residual, then those of checks and quantities.
+
+    Args:
+        checks: Checks.
+        quantities: Quantities by name.
+        signals: Signals of the controllers, name to unit.
+    """
+
+    def __init__(
+        self, programs: PlantPrograms, checks: Sequence[Check], quantities: Sequence[str], signals: Mapping[str, str]
+    ) -> None:
+        self.checks, self.quantities = tuple(checks), tuple(quantities)
+        self._names = list(dict.fromkeys([*(c.quantity for c in checks), *quantities]))
+        for name in self._names:
+            if name.partition(".")[0] == "orientation":
+                raise UnsupportedFeature(
+                    f"no statistics of {name!r} in many worlds; use roll, pitch, heading or tilt, or keep the samples"
+                )
+        for c in checks:
+            if self._late(c) and period_of(c.quantity) is not None:
+                raise UnsupportedFeature(
+                    f"check {c.name!r}: mean_of ends at {c.mean_of[1] if c.mean_of else 0:g} s, after the first sample of "
+                    f"the angle at {c.after:g} s; let after be the end of mean_of, or keep the samples"
+                )
+        self._now = QuantitiesNow(programs, self._names, signals)
+        none = [*_Sums()]
+        self.first = np.array([0.0, 0.0, *[*none, 0.0, 0.0, 0.0] * len(checks), *none * len(quantities)])
+        """Numbers of a world before its first sample, shape (n,)."""
+
+    @staticmethod
+    def _late(check: Check) -> bool:
+        """True if the mean that is subtracted is known only after samples of the check."""
+        return check.mean_of is not None and check.mean_of[1] > check.after
+
+    def add(self, r: Routine, t: Entries, parts: Mapping[str, Entries], totals: Entries) -> None:
+        """Add the sample of the present instant; see `QuantitiesNow.call`."""
+        rows = [(c.quantity, c.statistic, c.target, c.after, c.before, c.mean_of) for c in self.checks]
+        identity = repr((rows, self.quantities))
+        self._now.call(r, t, parts, self._sampled, {"totals": totals}, "statistics", identity)
+
+    def _parts(self, totals: Array) -> tuple[Array, Array]:
+        """Numbers of checks, shape (..., checks, CHECK), and of quantities, shape (..., quantities, SIZE)."""
+        split, lead = 2 + CHECK * len(self.checks), totals.shape[:-1]
+        return totals[..., 2:split].reshape(*lead, -1, CHECK), totals[..., split:].reshape(*lead, -1, SIZE)
+
+    def _sampled(self, t: Scalar, found: Sequence[Scalar], totals: Array) -> tuple[Array]:
+        """`totals` after a sample with some values at a time."""
+        values, residual = dict(zip(self._names, found, strict=True)), totals[1]
+        if "energy_residual" in values:
+            residual = where(totals[0] == 0.0, values["energy_residual"], residual)
+            values["energy_residual"] = values["energy_residual"] - residual
+        out: list[Scalar] = [totals[0] + 1.0, residual]
+        checks, quantities = self._parts(totals)
+        for c, row in zip(self.checks, checks, strict=True):
+            x, period, (number, near, total) = values[c.quantity], period_of(c.quantity), row[SIZE:]
+            target: Scalar = c.target
+            if c.mean_of is not None:
+                within = where(t >= c.mean_of[0], where(t < c.mean_of[1], 1.0, 0.0), 0.0)
+                near = where(number == 0.0, x, near)
+                number, total = number + within, where(within != 0.0, total + angle_difference(x - near, period), total)
+                target = target if self._late(c) else target + near + total / number
+            inside = where(t >= c.after, 1.0, 0.0)
+            inside = inside if c.before is None else where(t < c.before, inside, 0.0)
+            out += _Sums(*row[:SIZE]).with_sample(angle_difference(x - target, period), inside)
+            out += [number, near, total]
+        for name, row in zip(self.quantities, quantities, strict=True):
+            x = values[name]
+            is_number = where(x < 1.0, 1.0, where(x >= 1.0, 1.0, 0.0))
+            out += _Sums(*row).with_sample(x, is_number)._replace(last=x)
+        return (np.array(out),)
+
+    def judge(self, totals: Array) -> list[list[CheckResult]]:
+        """Return the results of the checks in each world, from numbers of shape (worlds, n)."""
+        columns = []
+        for k, c in enumerate(self.checks):
+            row = self._parts(totals)[0][:, k].T
+            shift: Array | float = 0.0
+            if self._late(c):
+                with np.errstate(all="ignore"):
+                    shift = row[SIZE + 1] + row[SIZE + 2] / row[SIZE]
+            columns.append([c.result(value) for value in _Sums(*row[:SIZE]).statistic(c.statistic, shift).tolist()])
+        return [[column[world] for column in columns] for world in range(len(totals))]
+
+    def statistics(self, totals: Array, quantity: str) -> Statistics:
+        """Return the statistics of a quantity in each world, from numbers of shape (worlds, n)."""
+        if quantity not in self.quantities:
+            raise KeyError(f"no statistics of {quantity!r}; name it in watch=[...]")
+        sums = _Sums(*self._parts(totals)[1][:, self.quantities.index(quantity)].T)
+        return Statistics(sums.last, *(sums.statistic(name) for name in ("min", "max", "rms")))
