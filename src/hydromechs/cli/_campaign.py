@@ -16,11 +16,11 @@ from rich.text import Text
 
 from ._kinds import expect
 from ._options import CODE, SET
-from ._sweep import clock
+from ._sweep import ENGINES, chosen_engine, clock
 
 if TYPE_CHECKING:
     from hydromechs.recording import CheckResult
-    from hydromechs.sweeps import CampaignProgress, CampaignResults
+    from hydromechs.sweeps import CampaignProgress, CampaignResults, SweepEngine
 
 WORST = 3
 """Worst worlds that are listed of each check."""
@@ -44,6 +44,16 @@ def campaign(
         int | None, typer.Option(help="Worlds that fly together and are stored in one file. Defaults to what fits the memory.")
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Duration of each mission [s]. Defaults to the scenario's.")] = None,
+    watch: Annotated[
+        list[str] | None, typer.Option(help="A quantity whose statistics are kept besides those of the checks; repeatable.")
+    ] = None,
+    target: Annotated[str, typer.Option(help="cpu, or cuda for a GPU.")] = "cpu",
+    device: Annotated[int, typer.Option(help="Number of the GPU.")] = 0,
+    executor: Annotated[
+        str, typer.Option(help="threads (of this process), local (processes), dask (a cluster) or serial (this process).")
+    ] = "threads",
+    workers: Annotated[int | None, typer.Option(help="Number of workers. Defaults to one per core.")] = None,
+    address: Annotated[str, typer.Option(help="Address of a Dask scheduler. Defaults to a cluster on this machine.")] = "",
     settings: SET = None,
     code: CODE = False,
 ) -> None:
@@ -60,6 +70,7 @@ def campaign(
     from ._settings import parsed_settings, with_settings
 
     expect(scenario, "campaign", "scenario")
+    chosen = chosen_executor(executor, workers, address)
     console, given = Console(), parsed_settings(settings)
     loaded = with_settings(load_scenario(scenario, code=code), given)
     file = Path(scenario_file(scenario))
@@ -71,6 +82,8 @@ def campaign(
         source=str(file.absolute()) if is_path(scenario) else scenario,
         text=files.read_text(file),
         settings=given,
+        watch=watch or (),
+        target=target,
     )
     folder = Path(out or Path("campaigns") / loaded.name)
     console.print(Text(loaded.title or loaded.name, "bold"))
@@ -81,11 +94,14 @@ def campaign(
         def show(p: CampaignProgress) -> None:
             left = "" if p.remaining is None else f"{clock(p.remaining)} left"
             left += f", {p.passed} of {p.stored} passed" if p.stored else ""
+            if p.note:
+                console.print(Text(p.note, "yellow"))
             bars.update(task, completed=p.done, description=p.phase, count=f"{int(p.done)}/{p.worlds}", left=left)
 
         try:
             with sigterm_interrupts():
-                results = run_campaign(plan, folder, threads=threads, chunk=chunk, progress=show)
+                how = dict(threads=threads, chunk=chunk, device=device, executor=chosen)
+                results = run_campaign(plan, folder, progress=show, **how)  # type: ignore[arg-type]
         except KeyboardInterrupt as stop:
             bars.stop()
             console.print(
@@ -95,6 +111,15 @@ def campaign(
     print_campaign(results, console)
     console.print(Text(f"report: {write_page(results)}", "bold"), soft_wrap=True)
     console.print(Text(f"replay a world: hydromechs run {folder} --world {_first_worst(results)}"), soft_wrap=True)
+
+
+def chosen_executor(name: str, workers: int | None, address: str) -> SweepEngine | None:
+    """Return the executor with a name, with its options; None for threads of this process."""
+    if name != "threads":
+        return chosen_engine(name, workers, address, "executor", ("threads", *ENGINES))
+    if address or workers is not None:
+        raise ValueError("--address and --workers need workers; add --executor dask, or for --workers also local")
+    return None
 
 
 def print_campaign(results: CampaignResults, console: Console) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -81,19 +82,21 @@ def sweep(
         raise typer.Exit(1)
 
 
-def chosen_engine(name: str, workers: int | None, address: str) -> SweepEngine:
-    """Return the engine with a name, with its options."""
+def chosen_engine(
+    name: str, workers: int | None, address: str, option: str = "engine", names: Sequence[str] = ENGINES
+) -> SweepEngine:
+    """Return the engine with a name, with its options. Errors name the option, and the names that it takes."""
     from hydromechs.sweeps import Dask, Local, Serial
 
     if address and name != "dask":
-        raise ValueError(f"--address is given, but the engine is {name}; add --engine dask")
+        raise ValueError(f"--address is given, but the {option} is {name}; add --{option} dask")
     if name == "local":
         return Local(workers)
     if name == "dask":
         return Dask(address, workers)
     if name == "serial":
         return Serial()
-    raise ValueError(f"engine is {name!r}{nearest(name, ENGINES)}, must be one of {', '.join(ENGINES)}")
+    raise ValueError(f"{option} is {name!r}{nearest(name, names)}, must be one of {', '.join(names)}")
 
 
 def clock(seconds: float) -> str:

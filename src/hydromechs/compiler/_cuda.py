@@ -34,6 +34,7 @@ OPTIONS = ("--fmad=true",)
 """For nvrtc, which optimises fully by default. Never --use_fast_math: it may drop NaN, and divergence must stay visible."""
 
 MISSING = "the cuda back end needs CuPy and a CUDA GPU: pip install 'hydromechs[cuda]'"
+NO_GPU = "the cuda back end found no CUDA GPU ({}); check the driver with nvidia-smi"
 
 ON_GPU = (2, 13)
 """DLPack's numbers for CUDA memory, plain and managed."""
@@ -199,12 +200,27 @@ def import_cupy() -> ModuleType:
     try:
         import cupy
 
-        available = cupy.cuda.is_available()
+        cupy.cuda.runtime.getDeviceCount()
     except ImportError as error:
         raise ModuleNotFoundError(MISSING) from error
-    if not available:
-        raise ModuleNotFoundError(MISSING)
+    except RuntimeError as error:  # CUDARuntimeError: no driver, one that is too old, or no GPU
+        raise ModuleNotFoundError(NO_GPU.format(error)) from error
     return cupy
+
+
+def use_gpu(device: int) -> None:
+    """Let this thread use a GPU by its number."""
+    cupy = import_cupy()
+    count = cupy.cuda.runtime.getDeviceCount()
+    if not 0 <= device < count:
+        raise ValueError(f"device is {device}, must be below the number of GPUs of this machine, {count}")
+    cupy.cuda.Device(device).use()
+
+
+def free_gpu_memory() -> int:
+    """Return the memory that is free on the GPU in use [bytes]."""
+    free, _ = import_cupy().cuda.runtime.memGetInfo()
+    return int(free)
 
 
 class CudaAttributes(NamedTuple):

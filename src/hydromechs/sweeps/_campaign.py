@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
+from hydromechs import compiler
 from hydromechs.scenario import Scenario
-from hydromechs.values import Array, positive, whole
-from hydromechs.worlds import Worlds, seeds_of
+from hydromechs.values import positive, whole
+from hydromechs.worlds import seeds_of
 
 from ._campaign_results import CampaignResults, load_campaign
-from ._campaign_store import MESSAGES, REASON, TEXT, CampaignStore
+from ._campaign_store import CampaignStore, Rows
+from ._engines import ATTEMPTS, SweepEngine, Workers
+from ._fleet import VECTOR, Fleet
+from ._runner import Task
 
-MAX_CHUNK = 512
-"""Largest number of worlds in a chunk that is chosen: a campaign that is stopped loses the worlds of one chunk."""
-BUDGET = 256 * 2**20
-"""Memory for the worlds of a chunk [bytes]."""
-SHARE = 0.25
-"""Share of the free memory that they may take."""
-VECTOR = 8
-"""Worlds per vector operation, at most."""
+PER_WORKER = 4
+"""Chunks for each worker of an executor, at least: so that all have work until the end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +42,19 @@ class MissionCampaign:
     """Text of the scenario file."""
     settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     """Numbers that were replaced in the scenario, by path."""
+    watch: Sequence[str] = ()
+    """Quantities whose statistics are kept, besides those of the checks."""
+    target: str = compiler.NATIVE.target
+    """Machine on which worlds fly, one of `compiler.TARGETS`."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "worlds", whole(self.worlds, "worlds", 1))
         object.__setattr__(self, "seed", whole(self.scenario.seed if self.seed is None else self.seed, "seed"))
         duration = self.scenario.duration if self.duration is None else positive(self.duration, "duration")
         object.__setattr__(self, "duration", duration)
+        object.__setattr__(self, "watch", tuple(self.watch))
+        if self.target not in compiler.TARGETS:
+            raise ValueError(f"target is {self.target!r}, must be one of {', '.join(compiler.TARGETS)}")
         if self.scenario.record > duration:
             raise ValueError(
                 f"record is {self.scenario.record:g} s, must not be longer than the duration of {duration:g} s; "
@@ -67,8 +69,8 @@ class MissionCampaign:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Quantities of the checks."""
-        return tuple(dict.fromkeys(check.quantity for check in self.scenario.checks))
+        """Quantities whose statistics are kept."""
+        return tuple(dict.fromkeys([*(check.quantity for check in self.scenario.checks), *self.watch]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,7 @@ class CampaignProgress:
     """Progress of a campaign."""
 
     phase: str
-    """"compiling" or "flying"."""
+    """"compiling", "starting workers" or "flying"."""
     done: float
     """Worlds that were flown; those under way count by the share of their time."""
     worlds: int
@@ -87,6 +89,8 @@ class CampaignProgress:
     """Worlds in the folder that passed all checks."""
     remaining: float | None = None
     """Estimated time until the end [s]; None while nothing is known."""
+    note: str = ""
+    """Something that a user should know, such as that memory is short."""
 
 
 def run_campaign(
@@ -95,162 +99,112 @@ def run_campaign(
     *,
     threads: int | None = None,
     chunk: int | None = None,
+    executor: SweepEngine | None = None,
+    device: int = 0,
     progress: Callable[[CampaignProgress], None] | None = None,
 ) -> CampaignResults:
     """Fly the worlds of a campaign that are not in its folder yet.
 
-    The results of a world depend on its seed alone, not on chunks, threads and interruptions. A campaign that was stopped, by
-    an exception such as `KeyboardInterrupt` or by a kill, keeps all finished chunks; the same call flies the others.
+    The results of a world depend on its seed alone, not on chunks, threads, workers and interruptions. A campaign that was
+    stopped, by an exception such as `KeyboardInterrupt` or by a kill, keeps all finished chunks; the same call flies the others.
 
     Args:
         campaign: The campaign. A folder of the same campaign with fewer worlds is extended.
         folder: An empty or new folder, or that of the campaign.
-        threads: Threads that share the worlds of a chunk. Defaults to the processor cores.
-        chunk: Worlds that fly together and are stored in one file. Defaults to what fits the free memory, at most 512.
+        threads: Threads that share the worlds of a chunk. Defaults to the processor cores; 1 in workers.
+        chunk: Worlds that fly together and are stored in one file. Defaults to what fits the free memory.
+        executor: Workers that fly chunks, such as `Dask()`. Defaults to this process.
+        device: Number of the GPU, if the target is one.
         progress: Called now and then.
     """
-    threads = _cores() if threads is None else whole(threads, "threads", 1)
-    size = chunk_size(campaign, threads) if chunk is None else whole(chunk, "chunk", 1)
-    store = CampaignStore(folder, campaign)
+    threads = (_cores() if executor is None else 1) if threads is None else whole(threads, "threads", 1)
+    reports = _Reports(campaign, progress)
+    store, fleet = CampaignStore(folder, campaign), Fleet(campaign, threads, device, reports.note)
     with store.opened():
-        missing = store.missing(size)
-        have, passed = store.finished()
-        new, left = 0, sum(map(len, missing))
-        first: tuple[float, float] | None = None
-        """Time of the first report after compilation [s], and worlds that were done then."""
-
-        def report(phase: str, share: float = 0.0) -> None:
-            nonlocal first
-            done, now, remaining = new + share, time.perf_counter(), None
-            if first is None and done > 0.0:
-                first = now, done
-            if first is not None and done > first[1]:
-                remaining = (now - first[0]) * (left - done) / (done - first[1])
-            if progress is not None:
-                counts = dict(worlds=campaign.worlds, stored=have + new, passed=passed)
-                progress(CampaignProgress(phase=phase, done=have + done, remaining=remaining, **counts))
-
-        report("compiling")
-        seeds = seeds_of(campaign.seed or 0, campaign.worlds)
-        for worlds in missing:
-
-            def flown(share: float, count: int = len(worlds)) -> None:
-                report("flying" if share > 0.0 else "compiling", share * count)
-
-            rows = fly(campaign, seeds[worlds.start : worlds.stop], threads, flown)
-            store.write(worlds, rows)
-            new, passed = new + len(worlds), passed + int(rows["success"].sum())
-            report("flying")
+        reports.stored, reports.passed = store.finished()
+        reports.show("compiling")
+        size = 1 if chunk is None else whole(chunk, "chunk", 1)
+        if not store.missing(size):
+            return load_campaign(folder)
+        fleet.compile()
+        size = fleet.chunk_size() if chunk is None else size
+        if executor is None:
+            _store(store, reports, store.missing(size), lambda tasks: _alone(fleet, tasks, reports))
+        else:
+            reports.show("starting workers")
+            with executor.started(fleet) as workers:
+                share = -(-campaign.worlds // (PER_WORKER * VECTOR * workers.count)) * VECTOR
+                size = min(size, share) if chunk is None else size
+                _store(store, reports, store.missing(size), lambda tasks: _spread(fleet, tasks, workers))
     return load_campaign(folder)
 
 
-def fly(
-    campaign: MissionCampaign,
-    seeds: Sequence[int] | Array,
-    threads: int,
-    progress: Callable[[float], None] = lambda share: None,
-) -> dict[str, Array]:
-    """Fly a mission for each seed; return arrays with a row per world. Where memory is short, half of them fly at a time.
-
-    Args:
-        campaign: The campaign.
-        seeds: The seeds.
-        threads: Threads that share the worlds.
-        progress: Called with the share of the work that is done, 0 to 1.
-    """
-    n = len(seeds)
-    try:
-        return _flown(campaign, seeds, threads, progress)
-    except MemoryError:
-        if n == 1:
-            raise
-    half = n // 2
-    first = fly(campaign, seeds[:half], threads, lambda share: progress(share * half / n))
-    second = fly(campaign, seeds[half:], threads, lambda share: progress((half + share * (n - half)) / n))
-    return {name: np.concatenate([x, second[name]]) for name, x in first.items()}
+def _store(
+    store: CampaignStore, reports: _Reports, missing: Sequence[range], flown: Callable[[list[Task]], Iterator[tuple[Task, Rows]]]
+) -> None:
+    """Store worlds as they come."""
+    seeds = seeds_of(store.campaign.seed or 0, store.campaign.worlds)
+    tasks = [Task(tuple(worlds), (), tuple(int(x) for x in seeds[worlds.start : worlds.stop])) for worlds in missing]
+    reports.left = sum(map(len, missing))
+    for task, rows in flown(tasks):
+        store.write(range(task.runs[0], task.runs[-1] + 1), rows)
+        reports.add(len(task.runs), int(rows["success"].sum()))
 
 
-def _flown(
-    campaign: MissionCampaign, seeds: Sequence[int] | Array, threads: int, progress: Callable[[float], None]
-) -> dict[str, Array]:
-    worlds: Any = Worlds(campaign.scenario, len(seeds), seed=list(seeds), threads=threads, watch=())
-    progress(0.0)
-    worlds.run(campaign.span, lambda t: progress(t / campaign.span))
-    judged, n = worlds.judge(), len(seeds)
-    failed = np.array([k in worlds.failed for k in range(n)])
-    passed = np.array([[r.passed for r in row] for row in judged], dtype=bool).reshape(n, -1)
-    value = np.array([[r.value for r in row] for row in judged], dtype=float).reshape(n, -1)
-    said: list[list[str]] = [[] for _ in range(n)]
-    for m in sorted(worlds.messages, key=lambda m: (m.world, m.t)):
-        said[m.world].append(f"t = {m.t:.6g} s: {m.text}")
-    statistics = [_statistics(worlds, name) for name in campaign.quantities]
-    columns = {
-        name: np.array([row[k] for row in statistics]).reshape(-1, n).T for k, name in enumerate(("final", "min", "max"))
-    }
-    return {
-        "seed": np.array([int(seed) for seed in seeds], dtype=np.uint64),
-        "success": passed.all(axis=1) & ~failed,
-        "failed": failed,
-        "end_time": worlds.reached,
-        "reason": np.array([_line(worlds.ended.get(k, ""), REASON) for k in range(n)], dtype=f"<U{REASON}"),
-        "passed": passed,
-        "value": value,
-        **columns,
-        "messages": np.array([len(texts) for texts in said]),
-        "message": np.array([[_line(x, TEXT) for x in [*texts, *[""] * MESSAGES][:MESSAGES]] for texts in said], f"<U{TEXT}"),
-    }
+def _alone(fleet: Fleet, tasks: Sequence[Task], reports: _Reports) -> Iterator[tuple[Task, Rows]]:
+    """Chunks that this process flies."""
+    for task in tasks:
+        yield task, fleet.fly(task.seeds, lambda share, n=len(task.runs): reports.show("flying", share * n))  # type: ignore[misc]
 
 
-def _line(text: str, letters: int) -> str:
-    """A text on one line, cut to some letters."""
-    return " ".join(text.split())[:letters]
+def _spread(fleet: Fleet, tasks: Sequence[Task], workers: Workers) -> Iterator[tuple[Task, Rows]]:
+    """Chunks that workers fly, as they end. A chunk that kills its workers is halved; a world that does it alone has failed."""
+    while tasks:
+        deadly = []
+        for task, rows in workers.outcomes(tasks):
+            if rows is not None:
+                yield task, rows[0]
+            elif len(task.runs) == 1:
+                reason = f"its worker died, {ATTEMPTS} times: out of memory, or a crash in compiled or custom code?"
+                yield task, fleet.lost(task.seeds[0], reason)
+            else:
+                half = len(task.runs) // 2
+                deadly += [Task(task.runs[at], (), task.seeds[at]) for at in (slice(half), slice(half, None))]
+        tasks = deadly
 
 
-def _statistics(worlds: Any, quantity: str) -> tuple[Array, Array, Array]:
-    """Final, minimum and maximum value of a quantity in each world; samples that are not numbers are ignored."""
-    times = worlds.times
-    samples = times if quantity == "time" else worlds.samples(quantity)
-    there = np.isfinite(times)
-    last = there.shape[1] - 1 - there[:, ::-1].argmax(axis=1)
-    final = np.where(there.any(axis=1), samples[np.arange(len(samples)), last], math.nan)
-    good = there & ~np.isnan(samples)
-    none = ~good.any(axis=1)
-    low, high = (reduce(np.where(good, samples, off), axis=1) for reduce, off in ((np.min, math.inf), (np.max, -math.inf)))
-    return final, np.where(none, math.nan, low), np.where(none, math.nan, high)
+class _Reports:
+    """Progress of a campaign, for its caller."""
 
+    def __init__(self, campaign: MissionCampaign, progress: Callable[[CampaignProgress], None] | None) -> None:
+        self.worlds, self.progress = campaign.worlds, progress
+        self.stored = self.passed = self.left = self.new = 0
+        self._share = 0.0
+        self._first: tuple[float, float] | None = None
+        """Time of the first report of worlds in flight [s], and how many they were."""
 
-# -- chunks -------------------------------------------------------------------------------------------------------------------
+    def add(self, worlds: int, passed: int) -> None:
+        """Count worlds that are stored."""
+        self.stored, self.passed, self.new, self._share = self.stored + worlds, self.passed + passed, self.new + worlds, 0.0
+        self.show("flying")
 
+    def show(self, phase: str, share: float = 0.0, note: str = "") -> None:
+        """Report a phase, and how many worlds under way are done, by the share of their time."""
+        self._share = max(share, self._share)
+        done, now, remaining = self.new + self._share, time.perf_counter(), None
+        if self._first is None and (done > 0.0 or phase == "flying"):
+            self._first = now, done
+        if self._first is not None and done > self._first[1]:
+            remaining = (now - self._first[0]) * (self.left - done) / (done - self._first[1])
+        if self.progress is not None:
+            counts = dict(worlds=self.worlds, stored=self.stored, passed=self.passed, note=note)
+            self.progress(
+                CampaignProgress(phase=phase, done=self.stored + self._share, remaining=remaining, **counts)  # type: ignore[arg-type]
+            )
 
-def chunk_size(campaign: MissionCampaign, threads: int) -> int:
-    """Return how many worlds fly together: as many as fit the free memory, in equal vectors for all threads."""
-    free = free_memory()
-    budget = BUDGET if free is None else min(BUDGET, SHARE * free)
-    fitting = int(min(MAX_CHUNK, budget // world_memory(campaign)))
-    group = VECTOR * threads
-    return max(1, fitting if fitting < group else fitting // group * group)
-
-
-def world_memory(campaign: MissionCampaign) -> float:
-    """Return an estimate of the memory of one world [bytes]: its samples, and the states and forces of one stretch."""
-    scenario = campaign.scenario
-    kept = (
-        3.0 * (campaign.span / scenario.record + 2.0) * (len(campaign.quantities) + 1)
-    )  # samples, their joining, one statistic
-    plant = scenario.plant
-    state = plant.model.nq + plant.model.nv + plant.layout.nz + plant.layout.size
-    bodies = len(plant.model.bodies) * (8 + 6 * len(plant.layout.causes))
-    return 8.0 * (kept + 64 * (4 * state + bodies))
-
-
-def free_memory() -> int | None:
-    """Return the memory that is free on this machine [bytes]; None if it is unknown."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            found = dict(line.split(":", 1) for line in file)
-        return int(found["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return None
+    def note(self, text: str) -> None:
+        """Report something that a user should know."""
+        self.show("flying", note=text)
 
 
 def _cores() -> int:

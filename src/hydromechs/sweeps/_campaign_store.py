@@ -7,6 +7,7 @@ same worlds give the same bytes.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import os
@@ -15,11 +16,12 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from hydromechs import files
+from hydromechs.compiler import native_lanes
 from hydromechs.recording import lock_folder, unlock_folder
 from hydromechs.values import Array
 
@@ -41,15 +43,20 @@ REASON, TEXT, MESSAGES = 400, 200, 3
 """Letters of a reason, letters of a message, messages of a world that are kept."""
 UNPACKED = 512 * 2**20
 """Maximum size of an unpacked chunk [bytes]."""
-PER_WORLD = {"seed": "u", "success": "b", "failed": "b", "end_time": "f", "reason": "U", "messages": "i"}
+PER_WORLD = {"seed": "u", "success": "b", "failed": "b", "end_time": "f", "reason": "U", "messages": "i", "digest": "u"}
 PER_CHECK = {"passed": "b", "value": "f"}
-PER_QUANTITY = {"final": "f", "min": "f", "max": "f"}
+PER_QUANTITY = {"final": "f", "min": "f", "max": "f", "rms": "f"}
 """Arrays of a chunk and their kinds."""
+Rows: TypeAlias = dict[str, Array]
+"""Arrays of some worlds by name, a row for each."""
 COMPARED = {
     "scenario": "scenario",
     "seed": "seed",
     "duration": "duration [s]",
     "settings": "settings",
+    "quantities": "quantities",
+    "target": "target",
+    "lanes": "worlds per vector operation",
     "hydromechs": "version of hydromechs",
 }
 """Entries of campaign.json that are compared with their values, and what to call them."""
@@ -104,6 +111,8 @@ class CampaignStore:
             "settings": dict(c.settings),
             "checks": checks,
             "quantities": list(c.quantities),
+            "target": c.target,
+            "lanes": native_lanes(),
             "hydromechs": __version__,
             "source_hash": source_of(),
             "fingerprint": fingerprint_of_scenario(scenario),
@@ -151,6 +160,11 @@ class CampaignStore:
         write_file(self.folder / f"worlds-{worlds.start:07d}-{worlds.stop - 1:07d}.npz", packed.getvalue())
 
 
+def digest(y: Array) -> int:
+    """Return a number that another final state (n,) hardly has: two states are the same to the last bit if it is."""
+    return int.from_bytes(hashlib.blake2b(np.ascontiguousarray(y).tobytes(), digest_size=8).digest(), "little")
+
+
 def chunks(folder: Path) -> dict[range, Path]:
     """Return the files of chunks in a folder by their worlds."""
     found = ((CHUNK.fullmatch(path.name), path) for path in sorted(folder.iterdir()))
@@ -169,7 +183,7 @@ def read_about(folder: Path) -> dict[str, Any]:
     files.check_version(path, "a campaign", about[MARK], VERSION, "run the campaign again")
     kinds: dict[str, Any] = {"scenario": str, "source": str, "worlds": int, "seed": int, "duration": (int, float)}
     kinds |= {"settings": dict, "checks": list, "quantities": list, "text": str, "hydromechs": str, "fingerprint": str}
-    kinds |= {"title": str, "description": str, "source_hash": str}
+    kinds |= {"target": str, "lanes": int, "title": str, "description": str, "source_hash": str}
     for key, kind in kinds.items():
         if not isinstance(about.get(key), kind):
             raise ValueError(f"{path}: {key} is missing or of the wrong kind; restore the file, or choose another folder")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -88,7 +88,7 @@ class Runner:
         self._kept: Simulation | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _sent, (loaded_files(), pickle.dumps(self.sweep))
+        return sent, (loaded_files(), Runner, pickle.dumps((self.sweep,)))
 
     @property
     def identity(self) -> str:
@@ -157,8 +157,8 @@ class Runner:
         return alone and free and still and numbers
 
 
-def _sent(code: tuple[str, ...], sweep: bytes) -> Runner:
-    """Runner in another process: the modules of custom classes are run before the sweep is unpacked."""
+def sent(code: tuple[str, ...], kind: Callable[..., Any], content: bytes) -> Any:
+    """Work in another process: the modules of custom classes are run before its arguments are unpacked."""
     for file in code:
         module_kept(file)
-    return Runner(pickle.loads(sweep))
+    return kind(*pickle.loads(content))

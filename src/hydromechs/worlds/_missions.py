@@ -152,6 +152,8 @@ class Missions:
         """By number, why a world ended early."""
         self.failed: set[int] = set()
         """Worlds that diverged or that an error ended; those that an event stopped are not among them."""
+        self._until = -np.inf
+        """Time until which current and gusts are constant [s]."""
         self._flows = {s: self.plant.flow(int(s)) for s in dict.fromkeys(seeds)}
         self._waves: dict[int, WaveComponents] = {}
         self._times: list[Array] = []
@@ -200,7 +202,8 @@ class Missions:
         march, span = self.march, 0.0
         grid = self.step * min(x for x in (march.every, march.ticking, march.sensing_every) if x)
         while self.t < until - slack(until, self.step):
-            self._renew()
+            if self.t >= self._until - slack(self.t, self.step):
+                self._renew()
             begun, start = time.perf_counter(), self.t
             # between passes of the loop: splits no step, and guards look at the same instants
             end = next_multiple(self.t + min(span, (ROWS - 1) * self.simulation.record), grid, self.step)

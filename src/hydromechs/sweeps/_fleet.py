@@ -1,0 +1,195 @@
+"""Worlds of a campaign that fly together: what is compiled for them, how many fit the memory, and their results."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hydromechs import compiler
+from hydromechs.registry import loaded_files
+from hydromechs.worlds import Worlds, seeds_of
+
+from ._campaign_store import MESSAGES, REASON, TEXT, Rows, digest
+from ._fingerprint import fingerprint_of_scenario
+from ._runner import Task, sent
+
+if TYPE_CHECKING:
+    from ._campaign import MissionCampaign
+
+MAX_CHUNK = {"cpu": 512, "cuda": 2**17}
+"""Largest number of worlds in a chunk that is chosen, by target: a campaign that is stopped loses the worlds of one chunk."""
+SHARE = 0.25
+"""Share of the free memory that the worlds of a chunk may take."""
+VECTOR = 8
+"""Worlds per vector operation, at most."""
+COPIES = 4
+"""Copies of the state of a world, at most: at the end of a run, and of worlds that report something."""
+RESULTS = 16 * 1024
+"""Memory for the results and messages of a world [bytes]."""
+
+
+class Fleet:
+    """Flies worlds of a campaign. What goes to another process is the campaign; what is compiled stays here.
+
+    Args:
+        threads: Threads that share the worlds.
+        device: Number of the GPU, if the target is one.
+        note: Called with what a user should know.
+    """
+
+    def __init__(
+        self, campaign: MissionCampaign, threads: int = 1, device: int = 0, note: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self.campaign, self.threads, self.device, self.note = campaign, threads, device, note
+        self.limit = math.inf
+        """Number of worlds that fit the memory, as far as is known."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return sent, (loaded_files(), Fleet, pickle.dumps((self.campaign, self.threads, self.device)))
+
+    @property
+    def identity(self) -> str:
+        """See `Work.identity`."""
+        c = self.campaign
+        rest = c.worlds, c.seed, c.duration, c.quantities, c.target
+        return compiler.fingerprint(fingerprint_of_scenario(c.scenario), repr(rest))[:32]
+
+    def __call__(self, task: Task) -> list[Rows]:
+        """Fly the worlds of a task; see `Work`."""
+        return [self.fly(task.seeds)]
+
+    @cached_property
+    def worlds(self) -> Any:
+        """The compiled worlds."""
+        c = self.campaign
+        if c.target != compiler.NATIVE.target:
+            compiler.use_gpu(self.device)
+        options = dict(threads=self.threads, target=c.target, watch=c.watch, samples=False)
+        return Worlds(c.scenario, 1, **options)  # type: ignore[arg-type]
+
+    def compile(self) -> None:
+        """Compile now."""
+        self.worlds.march.code.compile()
+
+    @property
+    def world_memory(self) -> float:
+        """Estimate of the memory of one world [bytes]."""
+        routine = self.worlds.march.code.routine
+        return 8.0 * COPIES * sum((*routine.state.values(), *routine.work.values())) + RESULTS
+
+    def chunk_size(self) -> int:
+        """Return how many worlds fly together: as many as fit the free memory, in whole vectors for all threads."""
+        free, target = self._free(), self.campaign.target
+        most = MAX_CHUNK[target]
+        fitting = most if free is None else int(min(most, SHARE * free // self.world_memory))
+        group = VECTOR * self.threads
+        return max(1, fitting if fitting < group else fitting // group * group)
+
+    def _free(self) -> int | None:
+        return free_memory() if self.campaign.target == compiler.NATIVE.target else compiler.free_gpu_memory()
+
+    def fly(self, seeds: Sequence[int], progress: Callable[[float], None] = lambda share: None) -> Rows:
+        """Fly a mission for each seed; return arrays with a row per world. Where memory is short, half of them fly at a time.
+
+        Args:
+            seeds: The seeds.
+            progress: Called with the share of the work that is done, 0 to 1.
+        """
+        parts: list[Rows] = []
+        at, n = 0, len(seeds)
+        while at < n:
+            count = int(min(n - at, self.limit))
+            try:
+                some = seeds_of(list(seeds[at : at + count]), count)
+                parts.append(self._flown(some, lambda share, at=at, count=count: progress((at + share * count) / n)))
+                at += count
+                continue
+            except Exception as error:
+                if not _is_out_of_memory(error):
+                    raise
+                self.__dict__.pop("worlds", None)
+                self.limit = count // 2
+                if count == 1:
+                    raise MemoryError(f"out of memory for one world of {self.campaign.scenario.name!r}; free memory") from error
+            self.note(f"out of memory with {count} worlds at a time: continues with {self.limit}")
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _flown(self, seeds: Any, progress: Callable[[float], None]) -> Rows:
+        campaign, worlds, n = self.campaign, self.worlds, len(seeds)
+        worlds.restart(seeds)
+        progress(0.0)
+        worlds.run(campaign.span, lambda t: progress(t / campaign.span))
+        judged = worlds.judge()
+        said: list[list[str]] = [[] for _ in range(n)]
+        for m in sorted(worlds.messages, key=lambda m: (m.world, m.t)):
+            said[m.world].append(f"t = {m.t:.6g} s: {m.text}")
+        passed = np.array([[r.passed for r in row] for row in judged], dtype=bool).reshape(n, -1)
+        failed = np.array([k in worlds.failed for k in range(n)])
+        statistics = [worlds.statistics(name) for name in campaign.quantities]
+        columns = {
+            name: np.array([getattr(row, name) for row in statistics]).reshape(-1, n).T for name in ("final", "min", "max", "rms")
+        }
+        return {
+            "seed": np.array(seeds, dtype=np.uint64),
+            "success": passed.all(axis=1) & ~failed,
+            "failed": failed,
+            "end_time": worlds.reached,
+            "reason": np.array([_line(worlds.ended.get(k, ""), REASON) for k in range(n)], dtype=f"<U{REASON}"),
+            "digest": np.array([digest(y) for y in worlds.state["y"]], dtype=np.uint64),
+            "passed": passed,
+            "value": np.array([[r.value for r in row] for row in judged], dtype=float).reshape(n, -1),
+            **columns,
+            "messages": np.array([len(texts) for texts in said]),
+            "message": np.array([[_line(x, TEXT) for x in [*texts, *[""] * MESSAGES][:MESSAGES]] for texts in said], f"<U{TEXT}"),
+        }
+
+    def lost(self, seed: int, reason: str) -> Rows:
+        """Return the row of a world that could not fly, with the reason."""
+        checks, quantities = (1, len(self.campaign.scenario.checks)), (1, len(self.campaign.quantities))
+        unknown = {name: np.full(quantities, math.nan) for name in ("final", "min", "max", "rms")}
+        return {
+            "seed": np.array([seed], dtype=np.uint64),
+            "success": np.array([False]),
+            "failed": np.array([True]),
+            "end_time": np.array([math.nan]),
+            "reason": np.array([_line(reason, REASON)], dtype=f"<U{REASON}"),
+            "digest": np.zeros(1, dtype=np.uint64),
+            "passed": np.zeros(checks, dtype=bool),
+            "value": np.full(checks, math.nan),
+            **unknown,
+            "messages": np.zeros(1, dtype=int),
+            "message": np.full((1, MESSAGES), "", dtype=f"<U{TEXT}"),
+        }
+
+
+def _line(text: str, letters: int) -> str:
+    """A text on one line, cut to some letters."""
+    return " ".join(text.split())[:letters]
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """True if memory ran out, on this machine or on a GPU: CuPy's errors of the runtime and of kernels are no `MemoryError`."""
+    on_gpu = type(error).__module__.partition(".")[0] in ("cupy", "cupy_backends")
+    return isinstance(error, MemoryError) or (on_gpu and any(x in str(error).lower() for x in ("out of memory", "out_of_memory")))
+
+
+def free_memory() -> int | None:
+    """Return the memory that is free for this process [bytes]; None if it is unknown."""
+    free = []
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            found = dict(line.split(":", 1) for line in file)
+        free.append(int(found["MemAvailable"].split()[0]) * 1024)
+    except (OSError, KeyError, ValueError):
+        pass
+    try:  # of a container
+        limit, used = (open(f"/sys/fs/cgroup/memory.{name}", encoding="ascii").read() for name in ("max", "current"))
+        free.append(int(limit) - int(used))
+    except (OSError, ValueError):
+        pass
+    return max(0, min(free)) if free else None
