@@ -9,7 +9,7 @@ import hydromechs as hm
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import method_named
 from hydromechs.library import scenario_names
-from hydromechs.recording import samples_of
+from hydromechs.recording import Check, samples_of
 
 SHORT = 1.0
 """Duration of a mission in these tests [s]; up to the first samples after its first event if that is later."""
@@ -52,10 +52,10 @@ def test_worlds_of_a_mission_are_its_simulation(name):
 
 def chain(**changes):
     """A chain that sinks, without checks."""
-    return replace(hm.load_scenario("sinking_chain"), checks=(), **{"duration": 3.0, **changes})
+    return replace(hm.load_scenario("sinking_chain"), **{"checks": (), "duration": 3.0, **changes})
 
 
-DEPTH = hm.Event(name="deep", quantity="depth.link_1", level=0.6, direction="rising", stop=True)
+DEPTH = hm.Event(name="deep", quantity="depth.link_1", level=2.4, direction="rising", stop=True)
 SPEED = hm.Event(name="fast", quantity="v.link_1.w", level=0.2)
 
 
@@ -96,3 +96,63 @@ def test_controllers_in_python_are_named():
     scenario = chain(blocks=(hm.simulation.PythonBlock(controller=lambda state: None, period=0.1),))
     with pytest.raises(UnsupportedFeature, match="FunctionController.*TracedBlock"):
         hm.Worlds(scenario, 2)
+
+
+def judged(**how):
+    return Check(name=str(how), below=1e9, **how)
+
+
+LATE = {"mean_of": (0.3, 0.8), "before": 0.9}
+"""A mean that is known only after samples of the check."""
+STATISTICS = [
+    judged(quantity="depth.link_1", statistic=statistic, target=0.3, **window)
+    for statistic in ("last", "min", "max", "mean", "rms", "max_abs")
+    for window in ({}, {"after": 0.4, "before": 0.75}, LATE, {"mean_of": (0.1, 0.3), "after": 0.5}, {"after": 7.0})
+] + [
+    judged(quantity="energy_residual", statistic="max_abs"),
+    judged(quantity="contact_force.*", statistic="mean"),
+    judged(quantity="work.contact", statistic="rms"),
+    judged(quantity="tilt_deg.link_1", statistic="max"),
+    judged(quantity="heading_deg.link_1", statistic="rms", target=10.0, mean_of=(0.0, 0.2), after=0.4),
+    judged(quantity="time", statistic="mean", after=0.5),
+]
+
+
+def test_statistics_without_samples_are_those_of_samples():
+    """Checks and statistics that compiled code accumulates, against those of all samples, to rounding of the sums.
+
+    One world stops early; another diverges. The number of accumulators does not depend on the duration.
+    """
+    scenario = chain(checks=tuple(STATISTICS), duration=2.0, events=(DEPTH,))
+    q = np.tile(scenario.simulation().state.q, (4, 1))
+    q[:, 2] += [0.0, 0.2, -0.1, np.nan]
+    kept, summed = (hm.Worlds(scenario, 4, start_q=q, watch=["v.link_1.w"], samples=s) for s in (True, False))
+    kept.run()
+    summed.run()
+    assert 1 in summed.ended and summed.failed == {3} and summed.ended == kept.ended
+    np.testing.assert_array_equal(summed.state["y"], kept.state["y"])
+    for mine, others in zip(summed.judge(), kept.judge(), strict=True):
+        for got, want in zip(mine, others, strict=True):
+            np.testing.assert_allclose(got.value, want.value, rtol=1e-9, atol=1e-9, err_msg=got.name)
+            assert got.passed == want.passed
+    np.testing.assert_array_equal(summed.passed, kept.passed)
+    w, got = kept.samples("v.link_1.w"), summed.statistics("v.link_1.w")
+    for name, want in (
+        ("min", np.nanmin(w, axis=1)),
+        ("max", np.nanmax(w, axis=1)),
+        ("rms", np.sqrt(np.nanmean(w**2, axis=1))),
+    ):
+        np.testing.assert_allclose(getattr(got, name), want, rtol=1e-12)
+    assert got.final[0] == w[0, np.isfinite(kept.times[0])][-1]
+    longer = hm.Worlds(replace(scenario, duration=1e5), 4, samples=False)
+    assert longer.march.code.routine.state["totals"] == summed.state["totals"].shape[1] - 6  # less those of one quantity
+
+
+def test_quantities_without_accumulators_are_named():
+    late = judged(quantity="heading_deg.link_1", mean_of=(0.5, 1.0))
+    for check, named in ((late, "mean_of"), (judged(quantity="orientation.link_1.w"), "orientation.link_1.w")):
+        with pytest.raises(UnsupportedFeature, match=named):
+            hm.Worlds(chain(checks=(check,)), 1, samples=False)
+    worlds = hm.Worlds(chain(events=(DEPTH,)), 1)
+    with pytest.raises(ValueError, match="samples"):
+        worlds.statistics("depth.link_1")

@@ -19,7 +19,8 @@ import hydromechs as hm
 from hydromechs.cli._main import app
 from hydromechs.errors import CodeNotAllowed, UnsupportedFeature
 from hydromechs.sweeps import MissionCampaign, load_campaign, run_campaign, wilson_interval
-from hydromechs.sweeps import _campaign as flying
+from hydromechs.sweeps import _fleet as flying
+from hydromechs.sweeps._fleet import Fleet
 from hydromechs.worlds import seeds_of
 
 HERE = Path(__file__).parent
@@ -104,6 +105,7 @@ def test_a_world_is_that_of_missions_and_of_a_simulation(gusty, flown):
     np.testing.assert_array_equal(dataset.value.values, [[r.value for r in row] for row in missions.judge()])
     np.testing.assert_array_equal(dataset.success.values, missions.passed)
     u = missions.samples("v.hull.u")
+    np.testing.assert_allclose(dataset.rms.sel(quantity="v.hull.u"), np.sqrt((u * u).mean(axis=1)), rtol=1e-12)
     for name, want in (("final", u[:, -1]), ("min", u.min(axis=1)), ("max", u.max(axis=1))):
         np.testing.assert_array_equal(dataset[name].sel(quantity="v.hull.u"), want)
     np.testing.assert_allclose(dataset.end_time, gusty.duration, rtol=1e-12)
@@ -120,30 +122,50 @@ def test_chunks_and_threads_do_not_change_results(gusty, flown, tmp_path, chunk,
 
 
 def test_short_memory_halves_what_flies_together(gusty, flown, tmp_path, monkeypatch):
-    real = flying._flown
+    """The user learns of it, later chunks fly in small parts at once, and one world that is too much is an error."""
+    real, tried = Fleet._flown, []
 
-    def short(campaign, seeds, threads, progress):
+    def short(fleet, seeds, progress):
+        tried.append(len(seeds))
+        progress(0.5)
         if len(seeds) > 5:
             raise MemoryError
-        return real(campaign, seeds, threads, progress)
+        return real(fleet, seeds, progress)
 
-    monkeypatch.setattr(flying, "_flown", short)
+    monkeypatch.setattr(Fleet, "_flown", short)
     seen = []
     run_campaign(MissionCampaign(scenario=gusty, worlds=WORLDS), tmp_path / "c", threads=1, chunk=12, progress=seen.append)
     assert load_campaign(tmp_path / "c").dataset.identical(load_campaign(flown).dataset)
+    assert tried == [12, 6, 3, 3, 3, 3, 3, 3, 3, 3]
+    notes = [p.note for p in seen if p.note]
+    assert len(notes) == 2 and all(str(n) in note for n, note in zip((12, 6), notes, strict=True))
     assert [p.done for p in seen] == sorted(p.done for p in seen) and seen[-1].done == seen[-1].stored == WORLDS
     assert {p.phase for p in seen} == {"compiling", "flying"} and seen[-1].remaining == 0.0
 
+    def never(fleet, seeds, progress):
+        raise MemoryError
+
+    monkeypatch.setattr(Fleet, "_flown", never)
+    with pytest.raises(MemoryError, match="gusty"):
+        run_campaign(MissionCampaign(scenario=gusty, worlds=WORLDS), tmp_path / "d", threads=1)
+
+
+def test_a_gpu_out_of_memory_counts_as_short_memory():
+    kind = type("CUDARuntimeError", (RuntimeError,), {"__module__": "cupy_backends.cuda.api.runtime"})
+    assert flying._is_out_of_memory(kind("cudaErrorMemoryAllocation: out of memory"))
+    assert not flying._is_out_of_memory(kind("cudaErrorIllegalAddress: an illegal memory access was encountered"))
+    assert not flying._is_out_of_memory(ValueError("out of memory"))
+
 
 def test_a_chunk_that_is_chosen_fits_the_memory(gusty, monkeypatch):
-    plan = MissionCampaign(scenario=gusty, worlds=10)
-    long = MissionCampaign(scenario=gusty, worlds=10, duration=20000.0)
-    assert flying.chunk_size(plan, 2) == flying.MAX_CHUNK
-    assert flying.world_memory(long) * flying.chunk_size(long, 2) <= flying.BUDGET
-    monkeypatch.setattr(flying, "free_memory", lambda: 40 * flying.world_memory(plan) / flying.SHARE)
-    assert flying.chunk_size(plan, 2) == 32  # a multiple of the vectors of two threads
+    """The memory of a world does not depend on the duration: statistics are kept, not samples."""
+    fleet = Fleet(MissionCampaign(scenario=gusty, worlds=10), 2)
+    long = Fleet(MissionCampaign(scenario=gusty, worlds=10, duration=20000.0), 2)
+    assert fleet.chunk_size() == flying.MAX_CHUNK["cpu"] and long.world_memory == fleet.world_memory
+    monkeypatch.setattr(flying, "free_memory", lambda: 40 * fleet.world_memory / flying.SHARE)
+    assert fleet.chunk_size() == 32  # a multiple of the vectors of two threads
     monkeypatch.setattr(flying, "free_memory", lambda: 0)
-    assert flying.chunk_size(plan, 2) == 1
+    assert fleet.chunk_size() == 1
 
 
 def test_worlds_that_end_are_counted_by_reason(gusty, tmp_path):

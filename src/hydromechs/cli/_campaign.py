@@ -101,7 +101,7 @@ def campaign(
         try:
             with sigterm_interrupts():
                 how = dict(threads=threads, chunk=chunk, device=device, executor=chosen)
-                results = run_campaign(plan, folder, progress=show, **how)  # type: ignore[arg-type]
+                results = run_campaign(plan, folder, progress=show, **how)
         except KeyboardInterrupt as stop:
             bars.stop()
             console.print(

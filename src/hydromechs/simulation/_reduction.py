@@ -34,7 +34,7 @@ class Statistics(NamedTuple):
 class _Sums(NamedTuple):
     """What is accumulated of a series of samples."""
 
-    count: Scalar | Array = 0.0
+    number: Scalar | Array = 0.0
     last: Scalar | Array = math.nan
     min: Scalar | Array = math.inf
     max: Scalar | Array = -math.inf
@@ -43,18 +43,18 @@ class _Sums(NamedTuple):
 
     def with_sample(self, x: Scalar, use: Scalar) -> _Sums:
         """Add a sample where `use` is not 0; minimum and maximum ignore NaN."""
-        new = self.count + 1.0, x, where(x < self.min, x, self.min), where(x > self.max, x, self.max), self.sum + x
+        new = self.number + 1.0, x, where(x < self.min, x, self.min), where(x > self.max, x, self.max), self.sum + x
         return _Sums(*(where(use != 0.0, a, b) for a, b in zip((*new, self.squares + x * x), self, strict=True)))
 
     def statistic(self, name: str, shift: Array | float = 0.0) -> Array:
         """Return a statistic, one of `recording.STATISTICS`, of the samples less a shift; NaN without samples."""
         with np.errstate(all="ignore"):
-            mean, unknown = self.sum / self.count, np.isnan(self.sum)
-            squares = self.squares / self.count - 2.0 * shift * mean + shift * shift
+            mean, unknown = self.sum / self.number, np.isnan(self.sum)
+            squares = self.squares / self.number - 2.0 * shift * mean + shift * shift
             low, high = (np.where(unknown, math.nan, x - shift) for x in (self.min, self.max))
             found = {"last": self.last - shift, "min": low, "max": high, "mean": mean - shift}
             found |= {"rms": np.sqrt(np.maximum(squares, 0.0)), "max_abs": np.maximum(np.abs(low), np.abs(high))}
-            return np.where(self.count > 0.0, found[name], math.nan)
+            return np.where(self.number > 0.0, found[name], math.nan)
 
 
 SIZE = len(_Sums._fields)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -106,7 +107,7 @@ def run_campaign(
     """Fly the worlds of a campaign that are not in its folder yet.
 
     The results of a world depend on its seed alone, not on chunks, threads, workers and interruptions. A campaign that was
-    stopped, by an exception such as `KeyboardInterrupt` or by a kill, keeps all finished chunks; the same call flies the others.
+    stopped, by an exception such as `KeyboardInterrupt` or by a kill, keeps all finished chunks; the same call flies the rest.
 
     Args:
         campaign: The campaign. A folder of the same campaign with fewer worlds is extended.
@@ -140,7 +141,10 @@ def run_campaign(
 
 
 def _store(
-    store: CampaignStore, reports: _Reports, missing: Sequence[range], flown: Callable[[list[Task]], Iterator[tuple[Task, Rows]]]
+    store: CampaignStore,
+    reports: _Reports,
+    missing: Sequence[range],
+    flown: Callable[[list[Task]], Iterable[tuple[Task, Rows]]],
 ) -> None:
     """Store worlds as they come."""
     seeds = seeds_of(store.campaign.seed or 0, store.campaign.worlds)
@@ -154,7 +158,7 @@ def _store(
 def _alone(fleet: Fleet, tasks: Sequence[Task], reports: _Reports) -> Iterator[tuple[Task, Rows]]:
     """Chunks that this process flies."""
     for task in tasks:
-        yield task, fleet.fly(task.seeds, lambda share, n=len(task.runs): reports.show("flying", share * n))  # type: ignore[misc]
+        yield task, fleet.fly(task.seeds, partial(reports.under_way, len(task.runs)))
 
 
 def _spread(fleet: Fleet, tasks: Sequence[Task], workers: Workers) -> Iterator[tuple[Task, Rows]]:
@@ -201,6 +205,10 @@ class _Reports:
             self.progress(
                 CampaignProgress(phase=phase, done=self.stored + self._share, remaining=remaining, **counts)  # type: ignore[arg-type]
             )
+
+    def under_way(self, worlds: int, share: float) -> None:
+        """Report the share of the work on some worlds that is done."""
+        self.show("flying", share * worlds)
 
     def note(self, text: str) -> None:
         """Report something that a user should know."""

@@ -17,15 +17,7 @@ import numpy as np
 from hydromechs.scenario import Scenario
 from hydromechs.values import Array
 
-from ._campaign_store import (
-    MESSAGES,
-    PER_CHECK,
-    PER_QUANTITY,
-    PER_WORLD,
-    chunks,
-    read_about,
-    read_chunk,
-)
+from ._campaign_store import PER_CHECK, PER_QUANTITY, PER_WORLD, blank, chunks, read_about, read_chunk
 from ._fingerprint import fingerprint_of_scenario
 
 if TYPE_CHECKING:
@@ -215,14 +207,12 @@ def load_campaign(folder: str | os.PathLike[str]) -> CampaignResults:
     checks, quantities = [c["name"] for c in about["checks"]], [str(q) for q in about["quantities"]]
     parts: dict[str, list[Array]] = {}
     numbers: list[Array] = []
-    kinds = {**PER_WORLD, **PER_CHECK, **PER_QUANTITY, "message": "U"}
-    shapes = dict.fromkeys(PER_WORLD, ()) | {name: (len(checks),) for name in PER_CHECK}
-    shapes |= {name: (len(quantities),) for name in PER_QUANTITY} | {"message": (MESSAGES,)}
+    none = blank(0, len(checks), len(quantities))
     at = 0
     for worlds, path in sorted(chunks(folder).items(), key=lambda item: item[0].start):
         rows = read_chunk(path)
         for name, values in rows.items():
-            if values.dtype.kind != kinds[name] or values.shape != (len(worlds), *shapes[name]):
+            if values.dtype.kind != none[name].dtype.kind or values.shape != (len(worlds), *none[name].shape[1:]):
                 raise ValueError(f"{path}: {name} has another shape or type; delete the file and run the campaign again")
         new = np.arange(worlds.start, worlds.stop) >= at  # files of two chunk sizes can overlap
         at = max(at, worlds.stop)
@@ -231,10 +221,7 @@ def load_campaign(folder: str | os.PathLike[str]) -> CampaignResults:
             parts.setdefault(name, []).append(values[new])
     dims = dict.fromkeys(PER_WORLD, ("world",)) | dict.fromkeys(PER_CHECK, ("world", "check"))
     dims |= dict.fromkeys(PER_QUANTITY, ("world", "quantity")) | {"message": ("world", "which")}
-    empty = {
-        name: np.zeros((0, *shapes[name]), dtype={"b": bool, "U": "<U1"}.get(kind, f"{kind}8")) for name, kind in kinds.items()
-    }
-    data = {name: (dims[name], np.concatenate(parts[name]) if name in parts else empty[name]) for name in kinds}
+    data = {name: (dims[name], np.concatenate(parts.get(name, [empty]))) for name, empty in none.items()}
     coords = {"world": np.concatenate([np.zeros(0, dtype=int), *numbers]), "check": np.array(checks, dtype=str)}
     coords["quantity"] = np.array(quantities, dtype=str)
     attrs = {key: about[key] for key in ("scenario", "worlds", "seed", "duration", "hydromechs")}

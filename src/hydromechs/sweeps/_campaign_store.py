@@ -10,6 +10,7 @@ import contextlib
 import hashlib
 import io
 import json
+import math
 import os
 import re
 import zipfile
@@ -163,6 +164,18 @@ class CampaignStore:
 def digest(y: Array) -> int:
     """Return a number that another final state (n,) hardly has: two states are the same to the last bit if it is."""
     return int.from_bytes(hashlib.blake2b(np.ascontiguousarray(y).tobytes(), digest_size=8).digest(), "little")
+
+
+def blank(worlds: int, checks: int, quantities: int) -> Rows:
+    """Return the rows of worlds of which nothing is known."""
+    shapes = dict.fromkeys(PER_WORLD, ()) | dict.fromkeys(PER_CHECK, (checks,)) | dict.fromkeys(PER_QUANTITY, (quantities,))
+    kinds = {**PER_WORLD, **PER_CHECK, **PER_QUANTITY, "message": "U"}
+    empty: dict[str, tuple[str, Any]] = {"b": ("?", False), "U": ("<U1", ""), "f": ("f8", math.nan)}
+    out: Rows = {}
+    for name, kind in kinds.items():
+        dtype, value = empty.get(kind, (f"{kind}8", 0))
+        out[name] = np.full((worlds, *shapes.get(name, (MESSAGES,))), value, dtype=dtype)
+    return out
 
 
 def chunks(folder: Path) -> dict[range, Path]:

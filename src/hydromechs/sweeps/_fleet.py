@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hydromechs import compiler
 from hydromechs.registry import loaded_files
 from hydromechs.worlds import Worlds, seeds_of
 
-from ._campaign_store import MESSAGES, REASON, TEXT, Rows, digest
+from ._campaign_store import MESSAGES, PER_QUANTITY, REASON, TEXT, Rows, blank, digest
 from ._fingerprint import fingerprint_of_scenario
 from ._runner import Task, sent
 
@@ -70,7 +71,7 @@ class Fleet:
         if c.target != compiler.NATIVE.target:
             compiler.use_gpu(self.device)
         options = dict(threads=self.threads, target=c.target, watch=c.watch, samples=False)
-        return Worlds(c.scenario, 1, **options)  # type: ignore[arg-type]
+        return Worlds(c.scenario, 1, **options)
 
     def compile(self) -> None:
         """Compile now."""
@@ -106,7 +107,7 @@ class Fleet:
             count = int(min(n - at, self.limit))
             try:
                 some = seeds_of(list(seeds[at : at + count]), count)
-                parts.append(self._flown(some, lambda share, at=at, count=count: progress((at + share * count) / n)))
+                parts.append(self._flown(some, partial(_scaled, progress, at / n, count / n)))
                 at += count
                 continue
             except Exception as error:
@@ -130,10 +131,8 @@ class Fleet:
             said[m.world].append(f"t = {m.t:.6g} s: {m.text}")
         passed = np.array([[r.passed for r in row] for row in judged], dtype=bool).reshape(n, -1)
         failed = np.array([k in worlds.failed for k in range(n)])
-        statistics = [worlds.statistics(name) for name in campaign.quantities]
-        columns = {
-            name: np.array([getattr(row, name) for row in statistics]).reshape(-1, n).T for name in ("final", "min", "max", "rms")
-        }
+        found = [worlds.statistics(name) for name in campaign.quantities]
+        statistics = {name: np.array([getattr(row, name) for row in found]).reshape(-1, n).T for name in PER_QUANTITY}
         return {
             "seed": np.array(seeds, dtype=np.uint64),
             "success": passed.all(axis=1) & ~failed,
@@ -143,28 +142,25 @@ class Fleet:
             "digest": np.array([digest(y) for y in worlds.state["y"]], dtype=np.uint64),
             "passed": passed,
             "value": np.array([[r.value for r in row] for row in judged], dtype=float).reshape(n, -1),
-            **columns,
+            **statistics,
             "messages": np.array([len(texts) for texts in said]),
-            "message": np.array([[_line(x, TEXT) for x in [*texts, *[""] * MESSAGES][:MESSAGES]] for texts in said], f"<U{TEXT}"),
+            "message": np.array([[_line(x, TEXT) for x in [*texts, "", "", ""][:MESSAGES]] for texts in said], f"<U{TEXT}"),
         }
 
     def lost(self, seed: int, reason: str) -> Rows:
         """Return the row of a world that could not fly, with the reason."""
-        checks, quantities = (1, len(self.campaign.scenario.checks)), (1, len(self.campaign.quantities))
-        unknown = {name: np.full(quantities, math.nan) for name in ("final", "min", "max", "rms")}
-        return {
+        rows = blank(1, len(self.campaign.scenario.checks), len(self.campaign.quantities))
+        known = {
             "seed": np.array([seed], dtype=np.uint64),
-            "success": np.array([False]),
             "failed": np.array([True]),
-            "end_time": np.array([math.nan]),
-            "reason": np.array([_line(reason, REASON)], dtype=f"<U{REASON}"),
-            "digest": np.zeros(1, dtype=np.uint64),
-            "passed": np.zeros(checks, dtype=bool),
-            "value": np.full(checks, math.nan),
-            **unknown,
-            "messages": np.zeros(1, dtype=int),
-            "message": np.full((1, MESSAGES), "", dtype=f"<U{TEXT}"),
+            "reason": np.array([_line(reason, REASON)]),
         }
+        return rows | known
+
+
+def _scaled(progress: Callable[[float], None], start: float, part: float, share: float) -> None:
+    """Report a share of a part as a share of the whole."""
+    progress(start + share * part)
 
 
 def _line(text: str, letters: int) -> str:
@@ -173,22 +169,21 @@ def _line(text: str, letters: int) -> str:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """True if memory ran out, on this machine or on a GPU: CuPy's errors of the runtime and of kernels are no `MemoryError`."""
+    """True if memory ran out, here or on a GPU: CuPy's errors of the runtime and of kernels are no `MemoryError`."""
     on_gpu = type(error).__module__.partition(".")[0] in ("cupy", "cupy_backends")
-    return isinstance(error, MemoryError) or (on_gpu and any(x in str(error).lower() for x in ("out of memory", "out_of_memory")))
+    return isinstance(error, MemoryError) or (on_gpu and "out of memory" in str(error).lower().replace("_", " "))
 
 
 def free_memory() -> int | None:
     """Return the memory that is free for this process [bytes]; None if it is unknown."""
     free = []
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            found = dict(line.split(":", 1) for line in file)
+        found = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines())
         free.append(int(found["MemAvailable"].split()[0]) * 1024)
     except (OSError, KeyError, ValueError):
         pass
     try:  # of a container
-        limit, used = (open(f"/sys/fs/cgroup/memory.{name}", encoding="ascii").read() for name in ("max", "current"))
+        limit, used = (Path(f"/sys/fs/cgroup/memory.{name}").read_text(encoding="ascii") for name in ("max", "current"))
         free.append(int(limit) - int(used))
     except (OSError, ValueError):
         pass
