@@ -19,18 +19,19 @@ from hydromechs.contact import Material, Terrain
 from hydromechs.integrators import method_named
 from hydromechs.simulation import PlantPrograms, components_of, evaluate
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
 H = 2.0**-10
 COMMANDS = {"carriage": 3.0}
 
 
 def classes() -> SimpleNamespace:
-    """The classes of the two pages, without what the pages do with them."""
+    """Return the custom classes of two pages and of an example."""
     space: dict = {"__name__": "docs"}
-    for page, starts in (("own_joint.md", "rail = "), ("components.md", "buoy = |law = ")):
-        for block in re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), flags=re.S):
-            if re.search(rf"^(?:{starts})", block, flags=re.M):
-                exec(compile(re.split(rf"\n(?={starts})", block)[0], page, "exec", dont_inherit=True), space)
+    for page, end in (("docs/own_joint.md", "rail = "), ("docs/components.md", "buoy = ")):
+        block = re.search(rf"```python\n(.*?)\n{end}", (ROOT / page).read_text(), flags=re.S)
+        exec(compile(block[1], page, "exec", dont_inherit=True), space)
+    example = ROOT / "examples" / "custom_components.py"
+    exec(compile(example.read_text(), example.name, "exec", dont_inherit=True), space)
     return SimpleNamespace(**space)
 
 

@@ -11,6 +11,7 @@ import hydromechs as hm
 from hydromechs.cli._main import app
 
 PAGE = Path(__file__).parents[2] / "docs" / "components.md"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_components.py"
 SCENARIO = """
 hydromechs_scenario: 2
 name: own
@@ -36,11 +37,10 @@ run: {step: 0.002, duration: 2}
 
 @pytest.fixture
 def folder(tmp_path):
-    """A scenario with the two components of the documentation beside it."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
-    classes = [re.split(r"\n(?=buoy = |prop = |law = )", block)[0] for block in blocks]
+    """Return a folder with a scenario and custom components of the documentation."""
+    line = re.search(r"```python\n(.*?)\nbuoy = ", PAGE.read_text(), flags=re.S)[1]
     (tmp_path / "own.py").write_text(
-        "from __future__ import annotations\n" + "\n".join(classes) + "\nopen('ran', 'w').close()\n"
+        f"from __future__ import annotations\n{line}\n{EXAMPLE.read_text()}\nopen('ran', 'w').close()\n"
     )
     (tmp_path / "own.yaml").write_text(SCENARIO)
     return tmp_path
