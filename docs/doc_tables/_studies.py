@@ -67,7 +67,7 @@ def hybrid_limits() -> str:
         )
         for m, f in dict.fromkeys((r["model"], r["foretold"]) for r in data["mechanisms"])
     ]
-    return table(("limit of", "scheme", "foretold", *data["engines"]), rows)
+    return table(("limit of", "scheme", "predicted", *data["engines"]), rows)
 
 
 def hybrid_convergence() -> str:
@@ -93,7 +93,7 @@ def hybrid_long() -> str:
         (
             r["engine"],
             r["scheme"],
-            f"runs {r['until']:g} s" if r["finished"] else f"diverges at {r['until']:.2f} s, foretold {r['foretold']:.2f} s",
+            f"runs {r['until']:g} s" if r["finished"] else f"diverges at {r['until']:.2f} s, predicted {r['foretold']:.2f} s",
             "–" if r["error"] is None else f"{r['error']:.1e}",
         )
         for r in report("hybrid")["long"]
@@ -102,19 +102,17 @@ def hybrid_long() -> str:
 
 
 def missions_engines() -> str:
-    """Checks of the missions in all engines, and differences from ours."""
-    rows, last = [], ""
-    for r in report("missions")["flights"]:
-        ours = r["engine"] == "hydromechs"
-        name = "" if r["mission"] == last else f"`{r['mission']}`"
-        turned = abs(r["heading_off"])
-        heading = "below 0.01" if turned < 0.01 else f"{turned:.1f}"
-        off = ("", "", "") if ours else (f"{r['force_rms']:.2g}", f"{r['pitch_rms']:.2g}", heading)
-        passed = f"{r['passed']} of {len(r['checks'])}"
-        tool = "" if r["tool_rms"] is None else f"{r['tool_rms']:.3f}"
-        rows.append((name, r["engine"], passed, f"{r['navigation_rms']:.3f}", tool, f"{r['heading']:.2f}", *off))
-        last = r["mission"]
-    heads = ("mission", "engine", "checks passed", "navigation, m rms", "tool, m rms", "final heading, °")
+    """Each mission in our engine, and the largest differences of the other engines."""
+    flights, rows = report("missions")["flights"], []
+    for name in dict.fromkeys(r["mission"] for r in flights):
+        ours, *others = (r for r in flights if r["mission"] == name)
+        passed = sorted({f"{r['passed']} of {len(r['checks'])}" for r in (ours, *others)})
+        tool = "" if ours["tool_rms"] is None else f"{ours['tool_rms']:.3f}"
+        off = {key: max(abs(r[key]) for r in others) for key in ("force_rms", "pitch_rms", "heading_off")}
+        turned = "below 0.01" if off["heading_off"] < 0.01 else f"{off['heading_off']:.1f}"
+        found = (f"{ours['navigation_rms']:.3f}", tool, f"{off['force_rms']:.2g}", f"{off['pitch_rms']:.2g}", turned)
+        rows.append((f"`{name}`", ", ".join(passed), *found))
+    heads = ("mission", "checks passed, all engines", "navigation, m rms", "tool, m rms")
     return table((*heads, "Δ vertical force, N rms", "Δ pitch, ° rms", "Δ final heading, °"), rows)
 
 
