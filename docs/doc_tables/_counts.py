@@ -22,8 +22,8 @@ def comparisons() -> tuple[bench.Comparison, ...]:
 
 
 def _beside(found: Iterable[bench.Comparison]) -> str:
-    heads = ("what", "where", "papers", "ours", "ours / papers")
-    rows = [(c.what, c.source, pair(c.papers), pair(c.ours), ", ".join(f"{x:.2f}" for x in c.ratio or ())) for c in found]
+    heads = ("what", "where", "papers", "ours")
+    rows = [(c.what, c.source, pair(c.papers), pair(c.ours)) for c in found]
     return table(heads, rows)
 
 

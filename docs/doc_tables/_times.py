@@ -26,13 +26,11 @@ def dynamics_times() -> str:
             row["what"],
             "in water" if row["water"] else "dry",
             f"{row['minimum_ns']:.0f}",
-            f"{row['median_ns']:.0f}",
             f"{row['ratio']:.2f}",
-            row["batch"],
         )
         for row in report("dynamics")["times"].values()
     ]
-    return table(("", "", "minimum", "median", "time / ours on one lane", "batch"), rows)
+    return table(("", "", "minimum", "time / ours on one lane"), rows)
 
 
 def dynamics_chains() -> str:
@@ -162,23 +160,23 @@ def gpu_kernels() -> str:
 
 
 def gpu_runs() -> str:
-    """Rates."""
+    """Rates with arrays in C order."""
 
     def percent(x: float | None) -> str:
         return "–" if x is None else f"{100 * x:.0f} %"
 
-    heads = ("", "batch", "layout", "ms", "evaluations per second", "of peak arithmetic", "of memory bandwidth")
+    heads = ("", "batch", "ms", "evaluations per second", "of peak arithmetic", "of memory bandwidth")
     rows = [
         (
             r["precision"],
             r["batch"],
-            r["layout"],
             f"{r['minimum_ms']:.3f}",
             f"{r['per_second']:.2e}",
             percent(r["fraction_of_peak"]),
             percent(r["fraction_of_bandwidth"]),
         )
         for r in report("gpu")["runs"]
+        if r["layout"] == "row-major"
     ]
     return table(heads, rows)
 
