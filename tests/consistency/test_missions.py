@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hydromechs as hm
+from hydromechs.compiler import native_lanes
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.integrators import method_named
 from hydromechs.library import scenario_names
@@ -33,7 +34,10 @@ def compiled(name):
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_worlds_of_a_mission_are_its_simulation(name):
-    """Every sample of each world agrees to 1e-9: one-lane and eight-lane code round differently, and contact amplifies it."""
+    """Every sample of each world agrees to 1e-9: one-lane and eight-lane code round differently, and contact amplifies it.
+
+    On the lanes of the worlds, a simulation ends in the same state to the last bit.
+    """
     scenario, sim = compiled(name)
     first = sim.model.coordinate_names[0][0]
     watch = [f"q.{first}", *(f"signal.{s}" for s in list(sim.signals)[:3])]
@@ -48,6 +52,16 @@ def test_worlds_of_a_mission_are_its_simulation(name):
             np.testing.assert_allclose(missions.samples(quantity)[world], want, rtol=0, atol=1e-9 * scale)
     np.testing.assert_array_equal(missions.q[0], missions.q[2])
     np.testing.assert_allclose(missions.q[0], sim.state.q, rtol=0, atol=1e-8)
+    same_bits(scenario, missions, 0)
+
+
+def same_bits(scenario, worlds, world, **start):
+    """A simulation on the lanes of worlds ends as one of them: state, signals and reasons."""
+    one = scenario.simulation(lanes=native_lanes())
+    one.state = replace(one.state, **start)
+    run = one.run(scenario.duration)
+    np.testing.assert_array_equal(np.concatenate([one.state.q, one.state.v, one.state.internal]), worlds.state["y"][world])
+    assert one.state.t == worlds.reached[world] and (run.stopped is not None) == (world in worlds.ended)
 
 
 def chain(**changes):
@@ -78,6 +92,7 @@ def test_events_are_found_in_each_world_at_its_own_time():
         np.testing.assert_allclose(times, want, rtol=0, atol=1e-6)  # messages have six digits
         assert (world in missions.ended) == (run.stopped is not None)
         np.testing.assert_allclose(missions.q[world], one.state.q, rtol=0, atol=1e-9)
+        same_bits(scenario, missions, world, q=q[world])
 
 
 def test_a_world_does_not_depend_on_its_neighbours():

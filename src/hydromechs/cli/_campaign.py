@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from pathlib import Path
 from signal import SIGINT
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -19,13 +18,13 @@ from ._options import CODE, SET
 from ._sweep import ENGINES, chosen_engine, clock
 
 if TYPE_CHECKING:
-    from hydromechs.recording import CheckResult
+    from hydromechs.scenario import RunResult
     from hydromechs.sweeps import CampaignProgress, CampaignResults, SweepEngine
 
 WORST = 3
 """Worst worlds that are listed of each check."""
 SAME = 1e-9
-"""Largest difference between a world and its replay [1 + |value|]: code of eight worlds and of one world round differently."""
+"""Largest difference between a world and its replay on another processor or target [1 + |value|]."""
 
 
 def campaign(
@@ -191,6 +190,12 @@ class WorldRun(NamedTuple):
     """Numbers that replace those of the scenario."""
     name: str
     """Name of the folder of the run, unless another is given."""
+    lanes: int
+    """Worlds per vector operation in the campaign."""
+    target: str
+    """Machine on which it runs: that of the campaign if it is here, otherwise the CPU."""
+    digest: int
+    """Digest of its final state in the campaign."""
     values: dict[str, float]
     """Values of its checks in the campaign."""
 
@@ -203,6 +208,7 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
         world: Number of the world.
         code: Permission to run the code that the scenario names.
     """
+    from hydromechs.compiler import NATIVE, TARGETS
     from hydromechs.library import load_scenario
     from hydromechs.sweeps import load_campaign, same_scenario, world_of
 
@@ -215,33 +221,40 @@ def world_run(folder: str, world: int, *, code: bool) -> WorldRun:
             f"{folder} was made by a program, without the file of its scenario; run the scenario with the world's seed"
         )
     settings = {path: tuples(value) for path, value in about["settings"].items()}
-    seed, values = world_of(results, world)
+    seed, digest, values = world_of(results, world)
     loaded = with_settings(load_scenario(about["source"], code=code), settings)
     if not same_scenario(results, loaded):
         raise ValueError(
             f"scenario {about['source']} has changed since the campaign in {folder}, or it names other models or code; "
             "restore it (its text is in campaign.json), or fly the campaign again"
         )
-    return WorldRun(about["source"], float(about["duration"]), seed, settings, f"{loaded.name}-world-{world}", values)
+    missing = TARGETS[about["target"]].unavailable() if about["target"] in TARGETS else "it is unknown here"
+    if missing:
+        Console().print(Text(f"the campaign flew on {about['target']}, its replay runs on the CPU: {missing}", "yellow"))
+    name, target = f"{loaded.name}-world-{world}", NATIVE.target if missing else about["target"]
+    return WorldRun(
+        about["source"], float(about["duration"]), seed, settings, name, int(about["lanes"]), target, digest, values
+    )
 
 
-def print_agreement(values: Mapping[str, float], checks: tuple[CheckResult, ...], console: Console) -> None:
-    """Print whether the checks of a replay have the values of the campaign."""
+def print_agreement(replay: WorldRun, result: RunResult, console: Console) -> None:
+    """Print whether a replay ends as in the campaign: its state to the last bit, or else the values of its checks."""
+    from hydromechs.sweeps import digest
+
+    state = result.state
+    if digest(state.q, state.v, state.internal) == replay.digest:
+        console.print(Text("the final state is that of the campaign to the last bit"))
+        return
     off = {}
-    for check in checks:
-        before = values.get(check.name, math.nan)
+    for check in result.summary.checks:
+        before = replay.values.get(check.name, math.nan)
         both = math.isnan(before) and math.isnan(check.value)
         off[check.name] = 0.0 if both else abs(check.value - before) / (1.0 + abs(before))
-    worst = max(off, key=lambda name: math.inf if math.isnan(off[name]) else off[name], default=None)
-    if worst is None:
-        return
-    if off[worst] <= SAME:
-        console.print(Text(f"agrees with the campaign: values of checks differ by {off[worst]:.1g} at most (limit {SAME:g})"))
+    worst = max(off, key=lambda name: math.inf if math.isnan(off[name]) else off[name], default="no check")
+    most = off.get(worst, 0.0)
+    text = f"the final state differs from that of the campaign; checks differ by {most:.3g} of 1 + |value| at most ({worst})"
+    if most <= SAME:
+        console.print(Text(f"{text}, within {SAME:g}"))
     else:
-        console.print(
-            Text(
-                f"warning: differs from the campaign: {worst} by {off[worst]:.3g} of 1 + |value| (limit {SAME:g}); "
-                "another version or machine, or a motion that amplifies rounding",
-                "yellow",
-            )
-        )
+        reason = "another version, processor or target, and a motion that amplifies rounding"
+        console.print(Text(f"warning: {text}, above {SAME:g}: {reason}", "yellow"))

@@ -110,7 +110,7 @@ def run(
     from ._run import run as run_scenario
     from ._settings import parsed_settings
 
-    name, values, replaced = "", dict[str, float](), parsed_settings(settings)
+    replaced, replay, how = parsed_settings(settings), None, dict[str, Any]()
     if world is None:
         expect(scenario, "run", "scenario")
     else:
@@ -118,13 +118,15 @@ def run(
         fixed = {"--seed": seed, "--duration": duration, "--engine": engine, "--resume": resume, "--set": settings}
         for option in (name for name, value in fixed.items() if value not in (None, "", [])):
             raise ValueError(f"{option} is given, but a replay of a world has the settings of its campaign; remove {option}")
-        scenario, duration, seed, replaced, name, values = world_run(scenario, world, code=code)
+        replay = world_run(scenario, world, code=code)
+        scenario, duration, seed, replaced = replay.source, replay.duration, replay.seed, replay.settings
+        how = dict(name=replay.name, lanes=replay.lanes, target=replay.target)
     given: dict[str, Any] = dict(out=out, duration=duration, seed=seed, engine=engine, resume=resume)
     given |= dict(pictures=pictures, show=show, force=force, code=code, real_time=1.0 if real_time else None)
     try:
-        result = run_scenario(scenario, Console(), settings=replaced, name=name, **given)
-        if world is not None:
-            print_agreement(values, result.summary.checks, Console())
+        result = run_scenario(scenario, Console(), settings=replaced, **given, **how)
+        if replay is not None:
+            print_agreement(replay, result, Console())
     except KeyboardInterrupt as stop:
         raise typer.Exit(128 + getattr(stop, "signal", SIGINT)) from None  # as shells do: 130 for SIGINT, 143 for SIGTERM
     except Exception as error:

@@ -55,11 +55,13 @@ def run(
     settings: Mapping[str, Any] = MappingProxyType({}),
     code: bool = False,
     name: str = "",
+    **how: Any,
 ) -> RunResult:
     """Run a scenario, write its folder, print the result and return it.
 
     The folder is by default the first unused one of runs/NAME, runs/NAME-2, ...; NAME defaults to that of the scenario.
     Given values replace those of the scenario; the engine "hydromechs" is ours, others use the exact scheme.
+    `lanes` and `target` are those of `Simulation`.
     """
     from hydromechs.formats import drawing_attrs, located
     from hydromechs.library import load_scenario, scenario_file
@@ -99,6 +101,7 @@ def run(
                 real_time=real_time,
                 progress=bar.show,
                 attrs=drawing_attrs(scenario) | attrs,
+                **how,
             )
         except ScenarioError as e:
             raise ScenarioError(source, located(e.faults, loaded)) from e

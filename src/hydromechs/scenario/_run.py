@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGINT, Signals
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -92,6 +92,7 @@ def run_scenario(
     progress: Callable[[str, float], None] | None = None,
     checkpoint: float = CHECKPOINT,
     attrs: Mapping[str, str] | None = None,
+    **how: Any,
 ) -> RunResult:
     """Run a scenario and write recording.zarr, state.json and summary.json to a folder.
 
@@ -112,6 +113,7 @@ def run_scenario(
         progress: Called with "compiling" or "simulating" and the simulated time since the start [s].
         checkpoint: Wall time between two checkpoints [s].
         attrs: Further attributes of the recording, such as `formats.drawing_attrs(scenario)` for drawing it.
+        how: `lanes` and `target` of `Simulation`.
     """
     report = progress or (lambda phase, t: None)
     duration = scenario.duration if duration is None else positive(duration, "duration")
@@ -123,7 +125,7 @@ def run_scenario(
             folder = stack.enter_context(RunFolder(folder).claimed(replace=replace))
         report("compiling", 0.0)
         started = time.perf_counter()
-        sim = scenario.simulation()
+        sim = scenario.simulation(**how)
         others = () if saved is None else saved.others(sim)
         if saved is not None:
             sim.reset(saved.state)

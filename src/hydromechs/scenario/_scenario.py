@@ -250,14 +250,15 @@ class Scenario(SimulationSource):
         """Return the controller for a simulation, which takes a copy: all controllers, downstream of sensors and filter."""
         return controller_of(self.blocks, self.components)
 
-    def simulation(self, *, parameters: Mapping[str, Any] | None = None) -> Simulation:
+    def simulation(self, *, parameters: Mapping[str, Any] | None = None, **how: Any) -> Simulation:
         """Return the simulation in its initial state; raise `ScenarioError` with the part that it rejects.
 
         Args:
             parameters: Values of open parameters by path, such as "vehicle.inertia.mass"; changing them needs no compilation.
+            how: `lanes` and `target` of `Simulation`.
         """
         try:
-            sim = Simulation(self, events=(), parameters=parameters or {})
+            sim = Simulation(self, events=(), parameters=parameters or {}, **how)
             faults = _quantity_faults(self, self.plant, lambda dims: True, sim.signals)  # signal names are now known
             if not faults:
                 sim.watch(self.events)

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from hydromechs import compiler
 from hydromechs.contact import unrepresented_contacts
 from hydromechs.equations import configuration
 from hydromechs.errors import SimulationDiverged, placed
@@ -86,6 +87,9 @@ class Simulation:
         seed: Seed of gusts, waves and sensors. Defaults to 0; the same seed gives the same run to the last bit.
         state: Initial state. Defaults to that of the model or scenario.
         commands: Initial commands, by actuator. Default to commands that do nothing.
+        lanes: Worlds per vector operation of the compiled code. On the lanes and the target of `Worlds` a mission has the bits
+            of a world there. Defaults to 1, the fastest code for one world.
+        target: Machine on which a mission runs, one of `compiler.TARGETS`.
     """
 
     def __init__(
@@ -105,6 +109,8 @@ class Simulation:
         seed: int | None = None,
         state: State | None = None,
         commands: Mapping[str, float] | None = None,
+        lanes: int = 1,
+        target: str = compiler.NATIVE.target,
     ) -> None:
         setup = setup_of(what, environment, components, parameters, seed, blocks)
         self.plant = setup.plant
@@ -130,7 +136,7 @@ class Simulation:
         self.parameters: dict[str, Any] = {}
         """Values of the open parameters, by name. Set them between two runs; `reset` sets them to those of its state."""
         self._flow = self.plant.flow()
-        self._programs = PlantPrograms(self.plant, self.method)
+        self._programs, self._target = PlantPrograms(self.plant, self.method, lanes=lanes), target
         self._propagator = self._programs.stepper.propagator
         self._together: dict[tuple[float, bytes], list[str]] = {}
         valued = self.plant.with_values(self._first_parameters)
@@ -409,7 +415,8 @@ class Simulation:
             return None
         sensing, mission = parts
         guards = Guards(self._programs, self.events, self.signals)
-        return MissionMarch(self._programs, mission, self.step_size, self.record, 1, 1, guards, sensing)
+        how = self._programs.lanes, 1, guards, sensing, self._target
+        return MissionMarch(self._programs, mission, self.step_size, self.record, *how)
 
     def step(self, command: Commands = None, duration: float | None = None) -> State:
         """Advance with held commands and without the controller: by one step, or for a duration.
@@ -549,8 +556,13 @@ class Simulation:
     def _observed(self, at: Point, names: Sequence[str]) -> dict[str, np.ndarray]:
         """Variables of the recording at a point, with the present inputs."""
         observer, layout, nv = self._programs.observer, self.plant.layout, self.model.nv
-        values = observer.single_results(np.array(at.t), at.q, at.x, self._inputs(at.t)[0])
+        arrays = np.array(at.t), at.q, at.x, self._inputs(at.t)[0]
+        values = observer.single_results(*arrays)
         got = {a.name: value for a, value in zip(observer.recipe.outputs, values, strict=True)}
+        computed = {"R_WB" if name == "orientation" else name for name in names} & got.keys()
+        if self._programs.lanes > 1 and computed:  # guards see the bits that they see in many worlds
+            code = self._programs.observing(computed)
+            got |= {a.name: value for a, value in zip(code.recipe.outputs, code(arrays), strict=True)}
         got |= {
             "q": at.q.copy(),
             "v": at.x[:nv].copy(),

@@ -15,6 +15,7 @@ __getattr__, __dir__, _later = _lazy_names(
             "wilson_interval",
             "world_of",
         ),
+        "._campaign_store": ("digest",),
         "._dask": ("Dask",),
         "._each": ("each",),
         "._engines": ("Local", "Serial", "SweepEngine"),

@@ -166,8 +166,8 @@ def _kind(reason: str) -> str:
     return re.sub(r"(?<![\w.])[-+−]?\d+\.?\d*(e[-+]?\d+)?(?![\w.])", "…", text.partition(";")[0])
 
 
-def world_of(results: CampaignResults, world: int) -> tuple[int, dict[str, float]]:
-    """Return the seed of a finished world, and the values of its checks by name.
+def world_of(results: CampaignResults, world: int) -> tuple[int, int, dict[str, float]]:
+    """Return the seed of a finished world, the digest of its final state, and the values of its checks by name.
 
     Args:
         results: The campaign.
@@ -181,7 +181,7 @@ def world_of(results: CampaignResults, world: int) -> tuple[int, dict[str, float
         raise ValueError(f"world {world} of {results.folder} is not finished; run the campaign again to resume it")
     row = dataset.isel(world=int(there[0]))
     values = {str(name): float(x) for name, x in zip(row["check"].values, row["value"].values, strict=True)}
-    return int(row["seed"]), values
+    return int(row["seed"]), int(row["digest"]), values
 
 
 def same_scenario(results: CampaignResults, scenario: Scenario) -> bool:

@@ -161,9 +161,9 @@ class CampaignStore:
         write_file(self.folder / f"worlds-{worlds.start:07d}-{worlds.stop - 1:07d}.npz", packed.getvalue())
 
 
-def digest(y: Array) -> int:
-    """Return a number that another final state (n,) hardly has: two states are the same to the last bit if it is."""
-    return int.from_bytes(hashlib.blake2b(np.ascontiguousarray(y).tobytes(), digest_size=8).digest(), "little")
+def digest(*state: Array) -> int:
+    """Return a number that another final state, q, v and internal states, does not have."""
+    return int.from_bytes(hashlib.blake2b(b"".join(x.tobytes() for x in state), digest_size=8).digest(), "little")
 
 
 def blank(worlds: int, checks: int, quantities: int) -> Rows:
