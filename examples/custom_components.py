@@ -1,8 +1,9 @@
-"""A custom thruster with a propeller speed, a custom joint drive and a custom contact law.
+"""A custom thruster with a propeller speed, a custom joint drive, a custom contact law and custom hydrodynamics.
 
     ShaftThruster    J dn/dt = u - k_q |n| n,  T = k_t |n| n       shaft speed n, motor torque u
     LaggedTorque     T dτ/dt = u - τ                               and a damping torque
     Stiffening       N = k d + k2 d²                               and a damper c d ḋ that never pulls
+    ViscousSphere    Stokes drag at low speed, quadratic drag above, buoyancy that fades out above the surface
 
 python examples/custom_components.py            prints the results
 """
@@ -12,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 import hydromechs as hm
+from hydromechs.compiler import trace
 from hydromechs.contact import ContactLaw, Material, NormalForce, Terrain
 from hydromechs.geometry import Plane
 from hydromechs.model.component import FastMode
-from hydromechs.spatial import clamp, maximum, where
+from hydromechs.spatial import clamp, maximum, norm, where
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,25 @@ class Stiffening(ContactLaw):
         return self.stiffness + 2.0 * self.stiffening * depth, self.damping * depth
 
 
+class ViscousSphere:
+    """A small sphere: Stokes drag at low speed, quadratic drag above, buoyancy that fades out above the surface."""
+
+    def __init__(self, radius):
+        self.radius = radius
+
+    def added_mass(self, body, motion):
+        mass = 2 / 3 * np.pi * motion.density * self.radius**3
+        return np.diag([mass, mass, mass, 0.0, 0.0, 0.0])
+
+    def wrench(self, body, motion):
+        v = motion.velocity[:3]
+        stokes = 6 * np.pi * 1e-3 * self.radius
+        quadratic = 0.5 * motion.density * 0.4 * np.pi * self.radius**2
+        wet = 0.5 + 0.5 * np.tanh(motion.depth / self.radius)
+        buoyancy = wet * motion.density * 4 / 3 * np.pi * self.radius**3 * motion.a_fg
+        return np.concatenate([buoyancy - (stokes + quadratic * norm(v)) * v, np.zeros(3)])
+
+
 def run() -> tuple[float, float, float, float]:
     """Return shaft speed [rad/s] and thrust [N] of a thruster, push of an arm on the floor [N] and angle of the arm [rad]."""
     prop = ShaftThruster(name="stern", frame="thruster_1", thrust_constant=0.02, torque_constant=4e-4, inertia=0.05, limit=30.0)
@@ -124,6 +145,15 @@ def run() -> tuple[float, float, float, float]:
     sim.command = {"arm": 5.0}
     found = sim.run(4.0)
     assert float(abs(found.recording.energy_residual).max()) < 1e-5
+
+    inertia = hm.Inertia(mass=0.5, tensor=(1e-3, 1e-3, 1e-3, 0, 0, 0))
+    model = hm.Model(bodies=[hm.Body(name="ball", inertia=inertia, hydro=ViscousSphere(0.05))])
+    q, v = model.neutral()
+    q[2] = 3.0  # 3 m deep
+    assert hm.forward_dynamics(model, q, v, np.zeros(6))[2] < 0.0  # it rises
+    traced = trace(lambda q, v, tau: hm.forward_dynamics(model, q, v, tau), {"q": (7,), "v": (6,), "tau": (6,)})
+    v = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    assert np.allclose(np.array(traced(q, v, np.zeros(6))).ravel(), hm.forward_dynamics(model, q, v, np.zeros(6)))
     return float(speed), float(thrust), float(found.recording.contact_force[-1].sum()), float(found.state.q[0])
 
 

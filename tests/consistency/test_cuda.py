@@ -362,7 +362,7 @@ def test_arrays_of_other_libraries(package):
 
 
 class ViscousSphere:
-    """Hydrodynamics of a user's own: the example of docs/hydrodynamics.md."""
+    """Hydrodynamics of a user's own: as in examples/custom_components.py."""
 
     def __init__(self, radius):
         self.radius = radius
