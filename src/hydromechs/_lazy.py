@@ -12,13 +12,7 @@ from typing import Any
 def lazy_names(
     package: str, later: Mapping[str, Iterable[str]], modules: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return `__getattr__` and `__dir__` of a package with lazily loaded names, and these names.
-
-    Args:
-        package: Name of the package.
-        later: Names by module, absolute or relative to the package; "there as here" if a name differs.
-        modules: Names of lazily loaded modules of the package, not among the names.
-    """
+    """Return `__getattr__`, `__dir__` and names for lazily loaded names by module ("there as here") and `modules`."""
     homes = {name.rpartition(" as ")[2]: (module, name.partition(" as ")[0]) for module in later for name in later[module]}
     modules = set(modules)
 

@@ -61,12 +61,7 @@ class Fault:
 
 
 class _Faulty(ValueError):
-    """An invalid description: `faults` lists its errors, `problems` has one line for each.
-
-    Args:
-        source: Name of the file or description.
-        faults: `Fault` or text of each error, which names the item, the value and the fix.
-    """
+    """An invalid description of `source`: `faults` lists its errors, `problems` has one line for each."""
 
     def __init__(self, source: str, faults: Iterable[Fault | str]) -> None:
         self.source = source
@@ -117,11 +112,7 @@ class ValidationStudyError(_Faulty):
 
 
 class CodeNotAllowed(ValueError):
-    """Python code named in a file is not allowed to run; `items` lists the references with their locations.
-
-    Args:
-        items: Each reference to code with its location, for example "controller.type 'ctl.py:Hold' in mission.yaml, line 6".
-    """
+    """Python code named in a file is not allowed; `items`, as "controller.type 'ctl.py:Hold' in mission.yaml, line 6"."""
 
     def __init__(self, items: Iterable[str]) -> None:
         self.items = tuple(items)
@@ -174,11 +165,7 @@ class FieldError(ValueError):
 
 
 class FieldErrors(FieldError):
-    """Several invalid fields of one object; `name`, `value` and `must` are those of the first.
-
-    Args:
-        errors: The error of each field.
-    """
+    """Several invalid fields of one object; `name`, `value` and `must` are those of the first error."""
 
     def __init__(self, errors: Iterable[FieldError]) -> None:
         self.errors = tuple(errors)

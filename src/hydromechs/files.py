@@ -26,12 +26,7 @@ class UnreadableFile(OSError):
 
 
 def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Path:
-    """Return the path after checking that it names a regular file of limited size, for libraries that open files themselves.
-
-    Args:
-        path: The file.
-        limit: Maximum size [bytes].
-    """
+    """Return the path of a regular file of at most `limit` bytes, for libraries that open files themselves."""
     try:
         _check(path, os.stat(path), limit)
     except ValueError as error:  # a null character
@@ -40,12 +35,7 @@ def require_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Path:
 
 
 def open_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> BinaryIO:
-    """Open a regular file of limited size to read its bytes.
-
-    Args:
-        path: The file.
-        limit: Maximum size [bytes].
-    """
+    """Open a regular file of at most `limit` bytes to read its bytes."""
     require_file(path, limit)  # first: opening a device can have side effects
     handle = os.open(path, FLAGS)
     try:
@@ -57,12 +47,7 @@ def open_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> BinaryIO:
 
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
-    """Return the bytes of a regular file of limited size.
-
-    Args:
-        path: The file.
-        limit: Maximum size [bytes].
-    """
+    """Return the bytes of a regular file of at most `limit` bytes."""
     with open_file(path, limit) as file:
         raw = file.read(limit + 1)  # kernel files report size 0, and other files may grow
     if len(raw) > limit:
@@ -71,12 +56,7 @@ def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> str:
-    """Return the text of a regular UTF-8 file of limited size, with or without a byte order mark.
-
-    Args:
-        path: The file.
-        limit: Maximum size [bytes].
-    """
+    """Return the text of a regular UTF-8 file of at most `limit` bytes, with or without a byte order mark."""
     try:
         return read_bytes(path, limit).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -84,12 +64,7 @@ def read_text(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> str:
 
 
 def read_json(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Any:
-    """Return the content of a JSON file of limited size.
-
-    Args:
-        path: The file.
-        limit: Maximum size [bytes].
-    """
+    """Return the content of a JSON file of at most `limit` bytes."""
     try:
         return json.loads(read_text(path, limit))
     except json.JSONDecodeError as error:
@@ -101,15 +76,7 @@ def read_json(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Any:
 
 
 def check_version(path: str | os.PathLike[str], what: str, found: object, version: int, remedy: str) -> None:
-    """Raise `UnreadableFile` for a file or store whose layout has another version than the one that is read.
-
-    Args:
-        path: The file or store.
-        what: What it is, as "a recording".
-        found: Version in the file.
-        version: Version that is read.
-        remedy: Advice for an older one.
-    """
+    """Raise `UnreadableFile`, with a remedy, for a file or store (`what`, as "a recording") of another version."""
     if type(found) is int and found == version:
         return
     if type(found) is int and 0 < found < version:

@@ -440,12 +440,7 @@ PART = 3
 
 
 def nearest(word: object, known: Iterable[str]) -> str:
-    """Return a suggestion of the nearest known word, and a list of all.
-
-    Args:
-        word: Word to look up; other objects are reported as not being text.
-        known: Known words.
-    """
+    """Return a suggestion of the known word nearest to `word`, which may be no text, and a list of all."""
     known = list(known)
     listed = ", ".join(known[:40]) + (", ..." if len(known) > 40 else "")
     if not isinstance(word, str):

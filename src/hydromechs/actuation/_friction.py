@@ -55,13 +55,9 @@ class JointFriction(Checked, InJoint):
         return () if is_zero(self.coulomb) else ("deflection",)
 
     def force(self, qd: Scalar | Array, s: Scalar | Array) -> FrictionForce:
-        """Return viscous and Coulomb friction: τ = −d q̇ − f, f from `spatial.stick_slip`.
+        """Return viscous and Coulomb friction τ = −d q̇ − f for q̇ and the deflection s of the stick phase [rad], each (n,).
 
-        Below the Coulomb torque it holds with no creep; above, it slips with |f| equal to it.
-
-        Args:
-            qd: Joint speed [rad/s], a number or shape (n,).
-            s: Deflection of the stick phase, its state [rad], shaped alike; without effect where there is no Coulomb friction.
+        f is that of `spatial.stick_slip`: no creep below the Coulomb torque; above it, the joint slips with |f| equal to it.
         """
         shape, w = np.shape(qd), np.atleast_1d(np.asarray(qd))
         viscous = self.viscous * w

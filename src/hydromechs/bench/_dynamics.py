@@ -340,13 +340,9 @@ print(json.dumps(times_here(hm.load(sys.argv[1], code="code" in sys.argv[2:]))))
 
 
 def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bool = False) -> dict[str, Any]:
-    """Return all measurements of `hydromechs bench dynamics`.
+    """Return all measurements of `hydromechs bench dynamics` of a model, `source` naming it in measuring processes.
 
-    Args:
-        model: The mechanism.
-        source: Its library name or path, for the processes that measure.
-        quick: Few repeats, in this process, to check that it runs.
-        code: True to allow the Python code that the model file names in these processes.
+    `quick` repeats little, in this process, to check that it runs; `code` permits code of the model's file.
     """
     arguments = [source, *(["code"] if code else [])]
     start, lanes = machine(), compiler.native_lanes()
@@ -407,12 +403,7 @@ def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
             missing.append(name)
             continue
         rows += found
-    return {
-        "rounds": rounds,
-        "times": measure(rows, rounds),
-        "missing": missing,
-        "differences": differences,
-    }
+    return {"rounds": rounds, "times": measure(rows, rounds), "missing": missing, "differences": differences}
 
 
 def _times_there(arguments: list[str]) -> dict[str, Any]:

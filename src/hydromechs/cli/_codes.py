@@ -97,8 +97,7 @@ def count(
 
 
 def papers(
-    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, approximate times.")] = False,
-    as_json: JSON = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Few repetitions, approximate times.")] = False, as_json: JSON = False
 ) -> None:
     """Reproduce the papers' tables: operation counts, block methods, speedups on lanes."""
     from hydromechs.bench import measure_papers

@@ -165,8 +165,7 @@ def pilot(
     out: Annotated[str, typer.Option(help="Parent folder of the run folders.")] = "runs",
     lost_after: Annotated[float, typer.Option(help="Time without the pilot after which the vehicle holds station [s].")] = 2.0,
     delay: Annotated[
-        float | None,
-        typer.Option(help="One-way delay of commands and of telemetry [s]; shows a predicted ghost."),
+        float | None, typer.Option(help="One-way delay of commands and of telemetry [s]; shows a predicted ghost.")
     ] = None,
     distance: Annotated[float | None, typer.Option(help="Acoustic path length at 1500 m/s [m], instead of --delay.")] = None,
     message_time: Annotated[
@@ -227,9 +226,7 @@ def check(
 
 
 @app.command()
-def schema(
-    kind: Annotated[Literal["model", "scenario", "sweep", "validation"], typer.Argument(help="Kind of file.")],
-) -> None:
+def schema(kind: Annotated[Literal["model", "scenario", "sweep", "validation"], typer.Argument(help="Kind of file.")]) -> None:
     """Print the JSON Schema of a kind of file. Editors use it to complete and check files."""
     import json
 

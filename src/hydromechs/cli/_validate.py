@@ -23,8 +23,7 @@ def validate(
     study: Annotated[Path, typer.Argument(help="Validation file, such as examples/hinsdale_2023.yaml.")],
     data: Annotated[str, typer.Option(help="Folder with the logs. Defaults to `data` in the file.")] = "",
     out: Annotated[
-        str,
-        typer.Option(help="Folder for the report and for the fits of --variants, which a later run reuses; optional."),
+        str, typer.Option(help="Folder for the report and for the fits of --variants, which a later run reuses; optional.")
     ] = "",
     workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")] = 0,
     trials: Annotated[str, typer.Option(help="Pattern of the trials' names. Defaults to the file's.")] = "",

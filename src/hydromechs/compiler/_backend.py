@@ -128,13 +128,7 @@ class Backend(abc.ABC):
         raise self._unable("makes no machine code of this process")
 
     def load(self, code: bytes, arguments: int, form: Form) -> Executable:
-        """Functions of object code in this process.
-
-        Args:
-            code: The object code.
-            arguments: Number of arrays that a single call takes; 0 if there are no single calls.
-            form: The form in which it was written.
-        """
+        """Functions of object code in this process; `arguments` counts the arrays of a single call (0: no single calls)."""
         raise self._unable("makes no machine code of this process")
 
     # -- worlds -------------------------------------------------------------------------------------------------------------
@@ -158,11 +152,7 @@ class Backend(abc.ABC):
     # -- export -------------------------------------------------------------------------------------------------------------
 
     def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:
-        """Texts of files that stand alone, by name, with a check.
-
-        Args:
-            cases: Calls that the check makes, by name of the program.
-        """
+        """Texts of files that stand alone, by name, with a check that makes the calls `cases`, by name of the program."""
         raise self._unable("writes no files")
 
     def check_command(self, paths: Sequence[Path]) -> str:
@@ -203,22 +193,11 @@ class Arrays:
         return np.repeat(array[:, None], steps, axis=1)
 
     def put(self, array: Any, which: np.ndarray, values: np.ndarray) -> None:
-        """Write rows of some worlds.
-
-        Args:
-            array: One of its arrays, or a part of one.
-            values: The rows, shape (len(which), ...).
-        """
+        """Write rows, shape (len(which), ...), of some worlds of `array`, one of its arrays or a part of one."""
         array[which] = values
 
     def take(self, array: Any, moves: Any, new: Any) -> None:
-        """Take over rows of some worlds.
-
-        Args:
-            array: One of its arrays, or a part of one.
-            moves: Which worlds, one of its masks.
-            new: One of its arrays, of the same shape.
-        """
+        """Take over rows of `new` for the worlds in the mask `moves`; `array` is one of its arrays or a part of one."""
         array[moves] = new[moves]
 
     def get(self, array: Any) -> np.ndarray:
@@ -238,12 +217,7 @@ class Arrays:
         return which
 
     def rows(self, array: Any, which: Any) -> Any:
-        """A copy of some rows, laid out as all arrays are.
-
-        Args:
-            array: One of its arrays.
-            which: As from `index`.
-        """
+        """A copy of some rows of one of its arrays, laid out as all arrays are; `which` as from `index`."""
         return array[which]
 
     def stack(self, parts: Sequence[Any], axis: int) -> Any:

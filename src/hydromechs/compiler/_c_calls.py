@@ -13,13 +13,10 @@ SMALLEST_FLOAT = float(np.finfo(np.float32).tiny)
 
 
 def c_literal(value: float, real: str) -> str:
-    """A constant, exactly (or rounded to float).
+    """A constant of type `real`, "double" or "float", exactly or rounded.
 
     A number too small for a float becomes the smallest normal one instead of zero: such numbers keep roots of zero apart
     from divisions by it.
-
-    Args:
-        real: "double" or "float".
     """
     if math.isnan(value):
         return "NAN"
@@ -36,14 +33,7 @@ def c_literal(value: float, real: str) -> str:
 
 
 class CFunctions:
-    """Functions for all that programs call, named when they are first needed.
-
-    Args:
-        real: Type of all numbers, "double" or "float".
-        cuda: Whether they are for a GPU.
-        sincos: As of `c_body`.
-        own: As of `c_body`.
-    """
+    """Functions for all that programs call, named when first needed, for numbers of type `real`; options as of `c_body`."""
 
     def __init__(
         self, real: str, *, cuda: bool = False, sincos: str | None = None, own: Mapping[str, str] | None = None
@@ -58,12 +48,7 @@ class CFunctions:
         self._names: dict[object, str] = {}
 
     def name(self, callee: Callee, *, overlapping: bool = False) -> str:
-        """Name of the function for a callee; arrays of its arguments, then of its results.
-
-        Args:
-            callee: What is called.
-            overlapping: True if results may be where arguments are.
-        """
+        """Name of the function for a callee, of arrays of arguments, then results; they may overlap if `overlapping`."""
         key = callee.key, overlapping
         if key not in self._names:
             body = callee.c(self, overlapping=overlapping)
@@ -96,13 +81,7 @@ class CFunctions:
         return name
 
     def constants(self, name: str, kind: str, values: Sequence[float]) -> str:
-        """Write an array of constants; return its name.
-
-        Args:
-            name: Part of its name.
-            kind: "int", "float" or "double".
-            values: Its entries.
-        """
+        """Write an array of constants of a kind ("int", "float" or "double"); return its name, of which `name` is a part."""
         name = f"hm_{name}{len(self.text)}"
         entries = ", ".join(str(int(x)) if kind == "int" else c_literal(x, kind) for x in values)
         self.text.append(f"{self.device} const {kind} {name}[{len(values)}] = {{{entries}}};")

@@ -55,11 +55,7 @@ def _pointer(place: Address, arrays: dict[str, str], index: dict[str, str]) -> s
 
 
 def as_program(rolled: Rolled) -> Program:
-    """Return a program that calls a loop and does nothing else.
-
-    Args:
-        rolled: The loop.
-    """
+    """Return a program that calls a loop and does nothing else."""
     operations = [Operation("input", value=(k, i)) for k, a in enumerate(rolled.inputs) for i in range(a.size)]
     given = _places(rolled.inputs, 0)
     call = len(operations)

@@ -22,12 +22,7 @@ def casadi_function(program: Program) -> casadi.Function:
 
     Arrays are matrices of CasADi: a row of numbers is a column, an array of three dimensions has its first two on one
     another, so that (nb, 4, 4) is 4 nb × 4. Names have `_` for dots. CasADi takes 0 for what is left out of a call by name.
-
-    Args:
-        program: The program, without calls.
-
-    Raises:
-        UnsupportedFeature: The program calls something that CasADi's expressions cannot hold.
+    Raises `UnsupportedFeature` for calls that CasADi's expressions cannot hold.
     """
     if program.calls:
         kinds = ", ".join(dict.fromkeys(type(call.callee).__name__ for call in program.calls))
@@ -155,13 +150,8 @@ def vjp_program(program: Program, wrt: str, *, output: str | None = None) -> Pro
 def linearized(function: Callable[..., Array], coupling: Array, v: Array, tau: Array) -> tuple[Array, Array]:
     """A and B of  d/dt (δ, δv) = A (δ, δv) + B δτ, as arrays of symbols; to be called in a traced function.
 
-        A = [[K, 1], [∂f/∂δ, ∂f/∂v]],     B = [[0], [∂f/∂τ]]      at δ = 0
-
-    Args:
-        function: v̇ = f(displacement, v, tau), each of shape (nv,).
-        coupling: K, shape (nv, nv).
-        v: Symbols of the velocity, shape (nv,).
-        tau: Symbols of the generalised force, shape (nv,).
+    A = [[K, 1], [∂f/∂δ, ∂f/∂v]],     B = [[0], [∂f/∂τ]]      at δ = 0,  K (nv, nv) the `coupling`
+    for v̇ = `function`(displacement, v, tau) = f and symbols v and tau, shape (nv,) each.
     """
     n = len(v)
     if n == 0:

@@ -392,11 +392,7 @@ class Cuda(Backend):
 
 
 class CudaArrays(Arrays):
-    """Arrays of CuPy with the worlds fastest, so that neighbouring threads read neighbouring numbers.
-
-    Args:
-        precision: "float32" or "float64".
-    """
+    """Arrays of CuPy, float32 or float64, with the worlds fastest, so that neighbouring threads read neighbouring numbers."""
 
     on_host = False
 

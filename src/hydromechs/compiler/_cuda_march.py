@@ -25,16 +25,11 @@ SHARED = 48 * 1024
 
 
 def cuda_march_text(program: Program, n_state: int, precision: str, *, block: int = 64, min_blocks: int = 1) -> str:
-    """The CUDA C source of a march: a kernel `march_kernel`.
+    """The CUDA C source of a march: a kernel `march_kernel`; its options are those of `cuda_text`.
 
     Its arguments: number of worlds, of steps, steps from one record to the next (0 for none); of each part of the state its
     address, of each other input its address and its strides over worlds, entries and steps in numbers, of each part of the
     state the address of its records; which worlds are frozen, and the number of steps taken.
-
-    Args:
-        program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
-        precision: "float32" or "float64".
-        min_blocks: Blocks that must fit on a multiprocessor at once, which limits the registers of a thread.
     """
     if precision not in REALS:
         raise ValueError(f"precision is {precision!r}, must be 'float32' or 'float64'")

@@ -31,11 +31,7 @@ BLOCK = 64
 
 
 class _Text:
-    """Writes the kernel of a routine.
-
-    Args:
-        shared: Inputs that are the same for all worlds; they are not copied into the workspace.
-    """
+    """Writes the kernel of a routine; inputs in `shared`, the same for all worlds, are not copied into the workspace."""
 
     def __init__(self, routine: Routine, shared: frozenset[str]) -> None:
         self.routine, self.shared = routine, shared
@@ -283,11 +279,7 @@ class CudaRoutine:
         return self._kernels[shared]
 
     def run(
-        self,
-        state: Mapping[str, Array],
-        inputs: Mapping[str, Any],
-        passes: int,
-        records: Mapping[str, Any] | None = None,
+        self, state: Mapping[str, Array], inputs: Mapping[str, Any], passes: int, records: Mapping[str, Any] | None = None
     ) -> Array:
         """Run a number of passes in place. Return the number of rows recorded in each world, shape (worlds,).
 

@@ -138,11 +138,7 @@ def _copied(source: str, to: str, size: int) -> str:
 
 
 class _Lanes(Loops):
-    """Lines with loops over entries of packed arrays.
-
-    Args:
-        lanes: Worlds per vector operation.
-    """
+    """Lines with loops over entries of packed arrays, with a number of worlds (lanes) per vector operation."""
 
     def __init__(self, lanes: int) -> None:
         super().__init__()

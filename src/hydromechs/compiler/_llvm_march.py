@@ -23,11 +23,7 @@ ON_STACK = 8192
 
 
 def march_text(program: Program | Rolled, n_state: int, lanes: int, seldom: bool = False) -> str:
-    """The IR of a march.
-
-    Args:
-        program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
-    """
+    """The IR of a march of a program: one step from the parts of the state and other inputs to the same parts."""
     module = Module(lanes, seldom)
     step = module.name(program)
     T = module.type

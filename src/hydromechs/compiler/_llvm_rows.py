@@ -36,15 +36,7 @@ def transposed(new: Callable[[str], str], rows: Sequence[str]) -> list[str]:
 
 
 def exchange(t: Loops, rows: Sequence[str], packed: str, size: int, *, out: bool) -> None:
-    """Copy the rows of worlds into a packed array, or out of it.
-
-    Args:
-        t: Where the lines go.
-        rows: Address of each lane's row; rows of two lanes may be the same.
-        packed: Address of the array, entries of all lanes side by side.
-        size: Entries of a row.
-        out: From the array into the rows.
-    """
+    """Copy rows of worlds, one address per lane (some may be equal), into an array packed by entry, or `out` of it."""
     n, T = len(rows), f"<{len(rows)} x double>"
 
     def block(first: str) -> None:

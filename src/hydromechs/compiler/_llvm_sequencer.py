@@ -75,11 +75,7 @@ class Op(enum.IntEnum):
 
 
 class _Sequencer(Loops):
-    """Lines of IR on packed entries of a workspace.
-
-    Args:
-        lanes: Worlds per vector operation.
-    """
+    """Lines of IR on packed entries of a workspace, with a number of worlds (lanes) per vector operation."""
 
     def __init__(self, lanes: int) -> None:
         super().__init__()
@@ -174,12 +170,7 @@ class _Sequencer(Loops):
     # -- stretches ------------------------------------------------------------------------------------------------------------
 
     def each(self, size: str, line: Callable[[str, str], None]) -> None:
-        """Do something for every entry of a stretch; on one lane several at a time.
-
-        Args:
-            size: Number of entries.
-            line: Function of the counter and the type of what is taken at once.
-        """
+        """Write `line`, given the counter and the type of one item, for all entries; on one lane several are one item."""
         if self.lanes > 1:
             with self.loop("0", size) as k:
                 line(k, self.T)
@@ -241,12 +232,7 @@ class _Sequencer(Loops):
         return [self.new(f"select i1 {self.new(f'icmp slt i64 {w}, %last')}, i64 {w}, i64 %last") for w in here]
 
     def exchange(self, row: str, out: bool) -> None:
-        """Copy an array between the worlds outside and the workspace.
-
-        Args:
-            row: Address of its row in the table of arrays.
-            out: From the workspace to the worlds.
-        """
+        """Copy an array between the worlds outside and the workspace (`out`: to the worlds); `row` is its row in the table."""
         outside, apart, size = self.pointer(row, 0), self.word(row, 1), self.word(row, 3)
         packed = self.entry(self.word(row, 2))
         rows = [

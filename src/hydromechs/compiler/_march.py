@@ -31,12 +31,7 @@ class MarchResult:
 
 
 class March(MachineCode):
-    """A step in machine code that is taken many times without returning to Python.
-
-    Args:
-        recipe: One step: parts of the state, then other inputs; its outputs are the parts of the state again.
-        lanes: Worlds per vector operation: 1, 4 or 8.
-    """
+    """A step in machine code, from parts of the state and inputs to these parts, taken many times without Python."""
 
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         super().__init__(recipe, lanes, threads, program)

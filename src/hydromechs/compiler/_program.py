@@ -201,13 +201,9 @@ class Program(Callee):
         called: Callable[[Callee, list[list[Any]]], Sequence[Any]],
         applied: Callable[..., Any],
     ) -> list[list[Any]]:
-        """Entries of the results, with numbers of any kind.
+        """Entries of the results for entries of each input, with numbers of any kind: `constant` makes one of a float.
 
-        Args:
-            inputs: Entries of each input.
-            constant: Makes a number of a float.
-            called: Results of what is called, from the entries of its arguments.
-            applied: Result of an operation, from its kind and its operands.
+        `called` and `applied` give the results of calls and operations.
         """
         values: list[Any] = []
         for op in self.operations:

@@ -17,11 +17,7 @@ LOG = logging.getLogger("hydromechs.compiler")
 
 
 def longest_program(usual: int) -> int:
-    """Return the maximum number of lines of LLVM IR of a program.
-
-    Args:
-        usual: Limit if the environment variable `HYDROMECHS_LONGEST_PROGRAM` is not set.
-    """
+    """Return the maximum lines of LLVM IR of a program: the variable `HYDROMECHS_LONGEST_PROGRAM`, or the usual limit."""
     text = os.environ.get(LONGEST, "")
     if not text:
         return usual
@@ -35,11 +31,7 @@ def longest_program(usual: int) -> int:
 
 
 class Progress:
-    """Reports a long compilation to the log `hydromechs.compiler`, which Python prints to stderr by default.
-
-    Args:
-        name: Name of the program.
-    """
+    """Reports a long compilation to the log `hydromechs.compiler`, which Python prints to stderr by default."""
 
     def __init__(self, name: str) -> None:
         self.name, self.phase = name, "tracing"

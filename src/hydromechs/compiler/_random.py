@@ -53,21 +53,12 @@ def quantile_table() -> Array:
 
 
 def stream_number(name: str) -> int:
-    """Return the number of a stream of random numbers, 0 to 2³² − 1, by its name.
-
-    Args:
-        name: Name of the stream, as "dvl.noise". Other streams do not change it.
-    """
+    """Return the number of a stream of random numbers, 0 to 2³² − 1, by its name alone, as "dvl.noise"."""
     return zlib.crc32(name.encode())
 
 
 def philox(counter: ArrayLike, key: ArrayLike) -> NDArray[np.uint64]:
-    """Return four words of 32 random bits, shape (..., 4).
-
-    Args:
-        counter: Four words of 32 bits, shape (..., 4).
-        key: Two words of 32 bits, shape (..., 2).
-    """
+    """Return four words of 32 random bits (..., 4) for a counter (..., 4) and a key (..., 2) of 32-bit words."""
     c = [np.asarray(counter, dtype=np.uint64)[..., i] for i in range(4)]
     k = [np.asarray(key, dtype=np.uint64)[..., i] for i in range(2)]
     for _ in range(ROUNDS):
@@ -136,11 +127,7 @@ ROW = 8
 
 
 class _Lines:
-    """Lines of a function on a number of lanes.
-
-    Args:
-        lanes: Worlds per vector operation.
-    """
+    """Lines of a function, with a number of worlds (lanes) per vector operation."""
 
     def __init__(self, lanes: int) -> None:
         self.lanes, self.lines = lanes, list[str]()

@@ -173,12 +173,7 @@ class Routine:
     def call(
         self, recipe: Recipe, inputs: Sequence[Entries | Sequence[Entries]], outputs: Sequence[Entries | Sequence[Entries]]
     ) -> None:
-        """Call a program.
-
-        Args:
-            inputs: Where each argument is, in one stretch or in several.
-            outputs: Where each result goes.
-        """
+        """Call a program on inputs (one stretch or several per argument), with a place for each result."""
         given, wanted = (tuple(map(_pieces, rows)) for rows in (inputs, outputs))
         for a, pieces in zip((*recipe.inputs, *recipe.outputs), (*given, *wanted), strict=True):
             size = sum(p.size for p in pieces)

@@ -100,11 +100,7 @@ class RoutineCode:
         return np.array(e.words, dtype=np.int64), np.array([*e.pointers, 0], dtype=np.int64)
 
     def run(
-        self,
-        state: Mapping[str, Array],
-        inputs: Mapping[str, Array],
-        passes: int,
-        records: Mapping[str, Array] | None = None,
+        self, state: Mapping[str, Array], inputs: Mapping[str, Array], passes: int, records: Mapping[str, Array] | None = None
     ) -> Array:
         """Run a number of passes in place. Return the number of rows recorded in each world, shape (worlds,).
 

@@ -132,13 +132,10 @@ class _Builder:
 
 
 def on_time(program: Program) -> tuple[Program, list[int]]:
-    """The same program with the terms of every sum added in the order in which they are known.
+    """The same program with sums added in the order in which terms are known, and when each operation is known [cycles].
 
     Terms that nothing else needs are flattened into their sum first. Then the two that are known first are added, a product
     and a sum in one operation, until one is left (as Huffman's codes are made).
-
-    Returns:
-        The program, and when each of its operations is known [cycles].
     """
     operations = program.operations
     uses: Counter[int] = Counter(x for k in range(len(operations)) for x in _operands(program, k))

@@ -280,15 +280,11 @@ def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
 
 
 def call_on_lanes(program: Program, *arrays: Any) -> list[Array]:
-    """Results of a program at several points, each with a first dimension of points.
+    """Results of a program at several points: arrays (points, ...), one that `np.broadcast_to` made is passed once.
 
     In a traced function that is compiled for one world at a time the points are evaluated side by side, on the lanes of vector
     operations of one core; in one that has a world on every lane, one after another. With numbers each point is evaluated.
     Derivatives treat the results as constants.
-
-    Args:
-        arrays: One array per input of the program, shape (points, ...); what `np.broadcast_to` made the same at all points is
-            passed once.
     """
     counts = {np.shape(x)[0] if np.ndim(x) else 0 for x in arrays}
     count = max(counts, default=0)
@@ -305,12 +301,7 @@ def call_on_lanes(program: Program, *arrays: Any) -> list[Array]:
 
 
 def solve(A: ArrayLike, b: Array | Sequence[Scalar]) -> Array:
-    """x with A x = b for a general matrix, by Gaussian elimination with pivots, shape (n,).
-
-    Args:
-        A: Matrix, shape (n, n).
-        b: Right-hand side, shape (n,).
-    """
+    """x with A x = b for a general matrix (n, n) and b (n,), by Gaussian elimination with pivots, shape (n,)."""
     if _has_symbols((A, b)):
         return _called(Solve(len(b)), [np.asarray(A), np.asarray(b)])[0]
     return np.linalg.solve(np.asarray(A, dtype=float), np.asarray(b, dtype=float))
@@ -319,13 +310,9 @@ def solve(A: ArrayLike, b: Array | Sequence[Scalar]) -> Array:
 def solve_semidefinite(
     A: ArrayLike, b: Array | Sequence[Scalar], tolerance: float = 1e-12, least: float = 0.0
 ) -> tuple[Array, Scalar, Scalar]:
-    """A solution of A x = b for a symmetric positive semidefinite matrix, its rank, and the last pivot over the first.
+    """A solution of A x = b for semidefinite A (n, n), b (n,) in its range; its rank, and the last pivot over the first.
 
-    Args:
-        A: Matrix, shape (n, n).
-        b: Right-hand side, in the range of A, shape (n,).
-        tolerance: See `SolveSemidefinite`.
-        least: See `SolveSemidefinite`.
+    See `SolveSemidefinite` for `tolerance` and `least`.
     """
     callee = SolveSemidefinite(len(b), tolerance, least)
     if not _has_symbols((A, b)):
@@ -353,14 +340,7 @@ def draw(n: int, seed: Scalar, world: Scalar, stream: str | Scalar, tick: Scalar
 
 
 def when(condition: Scalar, program: Program, arrays: Sequence[ArrayLike], kept: Sequence[ArrayLike]) -> list[Array]:
-    """Results of a program where a condition is not 0, and other values elsewhere; see `When`.
-
-    Args:
-        condition: The condition.
-        program: Program to run.
-        arrays: One array per input of the program.
-        kept: For each result, its value where the condition is 0.
-    """
+    """Results of a program on its arrays where a condition is not 0, and the values `kept` elsewhere; see `When`."""
     callee, given = When(program), [np.asarray(condition), *map(np.asarray, arrays), *map(np.asarray, kept)]
     return _called(callee, given) if _has_symbols(given) else list(callee(*given))
 

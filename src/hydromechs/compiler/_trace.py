@@ -61,12 +61,7 @@ def _traced(function: Callable[..., Any], inputs: Mapping[str, Any]) -> tuple[tu
 
 
 def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, bool]:
-    """Whether any number of each argument of a NumPy function has an effect on its results.
-
-    Args:
-        function: As of `trace`.
-        shapes: As of `trace`.
-    """
+    """Whether any number of each argument of a NumPy function affects its results; arguments as of `trace`."""
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
     results, sites = _traced(function, inputs)
     found = casadi.vertcat(*(column(y) for y in results), *(x for site in sites for x in site.arguments))
@@ -75,13 +70,7 @@ def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]])
 
 
 def program_between(name: str, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:
-    """The program from some symbols to expressions of them, without calls.
-
-    Args:
-        name: Name of the program.
-        inputs: Arrays of symbols by name.
-        outputs: Arrays of expressions of these symbols and of numbers, by name.
-    """
+    """The program from symbols, `inputs` by name, to expressions of them, `outputs` by name, without calls."""
     columns, expressions = [column(x) for x in inputs.values()], [column(y) for y in outputs.values()]
     given, wanted = (tuple(Argument(k, np.shape(x)) for k, x in arrays.items()) for arrays in (inputs, outputs))
     names, n = identifiers([*inputs, *outputs]), len(inputs)
@@ -97,16 +86,7 @@ def program_with_calls(
     outputs: tuple[Argument, ...],
     sites: Sequence[Site],
 ) -> Program:
-    """The program of expressions in which results of calls occur.
-
-    Args:
-        name: Name of the program.
-        columns: Symbols of the inputs, a column each.
-        expressions: The outputs, a column each.
-        inputs: Names and shapes of the inputs.
-        outputs: Names and shapes of the outputs.
-        sites: All calls, each after those whose results it takes.
-    """
+    """The program from symbols to expressions, a column for each input and output, in which results of calls occur."""
     given = [*columns, *(y for site in sites for y in site.results)]
     wanted = casadi.cse([*expressions, *(x for site in sites for x in site.arguments)])
     return program_of(casadi.Function(name, given, wanted), inputs, outputs, sites)

@@ -235,11 +235,7 @@ def _joined(parts: Sequence[Any], shape: tuple[int, ...]) -> Whole:
 
 
 def call_whole(callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
-    """Results of a program or a loop for whole arrays, in a function that is traced by `trace_whole`.
-
-    Args:
-        arrays: One array per input, or an array of equal numbers.
-    """
+    """Results of a program or loop under `trace_whole`, for a whole array, or an array of equal numbers, per input."""
     loops = OPEN.get()
     if loops is None:
         raise TypeError("whole arrays can be passed to a call only in a function that is being traced")
@@ -275,13 +271,7 @@ def trace_whole(
 
 
 def scattered(places: Sequence[int], size: int, name: str = "scattered") -> Rolled:
-    """A loop that puts numbers (n,) to places of an array of zeros (size,).
-
-    Args:
-        places: Where each number goes.
-        size: Length of the array.
-        name: Name of the loop.
-    """
+    """A loop, called `name`, that puts numbers (n,) to their places in an array of zeros (size,)."""
     from ._trace import trace  # imports this
 
     one = trace(lambda x: x, {"x": ()}, name="one", outputs=("y",))

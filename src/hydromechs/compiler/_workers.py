@@ -39,11 +39,7 @@ def _serve(queue: SimpleQueue[_Part | None]) -> None:
 
 
 class Workers:
-    """A few threads that wait for parts of batches.
-
-    Args:
-        count: Number of threads besides the one that asks.
-    """
+    """A few threads, besides the one that asks, that wait for parts of batches."""
 
     def __init__(self, count: int) -> None:
         self.process = os.getpid()

@@ -40,13 +40,7 @@ class Contact(NamedTuple):
 
 
 def contact_wrench(
-    pair: Pair,
-    X_A: tuple[Array, Array],
-    V_A: Array,
-    X_B: tuple[Array, Array] | None,
-    V_B: Array | None,
-    s: Array,
-    down: Array,
+    pair: Pair, X_A: tuple[Array, Array], V_A: Array, X_B: tuple[Array, Array] | None, V_B: Array | None, s: Array, down: Array
 ) -> Contact:
     """Return the forces of one pair. C is the frame that carries the solid: the world for terrain, else body B.
 
@@ -161,10 +155,7 @@ class Pair(Component):
     """One probe against one solid: at most one contact."""
 
     kind = "contact"
-    outputs = (
-        Output("contact_force", "N", "normal force"),
-        Output("contact_gap", "m", "distance, negative in contact"),
-    )
+    outputs = (Output("contact_force", "N", "normal force"), Output("contact_gap", "m", "distance, negative in contact"))
 
     name: str
     """Name, such as "foot_1 on floor", unique among the pairs."""

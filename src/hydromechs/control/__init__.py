@@ -16,16 +16,7 @@ from ._reference import JointTrajectory, Waypoints
 from ._serpenoid import Serpenoid
 from ._speed_control import LqrSpeed, SpeedLoop
 from ._speed_path import LqrFollowPath, LqrHoldPose, speeds_towards
-from ._task_priority import (
-    TASKS,
-    Asked,
-    KinematicTask,
-    ManipulabilityTask,
-    PostureTask,
-    TaskPriority,
-    ToolTask,
-    VehicleTask,
-)
+from ._task_priority import TASKS, Asked, KinematicTask, ManipulabilityTask, PostureTask, TaskPriority, ToolTask, VehicleTask
 from ._vehicle import Vehicle
 
 __all__ = [

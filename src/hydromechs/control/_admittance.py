@@ -73,12 +73,7 @@ class Admittance:
             raise ValueError(f"admittance: {error}") from None
 
     def on(self, model: Model, tool: str, measured: Mapping[str, Measured]) -> None:
-        """Look up the sensor.
-
-        Args:
-            tool: Name of the tool's frame.
-            measured: The sensors in front of the controller.
-        """
+        """Look up the sensor of a tool's frame among the sensors in front of the controller."""
         found = measured.get(self.sensor)
         if found is None:
             more = nearest(self.sensor, measured) if measured else "; there are no sensors"

@@ -158,14 +158,10 @@ class ToolLoop:
         self._stiffness, self._rate, self._period = stiffness, rate, period
 
     def __call__(self, q: Array, v: Array, targets: Array, wanted: Array, rate: Array) -> Led:
-        """Rates and targets of the joints, in NumPy operations.
+        """Rates and targets of the joints, in NumPy operations, from configuration and velocity or their estimates.
 
-        Args:
-            q: Configuration, or an estimate of it, shape (nq,).
-            v: Velocity, or an estimate of it, shape (nv,).
-            targets: Targets of the joints so far [rad or m], shape (n,).
-            wanted: Place and roll, pitch, heading of the tool [m, rad], shape (6,).
-            rate: Velocity of the reference in world axes [m/s, rad/s], shape (6,).
+        `targets` (n,) are those so far, `wanted` (6,) place and roll, pitch, heading of the tool [m, rad], `rate` (6,) the
+        velocity of the reference in world axes [m/s, rad/s].
         """
         pose = self.tool.pose(q)
         off = pose_off(pose, wanted[:3], matrix_from_rpy(wanted[3:]) if max(self._rows) >= 3 else None)

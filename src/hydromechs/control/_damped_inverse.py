@@ -49,13 +49,9 @@ def _sweep(m: int, n: int, extra: int) -> compiler.Program:
 
 
 def rotated_rows(J: Array, beside: Array) -> tuple[Array, Array]:
-    """Uᵀ J = Σ Vᵀ and Uᵀ B for the singular values Σ of J, of any rank, as of J = U Σ Vᵀ.
+    """Uᵀ J = Σ Vᵀ and Uᵀ `beside` for J = U Σ Vᵀ, shape (m, n), of any rank.
 
     The squared lengths of the rows are the squares of the singular values, in any order.
-
-    Args:
-        J: Matrix, shape (m, n).
-        beside: B, shape (m, k).
     """
     m, n = J.shape
     rows = np.concatenate([J, beside], axis=1)

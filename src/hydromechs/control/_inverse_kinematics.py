@@ -31,12 +31,7 @@ class ToolPose(NamedTuple):
 
 
 class Tool:
-    """A frame whose motion is controlled.
-
-    Args:
-        model: The mechanism.
-        frame: Name of a frame or body.
-    """
+    """A frame or body of a mechanism whose motion is controlled."""
 
     def __init__(self, model: Model, frame: str) -> None:
         self.model, self.frame, self._place = model, frame, model.locate(frame)

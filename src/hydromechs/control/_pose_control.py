@@ -34,12 +34,7 @@ POSE = {"x": "m", "y": "m", "z": "m", "roll": "rad", "pitch": "rad", "yaw": "rad
 
 
 def pose_error(pose: Array, reference: Array) -> tuple[Array, Array, Array]:
-    """Error of a pose, velocity and acceleration of its reference, in body axes, shape (6,) each.
-
-    Args:
-        pose: Position and quaternion, shape (7,).
-        reference: Position and roll, pitch, heading; their rates; their second derivatives, shape (3, 6).
-    """
+    """Error in body axes (6,) of a pose (7,), and velocity and acceleration (6,) of its reference x, y, z, rpy (3, 6)."""
     turn, R = pose[3:], quaternion_matrix(pose[3:])
     difference = quaternion_product(np.array([turn[0], -turn[1], -turn[2], -turn[3]]), _quaternion(reference[0, 3:]))
     sign = where(difference[0] >= 0.0, 1.0, -1.0)  # the shorter way round
@@ -64,14 +59,7 @@ def pose_waypoints(waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
 
 
 def pose_law(
-    model: Model,
-    body: int,
-    inertia: Array,
-    gains: Array,
-    q: Array,
-    v: Array,
-    memory: Array,
-    reference: Array,
+    model: Model, body: int, inertia: Array, gains: Array, q: Array, v: Array, memory: Array, reference: Array
 ) -> tuple[Array, Array]:
     """Wrench of the pose controller in body axes, shape (6,), and the error that its integral sums, shape (6,).
 

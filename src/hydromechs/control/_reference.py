@@ -186,12 +186,7 @@ class Servos:
         return np.array([where(tick.first, given, kept) for given, kept in pairs])
 
     def commands(self, position: Array, rate: Array, t: Scalar) -> dict[str, Scalar]:
-        """Commands for targets that are somewhere at a time and move on from there.
-
-        Args:
-            position: Targets at the time [rad or m], shape (n,).
-            rate: Their rates [rad/s or m/s], shape (n,).
-        """
+        """Commands for targets [rad or m] (n,) at a time, which then move at their rates [rad/s or m/s] (n,)."""
         out: dict[str, Scalar] = {}
         for name, follows, r, rd in zip(self.names, self._follow, position, rate, strict=True):
             out |= {name: r, f"{name}.rate": rd, f"{name}.at": t} if follows else {name: r}

@@ -134,15 +134,7 @@ def speed_design(
 
 
 def speed_law(
-    model: Model,
-    body: int,
-    K_x: Array,
-    K_i: Array,
-    chosen: Sequence[int],
-    q: Array,
-    v: Array,
-    memory: Array,
-    reference: Array,
+    model: Model, body: int, K_x: Array, K_i: Array, chosen: Sequence[int], q: Array, v: Array, memory: Array, reference: Array
 ) -> tuple[Array, Array]:
     """Wrench in body axes, shape (6,), and error of what is controlled, shape (6,).
 

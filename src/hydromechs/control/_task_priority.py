@@ -149,12 +149,7 @@ class VehicleTask(KinematicTask):
 
 
 class PostureTask(KinematicTask):
-    """Joints go to wanted positions: ẋ = κ (q_ref − q).
-
-    Args:
-        positions: Positions by joint [rad or m].
-        stiffness: κ [1/s].
-    """
+    """Joints go to wanted positions [rad or m], by name: ẋ = κ (q_ref − q), κ the stiffness [1/s]."""
 
     def __init__(self, *, positions: Mapping[str, float], stiffness: Positive = 0.3) -> None:
         self.positions, self.stiffness = dict(positions), positive(stiffness, "stiffness")
@@ -354,13 +349,9 @@ def _fewer_free(rows: tuple[int, ...], n: int, joints: int) -> Program:
 
 
 def within_limits(tasks: Sequence[tuple[Array, Array]], targets: Array, limits: np.ndarray, margin: float) -> Array:
-    """The tasks in order, with joints, the last of what is moved, held back that come near a limit, shape (N,).
+    """The tasks (J (m_k, N), wanted velocity (m_k,)) in order, shape (N,), holding back joints that come near a limit.
 
-    Args:
-        tasks: Jacobian (m_k, N) and wanted velocity (m_k,) of each.
-        targets: Targets of the joints so far [rad or m], shape (n,).
-        limits: Lowest and highest positions, numbers, shape (n, 2).
-        margin: Distance from a limit that is kept [rad or m].
+    The joints, with `targets` so far (n,) and `limits` (n, 2), are the last of what moves; `margin` is kept [rad or m].
     """
     n, joints = tasks[0][0].shape[1], len(targets)
     if not joints:

@@ -99,14 +99,10 @@ class Vehicle:
 
 
 def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
-    """Axes that thrusters push along each without the others, in rising order: those whose rows of B are independent.
+    """Axes of 0 to 5 that thrusters reach independently, rising, for B (6, nt); earlier ones in `order` take precedence.
 
     An axis counts if what is left of its row, less its part in the span of the rows before it, is above a hundredth of the
     largest row of forces, or of moments.
-
-    Args:
-        B: Wrench per thrust [1, m], shape (6, nt).
-        order: Axes of 0 to 5, those first that go before others.
     """
     sizes = np.linalg.norm(B, axis=1)
     force = sizes[:3].max()
@@ -176,11 +172,7 @@ SMALL = 1e-10
 
 
 def allocated(allocator: Allocator, wrench: Array) -> Allocation:
-    """As an `Allocator` does it, of numbers or symbols: these become a program that agrees with it to rounding.
-
-    Args:
-        wrench: Wanted wrench [N, N·m], shape (6,).
-    """
+    """As an `Allocator` does it for a wrench [N, N·m] (6,) of numbers, or of symbols: a program that agrees to rounding."""
     if wrench.dtype != object:
         return allocator(wrench)
     a, b = allocator, allocator.weights * wrench

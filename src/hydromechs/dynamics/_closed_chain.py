@@ -96,11 +96,7 @@ def _dofs(model: Model, root: int) -> list[int]:
 def open_chains(
     model: Model, b: Balance, tau: Array, load: int, holdings: Sequence[Holding]
 ) -> tuple[list[OpenChain], np.ndarray, np.ndarray]:
-    """The open-chain quantities of every holding tree (eqs. 2.22-2.25), and inertia and force of the load.
-
-    Returns:
-        Open chains, I_r of the load (6, 6), and the sum of all other forces on it less its bias, for a' = a − g, shape (6,).
-    """
+    """Open chains (eqs. 2.22-2.25), I_r (6, 6) of the load, and the other forces on it less its bias (6,), for a' = a − g."""
     kin, still = b.kin, np.zeros(model.nv)
     M = mass_matrix(model, kin, b.inertia)
     holding = inverse_dynamics(model, b, still)

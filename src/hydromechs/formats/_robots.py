@@ -109,14 +109,7 @@ def import_file(
 def loads_robot(
     text: str | bytes, source: str = "<text>", folder: str | os.PathLike = ".", options: ImportOptions | None = None
 ) -> Imported:
-    """Read a robot description from its text; see `import_file`.
-
-    Args:
-        text: XML, or the format given by the suffix of `source`.
-        source: Name of the text in messages.
-        folder: Base folder of relative mesh paths.
-        options: Options of the import.
-    """
+    """Read a robot description, in the format of the suffix of `source` or XML, from its text; see `import_file`."""
     return _read(text, source, Path(folder), options or ImportOptions())
 
 

@@ -68,12 +68,7 @@ def replace_file(text: str, path: str | Path) -> None:
 
 
 def dumps(model: Model, folder: str | Path | None = None) -> str:
-    """Return the text of a model file, which `loads` turns back into an equal model.
-
-    Args:
-        model: The model. Custom joints are written by the import paths of their classes; custom hydrodynamics are rejected.
-        folder: Folder of the file, to which paths are relative; None to leave paths unchanged.
-    """
+    """Return the text of a model file; custom joints by import path, paths relative to `folder` (None: unchanged)."""
     return model_text(model, ModelWriter(FAMILIES, None if folder is None else Path(folder)))
 
 

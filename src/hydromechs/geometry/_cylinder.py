@@ -49,25 +49,12 @@ class Cylinder(Shape):
 
     @classmethod
     def between(cls, start: Sequence[float], end: Sequence[float], **fields: Any) -> Placed:
-        """Return a cylinder between the centres of its end faces.
-
-        Args:
-            start: Lower end [m], shape (3,).
-            end: Upper end [m], shape (3,).
-            fields: Radius, and the bore if it has one.
-        """
+        """Return a cylinder between the centres of its end faces [m], shape (3,) each; `fields`: radius, optional bore."""
         return _between(cls, start, end, fields)
 
     @classmethod
     def along(cls, axis: str, start: float, end: float, **fields: Any) -> Placed:
-        """Return a cylinder on a coordinate axis.
-
-        Args:
-            axis: The axis, "x", "y" or "z".
-            start: Coordinate of its lower end [m].
-            end: Coordinate of its upper end [m].
-            fields: Radius, and the bore if it has one.
-        """
+        """Return a cylinder on a coordinate axis ("x", "y" or "z") from `start` to `end` [m]; `fields`: radius, bore."""
         if axis not in ("x", "y", "z"):
             raise ValueError(f"axis is {axis!r}, must be 'x', 'y' or 'z'")
         first, last = ([s if axis == a else 0.0 for a in "xyz"] for s in (start, end))
@@ -205,13 +192,7 @@ class Capsule(Shape):
 
     @classmethod
     def between(cls, start: Sequence[float], end: Sequence[float], **fields: Any) -> Placed:
-        """Return a capsule between the centres of its caps.
-
-        Args:
-            start: Lower end [m], shape (3,).
-            end: Upper end [m], shape (3,).
-            fields: Radius.
-        """
+        """Return a capsule between the centres of its caps [m], shape (3,) each; `fields`: radius."""
         return _between(cls, start, end, fields)
 
     def integrals(self) -> Integrals:

@@ -44,12 +44,7 @@ class Plane(Shape):
 
     @classmethod
     def through(cls, point: Sequence[float], normal: Sequence[float]) -> Placed:
-        """Return the plane through a point.
-
-        Args:
-            point: A point of the plane [m], shape (3,).
-            normal: Direction out of the solid, of any length but 0, shape (3,): (0, 0, −1) is a floor in NED, (0, 0, 1) in ENU.
-        """
+        """Return the plane through a point [m] with an outward normal of any length; (0, 0, −1) is a floor in NED."""
         if not any(normal):
             raise FieldError("plane.normal", list(normal), "must not be zero; give the direction out of the solid")
         return Placed(shape=cls(), origin=Origin.pointing(point, normal))

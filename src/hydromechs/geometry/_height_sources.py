@@ -101,15 +101,7 @@ def grid_lines(ends: Sequence[float], spacing: float, name: str = "x") -> Array:
 
 
 def slope(x: Array, y: Array, *, level: float = 0.0, rise: float, heading_deg: float = 0.0) -> Array:
-    """Return the heights of a uniform slope [m], shape (nx, ny).
-
-    Args:
-        x: Grid lines [m], shape (nx,).
-        y: Grid lines [m], shape (ny,).
-        level: Height at x = y = 0 [m].
-        rise: Rise over run [-].
-        heading_deg: Direction uphill, from x towards y [degrees].
-    """
+    """Return heights [m] (nx, ny) over grid lines x, y: `level` at x = y = 0, `rise` over run uphill along the heading."""
     a = np.radians(finite(heading_deg, "heading_deg"))
     return finite(level, "level") + finite(rise, "rise") * (np.cos(a) * x[:, None] + np.sin(a) * y[None, :])
 

@@ -29,12 +29,7 @@ class Origin:
 
     @classmethod
     def pointing(cls, xyz: Sequence[float], direction: Sequence[float]) -> Origin:
-        """Return a frame whose z axis has a direction; components that are 0 stay exactly 0.
-
-        Args:
-            xyz: Position in the parent's axes [m], shape (3,).
-            direction: Direction of z, of any nonzero length, shape (3,).
-        """
+        """Return a frame at `xyz` [m] whose z axis has a direction of any nonzero length; its zeros stay exactly 0."""
         x, y, z = (float(a) for a in direction)
         if not x and not y:
             rpy = (0.0 if z > 0.0 else math.pi, 0.0, 0.0)

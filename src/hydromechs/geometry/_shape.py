@@ -104,12 +104,7 @@ class Shape:
         return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 
     def at(self, xyz: Sequence[float] = (0.0, 0.0, 0.0), rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Placed:
-        """Return the shape at a place.
-
-        Args:
-            xyz: Position [m], shape (3,).
-            rpy: Roll, pitch, yaw [rad], shape (3,).
-        """
+        """Return the shape at a position [m], shape (3,), with roll, pitch, yaw [rad], shape (3,)."""
         return Placed(shape=self, origin=Origin(tuple(xyz), tuple(rpy)))  # type: ignore[arg-type]
 
     def _no(self, what: str) -> UnsupportedFeature:
@@ -155,36 +150,20 @@ class Shape:
         raise self._no("support point")
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
-        """Return the signed distance of a point from the surface [m], negative inside, and the outward unit normal.
+        """Return the exact signed distance of a point x (3,) from the surface [m], negative inside, and the outward normal.
 
-        It is exact; if the nearest point is not unique, one of them is used.
-
-        Args:
-            x: The point [m], shape (3,).
-            down: Constant unit vector down, shape (3,); only height fields use it.
+        If the nearest point is not unique, one of them is used. Only height fields use `down`, shape (3,).
         """
         raise self._no("distance")
 
     def ray(self, x: Array, direction: Array, down: Array = UP) -> Scalar:
-        """Return the distance along a ray to the point where it enters the solid [m].
-
-        Infinite if it does not enter or starts inside.
-
-        Args:
-            x: Start of the ray [m], shape (3,).
-            direction: Unit vector, shape (3,).
-            down: As in `distance`.
-        """
+        """Return the distance along a ray from x (3,) to the point where it enters the solid [m]; infinite if it does not."""
         raise self._no("ray")
 
     def elevation(self, origin: Origin, x: Array, y: Array, down: Array) -> Array:
-        """Return the height of the surface, positive up, at places of the parent [m], shaped as `x`; −inf where there is none.
+        """Return the height of the surface at places x, y of the parent [m], positive up; −inf where there is none.
 
-        Args:
-            origin: Frame of the shape in the parent.
-            x: Places in the parent's axes [m], any shape; numbers or symbols.
-            y: Places in the parent's axes [m], shaped alike.
-            down: Unit vector down, along z of the parent, shape (3,).
+        Numbers or symbols of any shape. The shape has the frame `origin`; `down` (3,) is along z of the parent.
         """
         R, start = origin.R, np.array(origin.xyz) + ABOVE * down
         places = np.stack([x, y, np.zeros(np.shape(x))], axis=-1).reshape(-1, 3)
@@ -212,13 +191,9 @@ class Shape:
         raise self._no("wet part in closed form")
 
     def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
-        """Return ∂P/∂x, ∂P/∂n (3,) and P = E[max(x + n·ξ, 0)], ξ uniform in the shape.
+        """Return ∂P/∂x, ∂P/∂n (3,) and P = E[max(x + n·ξ, 0)], ξ uniform in the shape, its centre at depth x [m], n (3,) down.
 
         ∂P/∂x is the part of the volume below the surface, ∂P/∂n the first moment of that part, over the volume.
-
-        Args:
-            n: Unit vector down, shape (3,).
-            x: Depth of the centre [m].
         """
         raise self._no("wet part in closed form")
 

@@ -17,17 +17,7 @@ from ._environment import (
     Uniform,
 )
 from ._sampling import HullStrip, WetSampling, sampling, strip_wavenumber
-from ._surface import (
-    Crossing,
-    HullCell,
-    Immersion,
-    crossing,
-    has_hull,
-    hull_cells,
-    hull_length,
-    immersion,
-    wetting,
-)
+from ._surface import Crossing, HullCell, Immersion, crossing, has_hull, hull_cells, hull_length, immersion, wetting
 from ._terms import (
     LocalSurface,
     WetMotion,

@@ -46,12 +46,7 @@ class SensitiveState(NamedTuple):
 
 
 class Sensitivities:
-    """Steps of a plant with derivatives.
-
-    Args:
-        plant: What is simulated; nothing of it may touch or stick, where derivatives are none.
-        places: Places in the plant's inputs of the numbers p with respect to which derivatives are taken.
-    """
+    """Steps of a plant without contact or friction, with derivatives by the inputs at `places`, the numbers p."""
 
     def __init__(self, plant: Plant, places: Sequence[int]) -> None:
         self.plant, self.places = plant, tuple(int(k) for k in places)

@@ -30,11 +30,7 @@ FAMILIES = Families(
         Family(
             name="added_mass",
             base=added_mass.AddedMassElement,
-            table={
-                "matrix": added_mass.Matrix,
-                "diagonal": added_mass.Diagonal,
-                "shape": added_mass.ShapeAddedMass,
-            },
+            table={"matrix": added_mass.Matrix, "diagonal": added_mass.Diagonal, "shape": added_mass.ShapeAddedMass},
         ),
         Family(name="drag", base=drag.DragElement, table=dict(drag.TYPES), open_to_users=True),
         shape_family("shape", BodyShape, *(kind for kind in SHAPES.values() if kind.bounded)),

@@ -360,12 +360,7 @@ class Component(abc.ABC):
 
     @abc.abstractmethod
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return its effects at one instant, in NumPy operations.
-
-        Args:
-            z: Its states, by name.
-            u: Its inputs and the numbers in `timed`, by name.
-        """
+        """Return its effects at one instant, in NumPy operations; `z`: states, `u`: inputs and `timed` numbers, by name."""
 
     def entries(self, model: Model) -> Sequence[str]:
         """Its names along the dimension `kind` of the recording: its own, unless it records several values of a kind."""

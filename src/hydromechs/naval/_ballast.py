@@ -214,10 +214,7 @@ def _programme(
     cost = 1.0 - LOW * depth * np.sign(1.0 - share)
     least = {}
     if stability is not None:
-        least = {
-            "A_ub": (stability - moments @ down)[None],
-            "b_ub": [float(down @ given) - stability * (sums.mass + lift)],
-        }
+        least = {"A_ub": (stability - moments @ down)[None], "b_ub": [float(down @ given) - stability * (sums.mass + lift)]}
     found = linprog(cost, A_eq=equal, b_eq=wanted, bounds=(0.0, None), **least)
     return np.asarray(found.x) if found.success else None
 

@@ -79,13 +79,7 @@ def find_quantity(
 def find_terms(
     name: str, variables: Mapping[str, Sequence[str]], labels: Mapping[str, Sequence[str]]
 ) -> tuple[str, list[tuple[int, ...]]]:
-    """The variable and the indices of all quantities whose sum is meant: "contact_force.*" is the sum over all contacts.
-
-    Args:
-        name: As of `find_quantity`; "*" in place of a name stands for all.
-        variables: Dimensions of each variable, without time.
-        labels: Names along each dimension.
-    """
+    """The variable and indices of all quantities in a sum, with "*" for all names: "contact_force.*"; see `find_quantity`."""
     variable, _, entry = name.partition(".")
     if variable not in variables:
         raise KeyError(f"no quantity {variable!r}{nearest(variable, variables)}")
@@ -131,14 +125,10 @@ FULL_TURN = 2.0 * math.pi
 
 
 def attitude(name: str, quaternion: Array) -> Array:
-    """Return one angle of each orientation: roll and heading in (−π, π], pitch in [−π/2, π/2], tilt in [0, π]; shape (...).
+    """Return an angle `name` of `ATTITUDE` (with "_deg" in degrees) of unit quaternions (..., 4), body to world, shape (...).
 
-    R_WB = R_z(heading) R_y(pitch) R_x(roll), and cos(tilt) = (R_WB)_zz. Roll and heading are not defined at a pitch of ±90°;
-    the tilt is, and is accurate to rounding at every angle.
-
-    Args:
-        name: One of `ATTITUDE`; in degrees with "_deg", otherwise in radians.
-        quaternion: Unit quaternions (w, x, y, z), body to world, shape (..., 4).
+    Roll and heading are in (−π, π], pitch in [−π/2, π/2], tilt in [0, π]: R_WB = R_z(heading) R_y(pitch) R_x(roll), and
+    cos(tilt) = (R_WB)_zz. Roll and heading are not defined at a pitch of ±90°; the tilt is accurate at every angle.
     """
     w, x, y, z = np.moveaxis(np.asarray(quaternion, dtype=float), -1, 0)
     angle = name.removesuffix("_deg")

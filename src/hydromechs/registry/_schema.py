@@ -39,12 +39,7 @@ class _Schema:
         self.defs: dict[str, dict[str, Any]] = {}
 
     def object(
-        self,
-        cls: Any,
-        skip: tuple[str, ...] = (),
-        word: str = "",
-        default: bool = False,
-        family: Family | None = None,
+        self, cls: Any, skip: tuple[str, ...] = (), word: str = "", default: bool = False, family: Family | None = None
     ) -> dict[str, Any]:
         """Return the schema of a class's mapping. `word` is its type in its family, which can be omitted if `default`."""
         properties: dict[str, Any] = {"type": {"const": word, "description": "Type."}} if word else {}

@@ -47,11 +47,7 @@ class WorldSettings:
             raise FieldError("world.axes", self.axes, "must be NED or ENU")
 
     def applied_to(self, start: ModelStart) -> ModelStart:
-        """Return a model with this gravity and water; its axes do not change.
-
-        Args:
-            start: The model and its initial state.
-        """
+        """Return a model and its initial state with this gravity and water; its axes do not change."""
         given = {key: getattr(self, key) for key in ("gravity", "water_density") if getattr(self, key) is not None}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the model issued its warnings when it was read
@@ -130,12 +126,7 @@ def _numbers(value: Any, name: str) -> float | tuple[float, ...]:
 
 
 def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
-    """Return a mapping, or pairs, as a tuple of pairs with unique text keys.
-
-    Args:
-        value: Value from the caller.
-        name: Name in error messages.
-    """
+    """Return a mapping, or pairs, as a tuple of pairs with unique text keys; `name` is that in error messages."""
     items = value.items() if isinstance(value, Mapping) else value
     try:
         out = tuple((key, item) for key, item in items)
@@ -148,11 +139,7 @@ def pairs(value: Any, name: str) -> tuple[tuple[str, Any], ...]:
 
 
 def start_faults(starts: Sequence[ModelStart]) -> list[Fault]:
-    """Return the problems of the models of a scenario and their initial states.
-
-    Args:
-        starts: The models.
-    """
+    """Return the problems of the models of a scenario and their initial states."""
     names, out = [start.name for start in starts], []
     for i, (start, name) in enumerate(zip(starts, names, strict=True)):
         if name in names[:i]:
@@ -208,12 +195,7 @@ def _mount_problems(i: int, starts: Sequence[ModelStart], names: Sequence[str]) 
 
 
 def axes_faults(world: WorldSettings, starts: Sequence[ModelStart]) -> list[Fault]:
-    """Return the errors of models whose axes differ from the scenario's world.
-
-    Args:
-        world: The scenario's world.
-        starts: The models.
-    """
+    """Return the errors of models whose axes differ from the scenario's world."""
     return [
         Fault(
             ("world", "axes"),

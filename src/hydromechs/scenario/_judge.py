@@ -46,12 +46,7 @@ MAX_EJECTION_SPEED = 1.0
 
 
 def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
-    """Return the index of the model that a body or joint belongs to, and its name there.
-
-    Args:
-        scenario: The scenario.
-        name: Name of the body or joint in the scenario.
-    """
+    """Return the index of the model that a body or joint belongs to, and its name there."""
     if len(scenario.models) > 1:
         for i, start in enumerate(scenario.models):
             if name.startswith(f"{start.name}."):
@@ -60,12 +55,7 @@ def owner_of(scenario: Scenario, name: str) -> tuple[int, str]:
 
 
 def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
-    """Return the path of the part of the scenario or model from which a component of the plant derives.
-
-    Args:
-        scenario: The scenario.
-        component: One of the components of its plant.
-    """
+    """Return the path of the part of the scenario or model from which a component of the plant derives."""
     for i, part in enumerate(scenario.components):
         if part.owns(scenario.model, component):
             return "components", i
@@ -74,12 +64,7 @@ def place_of(scenario: Scenario, component: Component) -> tuple[Any, ...]:
 
 
 def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
-    """Return the errors that the model, the plant or a controller raises, with their paths in the scenario.
-
-    Args:
-        scenario: The scenario.
-        error: The error.
-    """
+    """Return the errors that the model, the plant or a controller raises, with their paths in the scenario."""
 
     def moved(fault: Fault) -> Fault:
         match fault.path:
@@ -100,20 +85,12 @@ def placed_faults(scenario: Scenario, error: Exception) -> list[Fault]:
 
 
 def time_faults(scenario: Scenario) -> list[Fault]:
-    """Return the problem of more steps or samples than a run can have.
-
-    Args:
-        scenario: The scenario; its times are positive.
-    """
+    """Return the problem of more steps or samples than a run can have; the scenario's times are positive."""
     return [Fault((key,), text) for key, text in size_faults(scenario.duration, scenario.step, scenario.record)]
 
 
 def environment_faults(scenario: Scenario) -> list[Fault]:
-    """Return the problems of waves that are steeper than possible.
-
-    Args:
-        scenario: The scenario; its models are valid.
-    """
+    """Return the problems of waves that are steeper than possible; the scenario's models are valid."""
     out, environment = [], scenario.environment
     for i, wave in enumerate(environment.waves):
         alone = Environment(waves=(wave,), water_depth=environment.water_depth)
@@ -123,12 +100,7 @@ def environment_faults(scenario: Scenario) -> list[Fault]:
 
 
 def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
-    """Return the problems of unknown names, incompatible rates, and sensors that a filter cannot use.
-
-    Args:
-        scenario: The scenario.
-        model: Its model.
-    """
+    """Return the problems of unknown names, incompatible rates, and sensors that a filter cannot use."""
     out: list[Fault] = []
     sensors = scenario.sensors
     for i, block in enumerate(scenario.blocks):
@@ -156,12 +128,7 @@ def sensor_faults(scenario: Scenario, model: Model) -> list[Fault]:
 
 @np.errstate(all="ignore")
 def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
-    """Return the problems of commands out of range, joints beyond their stops, and bodies inside others that they can touch.
-
-    Args:
-        scenario: The scenario.
-        plant: Its plant.
-    """
+    """Return the problems of commands out of range, joints beyond stops, and bodies inside others that they can touch."""
     out = _command_faults(scenario, plant)
     out += [*_stop_faults(scenario, plant), *_motion_faults(scenario, plant), *_contact_faults(scenario, plant)]
     start = scenario.start
@@ -173,11 +140,7 @@ def plant_faults(scenario: Scenario, plant: Plant) -> list[Fault]:
 
 
 def check_faults(scenario: Scenario) -> list[Fault]:
-    """Return the problems of checks at times after the end of the run.
-
-    Args:
-        scenario: The scenario.
-    """
+    """Return the problems of checks at times after the end of the run."""
     out, end = [], scenario.duration
     for i, check in enumerate(scenario.checks):
         times = {"after": check.after, "mean_of": 0.0 if check.mean_of is None else check.mean_of[0]}
@@ -189,11 +152,7 @@ def check_faults(scenario: Scenario) -> list[Fault]:
 
 
 def trial_faults(scenario: Scenario) -> list[Fault]:
-    """Return the remaining errors of its simulation, and parts that are too stiff for the step.
-
-    Args:
-        scenario: The scenario.
-    """
+    """Return the remaining errors of its simulation, and parts that are too stiff for the step."""
     try:
         return stiff_faults(scenario, scenario.simulation())
     except REJECTED as e:
@@ -201,12 +160,7 @@ def trial_faults(scenario: Scenario) -> list[Fault]:
 
 
 def stiff_faults(scenario: Scenario, sim: Simulation) -> list[Fault]:
-    """Return the parts that are too stiff for the step, at the state of a simulation.
-
-    Args:
-        scenario: The scenario.
-        sim: Its simulation.
-    """
+    """Return the parts that are too stiff for the step, at the state of a simulation."""
     usual = scenario.step == type(scenario).step  # as if a file omits it
     stiff = stiff_parts(sim.plant, sim.state.q, sim.method, scenario.step)
     out = [Fault(place_of(scenario, c) if usual else ("step",), text) for c, text in stiff[:MAX_REPORTED]]

@@ -142,13 +142,7 @@ def run_scenario(
 
 
 def recording_attrs(scenario: Scenario, text: str, file: str | os.PathLike[str]) -> dict[str, str]:
-    """Return the attributes of a scenario's recording: its content and creation time.
-
-    Args:
-        scenario: The simulated scenario.
-        text: The text of its file.
-        file: Path of that file.
-    """
+    """Return the attributes of a scenario's recording: its content (text and path of its file) and creation time."""
     return {
         "title": scenario.title or scenario.name,
         "hydromechs": __version__,

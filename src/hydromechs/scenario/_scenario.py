@@ -152,11 +152,7 @@ class Scenario(SimulationSource):
                 self.__dict__["plant"] = like.plant
 
     def with_fields(self, **fields: Any) -> Scenario:
-        """Return a copy with new fields; the model and the plant are shared if they do not depend on these.
-
-        Args:
-            fields: New values by field.
-        """
+        """Return a copy with new fields, by name; the model and the plant are shared if they do not depend on these."""
         return replace(self, **fields, like=self)
 
     @cached_property
@@ -169,11 +165,7 @@ class Scenario(SimulationSource):
         return self.models if self.world is None else tuple(map(self.world.applied_to, self.models))
 
     def parts(self, kind: type[T]) -> tuple[T, ...]:
-        """Return the components and blocks of a class, in order.
-
-        Args:
-            kind: The class, such as `Thruster` or `contact.Terrain`.
-        """
+        """Return the components and blocks of a class, such as `Thruster` or `contact.Terrain`, in order."""
         return tuple(part for part in (*self.components, *self.blocks) if isinstance(part, kind))
 
     def path_items(self) -> list[Item]:
@@ -196,11 +188,7 @@ class Scenario(SimulationSource):
         return self.parts(PythonBlock)
 
     def with_parts(self, *parts: Component | Block) -> Scenario:
-        """Return a copy with new parts; each replaces the part with the same name, or is added.
-
-        Args:
-            parts: Components and blocks.
-        """
+        """Return a copy with new components and blocks; each replaces the part with the same name, or is added."""
         lists: dict[str, list[Any]] = {"components": list(self.components), "blocks": list(self.blocks)}
         for part in parts:
             items = lists["blocks" if isinstance(part, Block) else "components"]
@@ -210,11 +198,7 @@ class Scenario(SimulationSource):
         return self.with_fields(**lists)
 
     def controlled_by(self, *controllers: PythonBlock) -> Scenario:
-        """Return a copy with these controllers in place of the present ones.
-
-        Args:
-            controllers: The controller blocks; none removes all.
-        """
+        """Return a copy with these controllers in place of the present ones; none removes all."""
         others = [block for block in self.blocks if not isinstance(block, PythonBlock)]
         return self.with_fields(blocks=(*others, *controllers))
 
@@ -313,11 +297,7 @@ def _reference(kind: Any) -> str:
 
 
 def scenario_faults(scenario: Scenario) -> list[Fault]:
-    """Return the problems of a scenario: unknown names, inconsistent times.
-
-    Args:
-        scenario: Its fields have the right types.
-    """
+    """Return the problems of a scenario whose fields have the right types: unknown names, inconsistent times."""
     if not scenario.models:
         return [Fault(("models",), "models is empty; give at least one")]
     out = _time_faults(scenario)
@@ -440,10 +420,7 @@ def _command_faults(scenario: Scenario, model: Model, actuators: Collection[str]
 
 
 def _quantity_faults(
-    scenario: Scenario,
-    plant: Plant,
-    judged: Callable[[tuple[str, ...] | None], bool],
-    signals: Mapping[str, str] | None = None,
+    scenario: Scenario, plant: Plant, judged: Callable[[tuple[str, ...] | None], bool], signals: Mapping[str, str] | None = None
 ) -> list[Fault]:
     """Return the problems of unknown quantities in events and checks whose dimensions (None if unknown) can be `judged`.
 

@@ -19,13 +19,7 @@ __all__ = ["Checkpoints", "SavedState", "save_state_of"]
 
 
 def save_state_of(sim: Simulation, state: State, path: Path) -> None:
-    """Save a state of a simulation, with the properties that a resumed run must share.
-
-    Args:
-        sim: The simulation.
-        state: The state.
-        path: The file.
-    """
+    """Save a state of a simulation in a file, with the properties that a resumed run must share."""
     run = {"seed": sim.plant.seed, "engine": _engine(sim), "integrator": sim.method.name, "step": sim.step_size}
     save_state(state, path, sim.layout_names, run | {"plant": _fingerprint(sim)})
 
@@ -42,13 +36,7 @@ def _engine(sim: Simulation) -> str:
 
 
 class Checkpoints:
-    """Saves checkpoints of a run.
-
-    Args:
-        path: File for the state.
-        sim: The simulation, in its initial state.
-        interval: Wall time between two checkpoints [s].
-    """
+    """Saves checkpoints of a run to a file at an interval of wall time [s]; `sim` is in its initial state."""
 
     def __init__(self, path: Path, sim: Simulation, interval: float) -> None:
         self.path, self.simulation, self.interval = path, sim, interval
@@ -79,11 +67,7 @@ class SavedState:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> SavedState:
-        """Read a state from which to resume.
-
-        Args:
-            path: A state.json, or the folder of a run that holds one.
-        """
+        """Read a state from which to resume, from a state.json or the folder of a run that holds one."""
         file = _state_file(path)
         state = load_state(file)
         content = files.read_json(file)
@@ -93,11 +77,7 @@ class SavedState:
         return cls(path=file, state=state, layout=str(content.get("layout") or ""), run=run)
 
     def others(self, sim: Simulation) -> tuple[str, ...]:
-        """Reject a simulation that cannot resume from the state; return warnings about other differences.
-
-        Args:
-            sim: The simulation to resume.
-        """
+        """Reject a simulation that cannot resume from the state; return warnings about other differences."""
         seed, engine = sim.plant.seed, _engine(sim)
         if self.run.get("engine", engine) != engine:
             raise ValueError(
@@ -128,11 +108,7 @@ class SavedState:
 
 
 def _state_file(path: str | os.PathLike[str]) -> Path:
-    """Return the state file to resume from, given the file or the folder of its run.
-
-    Args:
-        path: A state.json, or a folder.
-    """
+    """Return the state file to resume from: a state.json, or the one in the folder of its run."""
     given = Path(path)
     if given.is_file():
         return given

@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hydromechs import actuation, contact, control, hydro, integrators, lines, sensors, walking
-from hydromechs.actuation import (
-    ForceCurve,
-    JointFriction,
-    JointStops,
-    drives,
-    ideal_curve,
-    linear_curve,
-    motions,
-    t200_curve,
-)
+from hydromechs.actuation import ForceCurve, JointFriction, JointStops, drives, ideal_curve, linear_curve, motions, t200_curve
 from hydromechs.geometry import SHAPES, SHORTHAND, Mesh, Shape, height_field
 from hydromechs.hybrid import ENGINES, SCHEMES, Hybrid, Scheme
 from hydromechs.model.component import Component
@@ -55,20 +46,12 @@ def _derived(base: Any) -> dict[str, Any]:
 
 
 def no_friction(joint: str) -> JointFriction:
-    """No friction, overriding the model.
-
-    Args:
-        joint: Name of the body that the joint carries.
-    """
+    """No friction in a joint, overriding the model."""
     return JointFriction(joint=joint)
 
 
 def no_stops(joint: str) -> JointStops:
-    """No stops, overriding the limits of the model.
-
-    Args:
-        joint: Name of the body that the joint carries.
-    """
+    """No stops of a joint, overriding the limits of the model."""
     return JointStops(joint=joint)
 
 
@@ -136,11 +119,7 @@ FAMILIES = Families(
         Family(
             name="wave",
             base=hydro.RegularWave | hydro.PiersonMoskowitzSea | hydro.JonswapSea,
-            table={
-                "regular": hydro.RegularWave,
-                "jonswap": hydro.JonswapSea,
-                "pierson_moskowitz": hydro.PiersonMoskowitzSea,
-            },
+            table={"regular": hydro.RegularWave, "jonswap": hydro.JonswapSea, "pierson_moskowitz": hydro.PiersonMoskowitzSea},
         ),
         Family(name="surface", base=hydro.FreeSurface, table={"free": hydro.FreeSurface}),
         Family(name="gait", base=walking.Gait, table=walking.GAITS, open_to_users=True),

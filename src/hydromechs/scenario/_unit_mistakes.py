@@ -24,24 +24,16 @@ FASTEST = 10.0
 
 
 def unit_mistakes(scenario: Scenario) -> list[str]:
-    """Return warnings about likely mistakes in a valid scenario.
-
-    Args:
-        scenario: The scenario.
-    """
+    """Return warnings about likely mistakes in a valid scenario."""
     found = (_mount_mistakes, _start_mistakes, _angle_mistakes, _current_mistakes, _idle_mistakes, _sensor_mistakes)
     carried = any(isinstance(c, Terrain | Grasp | Grip) for c in scenario.components)
     return [*buoyancy_mistakes(scenario.model, dry=not carried), *(text for look in found for text in look(scenario))]
 
 
 def buoyancy_mistakes(model: Model, *, dry: bool) -> list[str]:
-    """Return warnings about free mechanisms that displace no water.
+    """Return warnings about free mechanisms that displace no water; `dry`: also if they have no hydrodynamics.
 
     A hull with drag but without a volume is always a mistake. A mechanism without any hydrodynamics may be a machine on land.
-
-    Args:
-        model: The model.
-        dry: True to warn also about mechanisms without hydrodynamics.
     """
     if not model.world.water_density or not model.world.gravity:
         return []
@@ -77,11 +69,7 @@ def _mount_mistakes(scenario: Scenario) -> list[str]:
 
 
 def contact_warnings(scenario: Scenario) -> list[str]:
-    """Return warnings about contacts whose geometry our probes cannot represent; other engines use complete shapes.
-
-    Args:
-        scenario: The scenario.
-    """
+    """Return warnings about contacts whose geometry our probes cannot represent; other engines use complete shapes."""
     if scenario.engine is not None:
         return []
     plant = scenario.plant

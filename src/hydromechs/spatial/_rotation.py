@@ -36,13 +36,7 @@ def norm(a: Vector) -> Scalar:
 
 def cross(a: Vector, b: Vector) -> Array:
     """Cross product a × b of two 3-vectors, shape (3,)."""
-    return np.array(
-        [
-            a[1] * b[2] - a[2] * b[1],
-            a[2] * b[0] - a[0] * b[2],
-            a[0] * b[1] - a[1] * b[0],
-        ]
-    )
+    return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def skew(a: Vector) -> Array:

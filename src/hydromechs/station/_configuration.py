@@ -100,14 +100,9 @@ class Configured:
 
 
 def configured(catalog: Catalog, name: str, changes: Changes | None = None) -> Configured:
-    """A scenario of a catalog with the pilot as its controller.
+    """A scenario of a catalog, with changes of its file, with the pilot as its controller.
 
-    The mission is left out: its controller, its checks, and events at set times. Faults are those of a file, in one
-    `ScenarioError`.
-
-    Args:
-        name: One of its names.
-        changes: Changes of the file. Defaults to none.
+    The mission's controller, checks, and events at set times are omitted. Errors are those of a file, in a `ScenarioError`.
     """
     changes = changes or Changes()
     if name not in catalog.files:

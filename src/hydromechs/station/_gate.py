@@ -100,12 +100,7 @@ class StationGate(Gate):
         if page is not None:
             port = int(page.server.get_port())
             await self.relay(
-                connection,
-                port,
-                page.tickets,
-                SCENE_TYPES,
-                lambda m: self.backend.on_scene_message(seat, view, m),
-                holder=seat,
+                connection, port, page.tickets, SCENE_TYPES, lambda m: self.backend.on_scene_message(seat, view, m), holder=seat
             )
 
     @cached_property

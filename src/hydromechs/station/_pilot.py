@@ -65,12 +65,7 @@ class Pilot(Controller):
         """The arms, once it has started."""
 
     def reading(self, inputs: Inputs, period: float | None = None) -> Pilot:
-        """Return another pilot with the same arguments that reads given inputs; this one stays as it is.
-
-        Args:
-            inputs: Source of the operator's inputs.
-            period: Time between two commands [s]. Defaults to that of this pilot.
-        """
+        """Return a copy of this pilot that reads other inputs; `period` between commands [s] defaults to the pilot's own."""
         out = type(self)(**{**self.arguments, "period": self.period if period is None else period})
         out.inputs = inputs  # not an argument: files do not hold a device
         return out

@@ -53,12 +53,7 @@ class Course:
         return gone + down - 0.5 * down * down / r
 
     def at(self, t: Scalar, start: Array) -> CoursePoint:
-        """Where the body should be; numbers or symbols.
-
-        Args:
-            t: Time since the walk began [s].
-            start: x, y [m] and heading [rad] at the beginning, shape (3,).
-        """
+        """Pose of the body at t [s] from its start x, y [m] and heading [rad], shape (3,); numbers or symbols."""
         s, w, yaw = self._gone(t), self.turn_rate, start[2]
         moved = s * self.velocity
         if w != 0.0:  # ∫ R(w s) v ds

@@ -51,13 +51,7 @@ class JointServos:
         return tuple(x for name, volts in pairs for x in ((name, f"{name}.rate", f"{name}.at") if volts is None else (name,)))
 
     def commands(self, t: Scalar, at: Array, position: Array, rate: Array) -> dict[str, Scalar]:
-        """Commands of all joints.
-
-        Args:
-            at: Where the joints are [rad], shape (n,).
-            position: Where they should be [rad], shape (n,).
-            rate: How fast they should move [rad/s], shape (n,).
-        """
+        """Commands of joints `at` angles (n,) [rad] for target positions (n,) [rad] and rates (n,) [rad/s]."""
         wanted = rate + self.bandwidth * (position - at)
         out: dict[str, Scalar] = {}
         for k, (name, volts) in enumerate(zip(self.names, self._volts, strict=True)):

@@ -133,11 +133,7 @@ class FrameWalker:
         return np.asarray(self._points + along + c * (r - along) + s * np.cross(a, r))
 
     def legs(self, places: Array) -> Array:
-        """Positions of the legs' joints that put feet at places; across their planes feet go where they can [m, rad], flat.
-
-        Args:
-            places: Wanted feet in the axes of their halves [m], shape (n, 3).
-        """
+        """Leg positions [m, rad], flat, that put feet at places (n, 3) in the halves' axes; across their planes, feet yield."""
         if not self.swings:
             return np.asarray(((places - self._ends) * self._slides).sum(axis=1))
         a, d = self._axes, self._slides

@@ -37,20 +37,12 @@ class Gait(Described, abc.ABC):
 
     @abc.abstractmethod
     def offsets(self, places: Array) -> Array:
-        """When in a cycle the legs begin to swing, as parts of the period, 0 to 1, shape (n,).
-
-        Args:
-            places: Feet from the body's origin in its axes at the start [m], shape (n, 3).
-        """
+        """Phase of the cycle, 0 to 1, (n,), at which each leg begins to swing; `places`: feet in body axes, start (n, 3)."""
 
     def progress(self, t: Scalar, offsets: Array) -> Array:
-        """Return how far each leg is in its swing, 0 to 1; below 0 while it stands, shape (n,).
+        """Return how far each leg is in its swing at t [s], 0 to 1; below 0 while it stands, shape (n,).
 
-        It is compiled: a class of your own must use NumPy and `hydromechs.spatial.where` here, and must not branch on values.
-
-        Args:
-            t: Time since the walk began [s].
-            offsets: As `offsets` gave them, shape (n,).
+        It is compiled: a custom class must use NumPy and `hydromechs.spatial.where` here, and must not branch on values.
         """
         swing = 1.0 - self.duty
         out = []
@@ -77,12 +69,7 @@ def around(places: Array) -> Array:
 
 
 class Tripod(Gait):
-    """Every second leg on the way round the body swings at the same time: two groups in turn.
-
-    Args:
-        period: Time of a whole cycle [s].
-        duty: Part of the period that each leg stands, at least 1/2 [-].
-    """
+    """Every second leg around the body swings at the same time, each standing `duty` ≥ 1/2 of the `period` [s]."""
 
     least_duty = 0.5
 

@@ -21,11 +21,7 @@ RING = np.array([[np.cos(a), np.sin(a)] for a in np.arange(6) * np.pi / 3.0])
 
 
 class Ground:
-    """All terrain that the machine of a simulation can touch.
-
-    Args:
-        simulation: The simulation.
-    """
+    """All terrain that the machine of a simulation can touch."""
 
     def __init__(self, simulation: Simulation | Site) -> None:
         touched = [c.solid for c in simulation.plant.components if isinstance(c, Pair)]
@@ -55,12 +51,7 @@ class Ground:
         return np.array([call(self.program, row)[0][()] for row in at.reshape(-1, 2)]).reshape(at.shape[:-1])
 
     def pad(self, at: Array, radius: float) -> tuple[Scalar, Scalar]:
-        """Height on which a pad comes to rest at a place [m], and how uneven it is below it [m].
-
-        Args:
-            at: Place in the world [m], shape (2,).
-            radius: Of the pad [m].
-        """
+        """Height on which a pad of a radius [m] settles at a place (2,) [m], and how uneven it is below it [m]."""
         here = self.height(at)[()]
         if not radius:
             return here, 0.0
@@ -71,12 +62,7 @@ class Ground:
         return maximum(here, rim.sum() / len(rim)), high - low
 
     def depths(self, feet: Array, foot_height: float) -> Array:
-        """How far feet are below the ground [m], shape (n,).
-
-        Args:
-            feet: Their origins in the world [m], shape (n, 3).
-            foot_height: Of the origins above their soles [m].
-        """
+        """Depth of feet (origins, (n, 3) [m]) below the ground [m], shape (n,); `foot_height`: of origins above soles [m]."""
         return self.height(feet[:, :2]) + foot_height - self.up * feet[:, 2]
 
 

@@ -70,12 +70,7 @@ class Legs:
         """Places of the joints in q."""
 
     def positions(self, angles: Array, legs: Sequence[int] | slice = slice(None)) -> tuple[Array, Array]:
-        """Feet from the body's origin in its axes [m], shape (n, 3), and their Jacobians, shape (n, 3, 3).
-
-        Args:
-            angles: Joint angles [rad], shape (n, 3).
-            legs: Which legs; all unless given.
-        """
+        """Feet from the body's origin (n, 3) [m] and Jacobians (n, 3, 3) for angles (n, 3) [rad]; `legs` defaults to all."""
         K, P = self._cross[legs], self.points[legs]
         s, v = np.sin(angles)[..., None, None], (1.0 - np.cos(angles))[..., None, None]
         R = np.eye(3) + s * K + v * self._cross_twice[legs]  # Rodrigues
@@ -106,14 +101,9 @@ class Legs:
 
 
 def reach(legs: Array, places: Array, start: Array) -> tuple[Array, Array]:
-    """Joint angles that put feet at places [rad], shape (n, 3), and how far each is off [m], shape (n,); numbers or symbols.
+    """Joint angles (n, 3) [rad] from `start` that put feet at places (n, 3), and how far each is off [m], shape (n,).
 
-    By damped Newton steps; angles beyond the limits count as off by what the nearest ones within leave.
-
-    Args:
-        legs: `Legs.numbers` of the legs, shape (n, 27).
-        places: Wanted feet from the body's origin in its axes [m], shape (n, 3).
-        start: Angles to begin with [rad], shape (n, 3).
+    By damped Newton steps of `Legs.numbers` (n, 27) or symbols; angles beyond the limits count as off by what remains.
     """
     n = len(places)
     angles, left, _ = iterate(_steps_program(n), PASSES, start, np.zeros(n), places, legs)

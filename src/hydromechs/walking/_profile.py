@@ -65,14 +65,9 @@ class Profile:
         return {name: x for name, x in self.__dict__.items() if name not in ("_reading", "_checking")}
 
     def check(self, course: Array) -> tuple[Array, Array]:
-        """Look for places of the whole way without ground, and for those that ask for more than the joints can do.
+        """Find the first place of a way (`course`: start x, y, heading) without ground, and one that exceeds the joints' range.
 
-        Args:
-            course: x, y and heading at the start of the way, shape (3,).
-
-        Returns:
-            A condition, x and y [m] of the first place without ground, shape (3,); a condition, the place along the way [m] and
-            the number of the joint, shape (3,).
+        Returns a condition, x and y [m], shape (3,); a condition, place along the way [m] and number of the joint, shape (3,).
         """
         starts, along = self._starts(course, self.first)
         bare, found = call(self._checking, starts, along)

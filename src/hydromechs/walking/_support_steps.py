@@ -158,13 +158,9 @@ class Steps:
     # -- steps --------------------------------------------------------------------------------------------------------------
 
     def plan(self, condition: Scalar, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, tuple[Scalar, ...]]]:
-        """Begin the next step where a condition holds, or see that it has arrived.
+        """Begin the next step where a condition holds, or see that it has arrived: memory that changes, stops of `plan_texts`.
 
-        Args:
-            given: Fields of `StepPlan` by name, "home", "height", poses of the "halves" and the time "due" of the step.
-
-        Returns:
-            Memory that changes, and stops of `plan_texts`.
+        `given` has fields of `StepPlan`, "home", "height", poses of the "halves" and the time "due" of the step.
         """
         names = StepPlan._fields
         texts = plan_texts(self.walker)

@@ -282,12 +282,7 @@ def validation_json_schema() -> dict[str, Any]:
 
 
 def load_validation_study(path: str | Path, *, code: bool = False) -> ValidationStudy:
-    """Load a validation study from its file; all errors are listed in one `ValidationStudyError`.
-
-    Args:
-        path: The file.
-        code: True to allow the Python code that its model names (custom joints) when the model is loaded.
-    """
+    """Load a validation study; all errors are listed in one `ValidationStudyError`; `code` permits custom joints."""
     document = read_document(path, "validation", ValidationStudyError)
     reader = Reader(FAMILIES, document.line, document.problems, source=str(path), folder=Path(path).parent)
     study = reader.file(ValidationStudy, document.data, KIND.key, KIND.version)

@@ -29,12 +29,7 @@ class DragElement:
             cls.numbers = DragElement.numbers  # type: ignore[method-assign]  # not those of a parent class, whose wrench is another
 
     def wrench(self, V_r: Array, density: Scalar) -> Array:
-        """Return the wrench about the body origin in body axes [N, N·m], shape (6,), in NumPy operations.
-
-        Args:
-            V_r: Velocity relative to the water, in body axes [m/s, rad/s], shape (6,).
-            density: Density of the water [kg/m³].
-        """
+        """Return the wrench (6,) about the body origin for V_r (6,) relative to water of a density [kg/m³], in body axes."""
         if type(self).numbers is DragElement.numbers:
             raise NotImplementedError(f"{type(self).__name__} has no method wrench(V_r, density)")
         return self.numbers(density).wrench(V_r)
