@@ -284,7 +284,6 @@ def _hints(kind: type) -> dict[str, Any]:
 
 @cache
 def _field_words(kind: type) -> dict[str, tuple[Any, ...]]:
-    """Return the permitted words of fields annotated as a `Literal`."""
     return {name: get_args(hint) for name, hint in _hints(kind).items() if get_origin(hint) is Literal}
 
 

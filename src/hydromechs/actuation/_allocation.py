@@ -112,7 +112,6 @@ class Allocator:
         return Allocation(f, tau - self.B @ f, (f <= self.lower) | (f >= self.upper))
 
     def _bounded(self, b: np.ndarray) -> np.ndarray:
-        """Minimise |A f − b| within the limits."""
         from scipy.optimize import lsq_linear  # slow to import, and few vehicles saturate
 
         f, free = self.lower.copy(), self.lower < self.upper

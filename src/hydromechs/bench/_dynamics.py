@@ -126,7 +126,6 @@ def _call_rows(model: Model, n: int) -> list[Row]:
 
 
 def _separate(*arrays: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-    """States as arrays of their own."""
     return [tuple(x.copy() for x in state) for state in zip(*arrays, strict=True)]
 
 

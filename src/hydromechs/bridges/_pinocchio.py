@@ -78,7 +78,6 @@ def to_pinocchio(model: Model) -> InPinocchio:
 
 
 def _along_axis(pin: ModuleType, part: Any) -> Any:
-    """A revolute or prismatic joint."""
     word = part.kind.capitalize()
     for letter, value in zip("XYZ", part.unit_axis, strict=True):
         if value == 1.0:  # the types for coordinate axes are faster
@@ -115,7 +114,6 @@ def _coordinates(model: Model, there: Any, numbers: dict[int, int]) -> Coordinat
 
 
 def _properties(model: Model, there: Any, at: CoordinateMap) -> None:
-    """Limits, damping and friction of the joints."""
     lower, upper = there.lowerPositionLimit.copy(), there.upperPositionLimit.copy()
     damping, friction = np.zeros(model.nv), np.zeros(model.nv)
     for part in model.joint_parts.values():

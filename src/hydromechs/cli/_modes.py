@@ -98,7 +98,6 @@ def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
 
 
 def _row(mode: Mode) -> dict[str, Any]:
-    """A mode as plain numbers."""
     return {
         "who": list(mode.who),
         "natural_frequency_hz": mode.natural_frequency,

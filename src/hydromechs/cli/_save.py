@@ -72,7 +72,6 @@ def parse_entries(texts: list[str]) -> dict[str, list[str]]:
 
 
 def _target(run: str, kind: str, out: str) -> Path:
-    """Return the file to write, from --format and --out."""
     if not kind and not out:
         raise ValueError(f"no format: add --format with one of {', '.join(FORMATS)}, or --out FILE with one of these suffixes")
     suffix = Path(out).suffix.lstrip(".")

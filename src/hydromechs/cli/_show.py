@@ -104,7 +104,6 @@ def replay(
 
 
 def _replay_page(run: str, console: Console, model: str, port: int, browser: bool) -> None:
-    """Replay a recording in a browser until Ctrl-C."""
     from hydromechs.viewer import replay as replay_run
 
     scene, ds = run_scene(run, model)

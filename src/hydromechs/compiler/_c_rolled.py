@@ -38,7 +38,6 @@ def rolled_body(functions: CFunctions, rolled: Rolled) -> list[str]:
 
 
 def _stage(functions: CFunctions, stage: Stage, arrays: dict[str, str], index: dict[str, str]) -> list[str]:
-    """The program of a row's kind."""
     calls = []
     for program, places in zip(stage.programs, stage.places, strict=True):
         pointers = ", ".join(_pointer(p, arrays, index) for p in places)
@@ -49,7 +48,6 @@ def _stage(functions: CFunctions, stage: Stage, arrays: dict[str, str], index: d
 
 
 def _pointer(place: Address, arrays: dict[str, str], index: dict[str, str]) -> str:
-    """Address of an argument."""
     column = "" if place.column is None else f" + {place.stride} * {index[place.column]}"
     return f"{arrays[place.array]}{column}" + (f" + {place.shift}" if place.shift else "")
 

@@ -179,7 +179,6 @@ def _signature(file: SourceFile, function: SourceFunction, names: Mapping[int, s
 
 
 def _parameters(program: Program) -> dict[int, str]:
-    """Names of the parameters, inputs first, all different."""
     out: dict[int, str] = {}
     for k, argument in enumerate((*program.inputs, *program.outputs)):
         name = c_identifier(argument.name)

@@ -129,12 +129,10 @@ def _user() -> str:
 
 @cache
 def _warn(message: str) -> None:
-    """Warn once."""
     warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def _digest(key: str, code: bytes) -> bytes:
-    """Checksum of an entry."""
     return hashlib.sha256(f"{len(key)}:{key}".encode() + code).digest()
 
 

@@ -41,7 +41,6 @@ def casadi_function(program: Program) -> casadi.Function:
 
 
 def _size(argument: Argument) -> tuple[int, int]:
-    """Rows and columns of an array as a matrix."""
     shape = argument.shape
     return (argument.size, 1) if len(shape) < 2 else (argument.size // shape[-1], shape[-1])
 

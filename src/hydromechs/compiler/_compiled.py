@@ -267,7 +267,6 @@ FLOAT64 = np.dtype(np.float64)
 
 
 def _address(array: Array) -> int:
-    """Address of the first element of an array."""
     return array.__array_interface__["data"][0]
 
 

@@ -271,7 +271,6 @@ class CudaRoutine:
         return CudaAttributes(k.num_regs, k.local_size_bytes, k.max_threads_per_block)
 
     def _kernel(self, shared: frozenset[str]) -> tuple[Any, int]:
-        """Return the kernel and the entries of its workspace."""
         if shared not in self._kernels:
             text = _Text(self.routine, shared)
             module = self._cupy.RawModule(code=text.kernel(1), options=OPTIONS, backend="nvrtc")

@@ -133,7 +133,6 @@ class Iterate(Callee):
 
 
 def _copied(source: str, to: str, size: int) -> str:
-    """A loop in C that copies an array."""
     return f"for (int i = 0; i < {size}; ++i) {to}[i] = {source}[i];"
 
 

@@ -68,7 +68,6 @@ def _bytes(name: str, data: bytes) -> str:
 
 
 def _sweep(t: Loops, rolled: Rolled, sweep: Sweep, arrays: dict[str, str], table: str, module: Module) -> None:
-    """One sweep over all rows."""
     if sweep.once:
         for stage in sweep.stages:
             _stage(t, stage, {}, arrays, module)
@@ -112,7 +111,6 @@ def _ask_ahead(t: Loops, rolled: Rolled, sweep: Sweep, row: str, arrays: dict[st
 
 
 def _stage(t: Loops, stage: Stage, values: dict[str, str], arrays: dict[str, str], module: Module) -> None:
-    """The program of a row's kind."""
     if stage.column is None:
         _step(t, stage.programs[0], stage.places[0], values, arrays, module)
         return

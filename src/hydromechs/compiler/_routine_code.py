@@ -50,7 +50,6 @@ class PackedCode(MachineCode):
 
 @cache
 def _sequencer(lanes: int) -> Any:
-    """The sequencer in machine code."""
     form = Form(lanes)
     key = fingerprint(source_hash(), "sequencer", lanes, *NATIVE.versions())
     return NATIVE.load(cached(key, lambda: NATIVE.build(sequencer_text(lanes), Form(lanes, state=0))), 0, form)

@@ -223,7 +223,6 @@ def _operand(x: Scalar) -> Symbol:
 
 
 def _method(kind: Kind) -> Callable[..., Symbol]:
-    """A method of symbols that does an operation of the table."""
     if kind.arity == 2:
         return lambda self, other: self._binary(kind.name, other)
     return lambda self: Symbol(applied(kind.name, self.sx))

@@ -141,8 +141,6 @@ def program_of(
 
 
 class _Builder:
-    """Operations without repetition."""
-
     def __init__(self) -> None:
         self.operations: list[Operation] = []
         self.place: dict[Operation, int] = {}

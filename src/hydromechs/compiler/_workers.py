@@ -15,8 +15,6 @@ from queue import SimpleQueue
 
 
 class _Part:
-    """A range of worlds for one thread."""
-
     def __init__(self, work: Callable[[int, int], None], begin: int, end: int, keep: object) -> None:
         self.work, self.begin, self.end, self.keep = work, begin, end, keep
         self.claim, self.done = threading.Lock(), threading.Lock()

@@ -150,6 +150,5 @@ def _spring(T: Array, k: tuple[float, float, float]) -> tuple[Array, Scalar]:
 
 
 def _angle(T: Array) -> Scalar:
-    """Return the angle of a rotation [rad]."""
     sine = 0.5 * norm([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
     return np.arctan2(sine, 0.5 * (T[0, 0] + T[1, 1] + T[2, 2] - 1.0))

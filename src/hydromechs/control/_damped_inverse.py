@@ -61,7 +61,6 @@ def rotated_rows(J: Array, beside: Array) -> tuple[Array, Array]:
 
 
 def _squares(rows: Array) -> list[Scalar]:
-    """Squared lengths of rows."""
     return [row @ row for row in rows]
 
 

@@ -225,7 +225,6 @@ class HoldPose(FollowPath):
 
 
 def _quaternion(rpy: Array) -> Array:
-    """Quaternion of roll, pitch and heading, shape (4,)."""
     (cr, sr), (cp, sp), (cy, sy) = ((np.cos(0.5 * angle), np.sin(0.5 * angle)) for angle in rpy)
     return np.array(
         [

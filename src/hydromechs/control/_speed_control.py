@@ -326,7 +326,6 @@ class LqrSpeed(TracedBlock):
     """Which columns of the path are references of the axes themselves."""
 
     def _path(self, waypoints: Sequence[Mapping[str, Any]]) -> Waypoints:
-        """The reference over time."""
         return speed_waypoints(waypoints)
 
     design: LqrDesign

@@ -98,7 +98,6 @@ class ToolTask(KinematicTask):
         self._body, self._tool = body, Tool(body.model, self.frame)
 
     def __call__(self, tick: Tick) -> Asked:
-        """As of `KinematicTask`."""
         wanted, rate, _ = self.path(tick.t)
         pose = self._tool.pose(tick.q)
         off = pose_off(pose, wanted[:3], matrix_from_rpy(wanted[3:]))
@@ -163,7 +162,6 @@ class PostureTask(KinematicTask):
         self._n = len(body.places)
 
     def __call__(self, tick: Tick) -> Asked:
-        """As of `KinematicTask`."""
         J = np.eye(self._n)[[6 + k for k in self._which]]
         return Asked(J, self.stiffness * (np.array(list(self.positions.values())) - tick.q[self._q]))
 

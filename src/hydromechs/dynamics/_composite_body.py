@@ -74,7 +74,6 @@ def pass_axis_masses(model: Model, paths: Sequence[Path], inertias: list[BodyIne
 
 
 def _composite(model: Model, kin: Kinematics, inertias: list[BodyInertia]) -> list[BodyInertia]:
-    """K_i of all bodies."""
     K = list(inertias)
     for i in reversed(range(model.nb)):
         parent, path, own = model.parent[i], kin.paths[i], K[i]
@@ -94,5 +93,4 @@ def _sum(a: BodyInertia, b: BodyInertia) -> BodyInertia:
 
 
 def _matrix(K: PseudoInertia | Array) -> Array:
-    """An inertia as a 6×6 matrix."""
     return K.matrix if isinstance(K, PseudoInertia) else K

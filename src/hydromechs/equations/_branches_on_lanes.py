@@ -42,7 +42,6 @@ class OnLanes(NamedTuple):
     """Of each branch, shape (branches, n)."""
 
     def __call__(self, *arrays: Array) -> list[Array]:
-        """Results of all branches."""
         return compiler.call_on_lanes(self.program, *arrays, self.numbers)
 
 

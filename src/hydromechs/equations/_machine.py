@@ -261,7 +261,6 @@ def _rolled(model: Model, name: str, extra: tuple[Argument, ...]) -> Rolled:
 
 
 def _whole(value: Any, name: str, wanted: str) -> int:
-    """`value` as an int."""
     try:
         return operator.index(value)
     except TypeError:
@@ -269,7 +268,6 @@ def _whole(value: Any, name: str, wanted: str) -> int:
 
 
 def _numbers(value: ArrayLike, name: str) -> Array:
-    """An optional array."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):

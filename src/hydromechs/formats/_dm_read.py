@@ -120,7 +120,6 @@ class _Parser:
         return self.root
 
     def _finish(self) -> None:
-        """Store the collected values in the entry."""
         if self.entry is not None:
             self.entry.text = " ".join(self.values)
         self.values = []
@@ -199,8 +198,6 @@ def read_dm(root: Element, findings: Findings, files: RobotFiles) -> Imported:
 
 
 class _Dm:
-    """Reads one file."""
-
     def __init__(self, root: Element, findings: Findings) -> None:
         self.root, self.findings = root, findings
         self.links: list[Link] = []
@@ -237,7 +234,6 @@ class _Dm:
     # -- bodies ---------------------------------------------------------------------------------------------------------
 
     def _base(self, element: Element) -> str:
-        """Add the reference member and return its name."""
         name = self._name(element, "base")
         mobile = _kind(element, BASES) == "MobileBase"
         owner = f"{element.tag} {name!r}"
@@ -253,7 +249,6 @@ class _Dm:
         return name
 
     def _structure(self, element: Element, kind: str, base: str, label: str) -> None:
-        """Add the links of a serial chain or a tree."""
         f = self.findings
         names: list[str] = [base]
         for child in element.children:

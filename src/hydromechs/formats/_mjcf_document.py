@@ -46,8 +46,6 @@ WHY = {
 
 
 class _Given(NamedTuple):
-    """An attribute, and the element that contains it."""
-
     value: str
     element: Element
 
@@ -289,8 +287,6 @@ def replicate(root: Element, findings: Findings) -> None:
 
 
 class _Copies:
-    """Expands one document."""
-
     def __init__(self, findings: Findings) -> None:
         self.findings = findings
         self.made = 0

@@ -154,7 +154,6 @@ def _mass(geom: Geom, settings: Settings) -> Mass:
 
 
 def _shape(geom: Geom) -> Shape:
-    """Return a geom as a shape."""
     if geom.mesh is not None:
         return geometry.Mesh(file=geom.mesh.file, scale=geom.mesh.scale)
     if geom.kind == "box":

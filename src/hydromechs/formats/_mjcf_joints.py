@@ -134,7 +134,6 @@ def _one_axis(
 
 
 def _resistance(item: Item) -> tuple[float, float]:
-    """Return viscous and Coulomb friction."""
     damping, friction = (_linear(item, name) for name in ("damping", "frictionloss"))
     for name, value in (("damping", damping), ("frictionloss", friction)):
         if value < 0.0:

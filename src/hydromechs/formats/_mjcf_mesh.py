@@ -145,7 +145,6 @@ def _msh(raw: bytes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the convex hull with faces outwards."""
     import trimesh
 
     hull = trimesh.Trimesh(vertices, process=False).convex_hull

@@ -84,8 +84,6 @@ def _colors(document: Document) -> dict[str, tuple[float, ...]]:
 
 @dataclass(slots=True, kw_only=True)
 class _Read:
-    """A body that was read."""
-
     body: Body
     element: Element
     joint: BodyJoint
@@ -112,8 +110,6 @@ class _Inside:
 
 
 class _Reader:
-    """Reads the tree of bodies."""
-
     def __init__(
         self, document: Document, settings: Settings, meshes: dict[str, Mesh], colors: dict[str, tuple[float, ...]]
     ) -> None:
@@ -211,7 +207,6 @@ class _Reader:
     # -- names ----------------------------------------------------------------------------------------------------------------
 
     def _free_name(self, wanted: str) -> str:
-        """Return an unused body name."""
         name, k = wanted, 1
         while name in self.taken:
             k += 1
@@ -283,7 +278,6 @@ class _Reader:
         return Mass(m, mass.com, axes @ np.diag(bounded) @ axes.T)
 
     def _given_mass(self, item: Item, name: str) -> Mass | None:
-        """Read <inertial>."""
         findings, owner = self.document.findings, f"<inertial> of body {name!r}"
         pose = pose_of(item, self.settings)
         mass = item.number("mass", 0.0)

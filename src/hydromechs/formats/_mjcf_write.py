@@ -119,7 +119,6 @@ class MjcfWriter(RobotWriter):
         return {"quat": numbers(quaternion_from_matrix(axes)), "diaginertia": numbers(given)}
 
     def _joint(self, tag: Tag, body: Body) -> None:
-        """Write the pose of a body and its joints."""
         parts = body.joint.parts
         for part in parts:
             joints.foreign(JOINTS, part, f"body {body.name!r}", "an MJCF", "write the model as .yaml")

@@ -20,7 +20,6 @@ class Pose:
     """Axes, shape (3, 3)."""
 
     def __matmul__(self, other: Pose) -> Pose:
-        """Compose with `other`, a pose in this frame."""
         return Pose(self.p + self.R @ other.p, self.R @ other.R)
 
     @property

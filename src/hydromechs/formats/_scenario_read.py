@@ -257,7 +257,6 @@ class _ScenarioReader(Reader):
         return [part for part in out if part is not BROKEN]
 
     def _contacts(self, given: Any) -> list[Component]:
-        """Read contacts of points and of pairs of bodies."""
         out: list[Any] = []
         for i, frame in enumerate(given.points):
             out.append(self.make(PointContact, {"frame": frame}, ("contact", "points", i)))

@@ -246,7 +246,6 @@ def grouped(scenario: Scenario, writer: Writer, plain: bool) -> dict[str, Any]:
 
 
 def _write_component(out: dict[str, Any], section: str, part: Any, writer: Writer) -> None:
-    """Add a component to its section."""
     if section == "points":
         out["contact"].setdefault("points", []).append(part.frame)
     elif section == "bodies":

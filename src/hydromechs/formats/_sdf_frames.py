@@ -115,7 +115,6 @@ def pose_of(element: Element | None, findings: Findings, owner: str) -> Pose:
 
 
 def _forget(scope: Scope) -> None:
-    """Clear the poses of a model and its nested models."""
     scope.poses.clear()
     for model in scope.models.values():
         _forget(model)

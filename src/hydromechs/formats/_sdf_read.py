@@ -67,8 +67,6 @@ def read_sdf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
 
 
 class _Sdf:
-    """Reads one SDF."""
-
     def __init__(self, root: Element, findings: Findings, files: RobotFiles) -> None:
         self.root, self.findings, self.files = root, findings, files
         self.frames = Frames(findings)
@@ -230,7 +228,6 @@ class _Sdf:
             self._collect(model)
 
     def _environment(self, world: Element, water: Water) -> World:
-        """Read gravity and water."""
         gravity = world.first("gravity")
         g = 9.8
         if gravity is not None:
@@ -246,7 +243,6 @@ class _Sdf:
     # -- joints ---------------------------------------------------------------------------------------------------------------
 
     def _edges(self, scope: Scope) -> list[Edge]:
-        """Read the joints of a scope."""
         f, out = self.findings, []
         for name, element in scope.joints.items():
             full, kind = scope.full(name), element.attributes.get("type", "").strip()
@@ -331,7 +327,6 @@ class _Sdf:
         return self.origin[name]
 
     def _joint(self, name: str) -> joints.Joint | joints.Composite:
-        """Return the joint that carries a link."""
         edge, f = self.carried.get(name), self.findings
         pose = self._body_pose(name)
         if edge is None:

@@ -199,7 +199,6 @@ def _damping(link: str, element: drag.Damping) -> Tag:
 
 
 def _geometry(thing: Placed) -> Tag:
-    """Write the element of a shape."""
     shape = thing.shape
     tag = Tag(shape.word)
     if isinstance(shape, Mesh):

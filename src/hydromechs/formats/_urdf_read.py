@@ -41,8 +41,6 @@ def read_urdf(root: Element, findings: Findings, files: RobotFiles) -> Imported:
 
 
 class _Urdf:
-    """Reads one URDF."""
-
     def __init__(self, root: Element, findings: Findings, files: RobotFiles) -> None:
         self.root, self.findings, self.files = root, findings, files
         self.materials: dict[str, Element] = {}
@@ -118,7 +116,6 @@ class _Urdf:
         return out
 
     def _connect(self, name: str, joint: Element) -> None:
-        """Record the links that a joint connects."""
         ends = {}
         for tag in ("parent", "child"):
             end = joint.first(tag)
@@ -257,7 +254,6 @@ class _Urdf:
         return Origin(xyz, rpy)  # type: ignore[arg-type]
 
     def _joint(self, link: str) -> joints.Joint | joints.Composite:
-        """Return the joint that carries a link."""
         if link not in self.carried_by:
             return joints.Fixed()
         name = self.carried_by[link]

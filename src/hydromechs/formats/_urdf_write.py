@@ -109,7 +109,6 @@ class UrdfWriter(RobotWriter):
         ]
 
     def _start(self, body: Body, part: Any) -> None:
-        """Note the initial state of a joint."""
         if part.initial_q != part.neutral_q or any(part.initial_v):
             self.lost.append(f"body {body.name!r}: its joint starts at {part.initial_q} with velocity {part.initial_v}")
 

@@ -79,8 +79,6 @@ def parse_xml(raw: str | bytes, source: str) -> Element:
 
 
 class _Parser:
-    """Builds the elements of one text."""
-
     def __init__(self, source: str) -> None:
         self.source = source
         self.root: Element | None = None

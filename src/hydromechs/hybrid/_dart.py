@@ -170,8 +170,6 @@ def _pose(solid: Placed) -> Array:
 
 
 class _Part(NamedTuple):
-    """An elementary joint."""
-
     joint: Any
     """DART's."""
     ours: joints.Joint

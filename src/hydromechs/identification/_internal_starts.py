@@ -70,7 +70,6 @@ class InternalStarts:
         return np.stack([self._at(j, there[j], v[j] + h * along[j, nv:], other[j]) for j in range(len(q))])
 
     def _at(self, j: int, q: np.ndarray, v: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """States that follow the start of one trial."""
         layout = self.plant.layout
         parameters = {name: layout.array(f"parameter.{name}", inputs) for name in self.plant.parameters}
         now = InitialInstant(self.plant, self.trials[j].start, q, v, parameters)

@@ -117,7 +117,6 @@ def _all_places(plant: Plant, paths: Sequence[str]) -> list[int]:
 
 
 def _now(plant: Plant, path: str) -> np.ndarray:
-    """The value that a parameter or held input has."""
     if path in plant.layout.held:
         slot = plant.layout.input_slots[len(plant.layout.commands) + plant.layout.held.index(path)]
         return np.asarray(0.0 if callable(slot.start) else slot.start)

@@ -245,7 +245,6 @@ class BlockSteps(Propagator):
         return end
 
     def _blocks(self, at: Point, n: int, inputs: np.ndarray, steps: int, h: float, samples: Samples | None) -> Point:
-        """Steps on the grid."""
         offset = 0.0 if abs(at.t - n * h) <= rounding(at.t) else at.t - n * h
         path = self._run(Stretch(offset, n, at.q[None], at.x[None], [inputs[None]], h, steps, 1))
         good = int(path.good[0])

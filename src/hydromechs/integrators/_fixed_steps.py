@@ -91,7 +91,6 @@ class FixedSteps(Propagator):
         return end
 
     def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
-        """One step that ends at a time."""
         bound = self._bound
         bound.state[0][0], bound.state[1][0], bound.state[2][0] = 0.0, at.q, at.x
         bound.inputs[0][0], bound.inputs[1][0], bound.inputs[2][0] = t_end - at.t, at.t, inputs

@@ -83,8 +83,6 @@ class Stepper:
     def _recipe(
         self, name: str, one: Callable[..., Any], inputs: tuple[Argument, ...], outputs: tuple[Argument, ...], what: str
     ) -> Recipe:
-        """How to make the program of a step, or its loops."""
-
         def loops() -> Rolled:
             return compiler.trace_whole(one, inputs, outputs, name=name)
 

@@ -40,7 +40,6 @@ __all__ = [
 
 
 def _names(folder: str) -> tuple[str, ...]:
-    """Names of the YAML files in a folder of the library."""
     found = [f.name for f in (files(__package__) / folder).iterdir()]
     return tuple(sorted(name.removesuffix(".yaml") for name in found if name.endswith(".yaml")))
 

@@ -112,7 +112,6 @@ def star(m: int, n: int, *, wet: bool = True, seed: int = 1) -> Model:
 
 
 def _random_placement(rng: np.random.Generator) -> Origin | Mdh:
-    """An origin, an MDH set or an MDH set with branch, at random."""
     kind = rng.integers(3)
     if kind == 0:
         return Origin(_three(rng.uniform(-0.5, 0.5, 3)), _three(rng.uniform(-3.0, 3.0, 3)))

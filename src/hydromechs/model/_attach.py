@@ -127,7 +127,6 @@ def _prefix(vehicle: Model, part: Model, prefix: str | None) -> str:
 
 
 def _renamed(body: Body, before: str) -> Body:
-    """Return a body of the part with its new names."""
     parent = None if body.parent is None else before + body.parent
     frames = tuple(replace(frame, name=before + frame.name) for frame in body.frames)
     joint = body.joint if parent is not None else Fixed()  # a body with a parent is never free; the root's joint is set later

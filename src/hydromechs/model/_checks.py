@@ -57,8 +57,6 @@ def _value_fault(path: tuple, name: str, thing: Any, label: str, must: str, reme
 
 
 class _Collector:
-    """Collects the errors of one body."""
-
     def __init__(self, index: int, body: Body) -> None:
         self.index, self.name = index, body.name
         self.found: list[Fault] = []

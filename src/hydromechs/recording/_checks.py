@@ -143,7 +143,6 @@ class Check:
         return self.before is not None and self.before <= start
 
     def _why_nothing(self, time: np.ndarray, x: np.ndarray) -> str:
-        """Return the reason why there is no value."""
         if x.size:
             missing = int(np.count_nonzero(np.isnan(x)))
             return f"; {missing} of {x.size} samples are not numbers; check whether the component was off" if missing else ""

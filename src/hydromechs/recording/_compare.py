@@ -99,7 +99,6 @@ def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> Recordi
 
 
 def _span(dataset: xarray.Dataset, which: str) -> tuple[float, float]:
-    """Begin and end of a recording [s]."""
     times = dataset["time"].values if "time" in dataset else np.zeros(0)
     if not times.size:
         raise ValueError(f"the {which} has no samples; check whether its run ended before the first")

@@ -196,7 +196,6 @@ class RecordingWriter:
         _write_json(self.path / ".zmetadata", {"zarr_consolidated_format": 1, "metadata": metadata})
 
     def _types(self) -> dict[str, np.dtype]:
-        """Type of each variable, `time` last."""
         return {**{v.name: np.dtype(v.dtype) for v in self._schema}, "time": np.dtype("float64")}
 
     def _create(self, name: str, dims: Sequence[str], attrs: Mapping[str, Any]) -> None:
@@ -261,7 +260,6 @@ class MemoryRecorder:
     """Keeps a recording in memory; same interface as `RecordingWriter`."""
 
     def __init__(self, schema: Sequence[Variable], coords: Mapping[str, Sequence[str]], attrs: Mapping[str, Any]) -> None:
-        """Start with no samples."""
         self.samples = 0
         """Number of samples."""
         self._schema = tuple(schema)

@@ -336,7 +336,6 @@ def _rest(thing: Any, at: Keys, rest: str, path: str) -> list[Keys]:
 
 
 def _unknown(thing: Any, path: str) -> str:
-    """Return the message for a path whose first name is unknown."""
     section, inner = _section(path)
     known = [item.name for item in _items(thing) if item.section == section or not section]
     first = (inner or path).partition(".")[0]

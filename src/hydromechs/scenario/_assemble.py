@@ -120,7 +120,6 @@ ModelStart.path_views = {"rpy_deg": View(_rpy_deg, _with_rpy_deg)}
 
 
 def _numbers(value: Any, name: str) -> float | tuple[float, ...]:
-    """Return a number, or a row of numbers."""
     rows = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1
     return tuple(number(x, name) for x in value) if rows else number(value, name)
 

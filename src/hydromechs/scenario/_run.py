@@ -264,7 +264,6 @@ def _left_out(scenario: Scenario, t_end: float) -> list[str]:
 
 
 def _setup(sim: Simulation) -> list[tuple[str, str]]:
-    """Return label and text of each part of the set-up."""
     plant = sim.plant
     return [
         ("Model", f"{plant.model.name}: {plant.model.nb} bodies, {plant.model.nv} degrees of freedom"),
@@ -279,7 +278,6 @@ def _setup(sim: Simulation) -> list[tuple[str, str]]:
 
 
 def _controller(controller: Controller | None) -> str:
-    """Return a description of the controller and its inputs."""
     if controller is None:
         return "none"
     if isinstance(controller, Measuring):
@@ -290,7 +288,6 @@ def _controller(controller: Controller | None) -> str:
 
 
 def _counted(plant: Plant) -> list[str]:
-    """Return the number of components of each kind."""
     kinds = [c.kind for c in plant.components]
     return [f"{kinds.count(kind)} {kind.replace('_', ' ')}" for kind in dict.fromkeys(kinds)]
 

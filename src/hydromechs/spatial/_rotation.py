@@ -128,7 +128,6 @@ def quaternion_from_matrix(R: ArrayLike) -> Array:
 def _products(
     xx: Scalar, xy: Scalar, xz: Scalar, yx: Scalar, yy: Scalar, yz: Scalar, zx: Scalar, zy: Scalar, zz: Scalar
 ) -> tuple[tuple[Scalar, ...], ...]:
-    """Rows 4 q_k q of a rotation matrix."""
     return (
         (1.0 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
         (zy - yz, 1.0 + xx - yy - zz, xy + yx, xz + zx),

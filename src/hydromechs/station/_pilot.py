@@ -177,6 +177,5 @@ def _level(R: np.ndarray) -> np.ndarray:
 
 
 def _shown(asked: Operator) -> list[float]:
-    """Values of the signals."""
     mode, arm_mode = MODES.index(asked.mode), ARM_MODES.index(asked.arm_mode)
     return [mode, *asked.axes, asked.arm, arm_mode, *asked.arm_axes, float(asked.swing)]

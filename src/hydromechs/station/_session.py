@@ -432,7 +432,6 @@ class Session:
     # -- runs ---------------------------------------------------------------------------------------------------------------
 
     def _build(self, configured: Configured) -> None:
-        """Make the simulation of a scenario."""
         simulation = piloted(configured.scenario, self.inputs)
         simulation.compile()
         pilot = pilot_of(simulation)
@@ -441,7 +440,6 @@ class Session:
         self._slice = _slice(simulation, pilot.period)
 
     def _begin(self) -> None:
-        """Begin a run, paused."""
         configured, simulation, pilot = self.configured, self._sim, self._pilot
         self._run_folder = self._stack.enter_context(RunFolder.numbered(self.folder / configured.scenario.name))
         folder = self._run_folder
@@ -458,7 +456,6 @@ class Session:
         self._set_link(self._link)
 
     def _end(self) -> None:
-        """End the run and write its summary."""
         log, self.inputs.log = self.inputs.log, None
         run = self._live.close()
         if log is not None:

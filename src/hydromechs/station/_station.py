@@ -240,7 +240,6 @@ class Station:
         return {"ways": rows, "took": round(1e3 * outlook.took, 1)}
 
     def _render(self) -> None:
-        """Make the text of the newest frame."""
         snapshot, session = self.session.snapshot, self.session
         asked = session.inputs.now
         shown = ("mode", "arm", "arm_mode", "swing", "axes", "arm_axes")

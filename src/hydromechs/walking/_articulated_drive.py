@@ -186,7 +186,6 @@ class ArticulatedDrive(TracedBlock):
 
 
 def _bare_text(x: float, y: float, *_: float) -> str:
-    """Text about a place without ground [m]."""
     return f"there is no ground at x = {x:.2f}, y = {y:.2f} m; drive less far"
 
 
@@ -212,7 +211,6 @@ def _attitude(pitch: Scalar, roll: Scalar, up: float) -> Array:
 
 
 def _modules(model: Model, given: Mapping[str, Sequence[str]]) -> list[_Module]:
-    """Modules in order, checked."""
     kin = kinematics(model, *model.neutral())
     places = [np.asarray(p, dtype=float) for p in kin.p_WB]
     first = next(iter(given))

@@ -163,7 +163,6 @@ def _across(x: Array, a: Array) -> Array:
 
 
 def _leg(model: Model, kin: Kinematics, foot: str, root: int) -> _Leg:
-    """The leg of a foot."""
     place = model.locate(foot)
     R, p = np.asarray(kin.R_WB[root], dtype=float), np.asarray(kin.p_WB[root], dtype=float)
     at = place.body

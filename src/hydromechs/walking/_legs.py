@@ -130,7 +130,6 @@ def _steps_program(n: int) -> Program:
 
 @lru_cache(maxsize=1)
 def _step_program() -> Program:
-    """`leg_step` as a program."""
     outputs = ("after", "left", "most", "moved")
     return trace(leg_step, {"q": (3,), "place": (3,), "leg": (27,)}, name="leg_step", outputs=outputs)
 
@@ -160,7 +159,6 @@ def leg_step(q: Array, place: Array, leg: Array) -> tuple[Array, Scalar, Scalar,
 
 
 def _largest(x: Array) -> Scalar:
-    """The largest of some numbers or symbols."""
     out = x[0]
     for y in x[1:]:
         out = maximum(out, y)

@@ -209,5 +209,4 @@ def _highest(values: list[Scalar]) -> Scalar:
 
 
 def _sweep(program: Program, *places: Address, backward: bool = False, once: bool = False) -> Sweep:
-    """A sweep of one program."""
     return Sweep((Stage((program,), (places,)),), backward, once)

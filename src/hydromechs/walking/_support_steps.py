@@ -334,7 +334,6 @@ class Steps:
 
 
 def _table(values: Sequence[float]) -> tuple[float, ...]:
-    """A table whose last entry is repeated."""
     last = len(values)
     while last > 1 and values[last - 2] == values[last - 1]:
         last -= 1

@@ -208,7 +208,6 @@ def _recorded(
 
 
 def _begins(study: ValidationStudy, folder: Path, name: str) -> float:
-    """Return the start time of the motion of a trial [s]."""
     said = _file(folder, study.trials.begins.file, name)
     if not said.is_file():
         raise ValueError(f"{name}: there is no file {said} with the start time of the motion; correct trials.begins.file")

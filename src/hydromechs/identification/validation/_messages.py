@@ -75,7 +75,6 @@ def _mcap_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
 
 
 def _decoder(path: Path, encoding: str, schema: Any) -> Any:
-    """What makes an object of the bytes of a message."""
     if encoding == "json":
         return json.loads
     if encoding != "cdr" or schema is None or schema.encoding != "ros2msg":

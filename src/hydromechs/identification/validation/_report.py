@@ -167,7 +167,6 @@ def _listed(texts: Iterable[str]) -> str:
 
 
 def _page(v: Validation, report: dict[str, Any], pictures: Sequence[Path]) -> str:
-    """All of it as one page."""
     opening = (
         f"<header><h1>{html.escape(v.study.title or v.study.name)}</h1>"
         f"<p>{len(v.predicted)} trials in {html.escape(v.data)}; each predicted by a model fitted to trials of other motions "

@@ -11,7 +11,7 @@ from hydromechs.errors import ValidationStudyError
 from hydromechs.formats import FILE_KINDS, read_document
 from hydromechs.lines import LiftedLine
 from hydromechs.registry import BROKEN, Degrees, Families, Family, Hidden, Reader, Ref, suggestion
-from hydromechs.values import Bound, Finite, Limit, NotNegative, check_fields, is_path, nearest
+from hydromechs.values import Bound, Checked, Finite, Limit, NotNegative, is_path, nearest
 
 from .. import (
     AddedMass,
@@ -54,15 +54,8 @@ Unit = Literal["rad", "rad/s", "m", "m/s", "s", "deg", "deg/s", "mm", "cm", "mm/
 LogName = Annotated[str, Ref("log")]
 
 
-class _Checked:
-    """Checks its fields when it is built."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-
 @dataclass(frozen=True, kw_only=True)
-class Alignment(_Checked):
+class Alignment(Checked):
     """Signals by which the clock of a log is shifted to that of another."""
 
     to: LogName
@@ -76,7 +69,7 @@ class Alignment(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogSource(_Checked):
+class LogSource(Checked):
     """File of a log, the names of its columns, and its processing."""
 
     file: str
@@ -106,7 +99,7 @@ class MotionStart:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FitOnly(_Checked):
+class FitOnly(Checked):
     """Records without motion that every fit uses and that are never predicted, for example of the drifting vehicle."""
 
     names: str
@@ -132,7 +125,7 @@ class TrialFiles:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedJoint(_Checked):
+class RecordedJoint(Checked):
     """The recorded motion of a joint."""
 
     log: LogName
@@ -148,7 +141,7 @@ class RecordedJoint(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoggedChannel(_Checked):
+class LoggedChannel(Checked):
     """A measured quantity: its column and its errors. Angles and their rates can be in degrees."""
 
     column: str = ""
@@ -164,7 +157,7 @@ class LoggedChannel(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoggedInstrument(_Checked):
+class LoggedInstrument(Checked):
     """An instrument on a body, and its log."""
 
     log: LogName
@@ -188,7 +181,7 @@ class LoggedInstrument(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartDeviations(_Checked):
+class StartDeviations(Checked):
     """Standard deviations of the free body's initial state, estimated from the instruments."""
 
     position: NotNegative
@@ -202,7 +195,7 @@ class StartDeviations(_Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValidationStudy(_Checked):
+class ValidationStudy(Checked):
     """A model is fitted to some trials and predicts others that it has not seen."""
 
     name: str

@@ -10,7 +10,7 @@ import numpy as np
 from hydromechs.geometry import Cylinder
 from hydromechs.model import Body, Hydro, Inertia, Model, added_mass, added_mass_matrix, drag
 from hydromechs.spatial import cross, skew
-from hydromechs.values import Finite, NotNegative, Positive, check_fields, nearest
+from hydromechs.values import Checked, Finite, NotNegative, Positive, nearest
 
 from .. import Unknown
 
@@ -19,7 +19,7 @@ NEXT_TO_NOTHING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Strip:
+class Strip(Checked):
     """A cylinder along an axis of a body, for drag by strips."""
 
     axis: Literal["x", "y", "z"]
@@ -34,9 +34,6 @@ class Strip:
     """Drag coefficient on the projected area [-]."""
     end_coefficient: NotNegative | None = None
     """Drag coefficient of the end faces on their area [-]; defaults to that of the side."""
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True, kw_only=True)
