@@ -203,7 +203,6 @@ class Torque(Drive):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Of the torque [N·m]."""
         return -self.limit, self.limit
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
@@ -243,7 +242,6 @@ class Servo(Checked, Drive):
         return bounded(self.stiffness * (command - q) - self.damping * qd, -self.limit, self.limit)
 
     def saturated(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:
-        """Return 1 at the torque limit."""
         return outside(self.force(command, q, qd, x), -self.limit, self.limit)
 
     def joint_modes(self, mobility: float) -> tuple[FastMode, ...]:

@@ -45,7 +45,6 @@ class Hydraulic(Checked, Drive):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Of the opening."""
         return -1.0, 1.0
 
     def force(self, command: Scalar, q: Scalar, qd: Scalar, x: Sequence[Scalar]) -> Scalar:

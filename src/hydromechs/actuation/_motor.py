@@ -53,7 +53,6 @@ class Motor(Drive):
 
     @property
     def limits(self) -> tuple[float, float]:
-        """Of the voltage [V]."""
         return -self.voltage_limit, self.voltage_limit
 
     @property

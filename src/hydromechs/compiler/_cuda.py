@@ -433,7 +433,6 @@ class CudaArrays(Arrays):
         return self._cupy.asnumpy(array).astype(float)
 
     def seen(self, mask: Any) -> np.ndarray:
-        """See `Arrays.seen`; a copy."""
         return self._cupy.asnumpy(mask)
 
     def array(self, values: Any) -> Any:

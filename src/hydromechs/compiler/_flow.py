@@ -55,7 +55,6 @@ class When(Callee):
         return tuple(np.array(x, dtype=float) for x in arrays[n:])
 
     def llvm(self, name: str, module: Module) -> str:
-        """A branch that all lanes share, and a selection lane by lane."""
         return when_text(name, self, module.name(self.program), module.lanes)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
@@ -101,7 +100,6 @@ class Iterate(Callee):
         return self.program.count().times(self.times)
 
     def __call__(self, *arrays: ArrayLike) -> tuple[Array, ...]:
-        """Return the final state and the number of passes."""
         state: list[Any] = list(arrays[: self.states])
         fixed = arrays[self.states :]
         passes, done = 0, np.array(0.0)

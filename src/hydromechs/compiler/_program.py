@@ -81,11 +81,9 @@ class Packed(Callee):
         return f"{self.points} x {self.program.name} {self.shared} {self.program.hash}"
 
     def llvm(self, name: str, module: Module) -> str:
-        """Nothing: the points are calls of the program."""
         raise TypeError(f"{self.program.name} at several points is no function of its own")
 
     def llvm_call(self, emitter: Emitter, arguments: Sequence[Sequence[str]], given: Sequence[str]) -> Results:
-        """Calls of the program, on lanes if the caller has one."""
         return emitter.call_packed(self, arguments)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:

@@ -48,7 +48,6 @@ class Solve(Callee):
         return solve_text(name, self.n, module.lanes)
 
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Gaussian elimination with partial pivots."""
         n, real, f = self.n, functions.real, functions.suffix
         return [
             f"{real} M[{n}][{n + 1}];",

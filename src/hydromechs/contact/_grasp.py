@@ -74,11 +74,9 @@ class Grasp(Component):
         return tuple(k for k, name in enumerate(DIRECTIONS) if name not in self.free)
 
     def check(self, model: Model) -> None:
-        """Its frames must be there, and able to move apart."""
         check_frames(model, f"grasp {self.name!r}", self.holder, self.held)
 
     def check_start(self, now: Now) -> None:
-        """Check that its frames meet if it is closed."""
         for row in self.act(now, {}, {"closed": 1.0}).constraints if self.closed else ():
             row.check_closure(float(now.t), self)
 
@@ -87,11 +85,9 @@ class Grasp(Component):
         return float(max(grasp_misfit(grasp_rows(model, kin, self), self))) / max(self.tolerance, 1e-12)
 
     def inputs(self, model: Model) -> list[Slot]:
-        """1 while closed, 0 while open."""
         return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return the constraint rows of the held directions."""
         g = grasp_rows(now.model, now.kin, self)
         apart = grasp_misfit(g, self)
 

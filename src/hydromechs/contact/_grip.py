@@ -69,7 +69,6 @@ class Grip(Component):
                 raise ValueError(f"grip {self.name!r}: {key} is {list(value)}, must not be negative")
 
     def check(self, model: Model) -> None:
-        """Check that its frames exist and can move apart."""
         check_frames(model, f"grip {self.name!r}", self.holder, self.held)
 
     def states(self, model: Model) -> list[Slot]:
@@ -86,7 +85,6 @@ class Grip(Component):
         return float(norm(b - a)) / self.reach
 
     def closing(self, model: Model, kin: Any) -> str:
-        """Return the message when it closes."""
         apart = self.apart(model, kin)
         if apart < 1.0:
             return f"{self.name!r} closes on {self.held!r}"
@@ -95,7 +93,6 @@ class Grip(Component):
         )
 
     def inputs(self, model: Model) -> list[Slot]:
-        """1 to close, 0 to open."""
         return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:

@@ -180,7 +180,6 @@ class Pair(Component):
         return [] if self.material.friction is None else [Slot(x, unit="m") for x in DEFLECTION]
 
     def act(self, now: Now, z: Values, u: Values) -> Action:
-        """Return forces on both bodies, with stored and dissipated energy; see `contact_wrench`."""
         a, b = self.body, self.other
         X_B, V_B = (None, None) if b is None else ((now.R_WB[b], now.p_WB[b]), now.V[b])
         s = np.array([z[x] for x in DEFLECTION]) if z else np.zeros(3)

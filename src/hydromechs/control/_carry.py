@@ -99,7 +99,6 @@ class CarryLoad(TracedBlock):
         self.gains = (w**2, 2.0 * z * w)
 
     def prepare(self, site: Site) -> None:
-        """Look up the arms."""
         model, plant = site.model, site.plant
         load = model.body_index(self.load)
         if isinstance(model.bodies[load].joint, joints.Free):

@@ -229,7 +229,6 @@ class CartesianMotion(TracedBlock):
         self.admittance = None if admittance is None else Admittance.of(admittance, self.period)
 
     def prepare(self, site: Site) -> None:
-        """Look up the arm and the sensor of its wrist."""
         directions = [DIRECTIONS[k] for k in self.rows]
         self._loop = ToolLoop(site, self.frame, self.joints, directions, self.stiffness, self.rate, self.period)
         self.commanded = self._loop.servos.commanded
@@ -242,7 +241,6 @@ class CartesianMotion(TracedBlock):
             self.signals |= {f"given.{self.frame}.{x}": "m" for x in "xyz"}
 
     def update(self, tick: Tick) -> Update:
-        """Give the targets of the servos, and their rates."""
         targets = self._loop.servos.remembered(tick)
         wanted, rate, _ = self.path(tick.t)
         shown, given, memory = wanted[self.rows], np.zeros(0), {}

@@ -51,7 +51,6 @@ class TorqueControl(TracedBlock):
         """Torques of the joints for wanted accelerations, in NumPy operations, shape (n,)."""
 
     def prepare(self, site: Site) -> None:
-        """Look up the joints."""
         self._servos = Servos(site, self.names, drives.Torque)
         self._dofs = [site.model.joint_part(name).v.start for name in self.names]
         self.design = {"gains": np.array(self.gains)}
@@ -59,7 +58,6 @@ class TorqueControl(TracedBlock):
         self.signals = {f"{kind}.{name}": units[name] for kind in ("reference", "error") for name in self.names}
 
     def update(self, tick: Tick) -> Update:
-        """Give the torques."""
         position, rate, acceleration = self.path(tick.t)
         off, summed, gains = position - self._servos.positions(tick), tick.memory["integral"], tick.design["gains"]
         wanted = acceleration + gains[0] * off + gains[1] * (rate - tick.v[self._dofs]) + gains[2] * summed
@@ -88,7 +86,6 @@ class JointControl(TorqueControl):
     """
 
     def prepare(self, site: Site) -> None:
-        """Look up the joints and their inertia."""
         super().prepare(site)
         M = np.array(mass_matrix(site.model, site.model.initial().q), dtype=float)
         self.design = {**self.design, "inertia": np.diag(M)[self._dofs]}

@@ -149,7 +149,6 @@ class FollowPath(TracedBlock):
         return f"<FollowPath{of}: {len(times)} waypoints from t = {times[0]:g} to {times[-1]:g} s, every {self.period:g} s>"
 
     def prepare(self, site: Site) -> None:
-        """Look up the vehicle, its thrusters and its inertia."""
         self._model = model = site.model
         self._vehicle = Vehicle(site, self.body)
         at = self._vehicle.v

@@ -76,7 +76,6 @@ class Serpenoid(TracedBlock):
             raise FieldError("frequency", float(frequency), f"{must} {0.5 / frequency:g} s, or a slower wave")
 
     def prepare(self, site: Site) -> None:
-        """Look up the joints, the head and where it looks."""
         model = site.model
         self._servos = Servos(site, self.joints)
         parts = [model.joint_part(name) for name in self.joints]
@@ -107,7 +106,6 @@ class Serpenoid(TracedBlock):
         self.signals = {"heading": "rad", "offset": "rad"} | {f"reference.{name}": "rad" for name in self.joints}
 
     def update(self, tick: Tick) -> Update:
-        """Give the targets of the joints, and their rates until the next tick."""
         angles = self._servos.positions(tick)
         R = quaternion_matrix(tick.q[self._head][3:7])
         ahead, up = R @ self._forward, where((R @ self._axis)[2] < 0.0, -1.0, 1.0)

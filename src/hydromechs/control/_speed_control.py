@@ -332,7 +332,6 @@ class LqrSpeed(TracedBlock):
     """Gains, poles and margins, once it has started."""
 
     def prepare(self, site: Site) -> None:
-        """Design the gains and look up the thrusters."""
         self._loop = SpeedLoop(site, self.body, self.controlled, self.bandwidth, self.integral, self.period)
         for k, name in enumerate(AXES):
             if k in self._asked and k not in self._loop.axes and np.any(self.path.points[:, k]):
@@ -351,7 +350,6 @@ class LqrSpeed(TracedBlock):
         return {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in AXES.items()}
 
     def update(self, tick: Tick) -> Update:
-        """Give the commands of the thrusters and of the arm."""
         reference, shown = self._reference(tick)
         driven = self._loop.driven(tick.q, tick.v, tick.memory["integrals"], reference, self._rate(tick), tick.design)
         arm = Update() if self.arm is None else self.arm.update(tick)

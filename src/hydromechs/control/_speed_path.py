@@ -92,7 +92,6 @@ class LqrFollowPath(LqrSpeed):
         return pose_waypoints(waypoints)
 
     def prepare(self, site: Site) -> None:
-        """As of `LqrSpeed`."""
         super().prepare(site)
         vehicle = self._loop.vehicle
         self.notes = [*self.notes, *pose_notes(vehicle, self._loop.axes, self.path.points)]

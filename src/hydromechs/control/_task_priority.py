@@ -264,7 +264,6 @@ class TaskPriority(TracedBlock):
         self.period = positive(period, "period")
 
     def prepare(self, site: Site) -> None:
-        """Design the vehicle's speed control and look up the arm."""
         model = site.model
         self._loop = SpeedLoop(site, self.body, tuple(AXES), self.bandwidth, self.integral, self.period)
         self.notes = self._loop.notes
@@ -307,7 +306,6 @@ class TaskPriority(TracedBlock):
         return slower * wanted[:6], slowed(rates, self.rates[2])
 
     def update(self, tick: Tick) -> Update:
-        """Give the commands of thrusters and servos."""
         targets = self._servos.remembered(tick)
         given = [task(tick) for task in self.tasks]
         nu, rates = self.velocities(given, tick.v[self._body.places[:6]], targets)

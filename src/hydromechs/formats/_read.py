@@ -97,7 +97,6 @@ class _ModelReader(Reader):
         super().__init__(FAMILIES, document.line, document.problems, source=source, folder=folder, code=code)
 
     def label(self, path: tuple) -> str:
-        """Return the name of a place in messages: "body 'arm': inertia.mass"."""
         if path[:1] != ("bodies",) or len(path) < 2:
             return dotted(path)
         inner = dotted(path[2:])

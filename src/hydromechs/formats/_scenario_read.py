@@ -148,7 +148,6 @@ class _ScenarioReader(Reader):
     # -- hooks of the walker -----------------------------------------------------------------------------------------------
 
     def add_fault(self, fault: Fault) -> None:
-        """Add a problem, and record its section."""
         super().add_fault(fault)
         self.broken.add(str(fault.path[0]) if fault.path else "")
 
@@ -172,7 +171,6 @@ class _ScenarioReader(Reader):
         return super().read(data, hint, path, marks)
 
     def make(self, cls: Any, values: dict[str, Any], path: tuple) -> Any:
-        """Build an object, and record its place."""
         if cls is ScenarioFile:
             return self._made(values)
         if cls in (height_field, recorded_file) and values.get("file"):

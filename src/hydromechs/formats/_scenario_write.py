@@ -67,7 +67,6 @@ class _ScenarioWriter(Writer):
         self.materials = named_materials(scenario)
 
     def value(self, value: Any, hint: Any, path: tuple = ()) -> Any:
-        """Return the plain data of a value."""
         if isinstance(value, Material):
             return next(name for name, m in {**MATERIALS, **self.materials}.items() if m == value)
         if path[-1:] == ("ground",) and all(isinstance(solid, Terrain) for solid in value):

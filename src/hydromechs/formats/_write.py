@@ -85,7 +85,6 @@ class ModelWriter(Writer):
     """Writes models."""
 
     def label(self, path: tuple) -> str:
-        """Return the name of a place in error messages: "body 'arm': joint"."""
         return f"body {path[1]!r}: {dotted(path[2:])}" if path[:1] == ("bodies",) and len(path) > 2 else dotted(path)
 
     def fields(self, thing: Any, path: tuple = (), skip: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -46,7 +46,6 @@ class Box(Shape):
 
     @property
     def half_size(self) -> Array:
-        """Half edges [m], shape (3,)."""
         return 0.5 * np.array(self.size)
 
     def integrals(self) -> Integrals:
@@ -133,7 +132,6 @@ class Box(Shape):
         return joined(parts)
 
     def faces(self, points: int) -> tuple[Face, Face, Face]:
-        """Return the pairs of faces across x, y and z."""
         nodes, weights = gauss(points)
         half = [0.5 * edge for edge in self.size]
         stations = [tuple(h * node for node in nodes) for h in half]

@@ -109,7 +109,6 @@ class Cylinder(Shape):
         return tuple(Strip(half * x, half * w, 2.0 * self.radius) for x, w in zip(*gauss(points), strict=True))
 
     def projected_area(self) -> Array:
-        """Return the area seen along x, y and z [m²], shape (3,)."""
         side = 2.0 * self.radius * self.length
         return np.array([side, side, np.pi * (self.radius**2 - self.bore**2)])
 
@@ -233,7 +232,6 @@ class Capsule(Shape):
         return revolved(np.concatenate([low, low[::-1] * [1.0, -1.0]]), sides)
 
     def projected_area(self) -> Array:
-        """Return the area seen along x, y and z [m²], shape (3,)."""
         side = 2.0 * self.radius * self.length + np.pi * self.radius**2
         return np.array([side, side, np.pi * self.radius**2])
 

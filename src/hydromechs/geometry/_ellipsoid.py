@@ -31,7 +31,6 @@ class Ellipsoid(Shape):
 
     @property
     def half_size(self) -> Array:
-        """Half axes [m], shape (3,)."""
         return np.array(self.axes)
 
     def inside(self, points: Array) -> Array:
@@ -77,7 +76,6 @@ class Ellipsoid(Shape):
         return revolved(np.stack([np.cos(angle), np.sin(angle)], axis=1), sides).scaled(self.axes)
 
     def projected_area(self) -> Array:
-        """Return the projected area of the ellipses along x, y and z [m²], shape (3,)."""
         a, b, c = self.axes
         return np.pi * np.array([b * c, a * c, a * b])
 
@@ -85,7 +83,6 @@ class Ellipsoid(Shape):
         return (Cell(self, (0.0, 0.0, 0.0), 4.0 / 3.0 * math.pi * math.prod(self.axes)),)
 
     def wet(self, n: Array, x: Scalar) -> tuple[Scalar, Array, Scalar]:
-        """Return ∂P/∂x, ∂P/∂n and P, see `ellipsoid_wet`."""
         squares = np.array(self.axes) ** 2
         b = np.sqrt(squares @ (n * n))
         wet, P_b, P = ellipsoid_wet(x, b)
@@ -113,7 +110,6 @@ class Sphere(Shape):
 
     @property
     def half_size(self) -> Array:
-        """The radius, three times [m], shape (3,)."""
         return np.full(3, self.radius)
 
     def inside(self, points: Array) -> Array:
@@ -132,7 +128,6 @@ class Sphere(Shape):
         return self._ellipsoid.triangulate(sides)
 
     def projected_area(self) -> Array:
-        """Return π r² three times [m²], shape (3,)."""
         return np.array([np.pi * self.radius**2] * 3)
 
     def cells(self) -> tuple[Cell, ...]:

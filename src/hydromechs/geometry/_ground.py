@@ -55,7 +55,6 @@ class Plane(Shape):
         return np.array([0.0, 0.0, n @ p - n @ np.array(origin.xyz)])
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are in the solid, shape (n,)."""
         return np.asarray(points[:, 2] <= 0.0)
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:
@@ -130,7 +129,6 @@ class HeightField(Shape):
         return (float(steps[0].min()), float(steps[0].max())), (float(steps[1].min()), float(steps[1].max()))
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are below the surface, z up, shape (n,)."""
         return np.asarray(points[:, 2] <= self.heights_at(points[:, 0], points[:, 1]))
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:

@@ -118,7 +118,6 @@ class Convex(Polyhedron):
         return first_entry(overlap(*parts))
 
     def projected_area(self) -> Array:
-        """Return the projected area along x, y and z [m²], shape (3,)."""
         return np.asarray(0.5 * np.abs(self.surface.area_vectors).sum(axis=0))
 
 
@@ -162,7 +161,6 @@ class Mesh(Polyhedron):
         return self._closed.integrals()
 
     def inside(self, points: Array) -> Array:
-        """Return whether points are inside the closed mesh, shape (n,)."""
         return self._closed.inside(points)
 
     def distance(self, x: Array, down: Array = UP) -> tuple[Scalar, Array]:

@@ -286,7 +286,6 @@ class BulletEngine(Engine):
             p.setJointMotorControl2(tree.uid, link, p.TORQUE_CONTROL, force=float(self._force[iv]), **self._at)
 
     def step(self, h: float) -> None:
-        """`stepSimulation`."""
         self._p.setPhysicsEngineParameter(fixedTimeStep=h, numSubSteps=0, **self._at)
         self._push()
         self._h = h

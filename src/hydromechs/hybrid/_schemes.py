@@ -85,7 +85,6 @@ class Causal(Scheme):
     limit = 1.0
 
     def growth(self, ratio: Array) -> Array:
-        """−μ."""
         return -np.asarray(ratio)
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
@@ -107,7 +106,6 @@ class Filtered(Checked, Scheme):
         return 2.0 / self.weight - 1.0
 
     def growth(self, ratio: Array) -> Array:
-        """1 − w − w μ."""
         return 1.0 - self.weight * (1.0 + np.asarray(ratio))
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:
@@ -138,7 +136,6 @@ class Exact(Scheme):
     limit = np.inf
 
     def carried(self, engine: Engine, model: Model, added: Array) -> Array:
-        """Return the part that the engine can carry."""
         return engine.carries(model, added)
 
     def step(self, engine: Engine, now: Instant, a: Array, h: float) -> Array:

@@ -140,7 +140,6 @@ class EngineSteps(FixedSteps):
         return self.world.reason
 
     def compile(self) -> None:
-        """Make the machine code of what acts from outside."""
         self.world.program.code(1)
 
     def march(self, stretch: Stretch) -> Paths:

@@ -201,11 +201,9 @@ class Positive(Number):
         return np.log([value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """exp θ."""
         return np.exp(theta)
 
     def sizes(self, theta: np.ndarray) -> np.ndarray:
-        """1: θ is a logarithm."""
         return np.ones(1)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -244,7 +242,6 @@ class Factor(Unknown):
         return np.log([self.value])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """exp θ times the numbers."""
         return np.exp(theta[0]) * np.array(self.numbers)
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
@@ -289,7 +286,6 @@ class CurrentOf(Unknown):
         return np.concatenate([theta - np.array(self.own)] * 2)
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
-        """θ itself."""
         return theta
 
     def labels(self) -> list[str]:
@@ -323,7 +319,6 @@ class SurfaceHeight(_Bounded):
             )
 
     def places(self, plant: Plant) -> list[int]:
-        """Return its index among the inputs, as a list."""
         place = plant.surface_place
         if place is None:
             raise KeyError(
@@ -365,7 +360,6 @@ class JointOffset(Unknown):
         return [plant.layout.data[key][0].start + 1]
 
     def start(self, plant: Plant) -> np.ndarray:
-        """0."""
         return np.zeros(1)
 
 
@@ -393,7 +387,6 @@ class InertiaOf(Unknown):
         return tuple(f"{self.body}.inertia.{x}" for x in ("mass", "com", "tensor"))
 
     def places(self, plant: Plant) -> list[int]:
-        """1, 3 and 6 numbers."""
         return _all_places(plant, self.parameters)
 
     def start(self, plant: Plant) -> np.ndarray:
@@ -408,7 +401,6 @@ class InertiaOf(Unknown):
         return np.array([*np.log(np.diag(U)), *(x / math.sqrt(float(mass)) for x in upper)])
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """(mass, com, tensor)."""
         U = np.diag(np.exp(theta[:4])).astype(theta.dtype)
         scale = U[3, 3]
         entries = iter(theta[4:])
@@ -464,7 +456,6 @@ class AddedMass(Unknown):
         return (self.name,)
 
     def places(self, plant: Plant) -> list[int]:
-        """All 36."""
         first, shape = _slots(plant, self.name)
         if shape != (6, 6):
             raise ValueError(f"{self.name!r} has the shape {shape}, an added mass has (6, 6)")

@@ -54,7 +54,6 @@ class AdaptiveSteps(Propagator):
         return Point(t, q, x)
 
     def march(self, stretch: Stretch) -> Paths:
-        """It takes no equal steps."""
         raise ValueError(
             f"{self.method.name} chooses its steps, but many worlds go on together in steps of one length; {EQUAL_STEPS}"
         )

@@ -59,7 +59,6 @@ class Euler(FixedStep):
         return 2.0 / fastest if fastest else np.inf
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """y + h f(y)."""
         y = _start(system, x)
         return _end(system, q, y + h * system.derivative(t, q, y))
 
@@ -133,7 +132,6 @@ class DormandPrince(OneStep):
         return np.inf
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """The fifth-order result of `embedded_step`."""
         return embedded_step(system, t, q, x, h)[:2]
 
     def __post_init__(self) -> None:
@@ -156,11 +154,9 @@ class LinearlyImplicit(OneStep):
     steps = "ImplicitSteps"
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """Any step is stable."""
         return np.inf
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
-        """The result of `implicit_step`, whatever its error."""
         return implicit_step(system, t, q, x, h)[:2]
 
 

@@ -71,7 +71,6 @@ class Pilot(Controller):
         return out
 
     def start(self, simulation: Simulation) -> None:
-        """Design the speed loop and look up the arms."""
         self._simulation = simulation
         down = float(simulation.model.world.down[2])
         self._signs = np.array([1.0, down, down, 1.0, down, down])  # starboard and down, whichever way y and z point
@@ -96,7 +95,6 @@ class Pilot(Controller):
         return {name: x for name, x in self.__dict__.items() if name not in ("_simulation", "_loop", "arms")} | {"arms": []}
 
     def __call__(self, state: State) -> dict[str, float]:
-        """Commands of thrusters, servos and grippers at a `state`."""
         asked = self.inputs.at(round(state.t / self.period))
         memory = np.array(self.memory, dtype=float)
         m = self._pack.views(memory)

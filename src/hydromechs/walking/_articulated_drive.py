@@ -95,7 +95,6 @@ class ArticulatedDrive(TracedBlock):
         self.start_time = not_negative(start, "start")
 
     def prepare(self, site: Site) -> None:
-        """Look up modules, wheels and ground."""
         model = site.model
         self._modules = _modules(model, self.modules)
         middle, *others = self._modules
@@ -123,7 +122,6 @@ class ArticulatedDrive(TracedBlock):
         self.stop_texts = {"bare": _bare_text, "bend": partial(_bend_text, limits)}
 
     def update(self, tick: Tick) -> Update:
-        """Give commands at a tick."""
         middle, *others = self._modules
         p, R = tick.q[middle.q][:3], quaternion_matrix(tick.q[middle.q][3:7])
         yaw = np.arctan2(R[1, 0], R[0, 0])

@@ -146,7 +146,6 @@ class AlternatingSupport(TracedBlock):
         self.stop_errors = dict.fromkeys(buried, ValueError)
 
     def update(self, tick: Tick) -> Update:
-        """Give commands at a tick."""
         p, R = tick.q[self._at][:3], quaternion_matrix(tick.q[self._at][3:7])
         at, gait = tick.q[self._walker.at], self.gait
         halves = self._halves(R, p, at)

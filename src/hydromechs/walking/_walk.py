@@ -160,7 +160,6 @@ class Walk(TracedBlock):
         self.stop_errors = {f"buried {foot}": ValueError for foot in self.feet}
 
     def update(self, tick: Tick) -> Update:
-        """Give commands at a tick."""
         n, t = len(self.feet), tick.t
         pose = Pose(quaternion_matrix(tick.q[self._at][3:7]), tick.q[self._at][:3])
         angles = np.reshape(tick.q[self._legs.at], (n, 3))

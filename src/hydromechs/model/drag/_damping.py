@@ -54,7 +54,6 @@ class Damping(DragElement):
         object.__setattr__(self, "coupled", tuple((str(name), number(c, f"drag.coupled {name}")) for name, c in pairs))
 
     def numbers(self, density: Scalar) -> Any:
-        """Return the coefficients about the body origin, or with the frame to which they refer."""
         names = tuple(name for name, _ in self.coupled)
         coupled = np.array([c for _, c in self.coupled])
         numbers = Coefficients(np.array(self.linear), np.array(self.quadratic), names, coupled)
@@ -75,7 +74,6 @@ class Damping(DragElement):
         return np.array(out) if X is None else X.T @ np.array(out) @ X
 
     def problems(self, label: str) -> Iterator[Fault]:
-        """Yield the errors: negative diagonals, infinite coupled terms, and duplicate terms."""
         for name in ("linear", "quadratic"):
             value = getattr(self, name)
             diagonal = tuple(np.diag(value).tolist()) if isinstance(value[0], tuple) else value

@@ -50,7 +50,6 @@ class Foil(DragElement):
         return np.array(self.chord) / np.linalg.norm(self.chord), np.array(self.normal) / np.linalg.norm(self.normal)
 
     def numbers(self, density: Scalar) -> Any:
-        """Return the coefficients of `Lift`."""
         c, n = self.directions
         slope, parallel, growth = self.lift_slope, self.drag_parallel, self.drag_normal - self.drag_parallel
         return Lift(c, n, self.center, slope, parallel, growth, 0.5 * density * self.area)
@@ -65,14 +64,12 @@ class Foil(DragElement):
         return (0.5 * density * self.area) * (a.T @ np.array([[resistance, -lift], [lift, resistance]]) @ a)
 
     def surface(self) -> Triangles:
-        """Return a square plate of its area."""
         chord, normal = self.directions
         edge = math.sqrt(self.area)
         R = np.stack([chord, np.cross(normal, chord), normal], axis=1)
         return Box(size=(edge, edge, 0.06 * edge)).triangulate().moved(R, self.position)
 
     def problems(self, label: str) -> Iterator[Fault]:
-        """Yield an error if chord and normal are not perpendicular."""
         chord, normal = np.array(self.chord), np.array(self.normal)
         lengths = float(np.linalg.norm(chord) * np.linalg.norm(normal))
         if not 1e-6 < lengths < 1e6 or abs(chord @ normal) > 1e-6 * lengths:

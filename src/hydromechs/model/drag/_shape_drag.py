@@ -67,7 +67,6 @@ class ShapeDrag(DragElement):
 
     @property
     def center(self) -> Array:
-        """Centre of the shape [m], shape (3,)."""
         return np.array(self.solid.origin.xyz)
 
     def numbers(self, density: Scalar, points: int = 1) -> Any:
@@ -99,7 +98,6 @@ class ShapeDrag(DragElement):
         return self.solid.triangulate()
 
     def problems(self, label: str) -> Iterator[Fault]:
-        """Yield errors of numbers that do not apply to its shape."""
         if not isinstance(self.shape, Placed) and self.placed is None:
             return
         word, kind = self.solid.shape.word, type(self.solid.shape)

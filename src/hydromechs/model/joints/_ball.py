@@ -89,18 +89,15 @@ class BallStep(StepPlace, MovingStep):
         return np.concatenate([np.zeros(3), v])
 
     def brackets(self, q: Array) -> Array:
-        """ω × ω'."""
         return BRACKETS
 
     def retract(self, q: Array, u: Array) -> Array:
-        """q ⊗ exp(u / 2)."""
         return quaternion_product(q, quaternion_exp(u))
 
     def chart_rate(self, q: Array, u: Array, v: Array) -> Array:
         return turning_rate(u, v)
 
     def difference(self, q: Array, q_other: Array) -> Array:
-        """Return the shorter rotation."""
         return turn_between(q, q_other)[0]
 
     def turn(self, q: Array) -> Array:

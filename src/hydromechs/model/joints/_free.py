@@ -68,11 +68,9 @@ class Free(SteppedJoint):
         )
 
     def steps(self, iq: int, iv: int) -> tuple:
-        """Return a translation and a rotation; see `Joint.steps`."""
         return (*self.placement.steps(2), FreeStep(iq, iv))
 
     def random_q(self, rng: np.random.Generator, n: int) -> Array:
-        """Return random positions and orientations; see `Joint.random_q`."""
         q = rng.normal(size=(n, 7))
         q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
         return q
@@ -97,7 +95,6 @@ class FreeStep(StepPlace, MovingStep):
         return v
 
     def brackets(self, q: Array) -> Array:
-        """V × V'."""
         return BRACKETS
 
     def integrate(self, q: Array, v: Array, dt: Scalar) -> Array:

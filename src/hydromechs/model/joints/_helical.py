@@ -63,7 +63,6 @@ class HelicalStep(_Helical, MovingStep):
         return np.array([[self.sign * (self.advance * x + y)] for x, y in zip(along, about, strict=True)])
 
     def velocity(self, q: Array, v: Array) -> Array:
-        """Rotations about the axis with translation along it."""
         about = np.array([self.sign * v[0] if k == self.axis else 0.0 for k in range(3)])
         return np.concatenate([self.advance * about, about])
 

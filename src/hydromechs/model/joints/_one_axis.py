@@ -62,7 +62,6 @@ class OneAxis(SteppedJoint):
         return rng.uniform(*(self.limits or (-most, most)), (n, 1))
 
     def problems(self, where: str) -> Iterator[Problem]:
-        """Problems of its axis and limits; see `Joint.problems`."""
         length = float(np.linalg.norm(self.axis))
         if is_finite(self.axis) and not 1e-6 < length < 1e6:
             yield ("axis",), f"joint axis {plain(self.axis)} must be finite and not zero (its length from 1e-6 to 1e6)"
