@@ -13,7 +13,7 @@ import numpy as np
 
 from hydromechs import geometry, naval
 from hydromechs.naval import Part, panel_added_mass
-from hydromechs.naval._tables import box_scales, cylinder_scales  # what the ratios of the table are over
+from hydromechs.naval._added_mass import box_scales, cylinder_scales  # what the ratios of the table are over
 
 PANELS = 4000
 RATIOS = (1.0, 0.7, 0.5, 0.35, 0.25, 0.125, 0.0625)

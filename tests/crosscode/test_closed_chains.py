@@ -7,7 +7,7 @@ import pytest
 
 import hydromechs as hm
 from hydromechs import dynamics
-from hydromechs.bench.peers._pinocchio import PinocchioPeer
+from hydromechs.bench.peers import PinocchioPeer
 from hydromechs.equations import balance
 from hydromechs.library import serial_chain, star
 from hydromechs.spatial import Path, Turn

@@ -179,14 +179,10 @@ class Recorded(Motion):
         if t < self.pieces[0][0]:
             return (self.pieces[0][0], self.pieces[0][1], 0.0, 0.0, 0.0), self.pieces[0][0]
         if t >= self.end:
-            return (self.end, self._ends_at, 0.0, 0.0, 0.0), math.inf
+            since, *rates = self.pieces[-1]
+            return (self.end, _cubic(self.end - since, rates).position, 0.0, 0.0, 0.0), math.inf
         k = bisect_right(self.pieces, t, key=lambda piece: piece[0]) - 1
         return self.pieces[k], self.end if k + 1 == len(self.pieces) else self.pieces[k + 1][0]
-
-    @property
-    def _ends_at(self) -> float:
-        since, *rates = self.pieces[-1]
-        return _cubic(self.end - since, rates).position
 
     def at(self, t: Scalar, x: Sequence[Scalar]) -> MotionNow:
         """Return the cubic of the piece."""

@@ -372,15 +372,10 @@ def measure_dynamics(model: Model, source: str, *, quick: bool = False, code: bo
     )
 
 
-def threads_here() -> int:
-    """Threads of the rows with several."""
-    return min(2, os.cpu_count() or 1)
-
-
 def times_here(model: Model, *, quick: bool = False) -> dict[str, Any]:
     """Times of all rows in this process."""
     rounds, n, n_threads, n_peer, calls = (2, 64, 512, 64, 16) if quick else (20, 16384, 262144, 2048, 512)
-    threads, lanes = threads_here(), compiler.native_lanes()
+    threads, lanes = min(2, os.cpu_count() or 1), compiler.native_lanes()
     dry = dry_model(model)
     few, many, same_dry = with_room(model, n), with_room(model, n_threads), with_room(dry, n)
     rows = [

@@ -90,7 +90,8 @@ def _private_folder() -> Path | None:
     reason = _prepare(chosen)
     if reason is None:
         return chosen
-    other = Path(tempfile.gettempdir()) / f"hydromechs-{_user()}"
+    user = os.geteuid() if hasattr(os, "geteuid") else getpass.getuser()
+    other = Path(tempfile.gettempdir()) / f"hydromechs-{user}"
     usable = _prepare(other) is None
     _warn(
         f"the cache of machine code {chosen} {reason}; another user could place code there, so it is ignored and "
@@ -121,10 +122,6 @@ def _distrusted(status: os.stat_result) -> str | None:
     if status.st_uid != os.geteuid():
         return f"belongs to user {status.st_uid}, not to {os.geteuid()}"
     return f"is writable by others (mode {stat.S_IMODE(status.st_mode):o})" if status.st_mode & OTHERS else None
-
-
-def _user() -> str:
-    return str(os.geteuid()) if hasattr(os, "geteuid") else getpass.getuser()
 
 
 @cache

@@ -116,12 +116,6 @@ def _compiled(text: str, rarely_called: bool, **model: str) -> bytes:
     return machine.emit_object(module)
 
 
-def _holding(function: Any, engine: Any) -> Any:
-    """A C function that keeps alive the engine that owns its code."""
-    function.engine = engine
-    return function
-
-
 class LoadedCode:
     """Functions of a piece of object code in this process; without arguments, the loop alone."""
 
@@ -133,8 +127,9 @@ class LoadedCode:
         address = self.engine.get_function_address
         self.address = address("packed") if form.packed else 0
         """Address of the function of packed arrays; 0 if there is none."""
-        loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-        self.loop = _holding(loop(address("loop") or 0), self.engine)
+        loop: Any = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+        self.loop = loop(address("loop") or 0)
+        self.loop.engine = self.engine  # kept alive: it owns the code
         """Worlds begin..end of arrays in a table of addresses and strides; runs without Python's lock."""
         self.objects: Any = None
         """Evaluates NumPy arrays and returns True if they are as they should be; None where their layout is unknown."""

@@ -219,7 +219,7 @@ class _Encoder:
         recipe, free = node.recipe, self.layout.scratch
         first = len(self.pointers)
         for pieces, a in zip(node.inputs, recipe.inputs, strict=True):
-            if _in_one(pieces):
+            if len(_joined(pieces)) <= 1:
                 self.pointers.append(self.at(pieces[0]) if pieces else free)
                 continue
             self.pointers.append(free)
@@ -269,7 +269,3 @@ def _joined(pieces: Pieces) -> list[Entries]:
         else:
             out.append(p)
     return out
-
-
-def _in_one(pieces: Pieces) -> bool:
-    return len(_joined(pieces)) <= 1

@@ -280,13 +280,9 @@ class TaskPriority(TracedBlock):
         self.first_memory = {"integrals": np.zeros(6), "tilt": np.zeros(2), "targets": np.zeros(len(names))}
         self.commanded = (*(t.name for t in vehicle.thrusters), *self._servos.commanded)
         self.signals = {f"{kind}.{x}": unit for kind in ("reference", "error") for x, unit in AXES.items()}
-        for task in self._tools:
+        for task in (task for task in self.tasks if isinstance(task, ToolTask)):
             shown = {DIRECTIONS[k]: "m" if k < 3 else "rad" for k in task.rows}
             self.signals |= {f"{kind}.{task.frame}.{x}": u for kind in ("reference", "error") for x, u in shown.items()}
-
-    @property
-    def _tools(self) -> list[ToolTask]:
-        return [task for task in self.tasks if isinstance(task, ToolTask)]
 
     def velocities(self, given: Sequence[Asked], own: Array, targets: Array) -> tuple[Array, Array]:
         """Velocity of the vehicle that the tasks ask for, shape (6,), and rates of the joints for its present one, shape (n,).

@@ -23,10 +23,21 @@ from ._closed_form import (
 )
 from ._composite_body import mass_matrix
 from ._decoupled import arm_dynamics, base_bodies, decoupled_dynamics
-from ._energy import kinetic_energy, momentum, potential_energy
 from ._inverse_dynamics import accelerations, generalized_force, inverse_dynamics, rigid_inverse_dynamics
 from ._jacobian import jacobian, jacobian_derivative_times_velocity
-from ._kinematics import Balance, Bias, BodyKinematics, Kinematics, StepSubspace, body_kinematics, kinematics, world_vector
+from ._kinematics import (
+    Balance,
+    Bias,
+    BodyKinematics,
+    Kinematics,
+    StepSubspace,
+    body_kinematics,
+    kinematics,
+    kinetic_energy,
+    momentum,
+    potential_energy,
+    world_vector,
+)
 from ._pseudo_inertia import PseudoInertia, moved_back
 from ._singular_chains import (
     LoadSolution,

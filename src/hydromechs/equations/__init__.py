@@ -40,9 +40,8 @@ __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {  # compile with CasADi and LLVM
         "._branches_on_lanes": ("BranchesOnLanes",),
-        "._casadi": ("to_casadi",),
         "._dynamics": ("Dynamics", "compile_model as compile", "operation_count"),
-        "._export": ("FORMATS", "FUNCTIONS", "export_source"),
+        "._export": ("FORMATS", "FUNCTIONS", "export_source", "to_casadi"),
         "._rolled": ("RolledTree",),
         "._table": ("EQUATIONS", "FLOW", "FLUID", "FORMULATIONS", "Equation", "shape_of"),
     },

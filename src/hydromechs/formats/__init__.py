@@ -15,7 +15,6 @@ __getattr__, __dir__, _later = _lazy_names(
         "._drawing": ("drawing_attrs", "drawn_scenario"),
         "._imported": ("ImportOptions", "Imported", "Note"),
         "._read": ("read_document",),
-        "._robot_plant": ("robot_plant",),
         "._robots": (
             "FORMATS",
             "dumps_robot",
@@ -27,7 +26,7 @@ __getattr__, __dir__, _later = _lazy_names(
             "warned",
         ),
         "._scenario_read": ("load_scenario_file", "loads_scenario", "located", "scenario_json_schema", "scenario_text"),
-        "._scenario_write": ("dumps_scenario", "save_scenario"),
+        "._scenario_write": ("dumps_scenario", "robot_plant", "save_scenario"),
         "._yaml": ("parse as parse_yaml",),
     },
 )

@@ -48,7 +48,7 @@ def convert_file(source: str | os.PathLike, out: str | os.PathLike, *, overwrite
         return replace(imported, notes=notes, written=(os.fspath(out),))
     check_suffix(Path(out), "model", WRITTEN)
     if imported.components:
-        from ._robot_plant import plant_path, save_plant  # imports the simulation
+        from ._scenario_write import plant_path, save_plant  # imports the simulation
 
         check_target(source, plant_path(Path(out)), overwrite=overwrite)
     replace_file("".join(f"# {one_line(line)}\n" for line in head) + dumps(model, Path(out).parent), Path(out))

@@ -24,9 +24,9 @@ from hydromechs.values import is_path
 
 from ._file_kinds import FILE_KINDS
 from ._read import load_file, parsed
-from ._robot_plant import convertible, robot_plant
 from ._robots import import_file, is_robot_file, warned
 from ._scenario_sections import JOINT_KEYS, SCENARIO_KEY, SCENARIO_VERSION, ModelKeys, RunKeys, ScenarioFile, in_order
+from ._scenario_write import convertible, robot_plant
 from ._yaml import Document, collector_paused, read_text
 
 LINES = "_lines"

@@ -8,7 +8,7 @@ __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {  # compile with CasADi and LLVM
         "._bullet": ("BulletEngine",),
-        "._components": ("EngineContact", "EngineMemory"),
+        "._steps": ("EngineContact", "EngineMemory"),
         "._dart": ("DartEngine", "DartTree"),
         "._engine": ("Engine", "Touch"),
         "._hybrid": ("ENGINES", "EngineMethod", "Hybrid", "SCHEMES"),

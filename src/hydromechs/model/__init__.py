@@ -7,13 +7,12 @@ from . import added_mass, component, drag, joints
 from ._added_mass_matrix import added_mass_matrix, added_mass_strips, total_added_mass
 from ._attach import attach, mount_point, mount_problem, mounted_bodies
 from ._body import Body, Frame, Hydro, HydroModel, Inertia
-from ._body_shape import BodyShape, Role
+from ._body_shape import BodyShape, Role, element_word
 from ._checks import body_faults, tree_faults, world_faults
 from ._families import FAMILIES
 from ._mechanism import dry_faults
 from ._model import JointPart, Model, Place, RigidBody, State, World
 from ._placement import Mdh
-from ._refers import element_word
 from ._text import GIVEN, definition
 from ._unit_mistakes import angle_mistake, limits_mistake
 from .joints._joint import UNIT_TOLERANCE

@@ -9,7 +9,7 @@ from hydromechs.geometry import Origin, Placed
 from hydromechs.registry import Hidden
 from hydromechs.values import Matrix6, Vector6, convert_fields
 
-from ._refers import own_shape, solid_of
+from ._body_shape import own_shape, solid_of
 
 __all__ = ["Diagonal", "Matrix", "ShapeAddedMass"]
 

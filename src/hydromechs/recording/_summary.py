@@ -208,6 +208,8 @@ def summarise(
         relative = residual / (exchanged or 1.0)
     over = [check for check in checks if recorded and check.over(float(time[0]))]  # of a run that was resumed
     unjudged = [f"not evaluated, because its time ended before this run started: {check.name}" for check in over]
+    said = [*(structured(dataset, "messages") or ()), *notes, *([diverged] if diverged else ()), *unjudged]
+    texts = list(dict.fromkeys(map(str, said)))
     return Summary(
         title=title or str(attrs.get("title", "")),
         description=description,
@@ -227,7 +229,7 @@ def summarise(
         residual_relative=relative,
         residual_before=before,
         setup=tuple(setup),
-        messages=_each_once([*(structured(dataset, "messages") or ()), *notes, *([diverged] if diverged else ()), *unjudged]),
+        messages=tuple(m for m in texts if not any(m != other and m in other for other in texts)),
     )
 
 
@@ -235,9 +237,3 @@ def _work(dataset: xarray.Dataset) -> dict[str, float]:
     """Work of each cause from the first sample to the last [J]; the energy balance of a resumed run starts earlier."""
     done = dataset["work"].isel(time=-1) - dataset["work"].isel(time=0)
     return {str(cause): float(done.sel(cause=cause)) for cause in dataset["cause"].values}
-
-
-def _each_once(messages: Sequence[str]) -> tuple[str, ...]:
-    """The messages without repetitions, and without those that are part of another."""
-    texts = list(dict.fromkeys(str(m) for m in messages))
-    return tuple(m for m in texts if not any(m != other and m in other for other in texts))

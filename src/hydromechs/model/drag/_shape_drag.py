@@ -10,7 +10,7 @@ import numpy as np
 
 from hydromechs.errors import Fault, UnsupportedFeature
 from hydromechs.geometry import Box, Cylinder, Ellipsoid, Placed, Sphere, Triangles
-from hydromechs.model._refers import own_shape, solid_of
+from hydromechs.model._body_shape import own_shape, solid_of
 from hydromechs.registry import Hidden
 from hydromechs.spatial import axis_frame, norm, shift_motion, shift_wrench
 from hydromechs.values import Array, Bound, NotNegative, Scalar, floats, number, whole
