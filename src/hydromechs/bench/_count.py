@@ -49,7 +49,6 @@ class Comparison(NamedTuple):
     section: str
     """What belongs together."""
     what: str
-    """The task."""
     source: str
     """Where the papers' number stands."""
     papers: tuple[int, int]

@@ -23,7 +23,6 @@ class Difference(NamedTuple):
     """Difference between two codes on one tree."""
 
     code: str
-    """The other code."""
     quantity: str
     """What was compared."""
     relative: float
@@ -71,7 +70,6 @@ class Crosscheck(NamedTuple):
     """What a comparison on many trees has found."""
 
     trees: int
-    """Number of random trees."""
     found: dict[tuple[str, str], list[Difference]]
     """Differences by code and quantity."""
 

@@ -45,7 +45,6 @@ class Row:
     key: str
     """Name in the report."""
     what: str
-    """Description."""
     water: bool
     """True if it includes the water."""
     run: Callable[[], object]
@@ -53,7 +52,6 @@ class Row:
     evaluations: int
     """Evaluations per run; the batch size where there is a batch."""
     threads: int = 1
-    """Threads that it uses."""
 
 
 def measure(rows: Sequence[Row], rounds: int, clock: Callable[[], float] = time.perf_counter) -> dict[str, dict[str, Any]]:

@@ -41,7 +41,6 @@ class CoordinateMap:
     """Order and signs of coordinates in another program, for single states; methods that begin with `our_` convert back."""
 
     model: Model
-    """Our model."""
     q_of: Array
     """Place of each entry of our q in theirs, quaternions entry by entry, shape (nq,)."""
     v_of: Array

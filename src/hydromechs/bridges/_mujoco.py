@@ -20,7 +20,6 @@ class InMujoco(NamedTuple):
     """A model in MuJoCo."""
 
     model: Any
-    """The `mujoco.MjModel`."""
     coordinates: CoordinateMap
     """The way between our q, v, tau and MuJoCo's qpos, qvel, qfrc."""
     lost: tuple[str, ...]

@@ -20,7 +20,6 @@ class InPinocchio(NamedTuple):
     """A model in Pinocchio."""
 
     model: Any
-    """The `pinocchio.Model`."""
     coordinates: CoordinateMap
     """The way between our q, v, tau and Pinocchio's."""
     lost: tuple[str, ...]

@@ -62,7 +62,6 @@ class SourceFile(NamedTuple):
     name: str
     """Name of the files and prefix of all functions; must be an identifier."""
     functions: tuple[SourceFunction, ...]
-    """The functions."""
     about: tuple[str, ...] = ()
     """Lines of the comment at the top: the model and the entries of arrays."""
     constants: Mapping[str, int] = {}
@@ -73,9 +72,7 @@ class Case(NamedTuple):
     """A call of a function and the results it must give."""
 
     inputs: tuple[Array, ...]
-    """Arguments."""
     outputs: tuple[Array, ...]
-    """Results."""
     tolerance: float = 1e-12
     """Allowed error, relative to the largest entry of each result."""
 
@@ -91,7 +88,6 @@ class Backend(abc.ABC):
     """Turns programs into code of one language or machine; those that run code here have arrays for it."""
 
     key: ClassVar[str]
-    """Name."""
     about: ClassVar[str]
     """One line for help texts."""
     target: ClassVar[str] = ""

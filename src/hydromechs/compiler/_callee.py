@@ -19,7 +19,6 @@ class Argument(NamedTuple):
     """A named array that goes in or comes out."""
 
     name: str
-    """Its name."""
     shape: tuple[int, ...]
     """Its shape; entries are flattened row-major."""
 

@@ -34,13 +34,10 @@ class Recipe(NamedTuple):
     """How to make a program, and what it depends on."""
 
     name: str
-    """Name of the function."""
     function: Callable[..., Any] | None
     """NumPy function of the inputs, by name; None if the program exists already."""
     inputs: tuple[Argument, ...]
-    """What goes in."""
     outputs: tuple[Argument, ...]
-    """What comes out."""
     identity: str | None
     """Text that, with the package's source, determines the program; None if only the trace itself does."""
     rolled: Callable[[], Rolled] | None = None

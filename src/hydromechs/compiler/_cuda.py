@@ -227,7 +227,6 @@ class CudaAttributes(NamedTuple):
     """Resources that a kernel uses."""
 
     registers: int
-    """Registers per thread."""
     local_bytes: int
     """Local memory per thread, which holds what does not fit into registers [bytes]."""
     max_threads: int

@@ -29,7 +29,6 @@ class When(Callee):
     """A program that runs where a condition is not 0. Elsewhere its results are the values given for them."""
 
     program: Program
-    """Program to run."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:

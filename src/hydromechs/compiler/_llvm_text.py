@@ -161,7 +161,6 @@ class Results(NamedTuple):
     at: list[str]
     """For each, the packed array that it is in; none where points on lanes lie between each other."""
     callee: Callee
-    """What was called."""
 
 
 class Emitter:

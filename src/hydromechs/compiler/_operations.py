@@ -36,7 +36,6 @@ class Library(NamedTuple):
     """A function of the C library, called lane by lane."""
 
     name: str
-    """Its name."""
 
 
 class OfPair(NamedTuple):
@@ -51,7 +50,6 @@ class Kind:
     """One operation: a row of the table."""
 
     name: str
-    """Its name in programs."""
     arity: int
     """Number of operands, 1 or 2."""
     floats: Callable[..., Any]

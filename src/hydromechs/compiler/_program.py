@@ -42,7 +42,6 @@ class Call(NamedTuple):
     """A call in a program."""
 
     callee: Callee
-    """What is called."""
     arguments: tuple[tuple[int, ...], ...]
     """For each argument, the places of its entries in the program's operations."""
 
@@ -52,7 +51,6 @@ class Packed(Callee):
     """A program for several points at once, side by side on the lanes of one core."""
 
     program: Program
-    """What is evaluated."""
     points: int
     """Number of points: the first dimension of every result, and of every argument that is not shared."""
     shared: tuple[bool, ...]
@@ -103,9 +101,7 @@ class Program(Callee):
     name: str
     """Name of the function, a valid identifier."""
     inputs: tuple[Argument, ...]
-    """Arguments."""
     outputs: tuple[Argument, ...]
-    """Results."""
     operations: tuple[Operation, ...]
     """Operations; operands come before the operations that use them."""
     results: tuple[tuple[int, ...], ...]

@@ -76,7 +76,6 @@ class Draw(Callee):
     """
 
     n: int
-    """How many."""
     normal: bool = True
     """True for the standard normal distribution, False for the uniform one."""
     inputs = tuple(Argument(name, ()) for name in ("seed", "world", "stream", "tick"))

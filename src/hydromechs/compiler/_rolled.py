@@ -75,7 +75,6 @@ class Rolled(Callee):
     name: str
     """Name of the function, a valid identifier."""
     inputs: tuple[Argument, ...]
-    """Arguments."""
     outputs: tuple[Argument, ...]
     """Results; places that no program writes hold 0 if they are in `cleared`, else anything."""
     columns: tuple[str, ...]

@@ -22,11 +22,9 @@ class Entries(NamedTuple):
     """Consecutive entries of an array."""
 
     array: str
-    """Name of the array."""
     start: int
     """Number of the first entry."""
     size: int
-    """Number of entries."""
 
     def overlaps(self, other: Entries) -> bool:
         """True if an entry belongs to both."""
@@ -44,9 +42,7 @@ class CallNode:
     """A call of a program."""
 
     recipe: Recipe
-    """What is called."""
     inputs: tuple[Pieces, ...]
-    """Where its arguments are."""
     outputs: tuple[Pieces, ...]
     """Where its results go; they may be where its arguments are."""
 
@@ -56,9 +52,7 @@ class CopyNode:
     """Entries of one stretch to another."""
 
     source: Entries
-    """From where."""
     target: Entries
-    """To where."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +62,6 @@ class WhenNode:
     condition: Entries
     """One number; NaN counts as set."""
     body: tuple[Node, ...]
-    """What runs there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +84,9 @@ class StepPlaces(NamedTuple):
     part: Entries
     """Time since then [s]."""
     q: Entries
-    """Configuration."""
     x: Entries
     """Velocity and internal states, right after q."""
     inputs: Entries
-    """Inputs of the plant."""
     h: Entries
     """Step [s]."""
     alive: Entries
@@ -114,7 +105,6 @@ class StepsNode:
     recipe: Recipe
     """One step: (n, q, x, h, offset, inputs) to (n, q, x), with the time offset + n h."""
     places: StepPlaces
-    """Where its numbers are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +125,6 @@ class Routine:
     """
 
     name: str
-    """Name."""
     state: Mapping[str, int]
     """Sizes of the arrays that are kept from pass to pass and from run to run, by name."""
     inputs: Mapping[str, int] = field(default_factory=dict)
@@ -145,7 +134,6 @@ class Routine:
     work: dict[str, int] = field(default_factory=dict)
     """Sizes of working arrays, which are 0 when a run begins; see `scratch`."""
     body: list[Node] = field(default_factory=list)
-    """What is done in one pass."""
 
     def __post_init__(self) -> None:
         self._open = [self.body]

@@ -59,11 +59,9 @@ class Workspace(NamedTuple):
     """The workspace of a routine."""
 
     offsets: Mapping[str, int]
-    """First entry of each array."""
     scratch: int
     """First entry of the stretch for arguments and results of one call."""
     size: int
-    """Number of entries."""
 
 
 class RoutineCode:

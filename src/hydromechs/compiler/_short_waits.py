@@ -45,7 +45,6 @@ class OneLane(NamedTuple):
     """A program for one world at a time."""
 
     program: Program
-    """The program in its order."""
     abreast: dict[tuple[str, int], tuple[int, ...]]
     """Of operations that are computed by one vector operation, by what it computes, as "sine", and by the place of the operand:
     the places of all its operands, two to four. All of them come before the first of the operations."""

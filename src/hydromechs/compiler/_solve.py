@@ -23,7 +23,6 @@ class Solve(Callee):
     """A general system of linear equations A x = b."""
 
     n: int
-    """Number of unknowns."""
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
@@ -77,7 +76,6 @@ class SolveSemidefinite(Callee):
     """A symmetric positive semidefinite system A x = b with b in the range of A: see `hydromechs.spatial.pivoted_solve`."""
 
     n: int
-    """Number of unknowns."""
     tolerance: float = 1e-12
     """Ratio of a pivot to the first one below which a row counts as dependent on earlier ones."""
     least: float = 0.0

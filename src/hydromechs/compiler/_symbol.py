@@ -35,7 +35,6 @@ class Site(NamedTuple):
     """A place in a trace where a function is called that the expression itself cannot hold."""
 
     callee: Callee
-    """What is called."""
     arguments: list[casadi.SX]
     """One column per argument."""
     results: list[casadi.SX]

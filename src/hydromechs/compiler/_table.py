@@ -24,7 +24,6 @@ class Table(Callee):
     """A table of constants; called with an index, it gives the entry there, held at the ends, NaN for NaN."""
 
     values: tuple[float, ...]
-    """Its entries."""
     inputs = (Argument("index", (1,)),)
     """What goes in."""
     outputs = (Argument("entry", (1,)),)

@@ -34,7 +34,6 @@ class _At(NamedTuple):
     """A stretch of an array in memory."""
 
     array: str
-    """Its name."""
     start: int
     """Number of its first entry there."""
 

@@ -162,7 +162,6 @@ class Pair(Component):
     body: int
     """Index of the body A that carries the probe."""
     probe: PointProbe | Segment
-    """Probe."""
     frame: str | None = None
     """Name of the frame whose origin is the probe; None for a shape's."""
     other: int | None = None
@@ -170,7 +169,6 @@ class Pair(Component):
     solid: Placed
     """Touched solid: `Terrain`, or a shape of body B."""
     material: Material
-    """Material of the contact."""
 
     def order(self, model: Model) -> tuple[int, int]:
         return Order.CONTACT, 0

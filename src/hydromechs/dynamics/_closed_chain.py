@@ -28,7 +28,6 @@ class Holding(NamedTuple):
     """One grip: where it is on the holder and on the load, and which of its six directions it holds."""
 
     body: int
-    """Index of the holder's body."""
     path: Path
     """From the holder's frame to that of the grip, constant."""
     load_path: Path

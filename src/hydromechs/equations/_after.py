@@ -17,7 +17,6 @@ class BodyNow(NamedTuple):
     body: Any
     """It as the equations of water see it: `name` and `hydro`."""
     motion: WetMotion
-    """Its motion in the water."""
     V: Array
     """Its velocity in the world, in its axes, shape (6,)."""
     a: Array

@@ -29,7 +29,6 @@ class Equation(NamedTuple):
     outputs: tuple[str, ...]
     """Names of the arrays that it returns."""
     purpose: str
-    """What it computes."""
     options: tuple[str, ...] = ()
     """Names of the arrays that it takes besides, zero if omitted."""
     rarely_called: bool = False

@@ -56,7 +56,6 @@ class Imported:
     """A robot that was read from a third-party file."""
 
     model: Model
-    """The model."""
     notes: tuple[Note, ...] = ()
     """Everything that was ignored, assumed or repaired, in the order of the file."""
     components: tuple[Component, ...] = ()

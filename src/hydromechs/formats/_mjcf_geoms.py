@@ -65,7 +65,6 @@ class Geom:
     """A geom on its body."""
 
     item: Item
-    """Its element."""
     kind: str
     """One of `KINDS`."""
     pose: Pose
@@ -73,7 +72,6 @@ class Geom:
     size: tuple[float, ...] = ()
     """MuJoCo's sizes: radius, half lengths [m]."""
     mesh: Mesh | None = None
-    """Its mesh."""
     mass: Mass = field(default_factory=lambda: NOTHING)
     """On the body."""
 

@@ -37,13 +37,11 @@ class BodyJoint:
     """The joint of a body."""
 
     joint: joints.Joint | joints.Composite
-    """Joint of the model."""
     anchor: np.ndarray
     """Offset of the body's origin here from that in the file, in body axes [m], shape (3,)."""
     names: dict[str, str] = field(default_factory=dict)
     """Joints of the file with their names here."""
     components: list[Component] = field(default_factory=list)
-    """Springs and rotors."""
 
 
 def read_joints(items: list[Item], body: str, pose: Pose, settings: Settings) -> BodyJoint:

@@ -28,9 +28,7 @@ class Mesh:
     """A mesh from <asset>."""
 
     file: str
-    """Its file."""
     scale: tuple[float, float, float]
-    """Scale along x, y, z."""
     volume: float
     """[m³]"""
     com: np.ndarray

@@ -39,7 +39,6 @@ class Settings:
     settotalmass: float = -1.0
     """Total mass to which all masses are scaled [kg]; no scaling if it is not positive."""
     meshdir: str = ""
-    """Mesh folder."""
     strippath: bool = False
     """True if folders in mesh paths are ignored."""
     gravity: float = 9.81

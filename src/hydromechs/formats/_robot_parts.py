@@ -37,9 +37,7 @@ class Link:
     """A body to be added to a model, with its element in the file."""
 
     body: Body
-    """The body."""
     element: Element
-    """Its element."""
 
 
 def tensor_of(I: np.ndarray) -> Row6:

@@ -32,7 +32,6 @@ class RobotFormat:
     """A format of robot descriptions."""
 
     name: str
-    """Its name."""
     root: str
     """Root element of its files, which identifies the format."""
     suffixes: tuple[str, ...]

@@ -20,23 +20,17 @@ class Scope:
     """A world or a model, with its names."""
 
     element: Element
-    """Its element."""
     name: str
     """Its name, prefixed with those of the enclosing models: "rov::arm"; empty for the world."""
     parent: Scope | None = None
     """The enclosing model or world."""
     links: dict[str, Element] = field(default_factory=dict)
-    """Its links."""
     joints: dict[str, Element] = field(default_factory=dict)
-    """Its joints."""
     frames: dict[str, Element] = field(default_factory=dict)
-    """Its explicit frames."""
     models: dict[str, Scope] = field(default_factory=dict)
-    """Nested models."""
     shifted: Pose = IDENTITY
     """Pose that an `<include>` gives it, in its parent."""
     poses: dict[str, Pose] = field(default_factory=dict)
-    """World poses found so far."""
 
     def full(self, name: str) -> str:
         """Return a name prefixed with those of the enclosing models."""

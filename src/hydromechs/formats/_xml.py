@@ -28,9 +28,7 @@ class Element:
     line: int
     """Line of the file, from 1."""
     attributes: dict[str, str] = field(default_factory=dict)
-    """Its attributes, as written."""
     children: list[Element] = field(default_factory=list)
-    """Its children, in file order."""
     text: str = ""
     """Its text, without that of its children."""
     file: str = ""

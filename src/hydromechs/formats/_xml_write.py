@@ -21,11 +21,8 @@ class Tag:
     """An XML element."""
 
     name: str
-    """Its name."""
     attributes: dict[str, str] = field(default_factory=dict)
-    """Its attributes."""
     children: list[Tag] = field(default_factory=list)
-    """Elements within it."""
     text: str = ""
     """Its text if it has no children."""
 
@@ -45,7 +42,6 @@ class RobotText(NamedTuple):
     """A model as text in a third-party format."""
 
     text: str
-    """The text of the file."""
     lost: tuple[str, ...]
     """Lines that list what the file cannot store; its first comment repeats them."""
 

@@ -171,13 +171,9 @@ def _pose(solid: Placed) -> Array:
 
 class _Part(NamedTuple):
     joint: Any
-    """DART's."""
     ours: joints.Joint
-    """Ours."""
     q: slice
-    """Its place in our q."""
     v: slice
-    """Its place in our v."""
     axes: Array
     """Its motion subspace S, angular first, shape (6, n)."""
 

@@ -22,9 +22,7 @@ class Piece(NamedTuple):
     """A shape of a body."""
 
     name: str
-    """Name, unique in the scene."""
     body: int
-    """Index of the body."""
     shape: Placed
     """The shape on the body."""
 
@@ -33,9 +31,7 @@ class Scene(NamedTuple):
     """What can touch what."""
 
     pieces: tuple[Piece, ...]
-    """Shapes of bodies."""
     solids: tuple[Terrain, ...]
-    """What stands still."""
     grounded: frozenset[int]
     """Indices of the bodies that can touch terrain."""
     meeting: tuple[tuple[int, int, Material], ...]

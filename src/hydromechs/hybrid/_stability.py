@@ -30,7 +30,6 @@ class Stability(NamedTuple):
     """What a scheme does to errors."""
 
     scheme: Scheme
-    """The scheme."""
     ratio: float
     """Largest eigenvalue μ of M_RB⁻¹ M_A."""
     mode: str

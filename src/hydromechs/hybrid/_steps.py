@@ -29,9 +29,7 @@ class EngineMemory(Component):
     """The acceleration that a scheme of added mass remembers from the last step, and what to say of the engine."""
 
     name: str = "engine"
-    """Its name."""
     said: tuple[str, ...] = field(default=(), compare=False)
-    """What a run should mention."""
 
     def states(self, model: Model) -> list[Slot]:
         return [Slot(f"acceleration.{name}", unit="m/s², rad/s²") for name in model.coordinate_names[1]]
@@ -55,7 +53,6 @@ class EngineContact(Component):
     kind = "contact"
     outputs = Pair.outputs
     name: str = "engine_contact"
-    """Its name."""
     pairs: tuple[Pair, ...]
     """What may touch, as our own engine has it."""
     bodies: tuple[int, ...] = field(init=False)

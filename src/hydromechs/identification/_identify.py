@@ -37,7 +37,6 @@ class Found(NamedTuple):
     """One number that was found."""
 
     name: str
-    """Its name."""
     value: float
     """Its value, in its unit."""
     deviation: float
@@ -70,7 +69,6 @@ class Whiteness(NamedTuple):
     """Residuals of one channel."""
 
     channel: str
-    """Its name."""
     rms: float
     """Root mean square of the residuals, in the channel's unit."""
     correlation: float
@@ -83,7 +81,6 @@ class States(NamedTuple):
     """States at which pieces of a trial begin."""
 
     trial: str
-    """Its name."""
     times: np.ndarray
     """Times [s], shape (pieces,)."""
     q: np.ndarray
@@ -97,9 +94,7 @@ class Identification:
     """What was found."""
 
     problem: Problem
-    """What was asked."""
     solution: Solution
-    """Where the search ended."""
 
     @property
     def converged(self) -> bool:
@@ -386,11 +381,9 @@ class _Seen(NamedTuple):
     """One piece of each trial."""
 
     found: list[Evaluated]
-    """Residuals."""
     cost: np.ndarray
     """Sums of squares, shape (n,)."""
     ends: SensitiveState
-    """States at the ends."""
 
 
 def _better(a: _Seen, b: _Seen, second: np.ndarray) -> _Seen:

@@ -102,7 +102,6 @@ class Piece(NamedTuple):
     first: int
     """Step of the trial with which it begins."""
     steps: int
-    """How many steps it has."""
     node: int
     """Number of the node that it begins at; −1 for the beginning of the trial."""
 
@@ -153,7 +152,6 @@ class Timeline(NamedTuple):
     first: np.ndarray
     """Of each trial, the first part of each of its steps, and after the last of them its end, shape (n, most + 1)."""
     steps: tuple[int, ...]
-    """Steps of each trial."""
 
 
 def motion_names(plant: Plant, trial: Trial) -> dict[str, str]:

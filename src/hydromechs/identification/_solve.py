@@ -23,19 +23,15 @@ class Solution(NamedTuple):
     """Where the search ended."""
 
     at: Point
-    """Values of all unknowns."""
     cost: float
     """½ of the sum of squares, priors included."""
     evaluated: list[Evaluated]
-    """Residuals there."""
     normal: Normal
-    """The linear problem there."""
     side: np.ndarray
     """1 where what is shared is held by its upper bound, −1 by its lower one, 0 where it is free, shape (g,)."""
     gap: float
     """Largest gap between the end of a piece and the beginning of the next [rad, m, rad/s, m/s]; 0 for trials of one piece."""
     iterations: int
-    """How many."""
     reason: str
     """Why it ended."""
     converged: bool

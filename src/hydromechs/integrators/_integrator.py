@@ -41,7 +41,6 @@ class Stretch(NamedTuple):
     h: float
     """Step [s]."""
     steps: int
-    """How many."""
     record: int
     """Steps from one recorded state to the next."""
 

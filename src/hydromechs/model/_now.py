@@ -95,7 +95,6 @@ class JointNow(NamedTuple):
     """A joint of the mechanism at the present instant."""
 
     part: JointPart
-    """The joint."""
     q: Array
     """Its position: angle [rad], displacement [m], or quaternion, shape (nq,)."""
     v: Array

@@ -30,7 +30,6 @@ class Guess:
     """One quantity of one body that nobody gave."""
 
     body: str
-    """Name of the body."""
     quantity: str
     """What it is: volume, centre of buoyancy, added mass, added inertia, drag area."""
     value: tuple[float, ...]
@@ -38,7 +37,6 @@ class Guess:
     uncertainty: tuple[float, ...]
     """Likely error of each number, in `unit`: two of three times the truth is within."""
     unit: str
-    """Unit of both."""
     how: str
     """How it was found."""
 
@@ -53,7 +51,6 @@ class WaterReport:
     """All that `add_water` guessed, kept and left out. It prints as a table."""
 
     guesses: tuple[Guess, ...]
-    """What was guessed."""
     kept: tuple[str, ...]
     """Bodies whose hydrodynamics were there already and stayed."""
     dry: tuple[str, ...]

@@ -59,7 +59,6 @@ class Ballast:
     model: Model
     """The model with the pieces on it."""
     before: Hydrostatics
-    """How the model floated."""
     after: Hydrostatics
     """How it floats now."""
 

@@ -25,7 +25,6 @@ class SolidMesh(Polyhedron):
     """A closed mesh."""
 
     surface: Triangles
-    """Its triangles."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,7 +32,6 @@ class SolidPart(Placed):
     """A solid shape on the body."""
 
     name: str
-    """Name in the report."""
     note: str = ""
     """Reason why a mesh is not the one of the file; empty if it is."""
     filled: float = 1.0

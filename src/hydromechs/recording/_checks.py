@@ -67,7 +67,6 @@ class CheckResult(NamedTuple):
     """The result of a check."""
 
     name: str
-    """Name of the check."""
     passed: bool
     """True if the value is within its limits."""
     value: float

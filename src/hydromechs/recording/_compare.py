@@ -14,9 +14,7 @@ class VariableDifference(NamedTuple):
     """The largest difference of one variable between two recordings."""
 
     name: str
-    """Name of the variable."""
     units: str
-    """Its unit."""
     entry: tuple[str, ...]
     """Names along its dimensions where the difference is largest; empty for a scalar."""
     time: float

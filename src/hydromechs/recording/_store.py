@@ -53,13 +53,11 @@ class Variable:
     """One recorded quantity."""
 
     name: str
-    """Name in the dataset."""
     dims: tuple[str, ...]
     """Names of the dimensions; the first is "time"."""
     units: str
     """Unit, such as "m/s"; "1" for dimensionless numbers."""
     long_name: str
-    """Description."""
     dtype: str = "float64"
     """Type of the numbers: "float64", "float32", "int32", "int8" or "bool"."""
 

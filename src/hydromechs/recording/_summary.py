@@ -78,7 +78,6 @@ class Summary:
     description: str = ""
     """Description of the mission, in a few sentences."""
     model: str = ""
-    """Name of the model."""
     duration: float | None = None
     """Simulated time [s]."""
     wall_time: float | None = None
@@ -94,7 +93,6 @@ class Summary:
     diverged: str | None = None
     """Reason of divergence, or None."""
     checks: tuple[CheckResult, ...] = ()
-    """Results of the checks."""
     warnings: tuple[RunWarning, ...] = ()
     """Conditions that make the result doubtful even if the checks pass."""
     work: Mapping[str, float] = field(default_factory=dict)

@@ -14,11 +14,8 @@ class Holder(NamedTuple):
     """A class that holds a member of a family in a field; in files, one mapping has the keys of both."""
 
     owner: Any
-    """The class."""
     field: str
-    """Its field."""
     base: Any
-    """Base class of the members."""
     functions: bool = False
     """True if it also accepts functions that a file names."""
 
@@ -31,7 +28,6 @@ class Shorthand(NamedTuple):
     """File keys that are shorthand for others."""
 
     keys: Mapping[str, Mapping[str, Member]] = MappingProxyType({})
-    """Short keys by type."""
     expand: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda word, values: values
     """Function that expands short keys; its arguments are the type and the values of the short keys."""
     instead: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType({})

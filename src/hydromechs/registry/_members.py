@@ -59,13 +59,10 @@ class Member(NamedTuple):
     name: str
     """Name of the field, and the key in a file."""
     hint: Any
-    """Annotation."""
     default: Any
     """Value if the key is omitted; `MISSING` if a file must have it."""
     text: str
-    """Meaning, with its unit."""
     marks: tuple
-    """Marks of its annotation."""
     keys: tuple[str, ...] = ()
     """File keys that belong to it: its name, the key in degrees, or the keys of the inlined object."""
 

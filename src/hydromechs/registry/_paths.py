@@ -44,7 +44,6 @@ class Item(NamedTuple):
     section: str
     """One of `SECTIONS`."""
     name: str
-    """Name; may contain dots."""
     places: tuple[Keys, ...]
     """Its places; several places hold equal numbers that change together."""
 

@@ -59,7 +59,6 @@ class ModelStart:
     """A model of a scenario and its initial state; omitted values default to the model's."""
 
     model: Model
-    """The model."""
     source: str | None = None
     """Source of the model: a library name or the path of a model file; required to save the scenario."""
     name: str = None  # type: ignore[assignment]  # set when it is built

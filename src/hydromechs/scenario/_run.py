@@ -43,7 +43,6 @@ class RunResult:
     """The result of a run in a folder."""
 
     folder: RunFolder
-    """Folder of the run."""
     recording: xarray.Dataset
     """The recording, up to the last sample."""
     state: State

@@ -57,9 +57,7 @@ class SavedState:
     """A state on disk, with properties of its run."""
 
     path: Path
-    """The file."""
     state: State
-    """The state."""
     layout: str = ""
     """Names of its numbers; empty if unknown."""
     run: Mapping[str, str | int | float] = field(default_factory=dict)

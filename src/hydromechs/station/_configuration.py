@@ -42,7 +42,6 @@ class Catalog:
     write: Callable[[Scenario, str], str]
     """Returns the text of a scenario, for a file at that path."""
     text: Callable[[str], str] = read_text
-    """Reads the text of a file."""
     drawing: Callable[[Scenario], Mapping[str, str]] = lambda scenario: {}
     """Returns the attributes of a recording from which a replay draws a scenario."""
 
@@ -86,11 +85,9 @@ class Configured:
     """A scenario that can be piloted."""
 
     name: str
-    """Name in the catalog."""
     scenario: Scenario
     """The scenario; its controller is a `Pilot`."""
     text: str
-    """It as a file."""
     file: str
     """Path of the file that it was made from."""
     changes: Changes

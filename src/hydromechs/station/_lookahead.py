@@ -43,7 +43,6 @@ class Predictions(NamedTuple):
     """Where strategies lead."""
 
     names: tuple[str, ...]
-    """Names of the n strategies."""
     t: np.ndarray
     """Times [s], shape (rows,); the first is that of the start."""
     q: np.ndarray
@@ -191,7 +190,6 @@ class Outlook(NamedTuple):
     """Where strategies lead a vehicle."""
 
     names: tuple[str, ...]
-    """Names of the n strategies."""
     t: np.ndarray
     """Times [s], shape (rows,)."""
     points: np.ndarray

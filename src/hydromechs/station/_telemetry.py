@@ -24,7 +24,6 @@ class Snapshot:
     t: float
     """Time [s]."""
     number: int
-    """Number of the snapshot."""
     run: int
     """Number of the run; another one after a reset."""
     position: np.ndarray

@@ -45,13 +45,11 @@ class RecordedTrial:
     """A trial with what a prediction of it may know."""
 
     trial: Trial
-    """Its logs on the plant."""
     group: str
     """The motion that it shares with others."""
     begins: float
     """When its motion begins [s]."""
     notes: tuple[str, ...]
-    """What was done to its logs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,17 +57,13 @@ class Campaign:
     """All trials of a study."""
 
     study: ValidationStudy
-    """The study."""
     plant: Plant
-    """What was recorded."""
     base: str
     """Name of the body that floats."""
     trials: tuple[RecordedTrial, ...]
-    """The trials."""
     fit_only: tuple[RecordedTrial, ...] = ()
     """Records that every fit uses and that are never predicted."""
     remarks: tuple[str, ...] = ()
-    """Notes on the folder."""
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -29,13 +29,11 @@ class Fold(NamedTuple):
     """What one fit of one model gave."""
 
     model: str
-    """Name of the variant."""
     errors: dict[str, dict[str, float]]
     """By trial, by channel, in the channel's unit."""
     converged: bool
     """Whether the fit ended by itself."""
     iterations: int
-    """Of the fit."""
     fault: str = ""
     """Why there is no fit."""
     start: dict[str, Any] = {}

@@ -63,7 +63,6 @@ class LogFile:
     """Columns of a log over time."""
 
     name: str
-    """Name of its file."""
     time: np.ndarray
     """Times [s], shape (n,), rising."""
     columns: dict[str, np.ndarray]

@@ -19,7 +19,6 @@ class Iteration(NamedTuple):
     """How far a fit is."""
 
     fit: str
-    """Which."""
     number: int
     """Iterations that are done."""
     cost: float

@@ -34,7 +34,6 @@ class Predicted(NamedTuple):
     """A trial that was predicted."""
 
     trial: str
-    """Its name."""
     group: str
     """Its motion, of which no trial was fitted."""
     begins: float
@@ -48,7 +47,6 @@ class Predicted(NamedTuple):
     simulated: dict[str, ChannelSamples]
     """What was predicted, by channel, with the offsets of the instruments."""
     measured: dict[str, ChannelSamples]
-    """What was measured."""
     still: float
     """When the last joint has stopped [s]."""
     end: float
@@ -67,9 +65,7 @@ class Fitted(NamedTuple):
     left_out: str
     """Motion that it does not know; empty for a fit to all."""
     found: tuple[Found, ...]
-    """What it found."""
     iterations: int
-    """Of the search."""
     reason: str
     """Why it ended."""
     converged: bool
@@ -85,7 +81,6 @@ class Validation:
     """What a study found."""
 
     study: ValidationStudy
-    """The study."""
     data: str
     """Folder of the logs."""
     predicted: tuple[Predicted, ...]
@@ -95,7 +90,6 @@ class Validation:
     static_all: dict[str, float]
     """Mean error of the quasi-static balance fitted to all trials, over whole trials, without offsets."""
     notes: tuple[str, ...]
-    """Processing of the logs."""
     seconds: float
     """How long it took [s]."""
 

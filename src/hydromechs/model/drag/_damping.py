@@ -124,7 +124,6 @@ class Referred(NamedTuple):
     point: Array
     """Point to which they refer [m], shape (3,)."""
     numbers: Coefficients
-    """The coefficients."""
 
     def wrench(self, V_r: Array) -> Array:
         """Wrench about the body origin in body axes, shape (6,)."""

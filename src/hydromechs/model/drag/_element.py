@@ -67,7 +67,6 @@ class AtDensity(NamedTuple):
     """A custom element without coefficients, in water of a density."""
 
     element: DragElement
-    """The element."""
     density: Scalar
     """Density of the water [kg/m³]."""
 
