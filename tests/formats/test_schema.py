@@ -11,6 +11,8 @@ import yaml
 from hydromechs.errors import ModelError
 from hydromechs.formats import dumps, loads, model_json_schema
 from hydromechs.model import World, joints
+from hydromechs.registry import members
+from hydromechs.scenario import FAMILIES
 
 RICH = (Path(__file__).parent / "rich.yaml").read_text()
 
@@ -35,6 +37,14 @@ def test_every_field_has_a_description_with_its_unit():
     for name, key, field in entries():
         assert field.get("description"), f"{name}.{key}"
         assert key in no_unit or "[" in field["description"], f"{name}.{key} has no unit"
+
+
+def test_every_key_of_a_part_has_a_description():
+    """Inherited arguments have that of the base class."""
+    parts = [(name, part) for family in FAMILIES for name, part in family.table.items()]
+    found = {(name, key): member.text for name, part in parts for key, member in members(part).items()}
+    assert [place for place, text in found.items() if not text] == []
+    assert found["lqr_hold_pose", "bandwidth"] == found["lqr_speed", "bandwidth"]
 
 
 def test_good_files_are_valid():

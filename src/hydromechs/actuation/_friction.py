@@ -31,7 +31,10 @@ class FrictionForce(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointFriction(Checked, InJoint):
-    """Viscous and Coulomb friction of a joint with a stick phase; it overrides that of the model, also if it is zero."""
+    """Viscous friction of a joint, and Coulomb friction with a stick phase. In a ball joint it opposes the angular velocity.
+
+    Without any friction, it overrides the friction of the model.
+    """
 
     kind = "joint_friction"
     cause = "friction"

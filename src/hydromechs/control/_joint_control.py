@@ -21,10 +21,10 @@ class TorqueControl(TracedBlock):
     """Leads torque-driven joints along waypoints; what they share that compute the torques in one way or another.
 
     Args:
-        waypoints: As of `JointTrajectory`.
+        waypoints: Mappings with a time "t" [s] and joint positions by name [rad or m]; all name the same joints.
         frequency: ω, natural frequency of the error [rad/s].
         damping: ζ, its damping ratio [-].
-        integral: k, of the integral's strength; larger is weaker; infinite for none [-].
+        integral: k; a larger value weakens the integral; infinite, the default, for none [-].
         period: Time between two commands [s].
     """
 
@@ -75,14 +75,8 @@ class JointControl(TorqueControl):
         τ = m (q̈_ref + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt) + g(q)
 
     m is the inertia that each joint feels in the model's initial configuration with all others held, g weight and buoyancy.
-    What the joints do to each other, and drag, are left to the feedback. Its signals are those of `JointTrajectory`.
-
-    Args:
-        waypoints: As of `JointTrajectory`.
-        frequency: ω, natural frequency of the error [rad/s].
-        damping: ζ, its damping ratio [-].
-        integral: k, of the integral's strength; larger is weaker; infinite, which is none, unless given [-].
-        period: Time between two commands [s].
+    Coupling between joints, and drag, are left to the feedback. Its signals are those of `JointTrajectory`, its arguments those
+    of `TorqueControl`.
     """
 
     def prepare(self, site: Site) -> None:
@@ -101,14 +95,7 @@ class ComputedTorque(TorqueControl):
 
     by inverse dynamics, so that the error obeys ë + 2 ζ ω ė + ω² e + (ω³/k) ∫e dt = 0 whatever the joints do to each other. All
     that it does not lead, a vehicle too, is taken to keep its velocity; the water to be still; friction and rotors are not
-    known. Its signals are those of `JointTrajectory`.
-
-    Args:
-        waypoints: As of `JointTrajectory`.
-        frequency: ω, natural frequency of the error [rad/s].
-        damping: ζ, its damping ratio [-].
-        integral: k, of the integral's strength; larger is weaker; infinite, which is none, unless given [-].
-        period: Time between two commands [s].
+    known. Its signals are those of `JointTrajectory`, its arguments those of `TorqueControl`.
     """
 
     def _torque(self, model: Model, dofs: Sequence[int], tick: Tick, wanted: Array) -> Array:

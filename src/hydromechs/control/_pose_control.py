@@ -178,18 +178,11 @@ class FollowPath(TracedBlock):
 
 
 class HoldPose(FollowPath):
-    """Keeps a vehicle in its place. A controller.
+    """Controller that holds the pose of a vehicle; further arguments are those of `FollowPath`.
 
     Args:
-        position: Where, in world axes [m], shape (3,).
+        position: Setpoint in world axes [m], shape (3,).
         heading_deg: Heading [°].
-        arm: As in `FollowPath`.
-        body: Name of the vehicle's body; the first free one unless given.
-        frequency: Natural frequency of the closed loop for position [rad/s].
-        attitude_frequency: The same for orientation [rad/s]. Defaults to twice `frequency`.
-        damping: Damping ratio of both [-].
-        integral: Of the integral's strength; larger is weaker [-].
-        period: Time between two commands [s].
     """
 
     def __init__(

@@ -47,18 +47,13 @@ class LqrFollowPath(LqrSpeed):
 
     The inner loop takes speeds over ground to their references without a lasting error, so the place is held in a current, too,
     along the axes that are controlled; `notes` names the others, and a path that leads along nothing else is refused.
-    Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`.
+    Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`. Further arguments are
+    those of `LqrSpeed`.
 
     Args:
-        waypoints: As of `FollowPath`.
+        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
         stiffness: κ, the rate at which errors of place die away [1/s]; a third of the bandwidth unless given.
         speed: v_max, highest speed of the approach besides that of the path [m/s].
-        arm: As of `LqrSpeed`.
-        body: As of `LqrSpeed`.
-        controlled: As of `LqrSpeed`.
-        bandwidth: As of `LqrSpeed` [rad/s].
-        integral: As of `LqrSpeed` [-].
-        period: Time between two commands [s].
     """
 
     def __init__(
@@ -110,19 +105,11 @@ class LqrFollowPath(LqrSpeed):
 
 
 class LqrHoldPose(LqrFollowPath):
-    """Keeps a vehicle in its place by speed control with an outer loop. A controller.
+    """Controller that holds a pose by an outer loop around speed control; further arguments are those of `LqrFollowPath`.
 
     Args:
-        position: Where, in world axes [m], shape (3,).
+        position: Setpoint in world axes [m], shape (3,).
         heading_deg: Heading [°].
-        stiffness: As of `LqrFollowPath` [1/s].
-        speed: As of `LqrFollowPath` [m/s].
-        arm: As of `LqrSpeed`.
-        body: As of `LqrSpeed`.
-        controlled: As of `LqrSpeed`.
-        bandwidth: As of `LqrSpeed` [rad/s].
-        integral: As of `LqrSpeed` [-].
-        period: Time between two commands [s].
     """
 
     def __init__(

@@ -148,7 +148,12 @@ class VehicleTask(KinematicTask):
 
 
 class PostureTask(KinematicTask):
-    """Joints go to wanted positions [rad or m], by name: ẋ = κ (q_ref − q), κ the stiffness [1/s]."""
+    """Joints go to wanted positions: ẋ = κ (q_ref − q).
+
+    Args:
+        positions: Positions by joint [rad or m].
+        stiffness: κ [1/s].
+    """
 
     def __init__(self, *, positions: Mapping[str, float], stiffness: Positive = 0.3) -> None:
         self.positions, self.stiffness = dict(positions), positive(stiffness, "stiffness")

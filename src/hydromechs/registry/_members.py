@@ -81,7 +81,8 @@ def members(cls: Any) -> dict[str, Member]:
         fields = [f for f in dataclasses.fields(cls) if f.init]
         given = [(f.name, f.default if f.default_factory is MISSING else f.default_factory()) for f in fields]
     else:
-        texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8,}.+)*)$", inspect.getdoc(cls) or "", re.MULTILINE))
+        docs = [inspect.cleandoc(base.__doc__ or "") for base in reversed(getattr(cls, "__mro__", (cls,)))]
+        texts = dict(re.findall(r"^ {4}(\w+): (.+(?:\n {8,}.+)*)$", "\n".join(docs), re.MULTILINE))
         taken = [p for p in inspect.signature(cls).parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
         given = [(p.name, MISSING if p.default is p.empty else p.default) for p in taken]
     found = [_member(name, hints.get(name, Any), default, texts.get(name, "")) for name, default in given]

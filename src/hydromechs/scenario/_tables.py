@@ -46,12 +46,20 @@ def _derived(base: Any) -> dict[str, Any]:
 
 
 def no_friction(joint: str) -> JointFriction:
-    """No friction in a joint, overriding the model."""
+    """No friction, overriding the model.
+
+    Args:
+        joint: Name of the body that the joint carries.
+    """
     return JointFriction(joint=joint)
 
 
 def no_stops(joint: str) -> JointStops:
-    """No stops of a joint, overriding the limits of the model."""
+    """No stops, overriding the limits of the model.
+
+    Args:
+        joint: Name of the body that the joint carries.
+    """
     return JointStops(joint=joint)
 
 

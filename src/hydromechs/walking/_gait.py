@@ -69,7 +69,11 @@ def around(places: Array) -> Array:
 
 
 class Tripod(Gait):
-    """Every second leg around the body swings at the same time, each standing `duty` ≥ 1/2 of the `period` [s]."""
+    """Every second leg around the body swings at the same time: two groups in turn.
+
+    Args:
+        duty: Part of the period that each leg stands, at least 1/2 [-].
+    """
 
     least_duty = 0.5
 
@@ -85,7 +89,6 @@ class Wave(Gait):
     """One leg after the other, from the rear to the front on one side, then on the other: the steadiest gait and the slowest.
 
     Args:
-        period: Time of a whole cycle [s].
         duty: Part of the period that each leg stands; with six legs 5/6 or more [-].
     """
 
