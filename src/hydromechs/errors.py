@@ -1,7 +1,5 @@
 """Exceptions that HydroMechs raises on purpose."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

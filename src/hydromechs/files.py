@@ -4,8 +4,6 @@ Every reader of a file format uses these functions. Their errors name the file a
 since a path in a file may point anywhere on the machine.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

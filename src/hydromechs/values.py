@@ -13,8 +13,6 @@ A dataclass specifies the bounds of its numbers in their annotations; `check_fie
 File formats read the same annotations and the text under each field, so that a bound, a unit and a meaning stand in one place.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 import difflib

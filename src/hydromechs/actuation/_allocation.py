@@ -1,7 +1,5 @@
 """Thrust allocation: forces that best produce a demanded wrench within the thrusters' limits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Force curves: thrust at rest by command."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 from bisect import bisect_left, bisect_right

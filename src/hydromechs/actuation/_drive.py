@@ -4,8 +4,6 @@ Units are those of a revolute joint; for a prismatic one replace N·m by N and r
 one for each axis of the body that it carries; a servo's error is then the rotation vector to its target.
 """
 
-from __future__ import annotations
-
 import abc
 import math
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Wrenches on bodies that the caller sets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import MappingProxyType
 

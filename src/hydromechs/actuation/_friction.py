@@ -1,7 +1,5 @@
 """Friction of a joint: viscous, and Coulomb friction with a stick phase."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

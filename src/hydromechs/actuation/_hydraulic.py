@@ -1,7 +1,5 @@
 """A hydraulic actuator behind a valve."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A joint with prescribed motion; the required force is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Base of components that act in a joint of any kind: drives, friction, stops."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """A brushed direct-current motor with a gearbox."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

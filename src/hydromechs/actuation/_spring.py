@@ -1,7 +1,5 @@
 """Springs in joints, and rotors that turn with joints."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

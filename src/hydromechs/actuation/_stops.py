@@ -1,7 +1,5 @@
 """Soft stops at the ends of a joint's travel."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Our equations against other codes on random trees."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple

@@ -5,8 +5,6 @@ minimum and the median over the rounds are kept, and ratios are those of the min
 differs from process to process, and now and then one is slower, so several processes measure.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import json

@@ -1,7 +1,5 @@
 """What the benchmarks share: the machine and its versions, random states."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time

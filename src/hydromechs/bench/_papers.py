@@ -5,8 +5,6 @@ state. The wall time of a run is that of its start plus its steps times the time
 runs, so that other work on the machine does not count.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Whole steps per second of many worlds: one lane, lanes, threads, a GPU; beside them MuJoCo's rollout."""
 
-from __future__ import annotations
-
 import os
 import statistics
 import time

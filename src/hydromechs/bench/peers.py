@@ -1,7 +1,5 @@
 """The same mechanism in other codes, to compare with: Pinocchio, MuJoCo and DART (extra `dev`)."""
 
-from __future__ import annotations
-
 import importlib
 from types import ModuleType
 

@@ -10,8 +10,6 @@ where B is 1 but for the linear velocity of free joints that the other program h
 (ω × u).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

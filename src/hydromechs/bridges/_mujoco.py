@@ -1,7 +1,5 @@
 """A model in MuJoCo, through MJCF."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

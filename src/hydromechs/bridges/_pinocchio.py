@@ -1,7 +1,5 @@
 """A model in Pinocchio, joint by joint."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple

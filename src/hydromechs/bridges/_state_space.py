@@ -1,7 +1,5 @@
 """A linearized model as a `control.StateSpace`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The commands `hydromechs bench dynamics` and `worlds`, and their tables."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import typer

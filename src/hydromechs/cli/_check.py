@@ -1,7 +1,5 @@
 """`hydromechs check`: errors and warnings of model, scenario, sweep and validation files."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Commands on the equations and their code, and their tables: `crosscheck`, `export`, `count`, `papers`."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """`hydromechs demo`: a first example."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -1,7 +1,5 @@
 """Print a model or scenario as tables: tree, totals, centres, commands."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

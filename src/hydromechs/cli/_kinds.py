@@ -1,7 +1,5 @@
 """Kinds of command arguments: model, scenario, sweep, validation study, run or campaign, and the command for each."""
 
-from __future__ import annotations
-
 import re
 import stat
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commands of `hydromechs`; each command has its own module."""
 
-from __future__ import annotations
-
 import warnings
 from signal import SIGINT
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Shared options of commands, and options for robot descriptions: meshes, packages, motion of the root."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable

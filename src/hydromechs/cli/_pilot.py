@@ -1,7 +1,5 @@
 """`hydromechs pilot`: flies a scenario in a browser, and repeats a run from its inputs."""
 
-from __future__ import annotations
-
 import logging
 import re
 import signal

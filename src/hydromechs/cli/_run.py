@@ -1,7 +1,5 @@
 """`hydromechs run` and `scenarios`: arguments and printing."""
 
-from __future__ import annotations
-
 import sysconfig
 import time
 import traceback

@@ -1,7 +1,5 @@
 """`hydromechs save`: saves a recording for other programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The option --set PATH=VALUE: replaces numbers of a scenario or model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables and headings that the commands share."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar

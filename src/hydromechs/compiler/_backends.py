@@ -1,7 +1,5 @@
 """The table of back ends."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ._backend import Backend

@@ -4,8 +4,6 @@
 itself (no allocation, no globals, nothing of the C library but math.h) and a `main` that checks it on a few cases.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import unicodedata

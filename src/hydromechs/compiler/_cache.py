@@ -4,8 +4,6 @@ An entry is machine code that this process will run. The folder and every entry 
 writable by nobody else. A checksum of key and code prevents damaged or renamed entries from running.
 """
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import hashlib

@@ -6,8 +6,6 @@ constant of the instruction. Each call of a program is a function that is not in
 of an integrator are a function, too, which keeps the state in registers from the first step to the last.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Programs that differ only in numbers: one for all of them, and constant folding after the trace."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Python calls it as it calls its own built-in functions (METH_FASTCALL): a pointe
 is an array of the addresses that it needs, so that the code refers to nothing outside itself.
 """
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Rows of worlds in memory to lanes and back, as LLVM IR; entry by entry, LLVM emits slow gathers and scatters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from ._llvm_solve import Loops

@@ -1,7 +1,5 @@
 """Sine and cosine as LLVM IR: polynomials, the same operations on scalars or vectors."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Gaussian elimination with partial or, for semidefinite systems, full pivots as LLVM IR: a loop, for systems of any size."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

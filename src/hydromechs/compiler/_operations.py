@@ -5,8 +5,6 @@ unless the first is smaller or larger; the sign of NaN is NaN. A program also ho
 which are not operations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple

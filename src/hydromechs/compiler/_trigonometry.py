@@ -1,7 +1,5 @@
 """Coefficients of sine and cosine in double precision, for all back ends that bring their own."""
 
-from __future__ import annotations
-
 TWO_OVER_PI = 0.6366197723675814
 """2/π."""
 # fdlibm's kernels on |r| ≤ π/4; π/2 as the sum of three doubles, for a reduction with fused multiply-add

@@ -5,8 +5,6 @@ of the work is one object that is put into a queue in one step; whoever takes it
 owner, decides in one step whether it is done; and the part itself holds on to all memory that it works on.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 import weakref

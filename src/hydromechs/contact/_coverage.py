@@ -1,7 +1,5 @@
 """Contacts that probes cannot represent: the pairs of shapes, and the motion that is wrong."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 

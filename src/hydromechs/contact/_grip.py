@@ -7,8 +7,6 @@ holder, and s the strength, from 0 (open) to 1 (closed), which follows the comma
 in reach while the jaws close. Jaws that have closed on nothing stay empty until they have opened again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Materials of a contact: normal laws that only push, and dry friction (McMillan 1994, ch. 5 and 8; Marhefka and Orin 1999)."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Probes on bodies, and pairs of a probe and a solid."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Parts from which contacts are derived: terrain, a frame that touches it, two bodies that touch each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType

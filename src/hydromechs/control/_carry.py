@@ -1,7 +1,5 @@
 """Several arms carry one load by computed torques (thesis sec. 3.5: four PUMA 560 lift a load)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Kinematics of a tool, and configurations in which it reaches a place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Control of torque-driven joints: feedback with weight fed forward, and computed torque."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Mapping, Sequence
 from typing import Any

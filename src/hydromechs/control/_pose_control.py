@@ -1,7 +1,5 @@
 """Pose control of a vehicle with thrusters: PID on SE(3) with feedforward of all forces at the reference velocity."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any

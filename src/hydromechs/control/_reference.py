@@ -1,7 +1,5 @@
 """References over time: smooth motion from waypoint to waypoint, of a vehicle or of joints."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """A snake that swims: a wave of its joints travels from head to tail (the serpenoid curve of Hirose 1993)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

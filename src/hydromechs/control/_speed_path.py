@@ -1,7 +1,5 @@
 """Position and heading held or led along a path, as an outer loop around the speed control."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
@@ -47,8 +45,8 @@ class LqrFollowPath(LqrSpeed):
 
     The inner loop takes speeds over ground to their references without a lasting error, so the place is held in a current, too,
     along the axes that are controlled; `notes` names the others, and a path that leads along nothing else is refused.
-    Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`. Further arguments are
-    those of `LqrSpeed`.
+    Its signals are reference and error of the pose, as those of `FollowPath`, besides those of `LqrSpeed`, as are its further
+    arguments.
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).

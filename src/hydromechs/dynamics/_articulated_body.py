@@ -1,7 +1,5 @@
 """Articulated-body forward dynamics of a forest (McMillan, Orin and McGhee 1995, Table I; McMillan 1994, Tables 13-18)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

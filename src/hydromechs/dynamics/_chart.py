@@ -5,8 +5,6 @@ angles and displacements add, orientations turn by the exponential map, the posi
 a joint of a user's own moves in its chart. Every step of an integrator starts at u = 0 of a new chart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

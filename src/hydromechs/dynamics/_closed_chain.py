@@ -6,8 +6,6 @@ the load, in the axes of the grip. The equations are those of the thesis, for tr
 inertias with added mass in place of rigid ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

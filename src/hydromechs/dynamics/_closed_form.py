@@ -9,8 +9,6 @@ d/dε f(Q exp(ε e_k)) at ε = 0, which is ∂f/∂φ_k at φ = 0 of the paper, 
 Every body has a 6×6 inertia of its own, rigid and added; water enters only through it and through the momenta.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

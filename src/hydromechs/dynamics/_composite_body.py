@@ -1,7 +1,5 @@
 """Joint-space inertia matrix by composite bodies (McMillan 1994, App. B.3, Table 27) with rigid or full 6×6 body inertias."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeAlias
 

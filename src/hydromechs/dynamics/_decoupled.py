@@ -5,8 +5,6 @@ given by a separate model of the vehicle, or from the vehicle's own equation, in
 than the full dynamics by the base's force, its articulated inertia and a 6×6 solve, and wrong by what the arm does to the base.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inverse dynamics of a forest by recursive Newton-Euler (McMillan 1994, App. B.2), for trees, mobile bases and water too."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple

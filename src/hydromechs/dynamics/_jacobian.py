@@ -1,7 +1,5 @@
 """Jacobians of points of bodies, and their time derivative times the velocity."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hydromechs.model import Model

@@ -1,7 +1,5 @@
 """Forward kinematics (McMillan, Orin and McGhee 1995, Table I, part I); energies and momentum of bodies and water."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

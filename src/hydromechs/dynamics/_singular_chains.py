@@ -8,8 +8,6 @@ X_k maps the load's acceleration to the directions that chain k holds, f_k acts 
 equations (written at one reference point) X_k = 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 

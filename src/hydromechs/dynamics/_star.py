@@ -12,8 +12,6 @@ H_k is the inertia matrix of a chain on a base at rest, Q_k what its joints do t
 together, and the bias is the inverse dynamics without accelerations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

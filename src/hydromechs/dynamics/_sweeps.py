@@ -11,8 +11,6 @@ A joint whose acceleration is given is rigid for its parent, N_i = I*_i, and its
 m*. A mobile base is a free joint, ϕ = 1 (eq. 10 of 1995).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

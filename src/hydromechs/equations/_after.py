@@ -1,7 +1,5 @@
 """What a loop over the bodies of a large tree computes of each body when its acceleration is known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Checks of the arrays that callers hand in: shape, finite numbers, unit quaternions. Symbols are checked for shape only."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The balance of forces of every body: dynamics and hydrodynamics put together. All equations of motion start from it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypedDict
 

@@ -8,8 +8,6 @@ which branches differ are inputs, one set for each lane, and those that all shar
     outward    all branches on lanes: accelerations of the joints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from types import SimpleNamespace

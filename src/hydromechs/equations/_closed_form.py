@@ -5,8 +5,6 @@ articulated-body algorithm, O(n³), and is there for what needs the matrices: co
 water F = 0.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np

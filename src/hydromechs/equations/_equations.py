@@ -3,8 +3,6 @@
 Each function is written in NumPy operations: floats give numbers, arrays of symbols leave a trace.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, Unpack
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How the equations of a model are compiled: straight-line code of all bodies, a loop over them, or branches on lanes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 

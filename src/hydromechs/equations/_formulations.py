@@ -3,8 +3,6 @@
 Composite bodies of a star (ch. 5), decoupled dynamics (7.5.2), and several arms that hold one load (ch. 2 and 4).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Protocol, Unpack
 

@@ -3,8 +3,6 @@
 One program serves all bodies of a kind. The numbers in which they differ are its input; those that all share are folded in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

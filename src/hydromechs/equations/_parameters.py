@@ -1,7 +1,5 @@
 """What fixes the compiled code of a model, a text by which it is found in the cache, and the numbers that stay open."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

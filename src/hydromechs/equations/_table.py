@@ -1,7 +1,5 @@
 """The equations of a model by name: what goes in, what comes out, and the shapes of both."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -18,8 +18,6 @@ angular part first, angles of bodies are Z-Y-X Euler angles, the inertial z axis
 origin.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any, NoReturn

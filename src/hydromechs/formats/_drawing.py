@@ -3,8 +3,6 @@
 A recording is data: drawing it must not need the files and code that produced it, which may be missing, changed or hostile.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Mapping

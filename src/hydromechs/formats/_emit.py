@@ -1,7 +1,5 @@
 """Write plain data as readable YAML: short values on one line, long ones in blocks."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

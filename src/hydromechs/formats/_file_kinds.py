@@ -1,7 +1,5 @@
 """Kinds of YAML files: their keys, versions, and advice for files of another kind or version."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from hydromechs.errors import Fault

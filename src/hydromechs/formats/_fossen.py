@@ -6,8 +6,6 @@ with ν about the body origin CO, linear first, z down (Fossen, Handbook of Mari
 All matrices are positive here as they are there: M_A = −∂τ/∂ν̇, D_l = −diag(X_u, ...), D_q = −diag(X_|u|u, ...).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

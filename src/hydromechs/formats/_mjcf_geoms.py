@@ -1,7 +1,5 @@
 """Convert MJCF geoms: mass and inertia by MuJoCo's rules, contact shapes, and appearance."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Positions and orientations of MJCF, and its settings in <compiler> and <option>."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

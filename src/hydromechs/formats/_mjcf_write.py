@@ -4,8 +4,6 @@ The parts of a composite joint are placed one after another here, T_1 J_1 T_2 J_
 body's frame at zero, T_1 T_2 ..., so axes and anchors are transformed to it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from itertools import accumulate

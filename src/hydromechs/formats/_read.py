@@ -1,7 +1,5 @@
 """Read a model file into a `Model`; all errors of the file are listed in one `ModelError`."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Paths of meshes and other files that a robot description names, restricted to its folder and allowed folders."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

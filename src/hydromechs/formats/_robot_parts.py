@@ -1,7 +1,5 @@
 """Shared parts of readers of robot descriptions: repair of inertias, assembly of the model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Visuals and collision shapes of URDF and SDF: sizes checked, meshes found, missing ones replaced."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Read a scenario file into a `Scenario`; all problems of the file are listed in one `ScenarioError`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """Write a `Scenario` or the plant of a robot as a scenario file, without defaults, floats as their shortest exact text."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

@@ -4,8 +4,6 @@ Each link is a body with the link's axes and origin. If its joint axis does not 
 origin is on the axis, with a note, and the frame "NAME_origin" marks the link's origin.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Visuals and collisions of an SDF's link."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hydromechs.geometry import Origin

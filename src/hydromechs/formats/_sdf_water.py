@@ -8,8 +8,6 @@ applies the thrust at the origin of the rotating link, which some files put far 
 sides of a boat would not turn it, and would be out of the water at the surface.)
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

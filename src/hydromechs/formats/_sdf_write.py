@@ -4,8 +4,6 @@ Added mass is written as `<fluid_added_mass>`, damping in Fossen's form as Gazeb
 not written: Gazebo computes it from the collision shapes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@ A URDF does not specify how its root moves in the world. By default the root is 
 none or is named "world". Its world has z up.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any, TypeAlias

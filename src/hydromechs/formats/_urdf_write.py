@@ -5,8 +5,6 @@ joints with massless links between them. The world is a separate link unless the
 URDF's world has z up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Write a `Model` as a model file without loss: defaults are omitted, floats have their shortest exact text."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -6,8 +6,6 @@ reads files only from the folder of the description, its packages and the folder
 environment.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

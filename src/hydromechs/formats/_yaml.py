@@ -4,8 +4,6 @@ It follows YAML 1.2 core scalars and rejects duplicate keys. PyYAML composes the
 `1e3` is a number, `on` and `2026-01-01` are texts, and a duplicate key is an error.
 """
 
-from __future__ import annotations
-
 import gc
 import math
 import re

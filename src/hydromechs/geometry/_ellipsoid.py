@@ -1,7 +1,5 @@
 """Spheres and ellipsoids."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

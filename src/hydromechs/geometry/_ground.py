@@ -1,7 +1,5 @@
 """Unbounded shapes: planes and height fields."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

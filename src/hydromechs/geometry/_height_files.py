@@ -1,7 +1,5 @@
 """Files of terrain heights: NumPy arrays, tables, images, points x y z, meshes."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from pathlib import Path

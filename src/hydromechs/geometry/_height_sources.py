@@ -3,8 +3,6 @@
 Heights are positive up from the mean water surface, in NED and ENU; x and y are those of the world.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

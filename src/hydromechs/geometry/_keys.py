@@ -1,7 +1,5 @@
 """Shorthand keys of placed shapes in files: end points, a position, a point and a normal."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hydromechs.registry import Member, Shorthand

@@ -1,7 +1,5 @@
 """Solids bounded by triangles: convex hulls of points, and mesh files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Bullet: bodies carry what of the added mass a rigid body can have; schemes iterate the rest."""
 
-from __future__ import annotations
-
 import math
 import os
 import tempfile

@@ -1,7 +1,5 @@
 """DART: added mass is part of each body's 6×6 inertia."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any, NamedTuple

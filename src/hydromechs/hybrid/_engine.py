@@ -1,7 +1,5 @@
 """The interface of physics engines of others: rigid bodies, joints and contact, and nothing of water."""
 
-from __future__ import annotations
-
 import abc
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """MuJoCo: the joint-space added inertia enters its own mass matrix before its constraints are solved."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any

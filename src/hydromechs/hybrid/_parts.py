@@ -1,7 +1,5 @@
 """A model's joints as other codes want them: elementary, with poses from the definition of their parameters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

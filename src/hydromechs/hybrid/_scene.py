@@ -1,7 +1,5 @@
 """What can touch what, as an engine with its own contact needs it: shapes on bodies, terrain, and which pairs of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ An engine moves M_RB v̇ = τ. The equation is (M_RB + M_A) v̇ = τ', τ' all o
     filtered   τ = τ' − M_A a, with a low-pass filtered from the steps before, as plugins of Gazebo do
 """
 
-from __future__ import annotations
-
 import abc
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple

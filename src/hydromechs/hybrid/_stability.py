@@ -1,7 +1,5 @@
 """Stability of a scheme for a mechanism, before it runs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Steps of an engine with the rest of a plant around it, which has the forces of contacts and the memory of the scheme."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

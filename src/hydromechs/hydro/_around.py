@@ -14,8 +14,6 @@ F + m_f Dv/Dt = ∇(½ m_f v² + ½ v·A v). For a sphere the terms with G cance
 The displaced water exerts m_f (Dv/Dt − g) at each point of the hull: buoyancy and the Froude-Krylov force, with their moment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Currents: the uniform part over time, the profile over depth, and all motions of the water together."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence

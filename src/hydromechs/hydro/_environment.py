@@ -4,8 +4,6 @@ Most equations are in the neighbouring modules.  Depth is measured down from the
 axes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias

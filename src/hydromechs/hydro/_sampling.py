@@ -12,8 +12,6 @@ Data for the whole body (added-mass matrices, damping coefficients, custom class
 All points follow from the geometry, so they do not depend on the body frame.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

@@ -13,8 +13,6 @@ cell: that keeps P twice and more differentiable. The rate of the wet part along
 n, also in closed form. What a body feels while that part changes is in `crossing`.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple

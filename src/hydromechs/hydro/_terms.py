@@ -6,8 +6,6 @@ in Table I; only with v_r can a body drift freely with a current). The term M_A 
 accelerations and drops out for derivatives of the numbers in V_r, which wet mechanisms use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 

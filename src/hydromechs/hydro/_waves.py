@@ -1,7 +1,5 @@
 """Linear (Airy) waves: components of regular waves and seas, dispersion, velocity and acceleration of the water."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Estimate the unknowns of a plant from recordings, with uncertainties and with the directions that the data leave open."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What was measured: channels of instruments on bodies, as functions of the state, with their own unknowns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

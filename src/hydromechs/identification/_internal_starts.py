@@ -1,7 +1,5 @@
 """Internal states of a plant where trials begin, as components say, and how they follow the start and what is unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

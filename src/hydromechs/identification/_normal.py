@@ -1,7 +1,5 @@
 """The linear problem of one step: least squares of all unknowns within bounds, with pieces of trials that join."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Levenberg-Marquardt for problems in which trials share some unknowns and have others of their own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Steps of a length that the error asks for (Dormand-Prince 5(4)), with dense output for the recording."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ._integrator import NotFinite, Paths, Point, Propagator, Samples, Stretch

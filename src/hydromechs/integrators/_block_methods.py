@@ -15,8 +15,6 @@ the old points are expressed in that chart first: u_i = q_i ⊖ q_0, and u̇_i f
 and of internal states are the same in every chart.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

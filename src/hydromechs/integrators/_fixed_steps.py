@@ -1,7 +1,5 @@
 """Steps of one length, in compiled code; linearly implicit ones are divided where the error asks for it."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import Protocol

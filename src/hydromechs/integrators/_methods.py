@@ -4,8 +4,6 @@ The state is (q, x) with x = (v, z). A step works in the chart around q (see `dy
 and lives in a vector space, so that the classical methods keep their orders on quaternions too.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

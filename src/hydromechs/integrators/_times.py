@@ -1,7 +1,5 @@
 """Which times count as equal. A time is a double: late ones have fewer digits behind the point."""
 
-from __future__ import annotations
-
 import math
 
 EPS = 2.0**-52

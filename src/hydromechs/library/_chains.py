@@ -1,7 +1,5 @@
 """Generated chains that are machines: a swimming snake of n modules, an umbilical of n segments."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Generated mechanisms with general (not special) numbers, for tests and benchmarks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

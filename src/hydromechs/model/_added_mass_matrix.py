@@ -9,8 +9,6 @@ All matrices are 6×6, linear first, about the body origin, positive. Formulas b
 * box: published coefficients, see `box_coefficients`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from typing import Any

@@ -1,7 +1,5 @@
 """Mounting of one model on a frame of another, for example an arm on a vehicle or a tool on an arm."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Shapes of a body, each with its roles: contact, wetting, appearance; elements that refer to them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, get_args

@@ -1,7 +1,5 @@
 """Errors of a model description, each with body or joint, value and fix; the order of bodies, parents first."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from typing import Any

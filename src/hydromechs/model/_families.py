@@ -1,7 +1,5 @@
 """Types of a model file: the name of each class by family. A new joint, element or shape is a row here."""
 
-from __future__ import annotations
-
 from hydromechs.geometry import SHAPES, Box, Cylinder, Ellipsoid, Origin, Placed, Sphere, shape_family
 from hydromechs.registry import Families, Family
 

@@ -1,7 +1,5 @@
 """The model: a forest of bodies in a world, with the tables that the equations need."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import warnings

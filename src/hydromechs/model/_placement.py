@@ -1,7 +1,5 @@
 """Pose of a frame on its parent by modified Denavit-Hartenberg parameters; `Origin` uses the URDF convention."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

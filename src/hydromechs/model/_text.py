@@ -1,7 +1,5 @@
 """All that a description holds but its looks, as a text: two things with the same text behave the same."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Likely unit mistakes in bodies, positions and angles: degrees, litres, millimetres, grams."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Added mass of a body, as a matrix or from shapes. The data are here, the formulas in `hydromechs.hydro`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Annotated
 

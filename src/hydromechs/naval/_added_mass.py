@@ -5,8 +5,6 @@ hold ratios to scales that have the right limits for long and for flat solids, s
 interpolated over the logarithm of the ratios of sides; beyond the ends of the tables they go to those limits.
 """
 
-from __future__ import annotations
-
 import abc
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Checks of what callers hand in, with the name of the function, the argument and the remedy."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Ballast: the weight and the float that give a vehicle the buoyancy and the attitude that are wanted."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -10,8 +10,6 @@ needle along the flow to that of a flat face, 1.1 ⟨cos²⟩: the mean over the
 normal and flow (0.55 of a sphere, 0.73 of a cylinder across, 1.1 of a box), and friction on the wetted area.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

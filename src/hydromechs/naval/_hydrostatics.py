@@ -1,7 +1,5 @@
 """How a mechanism floats: masses, centres, the attitude at rest, and what a naval architect would say to it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace

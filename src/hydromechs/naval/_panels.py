@@ -10,8 +10,6 @@ triangles for that is solved once. The matrix must come out symmetric: what is m
 large for thin parts, and is refused.
 """
 
-from __future__ import annotations
-
 import logging
 from types import ModuleType
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The geometry of a body as parts: boxes, ellipsoids, cylinders, capsules, closed meshes, each where it is on the body."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Locks on folders: who may write into one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

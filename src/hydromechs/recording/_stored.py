@@ -4,8 +4,6 @@ A store names the codecs that unpack it, and zarr would load any installed codec
 contain plain numbers and fixed-length texts, uncompressed or compressed by Blosc or Zstandard; all others are rejected.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import stat

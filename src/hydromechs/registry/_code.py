@@ -1,7 +1,5 @@
 """Python code that files name: modules in files, classes by import path, parts of installed packages."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import importlib.util

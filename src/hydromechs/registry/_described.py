@@ -1,7 +1,5 @@
 """Objects that keep their constructor arguments, so that files can store them."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Mapping

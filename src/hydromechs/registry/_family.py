@@ -1,7 +1,5 @@
 """Families: tables from the names in files to classes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from types import MappingProxyType

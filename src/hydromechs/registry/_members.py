@@ -1,7 +1,5 @@
 """The keys of a class: its dataclass fields with type, default, text, and marks such as `Annotated[str, Ref("frame")]`."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re

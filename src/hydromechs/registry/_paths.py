@@ -8,8 +8,6 @@ Names may contain dots; the longest name that resolves is used. A path with "*" 
 A class with named items lists them in `path_items`.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 from collections import Counter

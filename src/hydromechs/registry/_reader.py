@@ -1,7 +1,5 @@
 """Convert the plain data of a file to objects, following the annotations of their classes; collect all problems."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

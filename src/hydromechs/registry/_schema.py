@@ -1,7 +1,5 @@
 """JSON Schema (2020-12) of a file, from the annotations of its classes."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import math

@@ -1,7 +1,5 @@
 """Format values, paths and suggestions for messages."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable
 from typing import Any

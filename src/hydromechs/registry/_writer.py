@@ -1,7 +1,5 @@
 """Convert objects to the plain data of a file, following the annotations of their classes; defaults are omitted."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Families of a scenario file. A new type is a row in the package of its class, such as `actuation.TYPES`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hydromechs import actuation, contact, control, hydro, integrators, lines, sensors, walking

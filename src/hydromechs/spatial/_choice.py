@@ -1,7 +1,5 @@
 """Choices without branching, for functions that are traced: both sides are computed, one is taken."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 

@@ -3,8 +3,6 @@
 Arrays hold floats or symbols; one world at a time.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import TypeAlias

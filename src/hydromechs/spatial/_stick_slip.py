@@ -1,7 +1,5 @@
 """Dry friction with a stick phase: a spring and a damper, anchored through a slider that yields at a limit."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hydromechs.values import Array, Scalar

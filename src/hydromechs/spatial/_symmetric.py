@@ -1,7 +1,5 @@
 """Small symmetric matrices: LDLᵀ factorization, semidefinite systems, and principal axes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -12,8 +12,6 @@ them is a set of modified Denavit-Hartenberg parameters, and each changes only t
 without turning; a `Turn` turns by a general matrix. A `Path` is a sequence of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Position of the onboard camera: that of the model, or on top of the bow if the arm blocks the model's camera."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hydromechs.geometry import joined

@@ -1,7 +1,5 @@
 """A vehicle that is flown over an acoustic link: what reaches it, what is heard of it, and its ghost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple

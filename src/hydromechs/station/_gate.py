@@ -1,7 +1,5 @@
 """Gate of the station: the page, its link and the scenes behind one URL with a random token."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """The ghost: where a vehicle will be, simulated ahead of real time from old telemetry and the commands under way."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace

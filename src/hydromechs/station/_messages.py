@@ -1,7 +1,5 @@
 """Messages of a page: known types with checked fields, limited in size. All others are rejected."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """Who watches and who steers: any number watch, one has the controls and can hand them over."""
 
-from __future__ import annotations
-
 import threading
 
 

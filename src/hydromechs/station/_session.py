@@ -1,7 +1,5 @@
 """A piloted scenario that runs in a thread of its own, in real time: start, pause, step, reset, time scale; telemetry."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

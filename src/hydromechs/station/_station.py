@@ -1,7 +1,5 @@
 """The operator station: a session, its scenes and the gate in front of them."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

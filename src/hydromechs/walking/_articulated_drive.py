@@ -1,7 +1,5 @@
 """A vehicle of modules on powered ball joints drives over obstacles: it lifts the wheels of one module after the other."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial

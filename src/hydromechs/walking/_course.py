@@ -1,7 +1,5 @@
 """The course of a walking machine's body: a straight line or an arc at a constant speed, with a gentle start and end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Joint servos of legs: positions and rates become voltages of direct-current motors, or targets of servos."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Gaits: when which leg swings, and how far a frame walker steps. Custom gaits derive from `Gait` or `SupportGait`."""
 
-from __future__ import annotations
-
 import abc
 import math
 from typing import ClassVar, NamedTuple

@@ -1,7 +1,5 @@
 """The ground as a walking machine knows it: heights, how even it is below a foot, and feet that are below it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

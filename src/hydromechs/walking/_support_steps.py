@@ -1,7 +1,5 @@
 """The steps of a frame walker: the longest one after which all feet of a half stand on even ground within reach."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial

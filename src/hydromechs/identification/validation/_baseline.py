@@ -7,8 +7,6 @@ with the moving bodies i as the model has them and three numbers d_0 of everythi
 z up; for z down the vector points the other way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What matters: the same cross-validation with other models, and what each of them costs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

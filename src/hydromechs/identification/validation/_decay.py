@@ -1,7 +1,5 @@
 """Free decay: how a vehicle swings to rest once its arm has stopped, measured and predicted."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple

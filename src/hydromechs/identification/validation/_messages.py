@@ -1,7 +1,5 @@
 """Logs of messages, MCAP and rosbag, as tables: numbers of the messages of one topic by their paths."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

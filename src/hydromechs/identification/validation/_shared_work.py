@@ -1,7 +1,5 @@
 """Fits in processes of their own, which tell how far they are while they run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from multiprocessing import get_context

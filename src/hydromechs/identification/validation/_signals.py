@@ -1,7 +1,5 @@
 """What can be wrong with the signals of a log, and clocks that differ."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace

@@ -4,8 +4,6 @@ A prediction knows of its trial the joint angles, and what was measured before t
 constant offsets of its instruments are found. Nothing else of a trial goes into its prediction.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence

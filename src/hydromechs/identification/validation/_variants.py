@@ -1,7 +1,5 @@
 """Models that are simpler, or other, than that of a study: what do their predictions cost?"""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 

@@ -3,8 +3,6 @@
 Positions and directions are in body axes from the body origin unless an element has its own `origin`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ._damping import Damping

@@ -1,7 +1,5 @@
 """Damping by coefficients (Fossen 2011, sec. 6.4)."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping

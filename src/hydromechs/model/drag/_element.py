@@ -1,7 +1,5 @@
 """Interface of drag elements: anything that resists, damps or lifts a body in water."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Lift and drag of fins and rudders."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

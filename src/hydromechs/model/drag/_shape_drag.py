@@ -1,7 +1,5 @@
 """Pressure drag of shapes; cylinders by strips (McMillan, Orin and McGhee 1995, eqs. 17-22)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, NamedTuple

@@ -11,8 +11,6 @@ Damping, friction, stiffness and limits act in simulations, as friction, springs
 force as given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ._ball import Ball

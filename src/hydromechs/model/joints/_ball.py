@@ -1,7 +1,5 @@
 """Ball joints."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

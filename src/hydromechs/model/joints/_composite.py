@@ -1,7 +1,5 @@
 """Composite joints."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ._joint import Joint

@@ -1,7 +1,5 @@
 """Joints in third-party formats and engines: one table each, from class to its counterpart there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, TypeVar
 

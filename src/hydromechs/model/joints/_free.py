@@ -1,7 +1,5 @@
 """The joint with six degrees of freedom."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Joints with one coordinate along or about an axis."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

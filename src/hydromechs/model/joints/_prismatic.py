@@ -1,7 +1,5 @@
 """The slide."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

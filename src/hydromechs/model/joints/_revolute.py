@@ -1,7 +1,5 @@
 """Revolute joints."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
