@@ -107,13 +107,7 @@ class Backend(abc.ABC):
 
     @abc.abstractmethod
     def source(self, program: Program | Rolled, form: Form, precision: str = "float64") -> str:
-        """The text of a program.
-
-        Args:
-            program: The program, or a loop over bodies.
-            form: Call or march.
-            precision: One of `precisions`.
-        """
+        """The text of a program, or of a loop over bodies, as a call or march (`form`), in one of `precisions`."""
 
     def versions(self) -> tuple[str, ...]:
         """Everything about compiler and machine that can change the code."""

@@ -94,13 +94,7 @@ class Callee(abc.ABC):
         """
 
     def llvm_call(self, emitter: Emitter, arguments: Sequence[Sequence[str]], given: Sequence[str]) -> Results:
-        """Write a call of it as LLVM IR.
-
-        Args:
-            emitter: Emitter of the calling program.
-            arguments: Names of the entries of each argument.
-            given: For each argument, the packed array that it is in already, or an empty text.
-        """
+        """Write a call of it as LLVM IR, for names of the entries of each argument; `given`: their packed arrays, or ""."""
         return emitter.call_function(self, arguments, given)
 
     @property

@@ -160,12 +160,9 @@ class MachineCode(abc.ABC):
         """The form in which it is compiled for a number of lanes."""
 
     def run(self, table: Array, worlds: int, keep: object) -> None:
-        """The compiled loop over all worlds, split over threads in blocks of whole lanes.
+        """Run the compiled loop on a table of addresses and strides for all worlds, in blocks of whole lanes per thread.
 
-        Args:
-            table: Addresses and strides of all arrays, as the loop wants them.
-            worlds: How many there are.
-            keep: The arrays; every thread holds on to them, also if this one is interrupted before it knows of the others.
+        Every thread holds on to the arrays in `keep`, also if this one is interrupted before it knows of the others.
         """
         loop, address = self.code(self.lanes if worlds > 1 else self.single_lanes).loop, table.ctypes.data
         parts = min(self.threads, -(-worlds // self.share))
@@ -209,12 +206,7 @@ class Compiled(MachineCode):
         return results if self.single()(*arrays, *results) else self(list(arrays))
 
     def __call__(self, arrays: Sequence[ArrayLike], outs: Sequence[Array] | None = None) -> list[Array]:
-        """Results for arrays with any leading batch dimensions, which broadcast.
-
-        Args:
-            arrays: One array per input.
-            outs: One array per output to write into, or None.
-        """
+        """Results for one array per input, with any leading batch dimensions, which broadcast; `outs`: arrays to write into."""
         recipe = self.recipe
         inputs = [_as_float(x, a) for x, a in zip(arrays, recipe.inputs, strict=True)]
         leading = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(inputs, recipe.inputs, strict=True)]

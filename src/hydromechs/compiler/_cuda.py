@@ -134,13 +134,7 @@ def definitions(real: str) -> str:
 def kernel_body(
     program: Program, real: str, load: Callable[[int, int], str], store: Callable[[int, int, str], str]
 ) -> tuple[list[str], CFunctions]:
-    """Lines of a program for one thread, and the functions that it calls.
-
-    Args:
-        real: "float" or "double".
-        load: Expression for an entry of an input.
-        store: Statement that takes an entry of an output.
-    """
+    """Lines of a program for one thread in float or double (`real`), and the functions that it calls; see `c_body`."""
     functions = CFunctions(real, cuda=True, sincos="hm_sincos", own=OWN[real])
     program = fused_sums(program)
     order = None if program.calls else short_lives(program)

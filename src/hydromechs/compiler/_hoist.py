@@ -88,11 +88,7 @@ def hoist(program: Program, name: str) -> Hoisted:
 def merge(programs: Sequence[Program], name: str) -> tuple[Program, Array] | None:
     """One program for several that differ only in constants, and these, shape (programs, n); None if they differ in more.
 
-    Constants that are not the same in all become further entries of an input.
-
-    Args:
-        programs: Traces of one function with different numbers.
-        name: Name of an input of one dimension.
+    The programs are traces of one function. Constants that are not the same in all become entries of the input `name`.
     """
     first = programs[0]
     if any(

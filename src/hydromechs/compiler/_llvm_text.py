@@ -196,13 +196,7 @@ class Emitter:
         return self.new(f"getelementptr inbounds {kind or self.type}, ptr {pointer}, i64 {entry}") if entry else pointer
 
     def call_function(self, callee: Callee, arguments: Sequence[Sequence[str]], given: Sequence[str] = ()) -> Results:
-        """Call a function of packed arrays.
-
-        Args:
-            callee: What is called.
-            arguments: Names of the entries of each argument.
-            given: For each argument, the packed array that it is in already, or an empty text.
-        """
+        """Call a function of packed arrays, for names of the entries of each argument; `given`: their packed arrays, or ""."""
         name = self.module.name(callee)
         there = [*given, *[""] * (len(callee.inputs) + len(callee.outputs) - len(given))]
         buffers = [x or self.buffer(a.size) for a, x in zip((*callee.inputs, *callee.outputs), there, strict=True)]
@@ -512,12 +506,7 @@ class Emitter:
 
 
 def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False) -> str:
-    """The IR of a program for a number of lanes.
-
-    Args:
-        program: The program, or a loop over bodies.
-        rarely_called: True if the time of compiling counts more than that of running.
-    """
+    """The IR of a program or loop for a number of lanes; `rarely_called`: compile quickly instead of for speed."""
     if isinstance(program, Rolled):
         return rolled_module(program, Module(lanes, rarely_called))
     arguments = [*program.inputs, *program.outputs]
@@ -537,12 +526,7 @@ def llvm_text(program: Program | Rolled, lanes: int, rarely_called: bool = False
 
 
 def packed_text(program: Program | Rolled, lanes: int, rarely_called: bool = False) -> str:
-    """The IR of a program as `packed(given)`, a function of the addresses of its packed arguments, inputs before outputs.
-
-    Args:
-        program: The program, or a loop over bodies.
-        rarely_called: True if the time of compiling counts more than that of running.
-    """
+    """The IR of a program or loop as `packed(given)`, a function of the addresses of its packed arguments, inputs first."""
     module = Module(lanes, rarely_called)
     name, count = module.name(program), len(program.inputs) + len(program.outputs)
     lines = [f"define void @packed(ptr noalias %given) {VECTORS} {{"]

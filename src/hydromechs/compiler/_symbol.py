@@ -321,15 +321,10 @@ def solve_semidefinite(
 
 
 def draw(n: int, seed: Scalar, world: Scalar, stream: str | Scalar, tick: Scalar, *, normal: bool = True) -> Array:
-    """Independent random numbers, standard normal or uniform in (0, 1), shape (n,); see `Draw`.
+    """n independent random numbers, standard `normal` or uniform in (0, 1), shape (n,); see `Draw`.
 
-    Args:
-        n: How many.
-        seed: Seed of the run, an integer below 2⁵³.
-        world: Number of the world, below 2³².
-        stream: Name of the stream, or its number, see `stream_number`.
-        tick: Number of the tick, taken modulo 2³².
-        normal: True for the standard normal distribution, False for the uniform one.
+    `seed` is an integer below 2⁵³, `world` below 2³²; `stream` is a name or a number, see `stream_number`; `tick` counts
+    modulo 2³².
     """
     number = float(stream_number(stream)) if isinstance(stream, str) else stream
     given = [np.asarray(x) for x in (seed, world, number, tick)]
@@ -344,12 +339,9 @@ def when(condition: Scalar, program: Program, arrays: Sequence[ArrayLike], kept:
 
 
 def iterate(program: Program, times: int, *arrays: ArrayLike) -> list[Array]:
-    """Final state and number of passes of a program that is repeated until it is done; see `Iterate`.
+    """Final state and number of passes, at most `times`, of a program that is repeated until it is done; see `Iterate`.
 
-    Args:
-        program: One pass: from state and fixed arrays to the state after it and `done`.
-        times: Maximum number of passes.
-        arrays: Initial state, then the fixed arrays.
+    The program leads from the state and fixed arrays (both in `arrays`) to the state after one pass and `done`.
     """
     callee, given = Iterate(program, times), [np.asarray(x) for x in arrays]
     return _called(callee, given) if _has_symbols(given) else list(callee(*given))

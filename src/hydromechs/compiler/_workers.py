@@ -46,11 +46,9 @@ class Workers:
         weakref.finalize(self, _stop, self._queue, count)
 
     def share(self, work: Callable[[int, int], None], bounds: list[tuple[int, int]], keep: object) -> None:
-        """Do a piece of work for all ranges, the first in this thread; however this ends, no thread is still at work on it.
+        """Call `work` with the bounds of all ranges, the first in this thread; however this ends, no thread is still at work.
 
-        Args:
-            work: Called with the bounds of a range.
-            keep: What must live until all threads are done.
+        What is in `keep` lives until all threads are done.
         """
         parts = [_Part(work, *b, keep) for b in bounds[1:]]
         broken = True

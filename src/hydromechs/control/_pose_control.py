@@ -297,15 +297,10 @@ def current_notes(
 
 
 def turning_rates(model: Model, body: int, inertia: np.ndarray, turn: np.ndarray, flow: np.ndarray) -> np.ndarray:
-    """Angular acceleration that a current adds per angle of a turn, at rest in body axes [1/s²], shape (3, 3).
+    """Angular acceleration that a current (3,) in world axes [m/s] adds per angle of a turn, in body axes [1/s²], (3, 3).
 
-    Positive leads away. Most of it is the Munk moment: water that flows past a body turns it across.
-
-    Args:
-        body: Index of the vehicle's body.
-        inertia: Its inertia with all that it carries, shape (6, 6).
-        turn: Its attitude, a quaternion, shape (4,).
-        flow: Velocity of the water in world axes [m/s], shape (3,).
+    Positive leads away. Most of it is the Munk moment: water that flows past a body turns it across. `inertia` (6, 6) includes
+    all that the body carries; `turn` (4,) is its attitude.
     """
     at, q, rest = model.v_slices[body], model.initial().q, np.zeros(model.nv)
     initial = quaternion_matrix(q[model.q_slices[body]][3:])

@@ -271,13 +271,7 @@ class SpeedLoop:
         return self
 
     def __call__(self, state: State, memory: Array, reference: Array) -> Driven:
-        """As `driven` in machine code, without rates of the references.
-
-        Args:
-            state: The state, or an estimate of it.
-            memory: The integrals, shape (6,).
-            reference: Surge, sway, heave, roll, pitch, yaw rate, shape (6,).
-        """
+        """As `driven` in machine code, at a state or an estimate of it, without rates of the references."""
         given = state.q, state.v, memory, np.asarray(reference, dtype=float)
         commands, wrench, saturated, after, e = self._code.single_results(*given)
         names = (t.name for t in self.vehicle.thrusters)

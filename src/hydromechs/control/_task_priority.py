@@ -290,12 +290,9 @@ class TaskPriority(TracedBlock):
             self.signals |= {f"{kind}.{task.frame}.{x}": u for kind in ("reference", "error") for x, u in shown.items()}
 
     def velocities(self, given: Sequence[Asked], own: Array, targets: Array) -> tuple[Array, Array]:
-        """Velocity of the vehicle that the tasks ask for, shape (6,), and rates of the joints for its present one, shape (n,).
+        """Velocity (6,) of the vehicle that tasks ask for, and rates (n,) of the joints for its `own` present one (6,).
 
-        Args:
-            given: What the tasks want.
-            own: Velocity of the vehicle, or an estimate of it, shape (6,).
-            targets: Targets of the joints so far [rad or m], shape (n,).
+        `given` is what the tasks want, `targets` (n,) those of the joints so far [rad or m].
         """
         tasks = [(asked.J, asked.rate) for asked in given]
         bounds = targets, self._limits, self.margin

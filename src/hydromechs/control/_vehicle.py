@@ -182,17 +182,10 @@ def allocated(allocator: Allocator, wrench: Array) -> Allocation:
 
 
 def _bounded(A: Array, lower: Array, upper: Array, weight: float, b: Array, start: Array) -> Array:
-    """Forces within limits that minimise |A f − b|, with the least |f|: `start` if it is within them, shape (n,).
+    """Forces (n,) within limits that minimise |A f − b|, with the least |f|, A (m, n): `start` if it is within them.
 
-    The active-set method of `Allocator`, with masks: one pass of a loop that is skipped where no limit is exceeded.
-
-    Args:
-        A: Weighted wrench per force, shape (m, n).
-        lower: Lowest forces, shape (n,).
-        upper: Highest forces, shape (n,).
-        weight: Weight of |f| while it is decided which thrusters are at a limit.
-        b: Weighted wrench, shape (m,).
-        start: Solution without limits, shape (n,).
+    The active-set method of `Allocator`, with masks: one pass of a loop that is skipped where no limit is exceeded. `weight` of
+    |f| counts while it is decided which thrusters are at a limit.
     """
     m, n = A.shape
     shapes = {"f": (n,), "free": (n,), "weight": (1,), "b": (m,)}
@@ -215,18 +208,10 @@ def _within(x: Scalar, low: float, high: float) -> Scalar:
 
 
 def _pass(A: Array, lower: Array, upper: Array, f: Array, free: Array, weight: Array, b: Array) -> tuple[Array, ...]:
-    """Solve for the free forces; go there up to the first limit, or free one that wants to leave its limit.
+    """Solve for the forces that are `free` (1 or 0, (n,)); go there up to the first limit, or free one that leaves a limit.
 
     Where neither is left, the next pass has the weight 0: it shares out the rest by the pseudo-inverse, and is the last.
-
-    Args:
-        f: Forces, shape (n,).
-        free: 1 for forces that are not held at a limit, shape (n,).
-        weight: Weight of |f|, shape (1,).
-        b: Weighted wrench, shape (m,).
-
-    Returns:
-        The first three after the pass, and 1 if they are final.
+    Returns forces, free and weight after the pass, and 1 if they are final.
     """
     n, size = len(f), float(np.linalg.norm(A, 2)) or 1.0
     held = np.array([where(x != 0.0, 0.0, y) for x, y in zip(free, f, strict=True)])

@@ -153,16 +153,7 @@ class StillWater:
 
 
 class Now:
-    """The present instant for a component.
-
-    Args:
-        model: The model.
-        t: Time [s].
-        q: Configuration, shape (nq,).
-        v: Velocity, shape (nv,).
-        kin: Kinematics: axes R_WB (3, 3), origins p_WB (3,) and velocities V (6,) of all bodies.
-        water: The undisturbed water.
-    """
+    """The present instant t [s] for a component: configuration q (nq,), velocity v (nv,), kinematics, undisturbed water."""
 
     def __init__(self, model: Model, t: Scalar, q: Array, v: Array, kin: Any, water: WaterNow) -> None:
         self.model, self.t, self.q, self.v, self.kin, self.water = model, t, q, v, kin, water

@@ -119,15 +119,10 @@ class RecordingWriter:
         overwrite: bool = False,
         chunk: int = 1024,
     ) -> None:
-        """Create the store, with no samples in it.
+        """Create the store, with no samples in it; parents of the folder `path` are created.
 
-        Args:
-            path: Folder of the store, by custom with suffix .zarr; its parents are created.
-            schema: The variables, without `time`.
-            coords: Names of the entries along each dimension other than time.
-            attrs: Attributes of the dataset, anything that JSON can hold.
-            overwrite: Replace a HydroMechs recording at this path. Anything else there is never replaced.
-            chunk: Samples in one file of a variable.
+        `schema` has the variables without `time`, `coords` the names along each other dimension, `attrs` anything that JSON can
+        hold; a file of a variable holds `chunk` samples.
         """
         self.path = Path(path)
         """Folder of the store."""

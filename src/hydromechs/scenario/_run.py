@@ -212,14 +212,7 @@ def conclude_run(
 ) -> RunResult:
     """Save the final state of a run whose recording is closed, evaluate the checks, and save the summary.
 
-    Args:
-        scenario: The simulated scenario.
-        sim: Its simulation.
-        folder: Folder of the recording.
-        outcome: Outcome; None if it diverged.
-        diverged: Reason for divergence; None if it did not diverge.
-        compile_time: Compile time [s].
-        late: Missed deadlines of a real-time run; None for other runs.
+    `outcome` is None if it diverged, `diverged` the reason; `late` counts missed deadlines of a real-time run.
     """
     state = sim.state if diverged is None else diverged.state
     if diverged is None:

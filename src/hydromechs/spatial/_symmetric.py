@@ -76,16 +76,10 @@ class PivotedSolution(NamedTuple):
 
 
 def pivoted_solve(A: ArrayLike, b: ArrayLike, tolerance: float = 1e-12, least: float = 0.0) -> PivotedSolution:
-    """A solution of A x = b for a symmetric positive semidefinite matrix and b in its range.
+    """A solution of A x = b for a symmetric positive semidefinite matrix (n, n) and b in its range (n,).
 
     The largest diagonal entry that is left is the next pivot; elimination ends where it falls below `tolerance` times the
-    first or is not above `least`, and the unknowns that are left are set to 0.
-
-    Args:
-        A: Matrix, shape (n, n).
-        b: Right-hand side, shape (n,).
-        tolerance: Pivot over the first one below which a row depends on those before.
-        least: Pivot up to which a row is nothing but rounding, for matrices whose scale is known.
+    first or is not above `least`, the size of rounding if the scale is known. The unknowns that are left are set to 0.
     """
     n = np.size(b)
     M = np.column_stack([np.reshape(A, (n, n)), np.ravel(b)]).astype(float)
@@ -112,16 +106,10 @@ SWEEPS = 12
 
 
 def principal_axes(S: Array) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues and eigenvectors, by cyclic Jacobi rotations (Golub & Van Loan 2013, sec. 8.5.2).
+    """Return eigenvalues, rising, (3,) and eigenvectors as columns (3, 3), by cyclic Jacobi rotations, of S (3, 3).
 
     LAPACK's routines use other kernels on other processors and differ in the last bits; constants of compiled programs that
-    follow from principal axes would, too.
-
-    Args:
-        S: Symmetric matrix of floats, shape (3, 3).
-
-    Returns:
-        Eigenvalues in rising order, shape (3,), and the eigenvectors as columns in the same order, shape (3, 3).
+    follow from principal axes would, too. See Golub & Van Loan 2013, sec. 8.5.2.
     """
     A = np.asarray(S, dtype=float).tolist()
     V = np.eye(3).tolist()

@@ -157,11 +157,9 @@ class ArticulatedDrive(TracedBlock):
         return [where(norm(turn) <= x.limit, 0.0, 1.0) for x, turn in zip(self._modules[1:], turns, strict=True)]
 
     def _rotations(self, heights: Array, steer: Scalar) -> list[Array]:
-        """Rotation vectors of the ball joints [rad], shape (3,) each; NaN where a module is too short.
+        """Rotation vectors of the ball joints [rad], shape (3,) each, at `heights` of the wheels (3, 2) [m]; NaN if too short.
 
-        Args:
-            heights: UP of all wheels, those at greater y first [m], shape (3, 2).
-            steer: Turn to the left of the module ahead, and to the right of the one behind, about z [rad].
+        `steer` is the turn about z to the left of the module ahead, and to the right of the one behind [rad].
         """
         middle, *others = self._modules
         up, mean = self._ground.up, 0.5 * (heights[:, 0] + heights[:, 1])

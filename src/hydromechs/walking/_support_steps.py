@@ -134,15 +134,10 @@ class Steps:
         return np.where((self.walker.half == 1)[:, None], self.walker.relative(torso).points(feet), feet[:, :2])
 
     def joints(self, home: Array, torso: Array, ahead: Array, feet: Array, z: Scalar, tilt: Array) -> Array:
-        """Positions of all joints [m, rad], shape (nj,).
+        """Positions of all joints [m, rad], shape (nj,), with the feet `ahead` (2,) of `home` (n, 3) in their halves [m].
 
-        Args:
-            home: Neutral places of the feet in the axes of their halves [m], shape (n, 3).
-            torso: Slide [m] and turn [rad] of the second half, shape (2,).
-            ahead: Feet of both halves ahead of their home [m], shape (2,).
-            feet: z of all feet in the world [m], shape (n,).
-            z: Of the first half's origin in the world [m].
-            tilt: What of the world's z lies along x and y of the first half, shape (2,).
+        `feet` (n,) are their heights in the world [m], z that of the first half's origin, `tilt` (2,) the parts of the world's
+        z along its x and y; `torso` (2,) is slide [m] and turn [rad] of the second half.
         """
         places = np.column_stack([home[:, 0] + ahead[self.walker.half], home[:, 1], home[:, 2]])
         places[:, 2] = feet - z - self.flat(torso, places) @ tilt - self.deep
