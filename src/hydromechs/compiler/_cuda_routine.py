@@ -205,16 +205,6 @@ def _straight(program: Program | Rolled) -> Program:
     return program if isinstance(program, Program) else as_program(program)
 
 
-def cuda_routine_text(routine: Routine, shared: frozenset[str] = frozenset(), min_blocks: int = 1) -> str:
-    """Return the CUDA C source of a routine: a kernel `routine_kernel`.
-
-    Args:
-        shared: Inputs that are the same for all worlds.
-        min_blocks: Blocks that must fit on a multiprocessor at once, which limits the registers of a thread.
-    """
-    return _Text(routine, shared).kernel(min_blocks)
-
-
 class DeviceState(Mapping[str, Any]):
     """Arrays of the state of worlds on a GPU, of which the host sees those that it asks for.
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hydromechs.model import Model
-from hydromechs.spatial import Ldl, Path, ldl
+from hydromechs.spatial import Path, ldl
 from hydromechs.values import Array
 
 from ._kinematics import Bias, Kinematics
@@ -110,7 +110,9 @@ def joint_balance(
     if armature is not None:
         m_star, rows = m_star + np.diag(armature), None
     factor = ldl(m_star)
-    gain = None if rows == FREE else _gain(n, factor, phi, rows)
+    gain = None  # n m*⁻¹, with the exact ones of the joint's own motion: ϕᵀ n m*⁻¹ = 1
+    if rows != FREE:
+        gain = np.stack([phi[k] if rows is not None and k in rows else factor.solve(n[k]) for k in range(6)])
     return JointBalance(phi, rows, tau, tau_star, n, gain, factor.solve(tau_star))
 
 
@@ -181,11 +183,6 @@ def world_acceleration(model: Model) -> Array:
 def arriving(path: Path, bias: Bias, a_parent: Array) -> Array:
     """ā_i = X (a'_p + (swing, 0)) + own, the acceleration of a body without that of its joint, shape (6,)."""
     return path.motion(np.concatenate([a_parent[:3] + bias.swing, a_parent[3:]])) + bias.own
-
-
-def _gain(n: Array, factor: Ldl, phi: Array, rows: tuple[int, ...] | None) -> Array:
-    """n m*⁻¹, shape (6, n), with the exact ones of the joint's own motion: ϕᵀ n m*⁻¹ = 1."""
-    return np.stack([phi[k] if rows is not None and k in rows else factor.solve(n[k]) for k in range(6)])
 
 
 def _reflect(I: Array, gain: Array, n: Array, rows: tuple[int, ...] | None) -> Array:

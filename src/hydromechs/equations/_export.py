@@ -109,19 +109,14 @@ def export_source(model: Model, folder: str | Path, functions: Sequence[str] = D
         )
         made.append(SourceFunction(program, recipe.purpose, NOTES))
         cases[program.name] = [_case(model, recipe, shapes, seed) for seed in range(CASES)]
+    name = c_identifier(model.name)
     file = SourceFile(
-        name=_file_name(model.name),
+        name=f"{name}_model" if name in ("math", "math_", "stdio") else name,  # headers of the C library
         functions=tuple(made),
         about=tuple(_about(model)),
         constants={"NQ": model.nq, "NV": model.nv, "NB": model.nb},
     )
     return _write(Path(folder), BACKENDS[format].files(file, cases))
-
-
-def _file_name(name: str) -> str:
-    """A model's name as an identifier that is not the name of a header of the C library."""
-    identifier = c_identifier(name)
-    return f"{identifier}_model" if identifier in ("math", "math_", "stdio") else identifier
 
 
 def _function_name(name: str, taken: Container[str]) -> str:

@@ -11,8 +11,7 @@ from hydromechs.formats import import_file, is_robot_file, load_file, reject_opt
 from hydromechs.model import Model
 from hydromechs.values import is_path, nearest
 
-from ._chains import snake, umbilical
-from ._generators import random_tree, serial_chain, star
+from ._generators import random_tree, serial_chain, snake, star, umbilical
 
 if TYPE_CHECKING:
     from hydromechs.scenario import Scenario

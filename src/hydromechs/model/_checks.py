@@ -186,7 +186,8 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[st
         before = len(c.found)
         _added_mass(c, ("hydro", "added_mass", i), element)
         clean = clean and len(c.found) == before
-    given = given_added_mass(hydro) if clean else np.zeros((6, 6))
+    numbers = (e for e in hydro.added_mass if clean and isinstance(e, added_mass.Matrix | added_mass.Diagonal))
+    given = total_added_mass(numbers, 0.0)
     shaped = any(isinstance(e, added_mass.ShapeAddedMass) for e in hydro.added_mass)
     if clean and not is_small(given):
         c.add(("hydro", "added_mass"), f"added mass has an entry of {np.abs(given).max():.6g}, {TOO_LARGE}")
@@ -212,12 +213,6 @@ def _hydro(c: _Collector, hydro: Hydro, inertia: Inertia | None, shapes: list[st
 def is_small(I: np.ndarray) -> bool:
     """True if products of the entries stay finite."""
     return bool(np.abs(I).max(initial=0.0) <= LARGEST)
-
-
-def given_added_mass(hydro: Hydro) -> np.ndarray:
-    """Return the sum of added masses given as numbers, shape (6, 6)."""
-    given = (element for element in hydro.added_mass if isinstance(element, added_mass.Matrix | added_mass.Diagonal))
-    return total_added_mass(given, 0.0)
 
 
 def _element(c: _Collector, path: tuple, element: Any, remedies: dict[str, str] | None = None) -> None:

@@ -13,7 +13,7 @@ from hydromechs.files import read_text
 from hydromechs.hydro import Current, RegularWave
 from hydromechs.scenario import Scenario
 from hydromechs.sensors import common_period
-from hydromechs.simulation import Event, PythonBlock
+from hydromechs.simulation import PythonBlock
 from hydromechs.spatial import matrix_from_rpy, quaternion_from_matrix, quaternion_matrix, rpy_from_matrix
 from hydromechs.values import Bound, check_fields, nearest
 
@@ -146,13 +146,8 @@ def _flown(scenario: Scenario, changes: Changes) -> Scenario:
     return scenario.with_fields(
         blocks=(*others, PythonBlock(controller=Pilot(**{**gains, "period": _period(scenario)}))),
         checks=(),
-        events=tuple(event for event in scenario.events if not _of_mission(event)),
+        events=tuple(e for e in scenario.events if e.quantity != "time" and not e.quantity.startswith("signal.")),
         models=(first, *scenario.models[1:]),
         environment=water,
         seed=scenario.seed if changes.seed is None else changes.seed,
     )
-
-
-def _of_mission(event: Event) -> bool:
-    """True if an event is part of a mission: at a set time, or on a signal of its controller."""
-    return event.quantity == "time" or event.quantity.startswith("signal.")

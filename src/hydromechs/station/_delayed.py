@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,7 +72,8 @@ class Delayed:
         self._asked, self._received = inputs.asked, -1
         self._refresh = round(REFRESH / period)
         simulation.reset(_without_signals(state))
-        self.ghost = Ghost(simulation, period, deliver=_nothing, start=self._tick, told=unheard)
+        # its pilot receives messages through its inputs
+        self.ghost = Ghost(simulation, period, deliver=lambda simulation, content: None, start=self._tick, told=unheard)
         """The vehicle as it will be when a command sent now arrives."""
         self._inputs = inputs
         self._inputs.ghost = self.ghost
@@ -117,7 +118,3 @@ class Delayed:
 def _without_signals(state: State) -> State:
     """A state as it travels: signals are for recordings."""
     return replace(state, signal=np.zeros(0))
-
-
-def _nothing(simulation: Simulation, content: Any) -> None:
-    """Messages reach the pilot of a ghost through its inputs."""
