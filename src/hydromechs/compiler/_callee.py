@@ -86,12 +86,7 @@ class Callee(abc.ABC):
 
     @abc.abstractmethod
     def c(self, functions: CFunctions, *, overlapping: bool) -> list[str]:
-        """Return its statements in C; arguments are a0, a1, ..., results r0, r1, ...
-
-        Args:
-            functions: Where the functions go that it calls.
-            overlapping: True if results may be where arguments are.
-        """
+        """Return its statements in C on a0, a1, ... (arguments) and r0, r1, ... (results), which may be `overlapping`."""
 
     def llvm_call(self, emitter: Emitter, arguments: Sequence[Sequence[str]], given: Sequence[str]) -> Results:
         """Write a call of it as LLVM IR, for names of the entries of each argument; `given`: their packed arrays, or ""."""

@@ -75,11 +75,7 @@ class Recipe(NamedTuple):
 
 
 class MachineCode(abc.ABC):
-    """A recipe in machine code, made when first needed and cached on disk.
-
-    Args:
-        lanes: Worlds per vector operation in batches: 1, 4 or 8.
-    """
+    """A recipe in machine code, made when first needed and cached on disk; batches have 1, 4 or 8 worlds per vector (lanes)."""
 
     def __init__(self, recipe: Recipe, lanes: int, threads: int, program: Program | Rolled | None = None) -> None:
         self.recipe, self.lanes, self.threads = recipe, lanes, threads
@@ -179,11 +175,7 @@ class MachineCode(abc.ABC):
 
 
 class Compiled(MachineCode):
-    """A function in machine code.
-
-    Args:
-        lanes: Worlds per vector operation in batches: 1, 4 or 8.
-    """
+    """A function in machine code; in batches, vector operations hold 1, 4 or 8 worlds (lanes)."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         """Itself: machine code does not change."""

@@ -206,12 +206,9 @@ def _straight(program: Program | Rolled) -> Program:
 
 
 class DeviceState(Mapping[str, Any]):
-    """Arrays of the state of worlds on a GPU, of which the host sees those that it asks for.
+    """Arrays (worlds, size) of the state of worlds on a GPU, of which the host sees those that it asks for.
 
     An array that the host has taken may be changed there, until the next run: it is then copied to the GPU before the run.
-
-    Args:
-        initial: Values at the start, shape (worlds, size) each.
     """
 
     def __init__(self, initial: Mapping[str, Array]) -> None:

@@ -87,8 +87,7 @@ def _machine(effort: int = 2, **model: str) -> llvmlite.binding.TargetMachine:
 def object_code(text: str, rarely_called: bool = False) -> bytes:
     """Object code of LLVM IR for this machine, with the constants next to the code where that can be done.
 
-    Args:
-        rarely_called: Made without optimising: in a twentieth of the time, for code that takes three times as long.
+    Code that is `rarely_called` is not optimised: it compiles in a twentieth of the time and runs three times as long.
     """
     lines = text.count("\n")
     if lines > longest_program(LARGEST):

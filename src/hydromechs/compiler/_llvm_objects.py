@@ -72,12 +72,7 @@ def layout_is_known() -> bool:
 
 
 def objects_text(arguments: Sequence[Argument], n_inputs: int) -> str:
-    """`objects`: calls `eval` with the data of NumPy arrays and returns True if all are as they should be, else False.
-
-    Args:
-        arguments: What the arrays must be, inputs first.
-        n_inputs: Number of inputs; the others must be writeable.
-    """
+    """`objects`: calls `eval` with the data of NumPy arrays; returns False if they do not fit the arguments, inputs first."""
     lines = [
         "define ptr @objects(ptr %self, ptr %arguments, i64 %n) nounwind {",
         f"  %boundp = getelementptr inbounds i8, ptr %self, i64 {DATA}",

@@ -53,9 +53,6 @@ class Elimination(Loops):
     """Lines of IR that solve A x = b of packed arrays, lane by lane; `%M` on the stack holds A with b as last column.
 
     Rows are padded to whole vectors.
-
-    Args:
-        lanes: Values per entry of the packed arrays.
     """
 
     def __init__(self, n: int, lanes: int) -> None:

@@ -44,9 +44,7 @@ class Module:
 
     A callee takes pointers to packed arrays: each entry holds the values of all lanes side by side. Where a function of one
     lane evaluates several points on lanes, the functions for that many lanes are in a module of their own within this one.
-
-    Args:
-        rarely_called: True if the time of compiling counts more than that of running.
+    For programs that are `rarely_called`, the time of compiling counts more than that of running.
     """
 
     def __init__(self, lanes: int, rarely_called: bool = False) -> None:
@@ -164,12 +162,7 @@ class Results(NamedTuple):
 
 
 class Emitter:
-    """Writes the operations of a program as lines of IR.
-
-    Args:
-        module: Where the functions go that it calls.
-        abreast: Operations that are computed by one vector operation, see `OneLane`.
-    """
+    """Writes the operations of a program as lines of IR; those `abreast` are one vector operation each, see `OneLane`."""
 
     def __init__(
         self, program: Program, module: Module, abreast: Mapping[tuple[str, int], tuple[int, ...]] = MappingProxyType({})
@@ -315,14 +308,10 @@ class Emitter:
         return text if self.lanes == 1 else "<" + ", ".join([f"double {text}"] * self.lanes) + ">"
 
     def operations(self, load: Callable[[int, int], str], source: Callable[[int, int], str]) -> Callable[[int], str]:
-        """Emit all operations; inputs and results of calls are loaded when they are first used.
+        """Emit all operations; inputs and results of calls are loaded when first used. Return the name of a value by its place.
 
-        Args:
-            load: Emits an entry of an input, from (argument, entry).
-            source: Address from which an input's entries follow each other as callees need them, or an empty text.
-
-        Returns:
-            A function that gives the name of a value by its place.
+        `load` emits an entry of an input, from (argument, entry); `source` is the address from which an input's entries follow
+        each other as callees need them, or an empty text.
         """
         operations, calls = self.program.operations, self.program.calls
         names: list[str] = [""] * len(operations)

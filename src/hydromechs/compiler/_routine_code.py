@@ -65,13 +65,7 @@ class Workspace(NamedTuple):
 
 
 class RoutineCode:
-    """A routine in machine code.
-
-    Args:
-        lanes: Worlds per vector operation: 1, 4 or 8.
-        threads: Threads that share worlds.
-        codes: Machine code of programs by recipe, shared by several routines.
-    """
+    """A routine in machine code on 1, 4 or 8 lanes and some threads; routines may share `codes` of programs, by recipe."""
 
     def __init__(self, routine: Routine, lanes: int, threads: int, codes: dict[int, PackedCode] | None = None) -> None:
         self.routine, self.lanes, self.threads = routine, lanes, threads

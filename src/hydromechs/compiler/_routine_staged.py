@@ -47,12 +47,10 @@ def with_floats(recipe: Recipe) -> Callable[[Sequence[Any]], list[Any]]:
 
 
 class StagedRoutine:
-    """A routine that is run node by node.
+    """A routine that is run node by node, with arrays of the module `numpy`, which is NumPy or CuPy.
 
-    Args:
-        evaluate: How programs are called; see `with_floats`.
-        advance: Takes steps in place of `StepsNode`: (places, arrays by name, which worlds).
-        numpy: Module of the arrays: NumPy or CuPy.
+    `evaluate` calls programs, see `with_floats`; `advance` takes steps in place of `StepsNode`, of (places, arrays by name,
+    which worlds).
     """
 
     def __init__(
@@ -70,12 +68,9 @@ class StagedRoutine:
     def run(
         self, state: Mapping[str, Any], inputs: Mapping[str, Any], passes: int, sample: Callable[[Any], None] | None = None
     ) -> None:
-        """Run a number of passes in place.
+        """Run a number of passes in place on arrays of the state (worlds, size) and inputs (worlds or 1, size).
 
-        Args:
-            state: Arrays of the state, shape (worlds, size) each.
-            inputs: Arrays for the run, shape (worlds or 1, size) each.
-            sample: Called for each `SampleNode` with the worlds that it concerns, booleans of shape (worlds,).
+        `sample` is called for each `SampleNode` with the worlds that it concerns, booleans of shape (worlds,).
         """
         worlds = len(next(iter(state.values())))
         xp = self.numpy

@@ -262,12 +262,9 @@ def _has_symbols(arrays: Iterable[ArrayLike]) -> bool:
 
 
 def call(program: Program | Rolled, *arrays: Any) -> list[Array]:
-    """Results of a program or a loop: in a traced function this becomes a call, with numbers the program is evaluated.
+    """Results of a program or a loop for one array per input: a call in a traced function, numbers otherwise.
 
     Derivatives treat results of calls as constants.
-
-    Args:
-        arrays: One array per input of the program.
     """
     for a, x in zip(program.inputs, arrays, strict=True):
         if np.shape(x) != a.shape:

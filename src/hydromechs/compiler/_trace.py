@@ -30,13 +30,9 @@ COMMUTES = frozenset(kind.name for kind in KINDS.values() if kind.commutes)
 def trace(
     function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], *, name: str = "", outputs: tuple[str, ...] = ()
 ) -> Program:
-    """The program of a NumPy function.
+    """The program of a NumPy function that takes arrays with these names and shapes, and returns an array or a tuple.
 
-    Args:
-        function: Takes arrays by the names of `shapes`; returns an array or a tuple of arrays.
-        shapes: Shape of each argument.
-        name: Name of the program.
-        outputs: Names of the results; result0, result1, ... unless given.
+    Results are named result0, result1, ... by default.
     """
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
     results, sites = _traced(function, inputs)

@@ -39,12 +39,7 @@ class _At(NamedTuple):
 
 
 class Whole:
-    """An array of a function that is traced by `trace_whole`.
-
-    Args:
-        source: Where it is, or how its entries are computed.
-        shape: Its shape.
-    """
+    """An array, of a shape, of a function that is traced by `trace_whole`; `source` is its place, or computes its entries."""
 
     __array_ufunc__ = None  # NumPy leaves operations with it to its own methods
 
@@ -244,13 +239,10 @@ def call_whole(callee: Program | Rolled, arrays: Sequence[Any]) -> list[Whole]:
 def trace_whole(
     function: Callable[..., Any], inputs: Sequence[Argument], outputs: Sequence[Argument], *, name: str = "program"
 ) -> Rolled:
-    """The loops of a function of whole arrays: sums, products, stretches, `np.concatenate`, `np.stack`, and `compiler.call`.
+    """The loops of a function of whole arrays: sums, products, stretches, `np.concatenate`, `np.stack`, `compiler.call`.
 
-    Args:
-        function: Takes arrays by the names of `inputs`; returns an array or a tuple of arrays.
-        inputs: Names and shapes of what goes in.
-        outputs: Names and shapes of what comes out.
-        name: Name of the function.
+    The function takes arrays by the names of `inputs` and returns an array or a tuple of them; `inputs` and `outputs` are
+    names with shapes.
     """
     loops = _Loops()
     taken = {a.name for a in inputs}

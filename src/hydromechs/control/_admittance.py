@@ -89,12 +89,9 @@ class Admittance:
         self._R_TS = there.R.T @ here.R
 
     def __call__(self, memory: Array, t: Scalar, R_WT: Array, force: Array) -> tuple[Given, Array]:
-        """How far the tool gives way at a time, and what is to be remembered, shape (9,).
+        """How far the tool gives way at a time, and its memory (9,) then, for its axes R_WT (3, 3) in the world.
 
-        Args:
-            memory: What was remembered, shape (9,).
-            R_WT: The tool's axes in the world, shape (3, 3).
-            force: The force that the sensor measured last, in its axes [N], shape (3,); NaN if there is none yet.
+        `force` is the last measurement of the sensor in its axes [N], shape (3,); NaN if there is none yet.
         """
         offset, middle, weight = memory[:3], memory[3:6], memory[6:]
         T, K, D = self.period, self.stiffness, self.damping

@@ -38,12 +38,9 @@ class Push(NamedTuple):
 
 
 class Vehicle:
-    """A body with a free joint and the thrusters on it.
+    """A body with a free joint (by default the first one) and the thrusters on it.
 
-    Args:
-        simulation: The simulation that it is in.
-        body: Its name; the first free body unless given.
-        first: Axes that are to be reached before the others, of 0 to 5 for x, y, z and the turns about them.
+    The axes `first`, of 0 to 5 for x, y, z and the turns about them, are to be reached before the others.
     """
 
     def __init__(self, simulation: Simulation | Site, body: str | None, first: Sequence[int] = ()) -> None:

@@ -261,12 +261,9 @@ def grid(x: Array, y: Array, z: Array) -> Triangles:
 
 
 def revolved(profile: Array | list[tuple[float, float]], sides: int = SIDES, *, sharp: bool = False) -> Triangles:
-    """Return the surface of revolution of a profile about z.
+    """Return the surface of revolution of a profile about z: radius and z of points (n, 2) [m], outside on the right.
 
-    Args:
-        profile: Radius and z of its points, so that outside is to the right of its direction [m], shape (n, 2).
-        sides: Number of sides.
-        sharp: True to list each corner of the profile twice, so that shading does not round it.
+    A `sharp` profile has each corner twice, so that shading does not round it.
     """
     points = np.asarray(profile, dtype=float)
     if sharp:

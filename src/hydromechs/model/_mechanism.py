@@ -43,9 +43,6 @@ def dry_faults(model: Model) -> list[Fault]:
 
     A model is accepted if rigid and added inertia together are positive definite, since it does not know whether there is a
     free surface. Where there is one, bodies can leave the water, and the rigid inertia alone must be positive definite.
-
-    Returns:
-        One fault for each body that needs a mass or a tensor; none for a mechanism that can move in air.
     """
     inertia = [np.zeros((6, 6)) if rigid is None else rigid.matrix for rigid in model.rigid]
     out: list[Fault] = []

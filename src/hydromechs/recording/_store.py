@@ -287,12 +287,9 @@ class MemoryRecorder:
 
 
 def load_recording(path: str | os.PathLike[str]) -> xarray.Dataset:
-    """The recording at a path, in memory.
+    """Return the recording at `path`, in memory: a Zarr store, a NetCDF file (.nc), or the folder of a run.
 
-    A recording whose run was killed, or goes on, gives the samples that are complete.
-
-    Args:
-        path: A Zarr store, a NetCDF file (.nc), or the folder of a run that holds recording.zarr.
+    A recording whose run was killed, or continues, gives the samples that are complete.
     """
     path = Path(path)
     if not path.exists():
