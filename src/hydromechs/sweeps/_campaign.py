@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from hydromechs import compiler
@@ -41,7 +40,7 @@ class MissionCampaign:
     """Library name or path of the scenario file, to replay worlds."""
     text: str = ""
     """Text of the scenario file."""
-    settings: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    settings: Mapping[str, Any] = field(default_factory=dict)
     """Numbers that were replaced in the scenario, by path."""
     watch: Sequence[str] = ()
     """Quantities whose statistics are kept, besides those of the checks."""
@@ -79,7 +78,7 @@ class CampaignProgress:
     """Progress of a campaign."""
 
     phase: str
-    """"compiling", "starting workers" or "flying"."""
+    """"compiling", "starting workers", "flying" or "stopping workers"."""
     done: float
     """Worlds that were flown; those under way count by the share of their time."""
     worlds: int
@@ -136,7 +135,11 @@ def run_campaign(
             with executor.started(fleet) as workers:
                 share = -(-campaign.worlds // (PER_WORKER * VECTOR * workers.count)) * VECTOR
                 size = min(size, share) if chunk is None else size
-                _store(store, reports, store.missing(size), lambda tasks: _spread(fleet, tasks, workers))
+                try:
+                    _store(store, reports, store.missing(size), lambda tasks: _spread(fleet, tasks, workers))
+                except KeyboardInterrupt:
+                    reports.show("stopping workers")
+                    raise
     return load_campaign(folder)
 
 
