@@ -4,17 +4,21 @@ import ctypes
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import hydromechs as hm
 from hydromechs import compiler
+from hydromechs.cli._main import app
 from hydromechs.compiler import CudaRoutine, RoutineCode, _cuda, _cuda_march, _cuda_routine
 from hydromechs.compiler._cuda_march import MIN_BLOCKS, cuda_march_text
 from hydromechs.compiler._schedule import fused_sums
 from hydromechs.integrators import method_named
+from hydromechs.sweeps import MissionCampaign, run_campaign
 from hydromechs.worlds._mechanism import model_stepper
 
 from .test_routine import mission, start
@@ -80,7 +84,7 @@ class HostCupy:
 
     def __init__(self, folder):
         self.folder = folder
-        info = SimpleNamespace(memGetInfo=lambda: (2**30, 2**30))
+        info = SimpleNamespace(memGetInfo=lambda: (2**30, 2**30), getDeviceCount=lambda: 2)
         self.cuda = SimpleNamespace(runtime=info, Device=lambda k: _Here())
 
     def __getattr__(self, name):
@@ -95,6 +99,9 @@ class HostCupy:
 
 
 class _Here:
+    def use(self):
+        pass
+
     def __enter__(self):
         return self
 
@@ -154,6 +161,35 @@ def test_missions_of_a_scenario(host_gpu):
     for check in scenario.checks:
         a, b = (m.samples(check.quantity) for m in made)
         assert difference(a, b) < 1e-9, check.quantity
+
+
+@on_host
+def test_a_campaign_and_its_replay(host_gpu, tmp_path, monkeypatch):
+    """Statistics of the CPU; the replay has the bits of the GPU there, and agrees with it where there is none."""
+    plans = [
+        MissionCampaign(scenario=hm.load_scenario("fast_manipulation"), worlds=3, duration=0.3, source="fast_manipulation")
+    ]
+    plans.append(replace(plans[0], target="cuda"))
+    folders = [tmp_path / plan.target for plan in plans]
+    ours, theirs = (run_campaign(plan, folder, device=1).dataset for plan, folder in zip(plans, folders, strict=True))
+    for name in ("value", "final", "min", "max", "rms"):
+        np.testing.assert_allclose(theirs[name], ours[name], rtol=1e-9, atol=1e-9, err_msg=name)
+    np.testing.assert_array_equal(ours.passed, theirs.passed)
+    assert (ours.digest != theirs.digest).any()
+    with pytest.raises(ValueError, match="device is 2"):
+        run_campaign(plans[1], tmp_path / "d", device=2)
+    words = ["run", str(folders[1]), "--world", "2", "--no-pictures", "--out"]
+    there = CliRunner().invoke(app, [*words, str(tmp_path / "there")])
+    assert "last bit" in there.output, there.output
+    monkeypatch.setattr(_cuda, "import_cupy", _no_gpu)
+    elsewhere = CliRunner().invoke(app, [*words, str(tmp_path / "elsewhere")])
+    assert "no driver" in elsewhere.output and "differs" in elsewhere.output and "warning:" not in elsewhere.output
+    with pytest.raises(ModuleNotFoundError, match="no driver"):
+        run_campaign(plans[1], tmp_path / "e")
+
+
+def _no_gpu():
+    raise ModuleNotFoundError("no driver")
 
 
 @on_host

@@ -292,7 +292,7 @@ class CudaRoutine:
             self._space = None  # frees the old one first
             self._space = xp.empty(needed)
         together = xp.concatenate([xp.zeros(1), *(given[name].ravel() for name in routine.inputs if name in shared)])
-        room = 0 if records is None else next(iter(records.values())).shape[1]
+        room = next(iter(records.values())).shape[1] if records else 0
         rows = [xp.empty((worlds, room, routine.state[name])) for name in routine.sampled]
         count = xp.zeros(worlds, np.int32)
         arguments: list[Any] = [np.int64(worlds), np.int32(passes), np.int32(room), self._space, together, count]
