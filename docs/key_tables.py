@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
-
-MARKED = re.compile(r"<!-- keys: ([\w., ]+) -->\n.*?<!-- end -->", re.DOTALL)
-"""A table in a Markdown text, between the comments that name its classes."""
-
-
-def renewed(text: str, table: Callable[..., str]) -> str:
-    """A Markdown text with its marked tables written again; several names make one table."""
-    return MARKED.sub(lambda m: f"<!-- keys: {m[1]} -->\n{table(*m[1].split(', '))}<!-- end -->", text)
 
 
 def key_table(schemas: Iterable[dict[str, Any]]) -> str:
