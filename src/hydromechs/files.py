@@ -1,20 +1,43 @@
-"""Readers for untrusted files: regular files of limited size only; pipes and devices are rejected.
+"""Untrusted files and folders: reading regular files of limited size only, and writing that follows no links.
 
 Every reader of a file format uses these functions. Their errors name the file and the reason, never its contents,
-since a path in a file may point anywhere on the machine.
+since a path in a file may point anywhere on the machine. Every writer into a folder of results uses `replacing`.
 """
 
+import contextlib
+import errno
 import json
+import math
 import os
+import secrets
+import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["MAX_BYTES", "UnreadableFile", "open_file", "read_bytes", "read_json", "read_text", "require_file"]
+__all__ = [
+    "MAX_BYTES",
+    "PARTIAL",
+    "UnreadableFile",
+    "open_file",
+    "open_lock",
+    "read_bytes",
+    "read_json",
+    "read_text",
+    "remove",
+    "replacing",
+    "require_file",
+    "write_bytes",
+    "write_json",
+    "write_text",
+]
 
 MAX_BYTES = 64 * 2**20
 """Maximum size of a text file [bytes]; the largest library model has 60 kB."""
 
+PARTIAL = ".*.partial*"
+"""Pattern of the names of files that are being written, or that a killed process left."""
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Flags for opening a file to read, as far as the system has them."""
 
@@ -46,11 +69,13 @@ def open_file(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> BinaryIO:
 
 def read_bytes(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes."""
-    with open_file(path, limit) as file:
-        raw = file.read(limit + 1)  # kernel files report size 0, and other files may grow
-    if len(raw) > limit:
-        raise _too_large(path, limit)
-    return raw
+    raw = bytearray()
+    with open_file(path, limit) as file:  # kernel files report size 0, and other files may grow
+        while part := file.read(2**20):
+            raw += part
+            if len(raw) > limit:
+                raise _too_large(path, limit)
+    return bytes(raw)
 
 
 def read_text(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> str:
@@ -61,16 +86,83 @@ def read_text(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> str:
         raise UnreadableFile(f"{os.fspath(path)} is not UTF-8 text; save it as UTF-8") from None
 
 
-def read_json(path: str | os.PathLike[str], limit: int = MAX_BYTES) -> Any:
-    """Return the content of a JSON file of at most `limit` bytes."""
+def read_json(path: str | os.PathLike[str], limit: int = MAX_BYTES, *, finite: bool = False) -> Any:
+    """Return the content of a JSON file of at most `limit` bytes; `finite` rejects NaN and infinite numbers."""
     try:
-        return json.loads(read_text(path, limit))
+        only = _finite if finite else None
+        return json.loads(read_text(path, limit), parse_constant=only, parse_float=only)
     except json.JSONDecodeError as error:
         raise UnreadableFile(f"{os.fspath(path)} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise UnreadableFile(f"{os.fspath(path)} is nested too deeply to be read as JSON") from None
     except ValueError as error:  # a number with thousands of digits
         raise UnreadableFile(f"{os.fspath(path)} cannot be read as JSON: {error}") from None
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield the path of a new file beside `path`, with its suffix, that takes its place at the end of the block.
+
+    A reader finds the old file or the new one, and an error leaves the old one. A link at `path` is replaced, not followed: a
+    folder from someone else cannot direct what is written into it to another file. Missing parent folders are created.
+    """
+    path = Path(path)
+    partial = path.with_name(f".{secrets.token_hex(8)}.partial{path.suffix}")
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UnreadableFile(f"{path} is a device, pipe or socket; give the path of a regular file")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield partial
+        if path.is_file() and not path.is_symlink():  # a private file stays private
+            partial.chmod(path.stat().st_mode & 0o666)
+        os.replace(partial, path)
+    except OSError as error:
+        if error.filename == os.fspath(partial):
+            error.filename, error.filename2 = os.fspath(path), None
+        raise
+    finally:
+        with contextlib.suppress(OSError):
+            remove(partial)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder, if there is one."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file by `replacing`."""
+    with replacing(path) as partial, open(partial, "xb") as file:
+        file.write(content)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a UTF-8 file by `replacing`."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_json(path: str | os.PathLike[str], content: Any, indent: int | None = None) -> None:
+    """Write a JSON file by `replacing`."""
+    text = json.dumps(content, indent=indent, ensure_ascii=False, default=str)
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))  # surrogates as JSON escapes
+
+
+def open_lock(path: str | os.PathLike[str]) -> int:
+    """Open or create a file to lock and return its handle; raise `UnreadableFile` for one that may be a file of others."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR):
+            raise
+    else:
+        status = os.fstat(handle)
+        if stat.S_ISREG(status.st_mode) and status.st_nlink <= 1:
+            return handle
+        os.close(handle)
+    raise UnreadableFile(f"{os.fspath(path)} is a link or no regular file and cannot be locked; remove it")
 
 
 def check_version(path: str | os.PathLike[str], what: str, found: object, version: int, remedy: str) -> None:
@@ -82,6 +174,13 @@ def check_version(path: str | os.PathLike[str], what: str, found: object, versio
     else:
         made, advice = f"of version {found!r}", "install the HydroMechs that wrote it"
     raise UnreadableFile(f"{os.fspath(path)} is {what} {made}; this HydroMechs reads version {version}; {advice}")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"it contains the number {text}, which must be finite")
+    return number
 
 
 def _check(path: str | os.PathLike[str], status: os.stat_result, limit: int) -> None:

@@ -72,10 +72,9 @@ def vehicle_file(name: str, folder: str) -> str:
     run = "{step: 0.005, record: 0.05, duration: 60}"
     text = f"hydromechs_scenario: 2\nname: {name}\ntitle: {title}\nmodels:\n  rov: {model}\nrun: {run}\n"
     path = Path(folder) / f"{name}_still_water.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and files.read_text(path) != text:
         raise ValueError(f"{path} is a different file; fly it by its path, move it, or choose another folder with --out")
-    path.write_text(text, encoding="utf-8")
+    files.write_text(path, text)
     return str(path)
 
 

@@ -177,7 +177,7 @@ def _write_replay(result: RunResult) -> list[str]:
 
     def write() -> None:
         scene, ds = run_scene(result.folder.path, most=MOST_HTML)
-        result.folder.replay.write_text(replay_html(scene, ds), encoding="utf-8")
+        files.write_text(result.folder.replay, replay_html(scene, ds))
 
     notes: list[str] = []
     _attempt("the replay", notes, write)

@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from hydromechs import files
 from hydromechs.errors import CodeNotAllowed, ModelError, ScenarioError, message_of
 
 from ._kinds import expect
@@ -122,7 +123,7 @@ def _write_html(run: str, html: str, console: Console, model: str) -> None:
 
     path = _new_file(html, "--html")
     scene, ds = run_scene(run, model, most=MOST_HTML)
-    path.write_text(replay_html(scene, ds), encoding="utf-8")
+    files.write_text(path, replay_html(scene, ds))
     shown = f"{len(scene.times)} of {ds.sizes['time']} samples, {path.stat().st_size / 1e6:.1f} MB"
     console.print(Text(f"{path}: {shown}; open it in any browser"), soft_wrap=True)
 

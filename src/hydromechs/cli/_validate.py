@@ -1,6 +1,5 @@
 """`hydromechs validate`."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from hydromechs import files
 from hydromechs.errors import message_of
 
 from ._options import CODE, JSON
@@ -63,7 +63,7 @@ def validate(
         print_report(compared, print_variants, as_json)
         if out:
             file = Path(out) / "variants.json"
-            file.write_text(json.dumps(compared, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            files.write_json(file, compared, indent=1)
             console.print(Text(f"written: {file}"))
         return
     print_report(validation.report_of(result), print_validation, as_json)

@@ -152,7 +152,8 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
         with contextlib.suppress(ImportError, OSError):
             import fcntl  # not on Windows
 
-            handle = stack.enter_context(lock.open("wb"))
+            handle = files.open_lock(lock)
+            stack.callback(os.close, handle)
             fcntl.flock(handle, fcntl.LOCK_EX)
             stack.callback(lock.unlink, missing_ok=True)
         yield

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.compiler import BACKENDS, Case, SourceFile, SourceFunction, c_identifier, casadi_function, trace
 from hydromechs.errors import FieldError
 from hydromechs.model import Model
@@ -133,12 +134,11 @@ def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
     """Write files, all or none of which may be someone else's."""
     paths = [folder / name for name in texts]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for path in paths:
-            if path.exists() and MARK not in path.read_text(encoding="utf-8", errors="replace")[:300]:
+            if path.exists() and MARK.encode() not in files.read_bytes(path)[:300]:
                 raise FileExistsError(f"{path} is there and was not written by HydroMechs; choose another folder")
         for path, text in zip(paths, texts.values(), strict=True):
-            path.write_text(text, encoding="utf-8", newline="\n")
+            files.write_text(path, text)
     except OSError as error:
         if error.strerror is None:
             raise

@@ -1,13 +1,11 @@
 """Write a `Model` as a model file without loss: defaults are omitted, floats have their shortest exact text."""
 
-import contextlib
 import os
-import shutil
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from hydromechs import files
 from hydromechs.errors import UnsupportedFeature
 from hydromechs.model import FAMILIES, Hydro, Model
 from hydromechs.registry import Writer, dotted
@@ -48,21 +46,13 @@ def check_suffix(path: str | Path, kind: str, others: Sequence[str] = ()) -> Non
 
 def replace_file(text: str, path: str | Path) -> None:
     """Write a text file; an existing one is replaced atomically, or not at all if writing fails."""
-    path = Path(os.path.realpath(path))
+    path = Path(os.path.realpath(path))  # a link of the user stays
     if not path.parent.is_dir():
         raise FileNotFoundError(f"folder {str(path.parent)!r} for {path.name!r} does not exist; create it first")
-    temporary = path.with_name(f".{path.name[:100]}.{uuid.uuid4().hex}")
     try:
-        with open(temporary, "x", encoding="utf-8", newline="\n") as f:
-            f.write(text)
-        if path.exists():
-            shutil.copymode(path, temporary)
-        os.replace(temporary, path)
-    except OSError as error:  # the original message names the temporary file
+        files.write_text(path, text)
+    except OSError as error:
         raise type(error)(f"{str(path)!r} cannot be written: {error.strerror or error}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def dumps(model: Model, folder: str | Path | None = None) -> str:

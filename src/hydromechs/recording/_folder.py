@@ -47,7 +47,10 @@ class RunFolder:
         return is_recording(self.recording)
 
     def clear(self) -> None:
-        """Remove what an earlier run left, and nothing else."""
+        """Remove what an earlier run left, and nothing else; links are removed, not followed."""
+        for link in (self.recording, self.plots):
+            if link.is_symlink():
+                link.unlink()
         if self.has_run():
             shutil.rmtree(self.recording)
         files = (self.state, self.last_finite_state, self.summary, self.report, self.replay, self.inputs)

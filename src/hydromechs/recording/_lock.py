@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from hydromechs import files
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -27,10 +29,13 @@ def lock_folder(folder: Path, name: str, what: str) -> int:
             raise FolderInUse(text) from None
     else:
         while True:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                handle = files.open_lock(path)
+            except files.UnreadableFile as error:
+                raise FolderInUse(str(error)) from None
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.path.exists(path) and os.path.samestat(os.fstat(handle), os.stat(path)):
+                if os.path.lexists(path) and os.path.samestat(os.fstat(handle), os.lstat(path)):
                     break  # else its holder has just removed the file
             except OSError:
                 owner = os.read(handle, 32).decode(errors="replace").strip()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,10 +134,10 @@ class RecordingWriter:
         """Attributes of the dataset."""
         _check_free(self.path, overwrite, "remove it first")  # runs do not overwrite
         with self._clear_errors("cannot be created"):
-            _remove(self.path)
+            files.remove(self.path)
             self.path.mkdir(parents=True)
             self._write_attrs()  # first, so that what a failure leaves behind is known as ours
-            _write_json(self.path / ".zgroup", {"zarr_format": 2})
+            files.write_json(self.path / ".zgroup", {"zarr_format": 2})
             for dim, names in coords.items():
                 self._create_names(dim, [str(n) for n in names])
             for variable in self._schema:
@@ -172,34 +171,34 @@ class RecordingWriter:
                 self._write_attrs()
                 self._consolidate()
             else:
-                _remove(self.path)
+                files.remove(self.path)
 
     def dataset(self) -> xarray.Dataset:
         """The recording so far, loaded from disk."""
         return load_recording(self.path)
 
     def _write_attrs(self) -> None:
-        _write_json(self.path / ".zattrs", {**self.attrs, ORDER: [v.name for v in self._schema]})
+        files.write_json(self.path / ".zattrs", {**self.attrs, ORDER: [v.name for v in self._schema]})
 
     def _consolidate(self) -> None:
         """Collect all metadata in the file that `xarray.open_zarr` expects; the lengths no longer change."""
         names = (".zgroup", ".zattrs", ".zarray")
-        files = [file for name in names for file in (*self.path.glob(name), *self.path.glob(f"*/{name}"))]
-        metadata = {file.relative_to(self.path).as_posix(): json.loads(file.read_text(encoding="utf-8")) for file in files}
-        _write_json(self.path / ".zmetadata", {"zarr_consolidated_format": 1, "metadata": metadata})
+        found = [file for name in names for file in (*self.path.glob(name), *self.path.glob(f"*/{name}"))]
+        metadata = {file.relative_to(self.path).as_posix(): files.read_json(file) for file in found}
+        files.write_json(self.path / ".zmetadata", {"zarr_consolidated_format": 1, "metadata": metadata})
 
     def _types(self) -> dict[str, np.dtype]:
         return {**{v.name: np.dtype(v.dtype) for v in self._schema}, "time": np.dtype("float64")}
 
     def _create(self, name: str, dims: Sequence[str], attrs: Mapping[str, Any]) -> None:
         (self.path / name).mkdir()
-        _write_json(self.path / name / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims), **attrs})
+        files.write_json(self.path / name / ".zattrs", {"_ARRAY_DIMENSIONS": list(dims), **attrs})
 
     def _create_names(self, dim: str, names: list[str]) -> None:
         """A coordinate that holds the names along a dimension."""
         values = np.array(names, dtype=f"<U{max([1, *map(len, names)])}")
         self._create(dim, (dim,), {})
-        _write_json(self.path / dim / ".zarray", _array_header(values.dtype, values.shape, (max(1, len(names)),)))
+        files.write_json(self.path / dim / ".zarray", _array_header(values.dtype, values.shape, (max(1, len(names)),)))
         if names:
             (self.path / dim / "0").write_bytes(values.tobytes())
 
@@ -330,13 +329,11 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrit
     if path.suffix not in writers:
         raise RecordingError(f"cannot save {path}: suffix {path.suffix!r} is not one of {', '.join(writers)}")
     _check_free(path, overwrite, "overwrite=True")
-    partial = path.with_name(path.name + ".partial")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove(partial)
-        writers[path.suffix](ds, partial)
-        _remove(path)  # only now: a failed save leaves the old file
-        os.replace(partial, path)
+        with files.replacing(path) as partial:
+            writers[path.suffix](ds, partial)
+            if path.is_dir():
+                files.remove(path)  # only now: a failed save leaves the old recording
     except OSError as e:
         raise RecordingError(
             f"recording {path} cannot be written: {e.strerror or e}; check free space and write permission"
@@ -353,14 +350,6 @@ def _check_free(path: Path, overwrite: bool, remedy: str) -> None:
         raise RecordingError(f"{path} exists and is not a recording: it is unchanged; give another path")
     if not overwrite:
         raise RecordingError(f"{path} exists: give another path, or {remedy}")
-
-
-def _remove(path: Path) -> None:
-    """Remove a file or a folder, if there is one."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def is_recording(path: Path) -> bool:
@@ -384,19 +373,6 @@ def _array_header(dtype: np.dtype, shape: Sequence[int], chunks: Sequence[int]) 
         "order": "C",
         "filters": None,
     }
-
-
-def _write_json(path: Path, content: Mapping) -> None:
-    """Write a small file atomically: readers see either the old or the new text."""
-    partial = f"{path}.partial"
-    try:
-        with open(partial, "wb") as file:
-            file.write(json.dumps(content).encode())
-        os.replace(partial, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(partial)
-        raise
 
 
 def _load_zarr(path: Path) -> xarray.Dataset:

@@ -24,22 +24,27 @@ SMALL = 2**30
 """Size of the arrays of a store up to which its compression is not checked [bytes]."""
 RATIO = 1000
 """Maximum compression ratio of a larger store; recorded motions compress by less than 100."""
+CHUNKS = 1_000_000
+"""Maximum number of chunks of a store, present or not; zarr visits each."""
 
 
 def check_store(path: Path) -> None:
     """Raise `files.UnreadableFile` for a Zarr store that this package cannot have written."""
-    declared = held = 0
+    declared = held = chunks = 0
     for name in (".zgroup", ".zattrs"):
         _mapping(path / name)
     for folder in sorted(p for p in path.iterdir() if p.is_dir()):
         if (folder / ".zarray").exists():
             _mapping(folder / ".zattrs")
-            declared += _array_size(folder / ".zarray")
+            size, count = _array_size(folder / ".zarray")
+            declared, chunks = declared + size, chunks + count
             held += sum(_size(Path(chunk.path)) for chunk in os.scandir(folder))
     if declared > max(SMALL, RATIO * held):
         raise files.UnreadableFile(
             f"{path} declares {declared:.3g} bytes of numbers, but contains {held}; it is damaged or malicious"
         )
+    if chunks > CHUNKS:
+        raise files.UnreadableFile(f"{path} declares {chunks} chunks, more than {CHUNKS}; it is damaged or malicious")
 
 
 def _mapping(file: Path) -> None:
@@ -48,8 +53,8 @@ def _mapping(file: Path) -> None:
         raise files.UnreadableFile(f"{file} must contain a mapping; it is damaged")
 
 
-def _array_size(header: Path) -> int:
-    """Return the size of an array from its metadata [bytes]."""
+def _array_size(header: Path) -> tuple[int, int]:
+    """Return the size of an array [bytes] and the number of its chunks from its metadata."""
     meta = files.read_json(header, HEADER)
 
     def refuse(key: str, must: str) -> files.UnreadableFile:
@@ -75,7 +80,8 @@ def _array_size(header: Path) -> int:
     shape, chunks = _counts(meta.get("shape"), 0), _counts(meta.get("chunks"), 1)
     if shape is None or chunks is None or len(shape) != len(chunks):
         raise refuse("shape and chunks", "must be lists of integers with equal length")
-    return dtype.itemsize * max(math.prod(shape), math.prod(chunks) if 0 not in shape else 0)
+    size = dtype.itemsize * max(math.prod(shape), math.prod(chunks) if 0 not in shape else 0)
+    return size, math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True))
 
 
 def _counts(value: Any, least: int) -> list[int] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import os
 import time
 import warnings
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hydromechs import __version__
+from hydromechs import __version__, files
 from hydromechs.errors import ScenarioError, SimulationDiverged, SimulationInterrupted
 from hydromechs.model import State
 from hydromechs.recording import DESIGN, RunFolder, Summary, load_recording, summarise
@@ -235,7 +234,7 @@ def conclude_run(
         end_time=state.t,
         notes=_left_out(scenario, state.t) if outcome is not None and outcome.stopped is None else (),
     )
-    folder.summary.write_text(json.dumps(summary.to_dict(), indent=2, ensure_ascii=False, default=str), encoding="utf-8")
+    files.write_json(folder.summary, summary.to_dict(), indent=2)
     return RunResult(folder=folder, recording=dataset, state=state, summary=summary)
 
 

@@ -372,7 +372,8 @@ def _name_faults(scenario: Scenario, model: Model) -> list[Fault]:
     for i, event in enumerate(scenario.events):
         if event.quantity == "time" and not 0.0 < event.level < scenario.duration:
             text = f"event {event.name!r}: time never crosses {event.level:g} s in a run from 0 to {scenario.duration:g} s"
-            out.append(Fault(("events", i, "level"), f"{text}; for initial commands use 'commands'"))
+            remedy = "for initial commands use 'commands'" if event.level <= 0.0 else "move it earlier, or extend the run"
+            out.append(Fault(("events", i, "level"), f"{text}; {remedy}"))
         if event.quantity == "time" and event.direction == "falling":
             text = f"event {event.name!r}: direction is falling, but time only rises; remove direction"
             out.append(Fault(("events", i, "direction"), text))

@@ -70,7 +70,7 @@ class SavedState:
         state = load_state(file)
         content = files.read_json(file)
         run = content.get("run") or {}
-        if not isinstance(run, dict) or not all(isinstance(value, str | int | float) for value in run.values()):
+        if not isinstance(run, dict) or not all(type(value) in (str, int, float) for value in run.values()):
             raise ValueError(f"{file} is not a state of a simulation: its 'run' must map names to texts or numbers")
         return cls(path=file, state=state, layout=str(content.get("layout") or ""), run=run)
 

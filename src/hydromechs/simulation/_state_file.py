@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import fields
@@ -12,9 +11,12 @@ import numpy as np
 
 from hydromechs import files
 from hydromechs.model import State
+from hydromechs.values import finite
 
 VERSION = 2
 """Version of state files that is written and read."""
+MAY_BE_NAN = ("memory", "signal", "books")
+"""Arrays of a state with entries that have no value yet."""
 
 
 def save_state(
@@ -30,11 +32,7 @@ def save_state(
     """
     path = Path(path)
     content = {f.name: np.asarray(getattr(state, f.name)).tolist() for f in fields(state)}
-    part = path.with_name(path.name + ".part")
-    part.write_text(
-        json.dumps({"hydromechs_state": VERSION, "layout": layout, "run": dict(run or {}), **content}), encoding="utf-8"
-    )
-    part.replace(path)
+    files.write_json(path, {"hydromechs_state": VERSION, "layout": layout, "run": dict(run or {}), **content})
     return path
 
 
@@ -50,10 +48,10 @@ def load_state(path: str | os.PathLike) -> State:
         if version == VERSION:
             for about in ("layout", "run"):
                 content.pop(about, None)
-            t, control = float(content.pop("t", 0.0)), float(content.pop("control", 1.0))
-            return State(t=t, control=control, **{name: np.array(value, dtype=float) for name, value in content.items()})
+            t, control = finite(content.pop("t", 0.0), "t"), finite(content.pop("control", 1.0), "control")
+            return State(t=t, control=control, **{name: _numbers(name, values) for name, values in content.items()})
         fault = "it has no 'hydromechs_state'"
-    except (ValueError, TypeError, AttributeError, files.UnreadableFile) as error:
+    except (ValueError, TypeError, AttributeError, OverflowError, files.UnreadableFile) as error:
         version, fault = None, str(error)
     if version is not None:
         try:
@@ -61,3 +59,13 @@ def load_state(path: str | os.PathLike) -> State:
         except files.UnreadableFile as error:
             raise ValueError(str(error)) from None
     raise ValueError(f"{path} is not a state of a simulation: {fault}; write one with save_state")
+
+
+def _numbers(name: str, values: object) -> np.ndarray:
+    """Return an array of a state file."""
+    if not (isinstance(values, list) and all(type(x) in (int, float) for x in values)):
+        raise ValueError(f"{name} must be a list of numbers")
+    numbers = np.array(values, dtype=float)
+    if name not in MAY_BE_NAN and not np.isfinite(numbers).all():
+        raise ValueError(f"{name} contains a number that is not finite")
+    return numbers

@@ -14,7 +14,7 @@ from typing import IO, Annotated, Any, Literal, get_args
 
 from hydromechs import files
 from hydromechs.errors import FieldError
-from hydromechs.values import Bound, check_fields, nearest, positive
+from hydromechs.values import Bound, check_fields, finite, nearest, positive
 
 Mode = Literal["manual", "speed", "hold"]
 ArmMode = Literal["joints", "tool"]
@@ -153,10 +153,10 @@ class RecordedInputs(Inputs):
         for k, text in enumerate(lines[1:], start=2):
             line = self._line(path, k, text)
             if "end" in line:
-                self.end = float(line["end"])
+                self.end = finite(line["end"], f"{path}:{k}: end")
                 continue
             tick = line.pop("tick", None)
-            if not isinstance(tick, int) or (self._ticks and tick <= self._ticks[-1]):
+            if type(tick) is not int or (self._ticks and tick <= self._ticks[-1]):
                 raise ValueError(f"{path}:{k}: tick is {tick!r}, must be an integer above those before")
             last = Operator.of(line, last)
             self._ticks.append(tick)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.contact import Terrain
 from hydromechs.errors import ScenarioError
 from hydromechs.spatial import quaternion_matrix
@@ -136,8 +137,8 @@ class Scenes:
             raise ValueError("your page does not show the camera's view; open it")
         height, width = PICTURE
         image = clients[-1].get_render(height, width, transport_format="png", timeout=PICTURE_WAIT)
-        path.parent.mkdir(exist_ok=True)
-        matplotlib.image.imsave(path, image[..., :3])
+        with files.replacing(path) as partial:
+            matplotlib.image.imsave(partial, image[..., :3])
 
     def close(self) -> None:
         """Stop serving."""

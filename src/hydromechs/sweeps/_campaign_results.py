@@ -204,16 +204,13 @@ def load_campaign(folder: str | os.PathLike[str]) -> CampaignResults:
 
     folder = Path(folder)
     about = read_about(folder)
-    checks, quantities = [c["name"] for c in about["checks"]], [str(q) for q in about["quantities"]]
+    checks, quantities = [c["name"] for c in about["checks"]], about["quantities"]
     parts: dict[str, list[Array]] = {}
     numbers: list[Array] = []
     none = blank(0, len(checks), len(quantities))
     at = 0
     for worlds, path in sorted(chunks(folder).items(), key=lambda item: item[0].start):
-        rows = read_chunk(path)
-        for name, values in rows.items():
-            if values.dtype.kind != none[name].dtype.kind or values.shape != (len(worlds), *none[name].shape[1:]):
-                raise ValueError(f"{path}: {name} has another shape or type; delete the file and run the campaign again")
+        rows = read_chunk(path, worlds, about)
         new = np.arange(worlds.start, worlds.stop) >= at  # files of two chunk sizes can overlap
         at = max(at, worlds.stop)
         numbers.append(np.arange(worlds.start, worlds.stop)[new])

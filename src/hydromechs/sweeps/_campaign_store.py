@@ -10,12 +10,14 @@ import contextlib
 import hashlib
 import io
 import json
+import lzma
 import math
 import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,11 +25,11 @@ import numpy as np
 
 from hydromechs import files
 from hydromechs.compiler import native_lanes
+from hydromechs.errors import message_of
 from hydromechs.recording import lock_folder, unlock_folder
 from hydromechs.values import Array
 
 from ._fingerprint import fingerprint_of_scenario, source_of
-from ._store import write_file, write_json
 
 if TYPE_CHECKING:
     from ._campaign import MissionCampaign
@@ -44,6 +46,8 @@ REASON, TEXT, MESSAGES = 400, 200, 3
 """Letters of a reason, letters of a message, messages of a world that are kept."""
 UNPACKED = 512 * 2**20
 """Maximum size of an unpacked chunk [bytes]."""
+SMALL, RATIO = 2**26, 200
+"""Size of an unpacked chunk that is always accepted [bytes], and maximum compression ratio of larger ones."""
 PER_WORLD = {"seed": "u", "success": "b", "failed": "b", "end_time": "f", "reason": "U", "messages": "i", "digest": "u"}
 PER_CHECK = {"passed": "b", "value": "f"}
 PER_QUANTITY = {"final": "f", "min": "f", "max": "f", "rms": "f"}
@@ -75,19 +79,20 @@ class CampaignStore:
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file; a campaign needs a folder")
         others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
-        if set(others) - {LOCK, f".{ABOUT}.partial"} and ABOUT not in others:
-            raise ValueError(f"{self.folder} holds other files ({', '.join(others[:3])}); choose another folder")
+        strange = [name for name in others if name != LOCK and not fnmatch(name, files.PARTIAL)]
+        if strange and ABOUT not in others:
+            raise ValueError(f"{self.folder} holds other files ({', '.join(strange[:3])}); choose another folder")
         about = self._about()
         if ABOUT in others:
             self._check_same(about)
         self.folder.mkdir(parents=True, exist_ok=True)
         handle = lock_folder(self.folder, LOCK, "campaign")
         try:
-            for partial in self.folder.glob(".*.partial"):  # of a campaign that was killed
+            for partial in self.folder.glob(files.PARTIAL):  # of a campaign that was killed
                 partial.unlink()
             path = self.folder / ABOUT
             if not path.exists() or read_about(self.folder)["worlds"] < self.campaign.worlds:
-                write_json(path, about)
+                files.write_json(path, about)
             yield self
         finally:
             unlock_folder(self.folder, LOCK, handle)
@@ -151,14 +156,15 @@ class CampaignStore:
 
     def finished(self) -> tuple[int, int]:
         """Return how many worlds have results, and how many of them passed all checks."""
-        success = [read_chunk(path)["success"] for path in chunks(self.folder).values()]
+        about = read_about(self.folder)
+        success = [read_chunk(path, worlds, about)["success"] for worlds, path in chunks(self.folder).items()]
         return sum(map(len, success)), int(sum(x.sum() for x in success))
 
     def write(self, worlds: range, rows: Mapping[str, Array]) -> None:
         """Write the results of a chunk of worlds."""
         packed = io.BytesIO()
         np.savez_compressed(packed, **rows)  # type: ignore[arg-type]
-        write_file(self.folder / f"worlds-{worlds.start:07d}-{worlds.stop - 1:07d}.npz", packed.getvalue())
+        files.write_bytes(self.folder / f"worlds-{worlds.start:07d}-{worlds.stop - 1:07d}.npz", packed.getvalue())
 
 
 def digest(*state: Array) -> int:
@@ -188,36 +194,70 @@ def read_about(folder: Path) -> dict[str, Any]:
     """Return campaign.json of a folder, after checking the entries that are used."""
     path = folder / ABOUT
     try:
-        about = files.read_json(path)
+        about = files.read_json(path, finite=True)
     except FileNotFoundError:
         raise ValueError(f"{folder} is not the folder of a campaign; `hydromechs campaign SCENARIO` makes one") from None
     if not isinstance(about, dict) or MARK not in about:
         raise ValueError(f"{path} does not describe a campaign; choose another folder")
     files.check_version(path, "a campaign", about[MARK], VERSION, "run the campaign again")
-    kinds: dict[str, Any] = {"scenario": str, "source": str, "worlds": int, "seed": int, "duration": (int, float)}
-    kinds |= {"settings": dict, "checks": list, "quantities": list, "text": str, "hydromechs": str, "fingerprint": str}
-    kinds |= {"target": str, "lanes": int, "title": str, "description": str, "source_hash": str}
-    for key, kind in kinds.items():
-        if not isinstance(about.get(key), kind):
-            raise ValueError(f"{path}: {key} is missing or of the wrong kind; restore the file, or choose another folder")
+    for key, (good, kind) in ENTRIES.items():
+        if not good(about.get(key)):
+            raise ValueError(f"{path}: {key} must be {kind}; restore the file, or choose another folder")
     for check in about["checks"]:
-        limits = [check.get(key) for key in ("below", "above")] if isinstance(check, dict) else [""]
-        texts = [check.get(key) for key in ("name", "quantity", "text", "limit")] if isinstance(check, dict) else []
-        numbers = all(x is None or isinstance(x, int | float) for x in limits)
-        if not (numbers and all(isinstance(x, str) for x in texts)):
+        texts = [check.get(key) for key in ("name", "quantity", "text", "limit")] if isinstance(check, dict) else [None]
+        limits = [check.get(key) for key in ("below", "above")] if isinstance(check, dict) else []
+        if not (all(isinstance(x, str) for x in texts) and all(x is None or _is_number(x) for x in limits)):
             raise ValueError(f"{path}: checks has an entry without name, quantity and limits; restore the file")
     return about
 
 
-def read_chunk(path: Path) -> dict[str, Array]:
-    """Return the arrays of a chunk."""
+def _is_number(x: object) -> bool:
+    return type(x) in (int, float)  # True is an int
+
+
+TEXT_ENTRY = (lambda x: isinstance(x, str), "a text")
+ENTRIES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("scenario", "title", "description", "source", "text", "hydromechs", "target"), TEXT_ENTRY),
+    **dict.fromkeys(("source_hash", "fingerprint"), TEXT_ENTRY),
+    "worlds": (lambda x: type(x) is int and 0 < x < 10**12, "a whole number above 0"),
+    "seed": (lambda x: type(x) is int and x >= 0, "a whole number, at least 0"),
+    "lanes": (lambda x: type(x) is int and x > 0, "a whole number above 0"),
+    "duration": (lambda x: _is_number(x) and x > 0, "a number above 0"),
+    "settings": (lambda x: isinstance(x, dict), "a mapping"),
+    "checks": (lambda x: isinstance(x, list), "a list"),
+    "quantities": (lambda x: isinstance(x, list) and all(isinstance(q, str) for q in x), "a list of texts"),
+}
+"""Entries of campaign.json that are used: test and description of their values."""
+
+
+def read_chunk(path: Path, worlds: range, about: Mapping[str, Any]) -> Rows:
+    """Return the arrays of a chunk. Their sizes are checked before memory is allocated."""
+    empty = blank(0, len(about["checks"]), len(about["quantities"]))
     try:
-        with files.open_file(path, UNPACKED) as file:
-            with zipfile.ZipFile(file) as packed:
-                if sum(info.file_size for info in packed.infolist()) > UNPACKED:
-                    raise ValueError("it is too large")
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as found:
-                return {name: found[name] for name in (*PER_WORLD, *PER_CHECK, *PER_QUANTITY, "message")}
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError) as error:
-        raise ValueError(f"{path} is not a chunk of a campaign ({error}); delete it and run the campaign again") from None
+        if not 0 <= worlds.start < worlds.stop <= about["worlds"]:
+            raise ValueError(f"the campaign has {about['worlds']} worlds")
+        with files.open_file(path, UNPACKED) as file, zipfile.ZipFile(file) as packed:
+            size = sum(info.file_size for info in packed.infolist())
+            if size > min(UNPACKED, max(SMALL, RATIO * os.fstat(file.fileno()).st_size)):
+                raise ValueError(f"it unpacks to {size} bytes")
+            return {name: _member(packed, name, none, len(worlds)) for name, none in empty.items()}
+    except (OSError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, KeyError, ValueError, EOFError, RuntimeError) as error:
+        fault = message_of(error)
+    except NotImplementedError:
+        fault = "an unknown compression"
+    raise ValueError(f"{path} is not a chunk of this campaign ({fault}); delete it and run the campaign again")
+
+
+def _member(packed: zipfile.ZipFile, name: str, none: Array, worlds: int) -> Array:
+    """Return an array of a chunk, whose header must agree with the expected rows and with the size of the file."""
+    info = packed.getinfo(f"{name}.npy")
+    with packed.open(info) as member:
+        if np.lib.format.read_magic(member) != (1, 0):
+            raise ValueError(f"{name} has another version of the format")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+        kind = dtype.kind == "U" == none.dtype.kind and dtype.itemsize <= 4 * REASON
+        if shape != (worlds, *none.shape[1:]) or not (kind or dtype == none.dtype):
+            raise ValueError(f"{name} has another shape or type")
+        if info.file_size - member.tell() != math.prod(shape) * dtype.itemsize:
+            raise ValueError(f"{name} has another size")
+        return np.frombuffer(member.read(), dtype).reshape(shape, order="F" if fortran else "C")

@@ -8,7 +8,6 @@ once more writes the same bytes.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 
 from hydromechs import files
 from hydromechs.compiler import NATIVE
+from hydromechs.errors import message_of
 from hydromechs.recording import check_store, lock_folder, unlock_folder
 
 from ._definition import ParameterSweep
@@ -66,9 +66,11 @@ class SweepStore:
                 if MARK not in _attributes(self.path):
                     raise ValueError(f"{self.path} is not the store of a sweep; it stays as it is, choose another folder")
                 shutil.rmtree(self.path)
+            for link in filter(Path.is_symlink, (self.path, *self.path.glob("*"))):
+                raise ValueError(f"{link} is a link, which would lead out of the folder; remove it, or choose another folder")
             if not (self.path / ".zgroup").exists():  # what is written last of a new store
                 self._create(attrs)
-            for partial in self.path.glob("*/.*.partial"):  # of a sweep that was killed
+            for partial in self.path.glob(f"*/{files.PARTIAL}"):  # of a sweep that was killed
                 partial.unlink()
             yield self
         finally:
@@ -104,7 +106,7 @@ class SweepStore:
 
     def _status(self, block: int) -> np.ndarray | None:
         try:
-            status = np.frombuffer((self.path / "status" / str(block)).read_bytes(), np.int8)[: len(self.blocks[block])]
+            status = np.frombuffer(files.read_bytes(self.path / "status" / str(block)), np.int8)[: len(self.blocks[block])]
         except OSError:
             return None
         return status if len(status) == len(self.blocks[block]) and status.all() else None
@@ -127,7 +129,7 @@ class SweepStore:
         whole = np.zeros((self.block, *values.shape[1:]), values.dtype)  # the last block is as long as the others
         whole[: len(values)] = values
         key = ".".join([str(block), *["0"] * (values.ndim - 1)])
-        write_file(self.path / name / key, whole.tobytes())
+        files.write_bytes(self.path / name / key, whole.tobytes())
 
     # -- a new store ----------------------------------------------------------------------------------------------------------
 
@@ -154,7 +156,7 @@ class SweepStore:
         if self.path.exists():  # of a sweep that was killed here
             shutil.rmtree(self.path)
         self.path.mkdir(parents=True)
-        write_json(self.path / ".zattrs", attrs)
+        files.write_json(self.path / ".zattrs", attrs)
         self._array("run", np.arange(n, dtype=np.int64), "run", {"long_name": "number of the run"})
         seeds = np.array([sweep.run_seed(i) for i in range(n)], np.int64)
         self._array("seed", seeds, "run", {"long_name": "seed of the run"})
@@ -172,12 +174,12 @@ class SweepStore:
             self._array("check", np.array([check.name for check in checks]), "check", {"long_name": "check of the scenario"})
             self._variable("passed", bool, False, "whether a check passed", checks=len(checks))
             self._variable("check_value", np.float64, "NaN", "value of a check", checks=len(checks))
-        write_json(self.path / ".zgroup", {"zarr_format": 2})
+        files.write_json(self.path / ".zgroup", {"zarr_format": 2})
 
     def _array(self, name: str, values: np.ndarray, dim: str, attrs: Mapping[str, Any]) -> None:
         """An array that is complete from the start."""
         self._header(name, values.dtype, values.shape, values.shape, None, {"_ARRAY_DIMENSIONS": [dim], **attrs})
-        write_file(self.path / name / "0", values.tobytes())
+        files.write_bytes(self.path / name / "0", values.tobytes())
 
     def _variable(self, name: str, dtype: Any, fill: Any, text: str, *, checks: int = 0, **attrs: str) -> None:
         """A variable without a block: a number for each run, or for each run and check."""
@@ -191,8 +193,8 @@ class SweepStore:
     ) -> None:
         (self.path / name).mkdir()
         header = {"zarr_format": 2, "shape": list(shape), "chunks": list(chunks), "dtype": dtype.str, "compressor": None}
-        write_json(self.path / name / ".zarray", {**header, "fill_value": fill, "order": "C", "filters": None})
-        write_json(self.path / name / ".zattrs", attrs)
+        files.write_json(self.path / name / ".zarray", {**header, "fill_value": fill, "order": "C", "filters": None})
+        files.write_json(self.path / name / ".zattrs", attrs)
 
 
 def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
@@ -209,8 +211,11 @@ def load_results(path: str | os.PathLike[str]) -> xarray.Dataset:
         raise ValueError(f"{folder} is not the folder of a sweep; `hydromechs sweep SWEEP.yaml` makes one")
     _check_version(store, attrs, "run the sweep again")
     check_store(store)
-    dataset = xarray.open_zarr(store, consolidated=False, mask_and_scale=False, chunks=None, zarr_format=2).load()
-    return dataset.set_coords(["seed", *attrs["parameters"]])
+    try:
+        dataset = xarray.open_zarr(store, consolidated=False, mask_and_scale=False, chunks=None, zarr_format=2).load()
+        return dataset.set_coords(["seed", *attrs["parameters"]])
+    except Exception as error:  # zarr and xarray can raise anything on damaged chunks and attributes
+        raise ValueError(f"{store} is damaged: {type(error).__name__}: {message_of(error)}; run the sweep again") from error
 
 
 def on_grid(dataset: xarray.Dataset) -> xarray.Dataset:
@@ -239,15 +244,3 @@ def _attributes(path: Path) -> dict[str, Any]:
     except OSError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file in one go."""
-    write_file(path, json.dumps(content, ensure_ascii=False).encode())
-
-
-def write_file(path: Path, content: bytes) -> None:
-    """Write a file in one go: a kill leaves it as it was, or whole."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(content)
-    os.replace(partial, path)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hydromechs.files import write_text
 from hydromechs.values import Array
 
 from ._report import _number as number_text
@@ -121,7 +122,7 @@ def write_distributions(
         section_table("Worlds that ended early", ("Worlds", "Reason"), reasons),
         f'<section><h2>Set-up</h2><table class="setup"><tbody>{settings}</tbody></table></section>',
     ]
-    path.write_text(report_page(title, sections, escape(foot)), encoding="utf-8")
+    write_text(path, report_page(title, sections, escape(foot)))
     return path
 
 

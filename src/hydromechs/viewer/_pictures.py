@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hydromechs.files import replacing, write_bytes
 from hydromechs.model import Model
 from hydromechs.values import Array
 
@@ -71,8 +72,8 @@ def write_picture(
 
     path = Path(path)
     camera = scene_camera(scene, moments, azimuth=azimuth, aspect=size[0] / size[1])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    matplotlib.image.imsave(path, raster(scene, moments, size=size, camera=camera, layers=layers), format="png")
+    with replacing(path) as partial:
+        matplotlib.image.imsave(partial, raster(scene, moments, size=size, camera=camera, layers=layers), format="png")
     return path
 
 
@@ -144,7 +145,6 @@ def browser_picture(
             if not drawn.exists():
                 raise OSError(f"{program} produced no picture: {done.stderr.strip()[-300:]}")
             if matplotlib.image.imread(drawn)[0, :, :3].any():  # black until the page has loaded its background
-                path.parent.mkdir(parents=True, exist_ok=True)
-                shutil.move(drawn, path)
+                write_bytes(path, drawn.read_bytes())
                 return path
     raise OSError(f"{program}: the background of the page was not loaded after {WAITS[-1] / 1000:g} s")

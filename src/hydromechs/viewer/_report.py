@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from hydromechs.files import write_text
 from hydromechs.recording import STORED_ENERGIES, CheckResult, RunWarning, Summary
 
 from ._assets import asset
@@ -72,8 +73,7 @@ def write_report(
         _audit(summary),
         _setup(ds, summary),
     ]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(report_page(title, sections, _foot(ds)), encoding="utf-8")
+    write_text(path, report_page(title, sections, _foot(ds)))
     return path
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from hydromechs.files import replacing
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -44,11 +46,11 @@ def figure(out: Path, *, height: float, width: float = WIDTH, math: bool = True)
         FigureCanvasAgg(fig)
         cast(Any, fig.get_layout_engine()).set(h_pad=0.09, w_pad=0.08)
         yield fig
-        out.parent.mkdir(parents=True, exist_ok=True)
-        if out.suffix == ".png":
-            _save_small(fig, out)
-        else:
-            fig.savefig(out)
+        with replacing(out) as partial:
+            if out.suffix == ".png":
+                _save_small(fig, partial)
+            else:
+                fig.savefig(partial)
 
 
 def _save_small(fig: Figure, out: Path) -> None:

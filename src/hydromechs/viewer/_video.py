@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hydromechs.files import replacing
 from hydromechs.values import Array
 
 from ._raster import Camera, camera_for, raster, scene_camera
@@ -146,9 +147,9 @@ def write_video(
     def draw(k: int) -> Array:
         return np.round(255.0 * raster(scene, [k], size=size, camera=view(k), layers=layers)).astype(np.uint8)
 
-    path.parent.mkdir(parents=True, exist_ok=True)
     write = _gif if kind == ".gif" else _mp4
-    write(path, draw, moments.tolist(), rate, progress)
+    with replacing(path) as partial:
+        write(partial, draw, moments.tolist(), rate, progress)
     return path
 
 

@@ -1,7 +1,6 @@
 """What matters: the same cross-validation with other models, and what each of them costs."""
 
 import hashlib
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.bench import machine
 
 from ._campaign import Campaign, read_campaign
@@ -131,18 +131,28 @@ def _fold(study: ValidationStudy, data: str, kept: Path | None, left_out: tuple[
         campaign = read_campaign(study if name == BASE else study.varied(name), data)
         file = None if kept is None else kept / f"{_key(campaign, data, left_out, start)}.json"
         if file is not None and file.exists():
-            fold = Fold(**json.loads(file.read_text(encoding="utf-8")))
+            fold = _kept(file)
         else:
             fold = _fitted(campaign, name, left_out, start, telling)
         if name == BASE:
             start = fold.start
         out.append(fold)
         if file is not None and not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            written = file.with_suffix(".part")
-            written.write_text(json.dumps(fold._asdict()), encoding="utf-8")
-            written.replace(file)
+            files.write_json(file, fold._asdict())
     return out
+
+
+def _kept(file: Path) -> Fold:
+    """Read a fit of an earlier run."""
+    try:
+        fold = Fold(**files.read_json(file))
+        np.array([*(x for e in fold.errors.values() for x in e.values()), *fold.start.get("shared", {}).values()], dtype=float)
+        np.array(fold.start.get("own", []), dtype=float)
+        if {type(x) for x in fold} == {str, dict, bool, int} and isinstance(fold.fault, str):
+            return fold
+    except (TypeError, ValueError, AttributeError):
+        pass
+    raise ValueError(f"{file} is not a fit of an earlier run; delete it")
 
 
 def _key(campaign: Campaign, data: str, left_out: tuple[str, ...], start: dict[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from hydromechs import files
 from hydromechs.viewer import COLOURS, figure, report_page
 
 from ._logs import unit_of
@@ -88,20 +88,19 @@ def decays_of(predicted: Sequence[Predicted], channels: Sequence[str]) -> list[d
 def write_validation(v: Validation, folder: str | Path) -> Path:
     """Write results.json, predictions.csv, pictures and report.html into a folder, made if needed; the path of the last."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     report = report_of(v)
-    (folder / "results.json").write_text(json.dumps(report, indent=1, ensure_ascii=False), encoding="utf-8")
+    files.write_json(folder / "results.json", report, indent=1)
     lines = ["trial,channel,unit,error,static"]
     for t in report["trials"]:
         for name, x in t["errors"].items():
             lines.append(f"{t['trial']},{name},{unit_of(name)[1]},{x:.6g},{t['static'].get(name, math.nan):.6g}")
-    (folder / "predictions.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    files.write_text(folder / "predictions.csv", "\n".join(lines) + "\n")
     pictures = [_overlay(v, folder / "attitude.png", v.study.judged[:2]), _spread(v, folder / "errors.png")]
     drift = [c for c in v.study.judged[2:] if c.split(".")[1] in "xyz"]
     if drift:
         pictures.append(_overlay(v, folder / "position.png", drift, from_start=True))
     page = folder / "report.html"
-    page.write_text(_page(v, report, pictures), encoding="utf-8")
+    files.write_text(page, _page(v, report, pictures))
     return page
 
 
