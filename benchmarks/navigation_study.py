@@ -1,7 +1,7 @@
 """Does the navigation filter know how wrong it is? Normalised errors over many seeds, with all sensors and through gaps.
 
-A small vehicle flies a curved path, pushed by sines of several frequencies. The path is simulated once; each seed draws its own
-errors of the sensors and of the start, and the filter's errors δ are held against its covariance P:
+A small vehicle flies a curved path, pushed by sines of several frequencies, as a compiled mission in many worlds. Each seed
+draws its own errors of the sensors and of the start. The filter's errors δ are compared with its covariance P:
 
     ε = δᵀ P⁻¹ δ,    the mean of ε over N seeds times N is χ² with N·n degrees of freedom, n the size of δ
 """
@@ -9,9 +9,9 @@ errors of the sensors and of the start, and the filter's errors δ are held agai
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,13 +21,14 @@ from scipy.special import chdtri
 import hydromechs as hm
 from hydromechs import geometry
 from hydromechs.actuation import Thruster, ideal_curve
-from hydromechs.compiler import draw
+from hydromechs.compiler import compile_function, draw
 from hydromechs.contact import LinearContact, Material, Terrain
 from hydromechs.model import State
-from hydromechs.navigation import ErrorStateFilter, Navigator
+from hydromechs.navigation import ErrorStateFilter, Navigation, Navigator
+from hydromechs.navigation._equations import difference
+from hydromechs.scenario import ModelStart
 from hydromechs.sensors import Aid, Compass, DepthGauge, Dvl, Imu, Instruments, Noise, Reading, Sensor, Usbl
-from hydromechs.simulation import Plant, components_of
-from hydromechs.sweeps import SweepEngine, each
+from hydromechs.simulation import Plant, PythonBlock, Site, Tick, TracedBlock, Update, components_of
 from hydromechs.values import Array
 
 __all__ = [
@@ -81,8 +82,10 @@ SENSORS: tuple[Sensor, ...] = (
 """All sensors, at their own rates, two of them late, three with a bias."""
 FILTER = ErrorStateFilter(position=0.5, velocity=0.1, tilt=0.02, heading=0.06)
 """The filter."""
+STEP = 0.01
+"""Of the integrator [s]."""
 ROWS = 240
-"""Times that a report keeps of a curve."""
+"""Times at which errors are compared."""
 
 
 def small_vehicle(*others: hm.Body) -> hm.Model:
@@ -147,7 +150,7 @@ class Flight:
             rows.append(state)
             return {name: mean + size * math.sin(w * state.t) for name, (mean, size, w) in PUSHES.items()}
 
-        self.simulation = hm.Simulation(plant, controller=pushed, period=1.0 / RATE, step=0.01, record=1.0 / RATE)
+        self.simulation = hm.Simulation(plant, controller=pushed, period=1.0 / RATE, step=STEP, record=1.0 / RATE)
         self.simulation.run(duration)
         self.rows = rows
         """The true states at each period of the IMU."""
@@ -212,83 +215,94 @@ class NavigationCases(NamedTuple):
 
 
 FULL_NAVIGATION = NavigationCases(
-    seeds=50,
+    seeds=500,
     duration=90.0,
     gaps={"all sensors": {}, "20 s without DVL": {"dvl": (20.0, 40.0)}, "60 s without USBL": {"usbl": (20.0, 80.0)}},
 )
 """The study of the documentation."""
-QUICK_NAVIGATION = NavigationCases(seeds=20, duration=6.0, gaps={"all sensors": {}, "2 s without DVL": {"dvl": (2.0, 4.0)}})
+QUICK_NAVIGATION = NavigationCases(seeds=100, duration=8.0, gaps={"all sensors": {}, "2 s without DVL": {"dvl": (2.0, 4.0)}})
 """A short flight, to check that it works."""
 
 
-class _Seen(NamedTuple):
-    """What is kept of one flight of the filter."""
+class _Pushed(TracedBlock):
+    """Thrusts that are sines of time."""
 
-    normalised: dict[str, Array]
-    """ε of each part of δ, shape (n,)."""
+    period = 1.0 / RATE
+
+    def prepare(self, site: Site) -> None:
+        self.commanded = tuple(PUSHES)
+
+    def update(self, tick: Tick) -> Update:
+        return Update(commands={name: mean + size * np.sin(w * tick.t) for name, (mean, size, w) in PUSHES.items()})
+
+
+class _Flights(NamedTuple):
+    """The filter in many worlds, at some times."""
+
+    times: Array
+    """Times [s], shape (n,)."""
     errors: Array
-    """Errors of position, velocity and attitude, shape (n, 9)."""
-    sigmas: Array
-    """Their standard deviations as the filter believes them, shape (n, 9)."""
-    said: bool
-    """Whether the filter had something to say."""
+    """δ, shape (n, worlds, 15)."""
+    covariances: Array
+    """P, shape (n, worlds, 15, 15)."""
+    messages: int
+    """Worlds in which the filter had something to say."""
+
+    def mean(self, block: slice) -> Array:
+        """Mean over the worlds of ε = δᵀ P⁻¹ δ of a part of δ, shape (n,)."""
+        d, P = self.errors[..., block], self.covariances[..., block, block]
+        return np.einsum("twi,twi->t", d, np.linalg.solve(P, d[..., None])[..., 0]) / d.shape[1]
 
 
-class _Flights:
-    """The filter with the errors of seeds, in a worker: the flight and the sensors are made once."""
+def _flights(cases: NavigationCases, gaps: Mapping[str, tuple[float, float]], progress: Callable[[float], None]) -> _Flights:
+    """Fly the compiled mission, sensors and filter included, with the errors of all seeds. The motion is the same in all."""
+    sensors = [replace(s, outages=(gaps[s.name],)) if s.name in gaps else s for s in SENSORS]
+    blocks = (*sensors, Navigation(filter=FILTER, read="truth"), PythonBlock(controller=_Pushed()))
+    timing = dict(step=STEP, record=1.0 / RATE, duration=cases.duration)
+    start = ModelStart(model=small_vehicle())
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="nothing can touch terrain 'floor'")  # it is there for the DVL
+        scenario = hm.Scenario(name="navigation", models=[start], components=(*THRUSTERS, FLOOR), blocks=blocks, **timing)
+        worlds: Any = hm.Worlds(scenario, cases.seeds, seed=list(range(cases.seeds)), watch=(), samples=False, threads=2)
+    navigator = FILTER.on(scenario.plant.model, SENSORS)
+    layout = navigator.fusion.layout
+    places = layout.matrix(np.arange(layout.size))[:15, :15].astype(int)
+    shapes = {"true": (19,), "believed": (19,)}
+    error = compile_function("error", lambda true, believed: (difference(true, believed),), shapes, {"error": (18,)})
+    ticks = np.unique(np.linspace(0, round(cases.duration * RATE) - 1, ROWS).astype(int))
+    errors, covariances = np.zeros((len(ticks), cases.seeds, 15)), np.zeros((len(ticks), cases.seeds, 15, 15))
+    for k, tick in enumerate(ticks):
+        if tick:
+            worlds.run(tick / RATE)
+        true = np.tile(navigator.true(State(t=tick / RATE, q=worlds.q[0], v=worlds.v[0])), (cases.seeds, 1))
+        worlds.run(tick / RATE + STEP)  # the filter has run at the tick, too
+        bias = worlds.state["sensor bias"]
+        true[:, 10:16] = np.concatenate([bias[:, 3:6], bias[:, :3]], axis=1)
+        errors[k] = error([true, worlds.state["filter x"][:, :19].copy()])[0][:, :15]
+        covariances[k] = worlds.state["filter P"][:, places]
+        progress(tick / RATE)
+    assert (worlds.q == worlds.q[0]).all()
+    return _Flights(ticks / RATE, errors, covariances, len({m.world for m in worlds.messages}))
 
-    def __init__(self, cases: NavigationCases) -> None:
-        self.cases = cases
-        self._instruments: dict[str, Instruments] = {}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Flights, (self.cases,)
-
-    def __repr__(self) -> str:
-        return f"_Flights({self.cases})"
-
-    @cached_property
-    def flight(self) -> Flight:
-        """The flight."""
-        return Flight(self.cases.duration)
-
-    def __call__(self, case: str, seed: int) -> _Seen:
-        """One flight of the filter."""
-        if case not in self._instruments:
-            self._instruments[case] = self.flight.instruments(self.cases.gaps[case])
-        flown = self.flight.fly(self._instruments[case], seed)
-        sigmas = np.sqrt(np.diagonal(flown.covariances, axis1=1, axis2=2)[:, :9])
-        normalised = {block: flown.normalised(at) for block, at in BLOCKS.items()}
-        return _Seen(normalised, flown.errors[:, :9], sigmas, bool(flown.messages))
-
-
-def measure_navigation(
-    cases: NavigationCases, progress: Callable[[int], None] = lambda done: None, engine: SweepEngine | None = None
-) -> dict[str, Any]:
+def measure_navigation(cases: NavigationCases, progress: Callable[[float], None] = lambda t: None) -> dict[str, Any]:
     """Normalised errors by part of δ with the 95 % bounds of their mean over the seeds, and errors in metres and degrees.
 
     Args:
         cases: How much of it.
-        progress: Called with the number of flights done.
-        engine: Who flies; processes of this machine unless given.
+        progress: Called with the time flown so far, of all cases [s].
     """
-    flights, out = _Flights(cases), []
-    flight = flights.flight
-    items = [(case, seed) for case in cases.gaps for seed in range(cases.seeds)]
-    flown = dict(zip(items, each(flights, items, engine=engine, progress=progress), strict=True))
-    kept = np.unique(np.linspace(0, len(flight.times) - 1, min(ROWS, len(flight.times))).astype(int))
-    for name, gaps in cases.gaps.items():
-        seen = [flown[name, seed] for seed in range(cases.seeds)]
-        means = {block: sum(s.normalised[block] for s in seen) / cases.seeds for block in BLOCKS}
-        errors, sigmas = np.array([s.errors for s in seen]), np.array([s.sigmas for s in seen])
-        out.append({"case": name, **_case(flight, gaps, means, errors, sigmas, cases.seeds, kept)})
-        out[-1]["flights_with_messages"] = sum(s.said for s in seen)
+    out: list[dict[str, Any]] = []
+    for k, (name, gaps) in enumerate(cases.gaps.items()):
+        flown = _flights(cases, gaps, lambda t, k=k: progress(k * cases.duration + t))  # type: ignore[misc]
+        out.append({"case": name, **_case(flown, gaps, cases.seeds), "flights_with_messages": flown.messages})
     return {
         "seeds": cases.seeds,
         "duration": cases.duration,
-        "times": [round(float(t), 4) for t in flight.times[kept]],
+        "times": [round(float(t), 4) for t in flown.times],
         "bounds": {block: list(_bounds(at, cases.seeds)) for block, at in BLOCKS.items()},
         "cases": out,
+        "passed": all(row["low"] < row["mean"] < row["high"] for case in out for row in case["blocks"]),
     }
 
 
@@ -298,39 +312,26 @@ def _bounds(block: slice, seeds: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _case(
-    flight: Flight,
-    gaps: Mapping[str, tuple[float, float]],
-    means: Mapping[str, Array],
-    errors: Array,
-    sigmas: Array,
-    seeds: int,
-    kept: Array,
-) -> dict[str, Any]:
-    """One case of the report, from the means of ε, shape (n,) each, and errors and sigmas, shape (seeds, n, 9)."""
+def _case(flown: _Flights, gaps: Mapping[str, tuple[float, float]], seeds: int) -> dict[str, Any]:
+    """One case of the report."""
+    means = {block: flown.mean(at) for block, at in BLOCKS.items()}
     blocks = []
     for block, at in BLOCKS.items():
         low, high = _bounds(at, seeds)
         mean = means[block]
-        blocks.append(
-            {
-                "block": block,
-                "mean": float(mean.mean()),
-                "low": low,
-                "high": high,
-                "inside": float(np.mean((low < mean) & (mean < high))),
-            }
-        )
+        inside = float(np.mean((low < mean) & (mean < high)))
+        blocks.append({"block": block, "mean": float(mean.mean()), "low": low, "high": high, "inside": inside})
+    errors, sigmas = flown.errors[..., :9], np.sqrt(np.diagonal(flown.covariances, axis1=2, axis2=3)[..., :9])
     distance = np.linalg.norm(errors[..., :3], axis=-1)
     believed = np.linalg.norm(sigmas[..., :3], axis=-1)
     gap = next(iter(gaps.values()), None)
-    inside = np.ones(len(flight.times), dtype=bool) if gap is None else (flight.times >= gap[0]) & (flight.times < gap[1])
+    within = slice(None) if gap is None else (flown.times >= gap[0]) & (flown.times < gap[1])
 
     def rms(x: Array) -> float:
         return float(np.sqrt(np.mean(np.sum(x**2, axis=-1))))
 
     def curve(x: Array) -> list[float]:
-        return [float(f"{value:.4g}") for value in x[kept]]
+        return [float(f"{value:.4g}") for value in x]
 
     return {
         "gap": None if gap is None else list(gap),
@@ -338,14 +339,14 @@ def _case(
         "position_rms": rms(errors[..., :3]),
         "velocity_rms": rms(errors[..., 3:6]),
         "attitude_rms_deg": math.degrees(rms(errors[..., 6:9])),
-        "gap_position_rms": rms(errors[:, inside, :3]),
+        "gap_position_rms": rms(errors[within, :, :3]),
         "largest_distance": float(distance.max()),
         "largest_in_sigmas": float(np.abs(errors / sigmas)[..., :3].max()),
         "curves": {
             "all": curve(means["all"]),
             "position": curve(means["position"]),
-            "position_rms": curve(np.sqrt(np.mean(distance**2, axis=0))),
-            "position_sigma": curve(np.sqrt(np.mean(believed**2, axis=0))),
+            "position_rms": curve(np.sqrt(np.mean(distance**2, axis=1))),
+            "position_sigma": curve(np.sqrt(np.mean(believed**2, axis=1))),
         },
     }
 

@@ -561,18 +561,3 @@ def test_command(tmp_path, capsys, monkeypatch):
 def test_studies_of_the_library_are_good():
     for name in hm.library.sweep_names():
         assert sweeps.load_sweep(name).runs >= 2
-
-
-def halved(x):
-    if x < 0:
-        raise ValueError(f"x is {x}")
-    return 0.5 * x
-
-
-def test_a_function_of_many_items_by_an_engine():
-    """In the order of the items; what the function raises is raised here."""
-    done = []
-    assert sweeps.each(halved, [(k,) for k in range(5)], engine=Serial(), progress=done.append) == [0.0, 0.5, 1.0, 1.5, 2.0]
-    assert done == [1, 2, 3, 4, 5]
-    with pytest.raises(ValueError, match="x is -1"):
-        sweeps.each(halved, [(1,), (-1,)], engine=Serial())

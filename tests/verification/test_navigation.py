@@ -26,7 +26,6 @@ from hydromechs.control import FollowPath
 from hydromechs.navigation import ErrorStateFilter, Navigated, Navigation, log_of
 from hydromechs.sensors import DepthGauge, Dvl, Imu, JointEncoders, Noise, Reading, Usbl
 from hydromechs.spatial import quaternion_exp
-from hydromechs.sweeps import Serial
 
 DEPTH = SENSORS[2]
 
@@ -111,7 +110,7 @@ def test_covariance_grows_as_that_of_many_runs(navigator):
 
 def test_filter_is_consistent():
     """ε = δᵀ P⁻¹ δ, by parts of δ: the short form of `python -m benchmarks navigation`, whose report has the full one."""
-    report = measure_navigation(QUICK_NAVIGATION, engine=Serial())
+    report = measure_navigation(QUICK_NAVIGATION)
     for case in report["cases"]:
         blocks = {row["block"]: row for row in case["blocks"]}
         assert blocks["all"]["inside"] > 0.85  # neighbours in time are alike: 0.95 only in the long run
@@ -123,11 +122,11 @@ def test_filter_is_consistent():
 
 
 def test_the_study_of_the_documentation_is_consistent():
-    """Its saved report: 50 seeds, 90 s with all sensors, 20 s without DVL, 60 s without USBL."""
+    """Its saved report: 500 seeds, 90 s with all sensors, 20 s without DVL, 60 s without USBL."""
     report = json.loads((Path(__file__).parents[2] / "docs" / "data" / "navigation.json").read_text())
     assert report["seeds"] == FULL_NAVIGATION.seeds and report["duration"] == FULL_NAVIGATION.duration
+    assert report["passed"]
     for case in report["cases"]:
-        assert all(row["low"] < row["mean"] < row["high"] for row in case["blocks"]), case["case"]
         assert case["position_rms"] < 0.3 and case["largest_in_sigmas"] < 6.0  # 1.7 million numbers
         assert (case["gap"] is None) == (case["flights_with_messages"] == 0)
 

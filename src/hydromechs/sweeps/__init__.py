@@ -17,7 +17,6 @@ __getattr__, __dir__, _later = _lazy_names(
         ),
         "._campaign_store": ("digest",),
         "._dask": ("Dask",),
-        "._each": ("each",),
         "._engines": ("Local", "Serial", "SweepEngine"),
         "._definition": ("Result", "ParameterSweep"),
         "._file": ("load_sweep", "sweep_json_schema"),
