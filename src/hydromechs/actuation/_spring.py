@@ -60,9 +60,7 @@ class JointSpring(InJoints):
             if self.stiffness is not None and (joint.nq != 1 or joint.nv != 1):
                 raise ValueError(f"spring of joint {name!r}: it has {joint.nv} velocities, a stiffness needs one")
             if self.stiffness is None and not isinstance(joint, joints.Ball):
-                raise ValueError(
-                    f"spring of joint {name!r}: it is not a ball joint with a stiffness in the model; set stiffness"
-                )
+                raise ValueError(f"spring of joint {name!r}: not a ball joint with a stiffness in the model; set stiffness")
 
     def joint_names(self, model: Model) -> Sequence[str]:
         return self.joints

@@ -90,9 +90,7 @@ class JointStops(InJoint):
         """Check that the joint exists, and that a ball joint has one limit."""
         part = checked_part(model, self.joint, "stops need")
         if part.joint.nv > 1 and not isinstance(part.joint, joints.Ball):
-            raise ValueError(
-                f"stops of joint {self.joint!r}: it has {part.joint.nv} velocities; stops need one, or a ball joint"
-            )
+            raise ValueError(f"stops of joint {self.joint!r}: has {part.joint.nv} velocities; stops need one or a ball joint")
         if self.acts and isinstance(part.joint, joints.Ball) and not (0.0 < self.upper < math.pi and self.lower <= 0.0):
             raise ValueError(
                 f"stops of the ball joint {self.joint!r}: upper is {self.upper:.6g} rad, must be above 0 and below π: "

@@ -152,15 +152,11 @@ class Recorded(Motion):
 
         t, x = np.asarray(times, dtype=float), np.asarray(positions, dtype=float)
         if t.ndim != 1 or t.shape != x.shape or len(t) < 5:
-            raise ValueError(
-                f"times and positions must be rows of equally many numbers, 5 or more, got {t.shape} and {x.shape}"
-            )
+            raise ValueError(f"times and positions must be equally long rows of 5 or more numbers, got {t.shape} and {x.shape}")
         if not (np.isfinite(t).all() and np.isfinite(x).all()):
             raise ValueError("times and positions must be finite; drop the other samples first")
         if not (np.diff(t) > 0.0).all():
-            raise ValueError(
-                f"times must increase; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after the one before it"
-            )
+            raise ValueError(f"times must increase; sample {int(np.argmin(np.diff(t) > 0.0)) + 1} is not after that before")
         if not 0.0 <= smoothing < math.inf:
             raise ValueError(f"smoothing is {smoothing!r}, must be finite and at least 0")
         if smoothing > 0.0:

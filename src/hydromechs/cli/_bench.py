@@ -111,9 +111,7 @@ def print_worlds(report: dict[str, Any], console: Console) -> None:
     columns = ("", "", ">steps per second\nbest", ">\nmedian", ">worlds", ">bytes\nper world", ">share\nof peak")
     console.print(table_of(*columns, rows=rows))
     if "peak_per_core" in report["device"]:
-        console.print(
-            Text(f"Peak of a core, measured with multiply-adds alone: {report['device']['peak_per_core']:.3g} per second.")
-        )
+        console.print(Text(f"Peak of a core, by multiply-adds alone: {report['device']['peak_per_core']:.3g} per second."))
     kernels = [row for row in report["rows"] if "registers" in row]
     if kernels:
         rows = []

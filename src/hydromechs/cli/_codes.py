@@ -114,9 +114,7 @@ def print_counts(model: Model, console: Console) -> None:
     where = "in moving and accelerating water" if model.wet else "without water"
     console.print(Text(f"{model.name}: {model.nb} bodies, {model.nv} degrees of freedom, {where}"))
     console.print(table)
-    console.print(
-        Text("[M, A] as in the papers: multiplications include divisions and square roots; sines and cosines are not counted")
-    )
+    console.print(Text("[M, A] as in the papers: multiplications include divisions and roots; sines and cosines do not count"))
 
 
 def print_papers(comparisons: Sequence[dict[str, Any]], console: Console) -> None:

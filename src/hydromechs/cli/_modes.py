@@ -91,9 +91,7 @@ def _balance(sim: Simulation, free: list[str], tolerance: float) -> None:
     held = np.where([name in targets for name in sim.plant.layout.held], 0.0, state.held)
     found = trim(sim.plant, state=replace(state, v=np.zeros(sim.model.nv), held=held), free=free)
     if not found.converged and max(map(abs, found.residual.values())) > tolerance:
-        raise ValueError(
-            f"--trim: {found.message}; free parts of the configuration with --free, or choose another time with --at"
-        )
+        raise ValueError(f"--trim: {found.message}; free parts of the configuration with --free, or change the time with --at")
     sim.reset(replace(found.state, memory=state.memory, signal=state.signal))
 
 

@@ -55,9 +55,7 @@ def compare(
     out: Annotated[str, typer.Option(help="File for a plot of both; optional.")] = "",
     quantity: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Quantity to plot, such as position.vehicle.x; may be repeated. Defaults to the largest differences."
-        ),
+        typer.Option(help="Quantity to plot, such as position.vehicle.x; repeatable. Defaults to the largest differences."),
     ] = None,
     tolerance: Annotated[
         float | None, typer.Option(help="Exit with status 1 if a variable differs by more than this fraction of its maximum.")

@@ -73,9 +73,7 @@ def settings_of_run(path: str) -> dict[str, Any]:
     try:
         return {key: tuples(value) for key, value in json.loads(text or "{}").items()}
     except (ValueError, AttributeError, RecursionError):
-        raise SettingError(
-            f"{recording}: the attribute 'settings' is {text[:40]!r}, must be a JSON object of numbers by path"
-        ) from None
+        raise SettingError(f"{recording}: attribute 'settings' is {text[:40]!r}, must be a JSON object of numbers") from None
 
 
 def _shown(value: Any) -> str:

@@ -86,9 +86,7 @@ class Grip(Component):
         apart = self.apart(model, kin)
         if apart < 1.0:
             return f"{self.name!r} closes on {self.held!r}"
-        return (
-            f"{self.name!r} closes on nothing: {self.held!r} is {apart * self.reach:.3g} m away, its reach is {self.reach:g} m"
-        )
+        return f"{self.name!r} closes on nothing: {self.held!r} is {apart * self.reach:.3g} m away, reach {self.reach:g} m"
 
     def inputs(self, model: Model) -> list[Slot]:
         return [Slot("closed", 1.0 if self.closed else 0.0, setting=True, limits=(0.0, 1.0))]

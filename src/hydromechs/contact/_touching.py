@@ -107,9 +107,7 @@ class BodyContact(Touching):
         """Check that its bodies can meet and have shapes for contact."""
         a, b = map(model.body_index, self.bodies)
         if a == b or not (model.moves[a] or model.moves[b]):
-            raise ValueError(
-                f"bodies {self.bodies[0]!r} and {self.bodies[1]!r} cannot move relative to each other; remove the pair"
-            )
+            raise ValueError(f"bodies {self.bodies[0]!r} and {self.bodies[1]!r} have no relative motion; remove the pair")
         for at in (a, b):
             if not any(shape.contact for shape in model.bodies[at].shapes):
                 raise ValueError(f"body {model.body_names[at]!r} has no shape for contact; add one, or remove the pair")

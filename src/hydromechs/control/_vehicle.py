@@ -48,9 +48,7 @@ class Vehicle:
         free = [b.name for b in model.bodies if isinstance(b.joint, joints.Free)]
         name = body or (free[0] if free else None)
         if name is None or name not in free:
-            raise ValueError(
-                f"pose control needs a body with a free joint, got {name!r}; there are {', '.join(free) or 'none'}"
-            )
+            raise ValueError(f"pose control needs a body with a free joint, got {name!r}; known: {', '.join(free) or 'none'}")
         self.name = name
         """Its name."""
         self.body = model.body_index(name)

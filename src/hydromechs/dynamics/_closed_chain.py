@@ -67,9 +67,7 @@ class ClosedChains(NamedTuple):
 def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tuple[int, list]]:
     """Roots of the trees that hold the load, a free body without children, each with its grips."""
     if model.parent[load] >= 0 or model.free_rows[load] != (0, 1, 2, 3, 4, 5) or load in model.parent:
-        raise ValueError(
-            f"load {model.body_names[load]!r} must be one free body; a load with joints needs the general solution"
-        )
+        raise ValueError(f"load {model.body_names[load]!r} must be one free body; loads with joints need the general solution")
     out: dict[int, list] = {}
     for holding in holdings:
         root = holding.body

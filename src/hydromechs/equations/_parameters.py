@@ -41,9 +41,7 @@ def check_equation_number(path: str, keys: registry.Keys) -> None:
     if keys[2:3] == ("joint",) and {*keys[3:]} & {*OF_COMPONENTS}:
         raise KeyError(f"parameter {path!r} has no effect on the equations: it is data for drives, stops and the initial state")
     if keys[2:3] == ("shapes",):
-        raise KeyError(
-            f"parameter {path!r} cannot stay open: contacts, drag and added mass follow from shapes when a model is built"
-        )
+        raise KeyError(f"parameter {path!r} cannot stay open: contacts, drag and added mass follow from shapes at construction")
 
 
 def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
@@ -52,9 +50,7 @@ def with_parameters(model: Model, values: Mapping[str, Any]) -> Model:
     try:
         _ = new.steps, new.rigid
     except TypeError as error:
-        raise UnsupportedFeature(
-            f"one of {', '.join(values)} decides the structure of the program; it must stay a number"
-        ) from error
+        raise UnsupportedFeature(f"one of {', '.join(values)} decides the structure of programs; keep it a number") from error
     return new
 
 

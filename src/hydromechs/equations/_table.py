@@ -41,9 +41,7 @@ EQUATIONS = {
         equations.inverse_dynamics, ("q", "v", "vdot"), ("tau",), "Joint forces for given accelerations.", FLOW
     ),
     "mass_matrix": Equation(equations.mass_matrix, ("q",), ("M",), "Joint-space inertia matrix with added mass."),
-    "coriolis_matrix": Equation(
-        closed.coriolis_matrix, ("q", "v"), ("C",), "Coriolis matrix for which dM/dt - 2C is skew.", CURRENT
-    ),
+    "coriolis_matrix": Equation(closed.coriolis_matrix, ("q", "v"), ("C",), "Coriolis matrix: dM/dt - 2C is skew.", CURRENT),
     "damping_matrix": Equation(
         closed.damping_matrix, ("q", "v"), ("D_matrix",), "The water's damping as a matrix times v.", CURRENT
     ),
@@ -53,12 +51,8 @@ EQUATIONS = {
     "kinematics": Equation(equations.kinematics, ("q", "v"), ("X_WB", "V_WB_B"), "Poses and velocities of all bodies."),
     "energy": Equation(equations.energy, ("q", "v"), equations.Energy._fields, "Energies of bodies and water.", CURRENT),
     "momentum": Equation(equations.momentum, ("q", "v"), ("h",), "Momentum of bodies and water.", CURRENT),
-    "integrate": Equation(
-        equations.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after moving with constant v for dt."
-    ),
-    "difference": Equation(
-        equations.difference, ("q0", "q"), ("dq",), "Constant v that leads from one configuration to another in unit time."
-    ),
+    "integrate": Equation(equations.integrate, ("q", "v", "dt"), ("q_next",), "Configuration after constant v for dt."),
+    "difference": Equation(equations.difference, ("q0", "q"), ("dq",), "Constant v that leads from q0 to q in unit time."),
 }
 """All equations that are compiled and exported."""
 

@@ -117,9 +117,7 @@ def _text(text: str) -> str:
     out = []
     for c in text:
         if "\ud800" <= c <= "\udfff":
-            raise UnsupportedFeature(
-                f"the text {text!r} contains half of a surrogate pair, which a file cannot store; delete it"
-            )
+            raise UnsupportedFeature(f"the text {text!r} has half of a surrogate pair, which a file cannot store; delete it")
         out.append(_ESCAPES.get(c) or (c if LITERAL_LINE.fullmatch(c) else _escape(ord(c))))
     return '"' + "".join(out) + '"'
 

@@ -142,9 +142,7 @@ class MjcfWriter(RobotWriter):
                 fields |= {"type": "ball", "range": numbers((0.0, part.limit))} if part.limit else {"type": "ball"}
                 fields |= {"stiffness": repr(part.stiffness[0])} if any(part.stiffness) else {}
                 if len(set(part.stiffness)) > 1:
-                    self.lost.append(
-                        f"body {body.name!r}: stiffness {part.stiffness} of its ball joint; only the first is used"
-                    )
+                    self.lost.append(f"body {body.name!r}: stiffness {part.stiffness} of its ball joint; the first is used")
             else:
                 fields |= {"type": JOINTS[type(part)], "axis": numbers(rest.R.T @ part.unit_axis)}
                 fields |= {"range": numbers(part.limits)} if part.limits else {}

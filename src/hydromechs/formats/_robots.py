@@ -120,9 +120,7 @@ def _read(raw: str | bytes, source: str, folder: Path, options: ImportOptions) -
     if not formats[0].parser and is_xacro(raw, source):
         raw = expanded(raw, source, files, options.arguments)
     elif options.arguments:
-        raise ModelError(
-            source, [f"arguments {', '.join(options.arguments)}: the file is not a xacro file; remove them (--arg)"]
-        )
+        raise ModelError(source, [f"arguments {', '.join(options.arguments)}: this is not a xacro file; remove them"])
     root: Element = parse(raw, source)
     for form in formats:
         if form.root == root.tag:

@@ -53,18 +53,14 @@ class SdfWriter(RobotWriter):
         self.tag.children += self.plugins
         self.lost += lost_details(model, shape_colors=False)
         root = Tag("sdf", {"version": "1.9"}, [self.tag])
-        world = (
-            f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3: they belong to its world"
-        )
+        world = f"gravity {model.world.gravity:g} m/s^2, water of {model.world.water_density:g} kg/m^3: part of its world"
         return file_text(model, root, "an SDF", [world, *self.lost], notes)
 
     def _new_name(self, name: str) -> str:
         """Return an unused name: links, joints and frames share one set of names."""
         plain = _plain_name(name)
         if plain != name:
-            self.lost.append(
-                f"the name {name!r}, which refers to another model in an SDF or is reserved; replaced by {plain!r}"
-            )
+            self.lost.append(f"the name {name!r}, which names another model in an SDF or is reserved; replaced by {plain!r}")
         while plain in self.taken:
             plain += "_"
         self.taken.add(plain)
@@ -147,9 +143,7 @@ class SdfWriter(RobotWriter):
             kind = "universal"
         elif len(parts) > 1 or not kind:
             names = ", ".join(p.kind for p in parts)
-            raise UnsupportedFeature(
-                f"body {body.name!r}: an SDF has no joint with the parts {names}; write the model as .yaml"
-            )
+            raise UnsupportedFeature(f"body {body.name!r}: an SDF has no joint of the parts {names}; write the model as .yaml")
         joint = self.tag.add("joint", name=self._new_name(f"{self.names[body.name]}_joint"), type_=kind)
         joint.add("parent", self.names[body.parent] if body.parent else "world")
         joint.add("child", self.names[body.name])

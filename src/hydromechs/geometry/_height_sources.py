@@ -49,9 +49,7 @@ def height_field(
     sources = [key for key, there in given.items() if there]
     options = {key: value for key, value in (("low", low), ("high", high), ("spacing", spacing)) if value is not None}
     if len(sources) != 1:
-        raise ValueError(
-            f"has {' and '.join(sources)}; keep one of them" if sources else "needs heights, file or generate; add one"
-        )
+        raise ValueError(f"has {' and '.join(sources)}; keep one of them" if sources else "add heights, file or generate")
     if options and not file and not callable(heights):
         raise ValueError(f"has {' and '.join(options)}, which apply only with file; remove them")
     missing = [key for key, lines in (("x", x), ("y", y)) if lines is None]

@@ -132,9 +132,7 @@ class _Bounded(Unknown):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.lower <= self.upper:
-            raise ValueError(
-                f"{self.labels()[0]}: lower bound {self.lower:g} exceeds the upper bound {self.upper:g}; swap or correct them"
-            )
+            raise ValueError(f"{self.labels()[0]}: lower bound {self.lower:g} exceeds upper bound {self.upper:g}; correct them")
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         return np.array([self.lower]), np.array([self.upper])
@@ -167,9 +165,7 @@ class Number(_Bounded):
         if len(self.index) != len(shape):
             raise ValueError(f"{self.name!r} has the shape {shape}; name one number of it by index, which is {self.index}")
         if not all(0 <= k < n for k, n in zip(self.index, shape, strict=True)):
-            raise ValueError(
-                f"{self.name!r} has the shape {shape}; its index is {list(self.index)}, must be from 0 and within it"
-            )
+            raise ValueError(f"{self.name!r} has the shape {shape}; index {list(self.index)} must be within it, from 0")
         return [first + (int(np.ravel_multi_index(self.index, shape)) if shape else 0)]
 
     def start(self, plant: Plant) -> np.ndarray:

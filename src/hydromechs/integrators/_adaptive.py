@@ -52,9 +52,7 @@ class AdaptiveSteps(Propagator):
         return Point(t, q, x)
 
     def march(self, stretch: Stretch) -> Paths:
-        raise ValueError(
-            f"{self.method.name} chooses its steps, but many worlds go on together in steps of one length; {EQUAL_STEPS}"
-        )
+        raise ValueError(f"{self.method.name} chooses its steps, but many worlds share steps of one length; {EQUAL_STEPS}")
 
 
 def _reason(norm: float) -> str:

@@ -38,7 +38,5 @@ def whole_steps(value: float, step: float, name: str, of: str = "steps of", reme
         raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s: take longer ones")
     n = max(1, round(value / step))
     if abs(value / step - n) > 1e-6 * n:
-        raise ValueError(
-            f"{name} is {value:g} s, must be an integer number of {of} {step:g} s: try {n * step:g} s, or {remedy}"
-        )
+        raise ValueError(f"{name} is {value:g} s, must be an integer number of {of} {step:g} s: try {n * step:g} s or {remedy}")
     return n

@@ -151,9 +151,7 @@ class Model:
         try:
             set_field(self, "sources", tuple((str(k), str(v)) for k, v in pairs))
         except (TypeError, ValueError):
-            raise ModelError(
-                str(self.name), [f"sources is {self.sources!r}, must map what to its source, text to text"]
-            ) from None
+            raise ModelError(str(self.name), [f"sources is {self.sources!r}, must map texts to their sources"]) from None
         faults = [*header_faults(self), *world_faults(self.world)]
         for i, body in enumerate(self.bodies):
             faults += body_faults(i, body)

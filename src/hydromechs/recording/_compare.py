@@ -79,9 +79,7 @@ def compare_recordings(first: xarray.Dataset, second: xarray.Dataset) -> Recordi
     t_a, t_b = a["time"].values, b["time"].values
     if max(t_a[0], t_b[0]) > min(t_a[-1], t_b[-1]):
         from_to = ", the second ".join(f"from {begin:g} to {end:g} s" for begin, end in spans)
-        raise ValueError(
-            f"the two recordings have no time in common: the first is {from_to}; check whether one run continues the other"
-        )
+        raise ValueError(f"the recordings have no time in common: the first is {from_to}; does one run continue the other?")
     begin, end = max(t_a[0], t_b[0]), min(t_a[-1], t_b[-1])
     at_a, at_b = ((t >= begin) & (t <= end) for t in (t_a, t_b))
     times = t_a[at_a]

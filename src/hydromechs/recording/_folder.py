@@ -79,9 +79,7 @@ class RunFolder:
         handle = lock_folder(self.path, LOCK, "run")
         try:
             if self.has_run() and not replace:
-                raise FolderInUse(
-                    f"{self.path} contains an earlier run; choose another folder, or replace it (--force, or replace=True)"
-                )
+                raise FolderInUse(f"{self.path} contains an earlier run; choose another folder, or use --force (replace=True)")
             yield self
         finally:
             unlock_folder(self.path, LOCK, handle)

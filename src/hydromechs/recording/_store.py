@@ -335,9 +335,7 @@ def save_recording(ds: xarray.Dataset, path: str | os.PathLike[str], *, overwrit
             if path.is_dir():
                 files.remove(path)  # only now: a failed save leaves the old recording
     except OSError as e:
-        raise RecordingError(
-            f"recording {path} cannot be written: {e.strerror or e}; check free space and write permission"
-        ) from e
+        raise RecordingError(f"recording {path} cannot be written: {e.strerror or e}; check free space and permissions") from e
     return path
 
 
@@ -458,9 +456,7 @@ def _load_netcdf(path: Path) -> xarray.Dataset:
         with xarray.open_dataset(path, engine="scipy", decode_times=False) as file:
             ds = file.load().drop_encoding()
     except Exception as e:  # SciPy's reader can raise anything on a damaged header
-        raise RecordingError(
-            f"{path} cannot be read as NetCDF 3: {type(e).__name__}: {e}; write it with hm.save_recording"
-        ) from e
+        raise RecordingError(f"{path} cannot be read as NetCDF 3: {type(e).__name__}: {e}; use hm.save_recording") from e
     try:
         return _with_extra(ds, json.loads(ds.attrs.pop(NETCDF_EXTRA, "{}")))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:

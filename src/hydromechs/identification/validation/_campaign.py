@@ -290,9 +290,7 @@ def _refuse_sparse(logs: dict[str, LogFile], start: float, end: float) -> None:
         elif lengths[key] > LONGER * lengths[shortest]:
             why = f"it is {lengths[key]:.4g} s long, and {logs[shortest].name} {lengths[shortest]:.4g} s"
         if why:
-            raise ValueError(
-                f"{log.name}: {why}; are its times in another unit? give units: {{time: ms}}, us or ns for this log"
-            )
+            raise ValueError(f"{log.name}: {why}; are its times in another unit? give units: {{time: ms}}, us or ns for it")
 
 
 def _cut_short(logs: dict[str, LogFile], start: float, end: float) -> list[str]:

@@ -186,9 +186,7 @@ def _checked(file: str, names: Sequence[str], rows: np.ndarray, time: str) -> Lo
     late = np.concatenate([[True], t[1:] > latest[:-1]]) if len(t) else np.zeros(0, dtype=bool)
     _refuse_jumps(file, t, latest)
     if not late.all():
-        notes.append(
-            f"{file}: {int((~late).sum())} samples are not later than those before them (a clock that jumps?); ignored"
-        )
+        notes.append(f"{file}: {int((~late).sum())} samples are not later than those before (a clock that jumps?); ignored")
         rows, t = rows[late], t[late]
     if len(t) < FEW:
         raise ValueError(f"{file}: {len(t)} samples are left, needed are {FEW}")
@@ -256,8 +254,6 @@ def euler_angles(columns: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
     q = np.stack(columns)
     size = np.sqrt(np.sum(q * q, axis=0))
     if not (np.abs(size - 1.0) < 0.05).all():
-        raise ValueError(
-            f"quaternions have lengths from {size.min():.3g} to {size.max():.3g}, must be 1: is their order x, y, z, w?"
-        )
+        raise ValueError(f"quaternions have lengths {size.min():.3g} to {size.max():.3g}, must be 1: is the order x, y, z, w?")
     wxyz = (q / size)[[3, 0, 1, 2]].T
     return {"roll": attitude("roll", wxyz), "pitch": attitude("pitch", wxyz), "yaw": np.unwrap(attitude("heading", wxyz))}

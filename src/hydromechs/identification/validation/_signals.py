@@ -141,9 +141,7 @@ def resampled(log: LogFile, rate: float) -> LogFile:
     had = (len(tick) - 1) / (log.time[-1] - log.time[0])
     if good.all():
         return log
-    return log.keeping(
-        good, f"{log.name}: resampled from {had:.3g} to {rate:g} Hz; {int(good.sum())} of {len(good)} samples stay"
-    )
+    return log.keeping(good, f"{log.name}: resampled from {had:.3g} to {rate:g} Hz; kept {int(good.sum())} of {len(good)}")
 
 
 def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndarray, most: float) -> tuple[LogFile, float]:
@@ -158,9 +156,7 @@ def aligned(log: LogFile, column: np.ndarray, other: LogFile, reference: np.ndar
     start, end = max(log.time[0], other.time[0]) + most, min(log.time[-1], other.time[-1]) - most
     grid = np.arange(start, end, h)
     if len(grid) < 10:
-        raise ValueError(
-            f"{log.name} and {other.name} share {max(0.0, end - start + 2 * most):.2f} s; too short to align clocks"
-        )
+        raise ValueError(f"{log.name} and {other.name} share {max(0.0, end - start + 2 * most):.2f} s; too few to align clocks")
     r = np.interp(grid, other.time, reference)
     alike = np.array([_correlation(np.interp(grid - s, log.time, column), r) for s in shifts])
     if not np.isfinite(alike).any() or np.nanmax(np.abs(alike)) < ALIKE:

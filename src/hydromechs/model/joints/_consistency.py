@@ -74,9 +74,7 @@ class _Checked:
         self._chart(u, v)
         size = np.linalg.norm(S, axis=0)
         if not size.all() or np.linalg.svd(S / size, compute_uv=False)[-1] < 1e-9:
-            raise _Disagreement(
-                f"the columns of subspace(q) {self.where} are not independent, so its acceleration is undefined"
-            )
+            raise _Disagreement(f"the columns of subspace(q) {self.where} are dependent, so its acceleration is undefined")
 
     def _centre(self, u: Array, v: Array) -> None:
         """Check that the chart is centred at q."""

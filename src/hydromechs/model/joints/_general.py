@@ -42,9 +42,7 @@ class _OfJoint(MovingStep):
             remedy = "use NumPy functions, such as np.cos(q[0]), and hydromechs.spatial.where for branches"
             if isinstance(self, OpenStep):
                 remedy += ", also on its fields, which are inputs of the rolled form; or compile with form='specialised'"
-            raise UnsupportedFeature(
-                f"the method {name} of joint type {self.joint.kind} cannot be traced: {e}; {remedy}"
-            ) from e
+            raise UnsupportedFeature(f"method {name} of joint type {self.joint.kind} cannot be traced: {e}; {remedy}") from e
 
     @property
     def nq(self) -> int:  # type: ignore[override]
