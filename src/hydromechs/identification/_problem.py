@@ -12,9 +12,8 @@ from hydromechs.simulation import Plant
 from hydromechs.values import floats
 
 from ._instruments import OWN, Instrument, Outputs
-from ._internal_starts import InternalStarts
 from ._samples import Gaps, Nodes, Trial, check_trial, cut, timeline
-from ._sensitivity import SensitiveState, Sensitivities
+from ._sensitivity import InternalStarts, SensitiveState, Sensitivities
 from ._unknowns import JointOffset, Unknown, opened
 
 BLOCK = 32
