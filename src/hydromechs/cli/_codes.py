@@ -145,9 +145,7 @@ def print_papers_tables(report: dict[str, Any], console: Console) -> None:
 def print_block_tables(report: dict[str, Any], console: Console) -> None:
     """Print Tables 5 and 6 of a report, the papers' values beside ours."""
     console.print(
-        Text(
-            f"\nTime to an error of {report['benchmark_error']:g}, four arms of six joints on a free body, on one core", "bold"
-        )
+        Text(f"\nTime to an error of {report['benchmark_error']:g}, four arms of six joints on a free body, one core", "bold")
     )
     keys = ("theirs_s", "theirs_slowdown", "ours_ms", "ours_slowdown")
     rows = [(row["method"], *(f"{row[key]:.3f}" for key in keys)) for row in report["table_5"]]

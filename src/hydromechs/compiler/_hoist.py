@@ -1,6 +1,7 @@
 """Programs that differ only in numbers: one for all of them, and constant folding after the trace."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -68,11 +69,7 @@ def hoist(program: Program, name: str) -> Hoisted:
         else:
             kept.append(op._replace(a=places[op.a], b=places[op.b]))
     inputs = tuple(Argument(a.name, size) if k == given else a for k, a in enumerate(program.inputs))
-    results = tuple(tuple(places[p] for p in row) for row in program.results)
-    calls = tuple(
-        call._replace(arguments=tuple(tuple(places[p] for p in row) for row in call.arguments)) for call in program.calls
-    )
-    after = Program(program.name, inputs, program.outputs, tuple(kept), results, None, calls)
+    after = replace(program.with_operations(kept, places), inputs=inputs)
     places, kept = {-1: -1}, []
     for place, op in enumerate(program.operations):
         if early[place]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -111,6 +111,12 @@ class Program(Callee):
     calls: tuple[Call, ...] = ()
     """Calls of other programs and of built-in functions."""
     reads_in_place = True
+
+    def with_operations(self, operations: Sequence[Operation], place: Mapping[int, int]) -> Program:
+        """The same function by other operations; `place` has those of results and of arguments of calls."""
+        calls = tuple(c._replace(arguments=tuple(tuple(place[x] for x in row) for row in c.arguments)) for c in self.calls)
+        results = tuple(tuple(place[x] for x in row) for row in self.results)
+        return Program(self.name, self.inputs, self.outputs, tuple(operations), results, None, calls)
 
     def __str__(self) -> str:
         """The program as text, one operation per line."""

@@ -141,8 +141,4 @@ def fused_sums(program: Program) -> Program:
         else:
             place[k] = len(kept)
             kept.append(op._replace(a=place[op.a], b=place[op.b]))
-    calls = tuple(
-        call._replace(arguments=tuple(tuple(place[x] for x in row) for row in call.arguments)) for call in program.calls
-    )
-    results = tuple(tuple(place[x] for x in row) for row in program.results)
-    return Program(program.name, program.inputs, program.outputs, tuple(kept), results, None, calls)
+    return program.with_operations(kept, place)

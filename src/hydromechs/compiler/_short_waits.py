@@ -180,16 +180,7 @@ def on_time(program: Program) -> tuple[Program, list[int]]:
             if op.kind == "call":
                 arguments = (made.known[place[x]] for x in _operands(program, k))
                 made.known[place[k]] = LATENCY["call"] + max(arguments, default=0)
-    return _moved(program, made.operations, place), made.known
-
-
-def _moved(program: Program, operations: list[Operation], place: dict[int, int]) -> Program:
-    """A program with new operations, and where the old ones are now."""
-    calls = tuple(
-        call._replace(arguments=tuple(tuple(place[x] for x in row) for row in call.arguments)) for call in program.calls
-    )
-    results = tuple(tuple(place[x] for x in row) for row in program.results)
-    return Program(program.name, program.inputs, program.outputs, tuple(operations), results, None, calls)
+    return program.with_operations(made.operations, place), made.known
 
 
 def _ordered(program: Program, when: Sequence[int]) -> OneLane:
@@ -270,4 +261,4 @@ def _ordered(program: Program, when: Sequence[int]) -> OneLane:
     place = {-1: -1, **{k: i for i, k in enumerate(order)}}
     moved = [operations[k]._replace(a=place[operations[k].a], b=place[operations[k].b]) for k in order]
     rows = {(what, place[x]): tuple(place[y] for y in row) for (what, x), row in abreast.items()}
-    return OneLane(_moved(program, moved, place), rows)
+    return OneLane(program.with_operations(moved, place), rows)

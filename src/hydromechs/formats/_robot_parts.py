@@ -145,9 +145,7 @@ def assembled(
 
 def _with_tensors(findings: Findings, links: list[Link], faults: Sequence[Fault]) -> bool:
     """Give point masses and thin rods carried by faulty bodies the inertia of a sphere; return True if there were any."""
-    faulty = {
-        fault.path[1] for fault in faults if len(fault.path) > 2 and fault.path[0] == "bodies" and fault.path[2] != "name"
-    }
+    faulty = {f.path[1] for f in faults if len(f.path) > 2 and f.path[0] == "bodies" and f.path[2] != "name"}
     parents = {link.body.name: link.body.parent for link in links}
     roots, found = {links[i].body.name for i in faulty}, False
     for i, link in enumerate(links):

@@ -242,7 +242,7 @@ class _Expansion:
             own = {**arguments, **self.names, "arg": lambda name: _literal(arguments[name])}
             self.known.append(own["arg"])
             return str(self.safe_eval(rest, own))
-        raise Missing(f"{text} is not supported; expand the file with xacro, then load the result")
+        raise Missing(f"{text} is not supported; expand the file with xacro and load the result")
 
     def safe_eval(self, text: str, symbols: Mapping[str, Any], local: object = None) -> Any:
         """Return the value of an expression, node by node; replaces `xacro.safe_eval`."""
@@ -301,9 +301,7 @@ class _Expansion:
                 function = of(inner)
                 if any(function is known for known in self.known):
                     return _size_checked(function(*(_size_checked(of(x)) for x in given)))
-        raise Missing(
-            f"the expression {ast.unparse(node)!r} is not supported; expand the file with xacro, then load the result"
-        )
+        raise Missing(f"the expression {ast.unparse(node)!r} is not supported; expand the file with xacro and load the result")
 
     def _named(self, name: str, symbols: Mapping[str, Any]) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Trajectories of a plant and its initial internal states, with derivatives with respect to starts and inputs, for many trials.
+"""Trajectories of a plant and its initial internal states, with derivatives by starts and inputs, for many trials.
 
 The equations and their exact Jacobians are one compiled program; the steps are those of the classical Runge-Kutta method in
 the chart, as in `integrators`, with the derivative of each of them:

@@ -248,9 +248,7 @@ class ValidationStudy(Checked):
         ]
         if named:
             absent = next(iter(named.values()))
-            raise ValueError(
-                f"variant {name!r} of {self.name}: no such unknown {absent.name!r} in the study; put it under more"
-            )
+            raise ValueError(f"variant {name!r} of {self.name}: no such unknown {absent.name!r} in it; put it under more")
         moving = {joint: how for joint, how in self.joints.items() if joint not in variant.without}
         return replace(self, variant=variant, unknowns=(*kept, *variant.more), joints=moving, baseline=())
 
