@@ -102,7 +102,7 @@ def _capsule_defect(piece: Placed, shape: Capsule, solid: Placed) -> tuple[str, 
     between = _between(piece, shape.radius, solid)
     if not between:
         return None
-    motion = f"a capsule longer than its diameter touches by spheres on its axis: {between[0]} pass between its {between[1]}"
+    motion = f"a capsule longer than its diameter touches by spheres on its axis, so {between[0]} pass between {between[1]}"
     return motion, "split the capsule into capsules no longer than their diameter"
 
 
