@@ -51,9 +51,7 @@ def info(
     source: Annotated[str, typer.Argument(help="A library model or scenario, or the path of a model or scenario file.")],
     sources: Annotated[bool, typer.Option(help="List the sources of the numbers.")] = False,
     water: Annotated[bool, typer.Option(help="Estimate hydrodynamics for dry bodies first, and list the estimates.")] = False,
-    parameters: Annotated[
-        bool, typer.Option("--parameters", help="List the path, value and unit of every number, as --set takes them.")
-    ] = False,
+    parameters: Annotated[bool, typer.Option("--parameters", help="List path, value and unit of all numbers.")] = False,
     code: CODE = False,
     **options: Any,
 ) -> None:
@@ -73,35 +71,23 @@ def run(
             "folder of a campaign."
         ),
     ],
-    out: Annotated[
-        str, typer.Option(help="Folder for recording, plots and report. Defaults to runs/NAME, or runs/NAME-2, ...")
-    ] = "",
+    out: Annotated[str, typer.Option(help="Folder of the run. Defaults to runs/NAME, or runs/NAME-2, ...")] = "",
     duration: Annotated[
-        float | None,
-        typer.Option(help="Duration [s], counted from the resumed state with --resume. Defaults to the scenario's."),
+        float | None, typer.Option(help="Duration [s], after the resumed state. Defaults to the scenario's.")
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(help="Seed of gusts, waves and sensors. Defaults to the scenario's; a resumed run keeps its seed."),
+        int | None, typer.Option(help="Seed of gusts, waves, sensors. Defaults to the resumed run's or scenario's.")
     ] = None,
     engine: Annotated[str, typer.Option(help="Engine: hydromechs, mujoco, dart or bullet. Defaults to the scenario's.")] = "",
     resume: Annotated[str, typer.Option(help="Continue from the state of an earlier run: its folder, or a state.json.")] = "",
-    world: Annotated[
-        int | None, typer.Option(help="Number of a world to replay, if SCENARIO is the folder of a campaign.")
-    ] = None,
-    real_time: Annotated[
-        bool, typer.Option("--real-time", help="Run no faster than real time, and count missed deadlines.")
-    ] = False,
+    world: Annotated[int | None, typer.Option(help="World to replay, if SCENARIO is a campaign folder.")] = None,
+    real_time: Annotated[bool, typer.Option("--real-time", help="Run in real time; count missed deadlines.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots and write the report.")] = True,
-    show: Annotated[
-        bool, typer.Option("--show", help="Also write the replay as one file; open it if there is a display.")
-    ] = False,
+    show: Annotated[bool, typer.Option("--show", help="Write the replay as one file; open it on a display.")] = False,
     settings: SET = None,
     code: CODE = False,
-    traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show the full traceback of an error in Python code that the scenario names.")
-    ] = False,
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show tracebacks of errors in custom code.")] = False,
 ) -> None:
     """Simulate a scenario: recording, plots and a report in a folder. Status 1 if it diverges or a check fails."""
     from ._run import own_lines
@@ -154,21 +140,15 @@ app.command()(replay)
 def pilot(
     scenario: Annotated[
         str,
-        typer.Argument(
-            help="A library scenario with a vehicle, the path of a scenario file, or a library vehicle, in still water."
-        ),
+        typer.Argument(help="A library scenario with a vehicle, the path of one, or a library vehicle in still water."),
     ] = "pick_and_release",
     again: Annotated[str, typer.Option(help="Folder of a piloted run, to simulate again from its recorded inputs.")] = "",
     share: Annotated[bool, typer.Option(help="Accept connections from other machines that have the URL.")] = False,
     out: Annotated[str, typer.Option(help="Parent folder of the run folders.")] = "runs",
     lost_after: Annotated[float, typer.Option(help="Time without the pilot after which the vehicle holds station [s].")] = 2.0,
-    delay: Annotated[
-        float | None, typer.Option(help="One-way delay of commands and of telemetry [s]; shows a predicted ghost.")
-    ] = None,
+    delay: Annotated[float | None, typer.Option(help="One-way delay of the link [s]; shows a predicted ghost.")] = None,
     distance: Annotated[float | None, typer.Option(help="Acoustic path length at 1500 m/s [m], instead of --delay.")] = None,
-    message_time: Annotated[
-        float, typer.Option(help="Transmission time of a message [s]; the channel is busy meanwhile.")
-    ] = 0.0,
+    message_time: Annotated[float, typer.Option(help="Transmission time of a message [s].")] = 0.0,
     loss: Annotated[float, typer.Option(help="Fraction of messages lost, 0 to 1.")] = 0.0,
     port: PORT = 8080,
     browser: BROWSER = True,

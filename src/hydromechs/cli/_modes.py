@@ -28,14 +28,8 @@ def modes(
         typer.Argument(help="A library scenario or the path of one; or a library model, with its actuators in still water."),
     ],
     at: Annotated[float, typer.Option(help="Simulate this long first [s], with the controller, then hold its commands.")] = 0.0,
-    trim: Annotated[
-        bool,
-        typer.Option("--trim", help="Linearise at the equilibrium: find the commands that hold the configuration at rest."),
-    ] = False,
-    free: Annotated[
-        list[str] | None,
-        typer.Option(help="With --trim: degree of freedom that may change, such as vehicle.q; may be repeated."),
-    ] = None,
+    trim: Annotated[bool, typer.Option("--trim", help="Find commands for equilibrium; linearise there.")] = False,
+    free: Annotated[list[str] | None, typer.Option(help="With --trim: free coordinate, as vehicle.q; repeatable.")] = None,
     tolerance: Annotated[float, typer.Option(help="Maximum rate of change at an equilibrium [SI/s].")] = 1e-6,
     out: Annotated[str, typer.Option(help="Plot the oscillating modes to this file, such as modes.png.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,

@@ -11,7 +11,7 @@ CODE = Annotated[bool, typer.Option("--code", help="Allow the Python code that t
 """Permission to run code that a file names: custom controllers, components and joints."""
 SET = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Replace a number, such as vehicle.inertia.mass=12; may be repeated."),
+    typer.Option("--set", metavar="PATH=VALUE", help="Replace a number, such as vehicle.inertia.mass=12; repeatable."),
 ]
 """Replacements of numbers by path."""
 JSON = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -35,22 +35,11 @@ def robot_command(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _robot_options(
-    package: Annotated[
-        list[str] | None,
-        typer.Option("--package", help="NAME=FOLDER: folder of the package in package://NAME; may be repeated."),
-    ] = None,
-    folder: Annotated[
-        list[str] | None, typer.Option("--folder", help="Additional folder from which meshes may be read; may be repeated.")
-    ] = None,
-    base: Annotated[
-        str, typer.Option("--base", help="Motion of the root if the file does not specify it: auto, free or fixed.")
-    ] = "auto",
-    placeholders: Annotated[
-        bool, typer.Option("--placeholders", help="Ignore collision shapes whose meshes are missing.")
-    ] = False,
-    arg: Annotated[
-        list[str] | None, typer.Option("--arg", help="NAME=VALUE: value of a xacro argument; may be repeated.")
-    ] = None,
+    package: Annotated[list[str] | None, typer.Option("--package", help="NAME=FOLDER for package://NAME; repeatable.")] = None,
+    folder: Annotated[list[str] | None, typer.Option("--folder", help="Additional folder of meshes; repeatable.")] = None,
+    base: Annotated[str, typer.Option("--base", help="Motion of an unspecified root: auto, free or fixed.")] = "auto",
+    placeholders: Annotated[bool, typer.Option("--placeholders", help="Ignore collision shapes without meshes.")] = False,
+    arg: Annotated[list[str] | None, typer.Option("--arg", help="NAME=VALUE: value of a xacro argument; repeatable.")] = None,
 ) -> dict[str, Any]:
     """Return the options that the user has set, as keyword arguments of `import_file`."""
     options: dict[str, Any] = {

@@ -24,9 +24,7 @@ def plot(
     recording: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
     variable: Annotated[str, typer.Argument(help="A variable, such as position. Defaults to all plots of the report.")] = "",
     out: Annotated[str, typer.Option(help="File (one variable) or folder (all). Defaults to VARIABLE.png or plots.")] = "",
-    select: Annotated[
-        list[str] | None, typer.Option(help="Entries to show, such as body=vehicle or xyz=x,z; may be repeated.")
-    ] = None,
+    select: Annotated[list[str] | None, typer.Option(help="Entries, such as body=vehicle or xyz=x,z; repeatable.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing plots.")] = False,
 ) -> None:
     """Plot a recording."""

@@ -26,12 +26,8 @@ def save(
         ),
     ] = "",
     out: Annotated[str, typer.Option(help="File to write. Defaults to RUN.FORMAT in the current folder.")] = "",
-    variable: Annotated[
-        list[str] | None, typer.Option(help="Variable to save, such as position or tilt_deg; may be repeated. Defaults to all.")
-    ] = None,
-    select: Annotated[
-        list[str] | None, typer.Option(help="Entries to save, such as body=vehicle or xyz=x,z; may be repeated.")
-    ] = None,
+    variable: Annotated[list[str] | None, typer.Option(help="Variable, such as tilt_deg; repeatable. Defaults to all.")] = None,
+    select: Annotated[list[str] | None, typer.Option(help="Entries, such as body=vehicle or xyz=x,z; repeatable.")] = None,
     begin: Annotated[float | None, typer.Option("--from", help="Time of the first sample [s]. Defaults to the start.")] = None,
     end: Annotated[float | None, typer.Option("--to", help="Time of the last sample [s]. Defaults to the end.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,

@@ -30,9 +30,7 @@ REASONS = 5
 
 def sweep(
     source: Annotated[str, typer.Argument(metavar="SWEEP", help="A library sweep, or the path of a sweep file.")],
-    out: Annotated[
-        str, typer.Option(help="Folder for the results. Defaults to sweeps/NAME; an unfinished sweep there is resumed.")
-    ] = "",
+    out: Annotated[str, typer.Option(help="Folder of results. Defaults to sweeps/NAME; resumes an unfinished sweep.")] = "",
     engine: Annotated[str, typer.Option(help="local (processes), dask (a cluster) or serial (this process).")] = "local",
     workers: Annotated[int | None, typer.Option(help="Number of workers. Defaults to one per core.")] = None,
     address: Annotated[str, typer.Option(help="Address of a Dask scheduler. Defaults to a cluster on this machine.")] = "",

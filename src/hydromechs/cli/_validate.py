@@ -25,9 +25,7 @@ def validate(
     ] = "",
     workers: Annotated[int, typer.Option(min=0, help="Number of processes; 0 for one per core.")] = 0,
     trials: Annotated[str, typer.Option(help="Pattern of the trials' names. Defaults to the file's.")] = "",
-    variants: Annotated[
-        bool, typer.Option("--variants", help="Compare the variants of the model that the file lists.")
-    ] = False,
+    variants: Annotated[bool, typer.Option("--variants", help="Compare the model with its variants.")] = False,
     folds: Annotated[int, typer.Option(min=0, help="With --variants: number of folds; 0 for one per motion.")] = 0,
     as_json: JSON = False,
     code: CODE = False,
