@@ -104,7 +104,7 @@ def test_package_table_is_that_of_the_architecture():
 
 
 def test_files_that_the_architecture_names_exist():
-    text = (ROOT / "docs" / "architecture.md").read_text()
+    text = "".join((ROOT / "docs" / folder / "architecture.md").read_text() for folder in ("", "notes"))
     folders = (ROOT, ROOT / "src" / "hydromechs")
     named = set(re.findall(r"`((?:[a-z_]+/)+\w+\.\w+)`", text))
     missing = {name for name in named if not any((folder / name).is_file() for folder in folders)}
