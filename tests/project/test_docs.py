@@ -117,3 +117,13 @@ def test_pages_use_public_names_and_cite_by_author(page):
     private = re.findall(r"^(?:from|import) hydromechs[\w.]*\._\w+.*|^from hydromechs[\w.]* import _\w+.*", text, re.MULTILINE)
     assert not private
     assert not re.findall(r"\bseeds? 00\d", text)
+
+
+def test_texts_stay_short():
+    """README, the pages of the site together, and the newest section of the changelog have limits; notes have none."""
+    newest = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1]
+    words = {page.name: len(page.read_text().split()) for page in (ROOT / "docs").glob("*.md")}
+    longest = sorted(words, key=words.get)[-5:]
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+    assert sum(words.values()) <= 60_000, f"shorten a page or move details to docs/notes; the longest are {longest}"
+    assert len(newest.splitlines()) <= 60, "CHANGELOG.md: state what users gain, and join lines"
