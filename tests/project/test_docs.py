@@ -77,11 +77,6 @@ def test_links_between_pages_lead_somewhere(page):
             )
 
 
-def test_hand_written_words_are_limited():
-    """At most 60,000 in the documentation; notes for maintainers do not count."""
-    assert sum(len(page.read_text().split()) for page in PAGES if page.name != "README.md") <= 60_000
-
-
 def architecture():
     """The module `test_architecture` of this folder."""
     spec = importlib.util.spec_from_file_location("architecture", Path(__file__).with_name("test_architecture.py"))
