@@ -60,8 +60,10 @@ def same_bits(scenario, worlds, world, **start):
     one = scenario.simulation(lanes=native_lanes())
     one.state = replace(one.state, **start)
     run = one.run(scenario.duration)
-    np.testing.assert_array_equal(np.concatenate([one.state.q, one.state.v, one.state.internal]), worlds.state["y"][world])
-    assert one.state.t == worlds.reached[world] and (run.stopped is not None) == (world in worlds.ended)
+    np.testing.assert_array_equal(
+        np.concatenate([one.state.q, one.state.v, one.state.internal]), worlds.target.state["y"][world]
+    )
+    assert one.state.t == worlds.t[world] and (run.stopped is not None) == (world in worlds.ended)
 
 
 def chain(**changes):
@@ -79,7 +81,9 @@ def test_events_are_found_in_each_world_at_its_own_time():
     sim = scenario.simulation()
     q = np.tile(sim.state.q, (4, 1))
     q[:, 2] += [0.0, 0.05, 0.1, 0.2]
-    missions = hm.Worlds(scenario, 4, start_q=q)
+    missions = hm.Worlds(scenario, 4)
+    missions.start_q[:] = q
+    missions.reset()
     missions.run()
     for world in range(4):
         one = scenario.simulation()
@@ -99,9 +103,11 @@ def test_a_world_does_not_depend_on_its_neighbours():
     scenario = chain(events=(DEPTH,))
     q = np.tile(scenario.simulation().state.q, (3, 1))
     q[:, 2] += [0.0, 0.1, np.nan]
-    several, alone = hm.Worlds(scenario, 3, start_q=q), hm.Worlds(scenario, 1, start_q=q[:1])
-    several.run()
-    alone.run()
+    several, alone = hm.Worlds(scenario, 3), hm.Worlds(scenario, 1)
+    for worlds in (several, alone):
+        worlds.start_q[:] = q[: len(worlds)]
+        worlds.reset()
+        worlds.run()
     np.testing.assert_array_equal(several.q[0], alone.q[0])
     assert 2 in several.ended and "finite" in several.ended[2]
     assert not several.passed[2]
@@ -141,11 +147,13 @@ def test_statistics_without_samples_are_those_of_samples():
     scenario = chain(checks=tuple(STATISTICS), duration=2.0, events=(DEPTH,))
     q = np.tile(scenario.simulation().state.q, (4, 1))
     q[:, 2] += [0.0, 0.2, -0.1, np.nan]
-    kept, summed = (hm.Worlds(scenario, 4, start_q=q, watch=["v.link_1.w"], samples=s) for s in (True, False))
-    kept.run()
-    summed.run()
+    kept, summed = (hm.Worlds(scenario, 4, watch=["v.link_1.w"], samples=s) for s in (True, False))
+    for worlds in (kept, summed):
+        worlds.start_q[:] = q
+        worlds.reset()
+        worlds.run()
     assert 1 in summed.ended and summed.failed == {3} and summed.ended == kept.ended
-    np.testing.assert_array_equal(summed.state["y"], kept.state["y"])
+    np.testing.assert_array_equal(summed.target.state["y"], kept.target.state["y"])
     for mine, others in zip(summed.judge(), kept.judge(), strict=True):
         for got, want in zip(mine, others, strict=True):
             np.testing.assert_allclose(got.value, want.value, rtol=1e-9, atol=1e-9, err_msg=got.name)
@@ -160,7 +168,9 @@ def test_statistics_without_samples_are_those_of_samples():
         np.testing.assert_allclose(getattr(got, name), want, rtol=1e-12)
     assert got.final[0] == w[0, np.isfinite(kept.times[0])][-1]
     longer = hm.Worlds(replace(scenario, duration=1e5), 4, samples=False)
-    assert longer.march.code.routine.state["totals"] == summed.state["totals"].shape[1] - 6  # less those of one quantity
+    assert (
+        longer.target.march.code.routine.state["totals"] == summed.target.state["totals"].shape[1] - 6
+    )  # less those of one quantity
 
 
 def test_quantities_without_accumulators_are_named():

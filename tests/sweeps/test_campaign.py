@@ -102,7 +102,7 @@ def test_a_world_is_that_of_missions_and_of_a_simulation(gusty, flown):
     dataset = load_campaign(flown).dataset
     seeds = seeds_of(gusty.seed, WORLDS)
     assert dataset.seed.values.tolist() == [int(x) for x in seeds]
-    missions = hm.Worlds(gusty, WORLDS, seed=gusty.seed, watch=())
+    missions = hm.Worlds(gusty, WORLDS, seed=gusty.seed)
     missions.run()
     np.testing.assert_array_equal(dataset.value.values, [[r.value for r in row] for row in missions.judge()])
     np.testing.assert_array_equal(dataset.success.values, missions.passed)

@@ -186,10 +186,6 @@ class Arrays:
         """Write rows, shape (len(which), ...), of some worlds of `array`, one of its arrays or a part of one."""
         array[which] = values
 
-    def take(self, array: Any, moves: Any, new: Any) -> None:
-        """Take over rows of `new` for the worlds in the mask `moves`; `array` is one of its arrays or a part of one."""
-        array[moves] = new[moves]
-
     def get(self, array: Any) -> np.ndarray:
         """One of its arrays, or a part of one, as NumPy's floats; NumPy's own arrays as they are."""
         return array

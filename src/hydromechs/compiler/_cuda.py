@@ -419,9 +419,6 @@ class CudaArrays(Arrays):
     def put(self, array: Any, which: np.ndarray, values: np.ndarray) -> None:
         array[self._cupy.asarray(which)] = self._cupy.asarray(values, dtype=self.precision)
 
-    def take(self, array: Any, moves: Any, new: Any) -> None:
-        array[...] = self._cupy.where(moves[:, None], new, array)
-
     def get(self, array: Any) -> np.ndarray:
         return self._cupy.asnumpy(array).astype(float)
 

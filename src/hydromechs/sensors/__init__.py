@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from ._array import InstrumentArray
 from ._compass import Compass
 from ._contact_switch import ContactSwitch
 from ._depth import DepthGauge
@@ -39,7 +38,6 @@ __all__ = [
     "FrameMotion",
     "Imu",
     "Instant",
-    "InstrumentArray",
     "Instruments",
     "JointEncoders",
     "Measuring",

@@ -24,7 +24,7 @@ __getattr__, __dir__, _later = _lazy_names(
         "._linearize": ("Linearization", "linearize"),
         "._live": ("LiveRun",),
         "._mission": ("BlockPart", "Mission"),
-        "._mission_march": ("SAMPLED", "GridTime", "MissionMarch"),
+        "._mission_march": ("SAMPLED", "SNAP", "GridTime", "MissionMarch"),
         "._mission_run": ("SEEDS",),
         "._modes": ("Mode", "Modes", "modes"),
         "._observe": ("coordinates", "quantities", "schema"),

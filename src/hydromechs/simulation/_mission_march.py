@@ -267,11 +267,15 @@ class MissionMarch:
 
     def look_last(self, state: Mapping[str, Array]) -> Array:
         """Return the signals at the end of a run, shape (worlds, ns); `state` does not change."""
-        if self.last_look is None or (state["part"] != 0.0).any() or (state["n"] % self.sensing_every != 0.0).any():
-            return state["signals"]
-        copied = {name: x.copy() for name, x in state.items()}
-        self.last_look.run(copied, {"until": np.zeros((1, 2)), **self.given}, 1)
-        return copied["signals"]
+        signals = state["signals"].copy()
+        if self.last_look is None:
+            return signals
+        due = (state["part"][:, 0] == 0.0) & (state["n"][:, 0] % self.sensing_every == 0.0)
+        if due.any():
+            copied = {name: x[due] for name, x in state.items()}
+            self.last_look.run(copied, {"until": np.zeros((1, 2)), **self.given}, 1)
+            signals[due] = copied["signals"]
+        return signals
 
     @cached_property
     def _last_sample(self) -> RoutineCode | CudaRoutine:
@@ -391,11 +395,11 @@ class MissionMarch:
         return np.concatenate([*sensing, np.zeros(0) if self.mission is None else self.mission.memory])
 
     def remember(self, state: Mapping[str, Array], worlds: Any, memory: Array) -> None:
-        """Put the memory of sensors, filter and blocks, in one array, into some worlds."""
+        """Put the memory of sensors, filter and blocks, in one array (..., nm), into some worlds."""
         at = 0
         for name in self._remembered:
             size = state[name].shape[1]
-            state[name][worlds] = memory[at : at + size]
+            state[name][worlds] = memory[..., at : at + size]
             at += size
 
     def memory(self, state: Mapping[str, Array], world: int) -> Array:

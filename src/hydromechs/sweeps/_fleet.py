@@ -75,12 +75,12 @@ class Fleet:
 
     def compile(self) -> None:
         """Compile now."""
-        self.worlds.march.code.compile()
+        self.worlds.target.march.code.compile()
 
     @property
     def world_memory(self) -> float:
         """Estimate of the memory of one world [bytes]."""
-        routine = self.worlds.march.code.routine
+        routine = self.worlds.target.march.code.routine
         return 8.0 * COPIES * sum((*routine.state.values(), *routine.work.values())) + RESULTS
 
     def chunk_size(self) -> int:
@@ -130,16 +130,16 @@ class Fleet:
         for m in sorted(worlds.messages, key=lambda m: (m.world, m.t)):
             said[m.world].append(f"t = {m.t:.6g} s: {m.text}")
         passed = np.array([[r.passed for r in row] for row in judged], dtype=bool).reshape(n, -1)
-        failed = np.array([k in worlds.failed for k in range(n)])
+        ended, failed = worlds.ended, np.isin(np.arange(n), list(worlds.failed))
         found = [worlds.statistics(name) for name in campaign.quantities]
         statistics = {name: np.array([getattr(row, name) for row in found]).reshape(-1, n).T for name in PER_QUANTITY}
         return {
             "seed": np.array(seeds, dtype=np.uint64),
             "success": passed.all(axis=1) & ~failed,
             "failed": failed,
-            "end_time": worlds.reached,
-            "reason": np.array([_line(worlds.ended.get(k, ""), REASON) for k in range(n)], dtype=f"<U{REASON}"),
-            "digest": np.array([digest(y) for y in worlds.state["y"]], dtype=np.uint64),
+            "end_time": worlds.t,
+            "reason": np.array([_line(ended.get(k, ""), REASON) for k in range(n)], dtype=f"<U{REASON}"),
+            "digest": np.array([digest(y) for y in worlds.target.state["y"]], dtype=np.uint64),
             "passed": passed,
             "value": np.array([[r.value for r in row] for row in judged], dtype=float).reshape(n, -1),
             **statistics,

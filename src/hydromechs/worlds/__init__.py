@@ -5,10 +5,10 @@ from hydromechs._lazy import lazy_names as _lazy_names
 __getattr__, __dir__, _later = _lazy_names(
     __name__,
     {  # compile with CasADi and LLVM
-        "._missions": ("WorldMessage",),
         "._results": ("Rollout",),
         "._rollout": ("rollout",),
         "._seeds": ("seeds_of",),
+        "._source": ("WorldMessage",),
         "._worlds": ("Worlds",),
     },
 )

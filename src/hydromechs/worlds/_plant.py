@@ -1,29 +1,25 @@
-"""Worlds of a plant: all that acts on a mechanism, its water, and a control law at its own rate."""
+"""Worlds of a plant: all that acts on a mechanism, and its water."""
 
 from __future__ import annotations
 
-import copy
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from hydromechs import compiler
 from hydromechs.compiler import Compiled
-from hydromechs.contact import Terrain
 from hydromechs.hydro import UniformFlow, WaveComponents, wave_components
-from hydromechs.integrators import Integrator, Point, is_multiple, rounding, slack, whole_steps
-from hydromechs.sensors import InstrumentArray, Sensor
+from hydromechs.integrators import Integrator, Point, rounding, slack, whole_steps
 from hydromechs.simulation import (
     CommandRanges,
     HeldRanges,
     InitialInstant,
     Plant,
     PlantPrograms,
-    Site,
-    TracedBlock,
     closed,
     divergence_hint,
     schema,
@@ -31,8 +27,9 @@ from hydromechs.simulation import (
 )
 from hydromechs.values import nearest, whole
 
+from ._samples import Samples
 from ._source import Place, Run, Source
-from ._target import Target
+from ._target import Home, Marched
 
 SOME = 16
 """Worlds whose arrays of an open parameter are looked at before they begin."""
@@ -42,36 +39,16 @@ class PlantSource(Source):
     """A plant with an integrator.
 
     Args:
-        lanes: Worlds per vector operation, 1, 4 or 8; what the machine has if None.
-        controller: Gives commands every period; None if they come from outside.
-        step: Step [s].
-        ground: Terrain that sensors see besides what the plant can touch.
+        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to what the machine has.
+        threads: Threads that share the worlds.
     """
 
-    def __init__(
-        self,
-        plant: Plant,
-        method: Integrator,
-        lanes: int | None,
-        threads: int,
-        controller: TracedBlock | None,
-        sensors: Sequence[Sensor] = (),
-        ground: Sequence[Terrain] = (),
-        *,
-        step: float,
-        start_q: np.ndarray | None = None,
-    ) -> None:
+    def __init__(self, plant: Plant, method: Integrator, lanes: int | None, threads: int | None) -> None:
         self.plant, self.model, self.method = plant, plant.model, method
         self.lanes = compiler.native_lanes() if lanes is None else lanes
-        self.threads = whole(threads, "threads", 1)
+        self.threads = whole(1 if threads is None else threads, "threads", 1)
         if self.lanes not in (1, 4, 8):
             raise ValueError(f"lanes is {lanes!r}, must be 1, 4 or 8")
-        if controller is not None and not isinstance(controller, TracedBlock):
-            raise TypeError(f"controller is {controller!r}, must be a TracedBlock, which is written in NumPy operations")
-        if controller is not None:
-            site = Site(plant, step, plant.start.q if start_q is None else start_q)
-            controller = copy.deepcopy(controller).prepared(site)
-        self.controller, self.sensors, self.ground = controller, tuple(sensors), tuple(ground)
         key = (method, self.lanes, self.threads)
         if key not in plant.compiled:
             plant.compiled[key] = PlantPrograms(plant, method, lanes=self.lanes, threads=self.threads)
@@ -84,12 +61,6 @@ class PlantSource(Source):
         self.opened = {name: Place(0, (at,), shape) for name, (at, shape) in data.items()}
         own = plant.named_parameters(plant.parameter_values({}))
         self.parameters = {name: np.asarray(x, dtype=float) for name, x in own.items()}
-
-    def program(self, controller: TracedBlock) -> Compiled:
-        """Return the controller in machine code, with the same bits for one world as for many."""
-        law = controller.program(lanes=self.lanes, threads=self.threads)
-        law.single_lanes = law.lanes
-        return law
 
     def named(self, inputs: Any) -> dict[str, Any]:
         if inputs is None:
@@ -109,21 +80,18 @@ class PlantSource(Source):
         for value in rows[:SOME]:
             self.plant.check_values({name: value})
 
-    def run(self, target: Target, step: float, offset: float) -> PlantRun:
-        return PlantRun(self, target, step, offset)
-
 
 class PlantRun(Run):
-    """Current and gusts, constraints that close, and a control law around the steps of a plant's worlds.
+    """Steps of a plant's worlds: current and gusts change between them, and constraints close."""
 
-    Args:
-        target: Where the worlds are.
-    """
+    source: PlantSource
+    signals: Mapping[str, str] = MappingProxyType({})
+    """Signals of the blocks, name to unit."""
 
-    def __init__(self, source: PlantSource, target: Target, step: float, offset: float) -> None:
-        super().__init__(target)
-        self.source, self.plant, self.step, self.offset = source, source.plant, step, offset
-        layout, n = self.plant.layout, target.worlds
+    def __init__(self, source: PlantSource, home: Home) -> None:
+        super().__init__(source, home)
+        self.plant = source.plant
+        layout, n = self.plant.layout, home.worlds
         self.na, self.nu = len(layout.commands), len(layout.commands) + len(layout.held)
         self.seeds[:] = self.plant.seed
         self.currents = np.zeros((n, 3))
@@ -137,41 +105,17 @@ class PlantRun(Run):
         off = switched_off(self.plant, np.ones(layout.size))
         self._switches = {name for name, place in source.places.items() if off[place.at[0]] == 0.0}
         self.ranges, self.held_ranges = CommandRanges(layout), HeldRanges(self.plant)
-        self.memory = target.zeros(0 if source.controller is None else len(source.controller.memory))
-        self.sensing: InstrumentArray | None = None
-        if source.sensors:
-            how = {"lanes": source.lanes, "threads": source.threads}
-            self.sensing = InstrumentArray(self.plant, source.sensors, step, n, source.ground, **how)
-        self._first = self._steps_to(offset)
-        self.period, self._law = 0, None
-        if source.controller is not None:
-            self.period = whole_steps(source.controller.period, step, "the controller's period")
-            self._law = source.program(source.controller)
-            names = [*layout.commands, *layout.held]
-            self._commanded = [names.index(name) for name in source.controller.commanded]
-            self._design = target.array(np.tile(source.controller.design_values, (n, 1)))
-
-    def _steps_to(self, t: float) -> int:
-        """Steps from time 0 to that of point 0: laws and sensors are asked at multiples of their period, as in a simulation."""
-        timed = self.source.controller is not None or self.sensing is not None
-        if timed and not is_multiple(t, self.step, self.step):
-            near = round(t / self.step) * self.step
-            raise ValueError(
-                f"start.t is {t:g} s, must be an integer number of steps of {self.step:g} s: controllers and sensors "
-                f"run at multiples of their period, which steps from there never reach; try {near:g} s, or another step"
-            )
-        return round(t / self.step)
 
     # -- the start of worlds --------------------------------------------------------------------------------------------------
 
-    def begin(self, which: np.ndarray, resumed: bool, held: np.ndarray | None = None) -> None:
+    def begin(self, which: np.ndarray, resumed: bool, start: Mapping[str, np.ndarray]) -> None:
         """See `Run.begin`: internal states and inputs as at the start of a simulation; the run's data."""
-        plant, layout, target = self.plant, self.plant.layout, self.target
-        q, v, U = (target.get(a)[which] for a in (target.q, target.x[:, : plant.model.nv], target.inputs[0]))
+        plant, layout, home = self.plant, self.plant.layout, self.home
+        q, v, U = (home.get(a)[which] for a in (home.q, home.x[:, : plant.model.nv], home.inputs[0]))
         z, u = np.zeros((len(which), layout.nz)), np.zeros((len(which), self.nu))
         values = U[:, layout.size - self._parameters :]
         for k, members in _alike(q, v, values):
-            now = InitialInstant(plant, self.offset, q[k], v[k], plant.named_parameters(values[k]))
+            now = InitialInstant(plant, home.offset, q[k], v[k], plant.named_parameters(values[k]))
             if not resumed:
                 now.check()
             z[members, : len(layout.state_slots)] = now.states()
@@ -182,18 +126,14 @@ class PlantRun(Run):
             self._flows = {seed: flow for seed, flow in self._flows.items() if seed in here}
             self._waves = {seed: waves for seed, waves in self._waves.items() if seed in here}
         self._together = not len(self._base) or bool((self._base == self._base[0]).all())
-        target.put(target.x[:, plant.model.nv :], which, z)
-        target.put(target.inputs[0][:, : self.nu], which, u)
+        home.put(home.x[:, plant.model.nv :], which, z)
+        home.put(home.inputs[0][:, : self.nu], which, u)
         inputs = np.concatenate([u, U[:, self.nu :]], axis=1)
-        if held is not None:  # constraints that these close are already closed; those closed from now on get an impulse
-            inputs[:, self.na : self.nu] = held
+        if "held" in start:  # constraints that these close are already closed; those closed from now on get an impulse
+            inputs[:, self.na : self.nu] = start["held"]
             self._applied[which] = inputs
         else:
             self._applied[which] = np.nan if resumed else switched_off(plant, inputs)
-        if self.sensing is not None:
-            self.sensing.begin(which, self.seeds[which])
-        if self.source.controller is not None:
-            target.put(self.memory, which, np.tile(self.source.controller.memory, (len(which), 1)))
 
     def add_current(self, which: np.ndarray, velocity: np.ndarray) -> None:
         """Set the velocity that is added to the current of worlds, in world axes [m/s], shape (3,) or (len(which), 3)."""
@@ -212,54 +152,41 @@ class PlantRun(Run):
 
     def look(self, q: np.ndarray) -> None:
         """Raise `ValueError` if the step is too long at configurations (worlds, nq); of a sweep, at ends and middle."""
-        n, values = self.target.worlds, self.target.get(self.target.inputs[0])[:, self.plant.layout.size - self._parameters :]
+        n, values = self.home.worlds, self.home.get(self.home.inputs[0])[:, self.plant.layout.size - self._parameters :]
         for k in {0, n // 2, n - 1} if n else ():
-            self.source.programs.checks.look(self.step, q[k], np.ascontiguousarray(values[k]))
+            self.source.programs.checks.look(self.home.step, q[k], np.ascontiguousarray(values[k]))
 
     def too_stiff(self, q: np.ndarray) -> list[str]:
         """What of each world is too stiff for the step at configurations (worlds, nq), in words; empty where all is well."""
-        return self.source.programs.checks.faults(self.step, q, self.target.get(self.target.inputs[0]))
-
-    def measure(self) -> None:
-        """Let the sensors that are due at the present instant measure, those that have not done so yet."""
-        if self.sensing is None:
-            return
-        if self.plant.constrained:
-            self._switch({}, 0, 1)  # what is closed has closed
-        self._measure(self.sensing)
-
-    def _measure(self, sensing: InstrumentArray) -> None:
-        target, now = self.target, self.offset + self.step * self._clock
-        self._renew(now, slack(float(now.max(initial=0.0)), self.step))
-
-        def truth(which: np.ndarray, t: np.ndarray, *more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            rows = target.index(which)
-            state = (target.q[rows], target.x[rows], target.inputs[0][rows])
-            values, kept = target.law(sensing.truth, [target.array(t), *state, *map(target.array, more)])
-            return target.get(values), target.get(kept)
-
-        sensing.look(self._clock, self.offset, target.frozen, truth)
+        return self.source.programs.checks.faults(self.home.step, q, self.home.get(self.home.inputs[0]))
 
     def observe(self, names: Collection[str]) -> dict[str, Any]:
         """Variables of the recording at the present instant of each world, by name, shape (worlds, ...)."""
-        target, nv, x = self.target, self.plant.model.nv, self.target.x
+        home = self.home
         for name in names:
             if name not in self._recorded:
                 known = ", ".join(sorted(self._recorded))
                 raise KeyError(f"no variable {name!r}{nearest(name, self._recorded)}; there are {known}")
-        now = self.offset + self.step * self._clock
-        self._renew(now, slack(float(now.max(initial=0.0)), self.step))
-        U = target.inputs[0]
-        out = {"q": target.q, "v": x[:, :nv], "internal_state": x[:, nv:], "command": U[:, : self.na]}
-        out |= {"held_input": U[:, self.na : self.nu], "work": x[:, x.shape[1] - len(self.plant.layout.causes) :]}
+        now = self._now()
+        self._renew(now)
+        return self._variables(names, home.array(now), home.q, home.x, home.inputs[0], home.call)
+
+    def _variables(
+        self, names: Collection[str], t: Any, q: Any, x: Any, U: Any, call: Callable[[Compiled, Sequence[Any]], list[Any]]
+    ) -> dict[str, Any]:
+        """Variables of the recording by name, from times, states and inputs of shape (..., n)."""
+        nv, get = self.plant.model.nv, self.home.get
+        out = {"q": q, "v": x[..., :nv], "internal_state": x[..., nv:], "command": U[..., : self.na]}
+        out |= {"held_input": U[..., self.na : self.nu], "work": x[..., x.shape[-1] - len(self.plant.layout.causes) :]}
         out = {name: array.copy() for name, array in out.items() if name in names}
         computed = {"R_WB" if name == "orientation" else name for name in names if name not in out}
         if computed:
             code = self.source.programs.observing(computed)
-            found = target.law(code, [target.array(now), target.q, x, U])
-            out |= {a.name: value for a, value in zip(code.recipe.outputs, found, strict=True)}
+            out |= {a.name: value for a, value in zip(code.recipe.outputs, call(code, [t, q, x, U]), strict=True)}
         if "orientation" in names:
-            out["orientation"] = self.plant.orientations(*(target.get(a) for a in (out["R_WB"], target.q)))
+            R, q = get(out["R_WB"]), get(q)
+            found = self.plant.orientations(R.reshape(-1, *R.shape[-3:]), q.reshape(-1, q.shape[-1]))
+            out["orientation"] = found.reshape(*q.shape[:-1], *found.shape[1:])
         return {name: out[name] for name in names}
 
     @cached_property
@@ -267,48 +194,112 @@ class PlantRun(Run):
         """Names of the variables of a recording that an instant has."""
         return {v.name for v in schema(self.plant)} - {"energy_residual"}
 
-    def check_given(self, commands: np.ndarray, held: np.ndarray) -> None:
-        """Refuse held inputs outside of their ranges, and warn of commands."""
+    def check_given(self, driven: Mapping[str, Any]) -> None:
+        """Reject held inputs outside of their ranges, and warn of commands; those that are not numbers freeze their world."""
+        home = self.home
+        if not home.arrays.on_host:
+            return
+        held, now = home.inputs[0][:, self.na : self.nu], home.inputs[0][:, : self.na]
+        names = (*self.source.commands, *self.source.held)
+        for name, x in driven.items():
+            k = names.index(name)
+            if k < self.na:
+                self._look(_column(now, k, x), held)
+            else:
+                self._look(now, _column(held, k - self.na, x))
+        if not driven:
+            self._look(now, held)
+        if held.size:
+            home.freeze(~np.isfinite(held).all(axis=1), True)
+
+    def _look(self, commands: np.ndarray, held: np.ndarray) -> None:
         self.held_ranges.check(held)
         for text in self.ranges.look(commands):
-            warnings.warn(text, stacklevel=5)
+            warnings.warn(text, stacklevel=6)
+
+    # -- whole runs -----------------------------------------------------------------------------------------------------------
+
+    def run(self, until: float, record: float, samples: Samples, progress: Callable[[float], None] | None) -> None:
+        """Advance all worlds to a time [s].
+
+        Args:
+            record: Time between two samples [s].
+            samples: Receives samples at multiples of it, and at the end.
+            progress: Called now and then with the time that was reached [s].
+        """
+        step, now = self.home.step, self._now()
+        if np.ptp(now) > 0.0:
+            raise ValueError("worlds that were reset apart have times of their own; reset all, or take steps")
+        every, t = whole_steps(record, step, "record"), float(now.max(initial=0.0))
+        left = whole_steps(until - t, step, "until") if until > t + slack(t, step) else 0
+        while left:
+            n = round(float(self._now()[0]) / step)
+            self._sample(samples, final=n % every != 0)
+            some = min(left, every - n % every)
+            self.march({}, some, None)
+            left -= some
+            if progress is not None:
+                progress(float(self._now()[0]))
+        self._sample(samples, final=True)
+
+    def _sample(self, samples: Samples, *, final: bool) -> None:
+        """Keep watched quantities at the present instant; there are none of frozen worlds."""
+        found = {name: self.home.get(x)[:, None] for name, x in self.observe(samples.sources).items()}
+        samples.keep(np.where(self.home.frozen, np.nan, self._now())[:, None], found, final=final)
 
     # -- between steps --------------------------------------------------------------------------------------------------------
 
     def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """See `Run.ready`: the run's data, constraints that close, then sensors and the law, which see what has closed."""
+        """See `Run.ready`: the run's data, then constraints that close."""
         if self._first_until < np.inf:
             steps = min(steps, self._steps_alike(steps))
         held = {name: x for name, x in driven.items() if name in self.plant.layout.held}
         if held or self.plant.constrained:
             steps = min(steps, self._switch(held, done, steps))
-        if self.sensing is not None:
-            self._measure(self.sensing)
-            steps = min(steps, int((self.sensing.every - self._since(self._clock, self.sensing.every)).min(initial=steps)))
-        return steps if self._law is None else min(steps, self._controlled(self._law))
+        return steps
 
     def _steps_alike(self, steps: int) -> int:
         """Steps, of these at most, until the slope of a current changes; the run's data are those of the present time."""
         clock = self._base[:1] + self._ahead if self._together else self._clock
-        now = self.offset + self.step * clock
+        now = self.home.offset + self.home.step * clock
         latest = float(now.max(initial=0.0))
-        near = slack(latest, self.step)
-        if not self._together or not self._first_until > latest + self.step - near:  # else nothing is due in any world
-            now = self.offset + self.step * self._clock
-            self._renew(now, near)
-            self._bent = np.flatnonzero(self._until < now + self.step - near)
-            left = ((self._until - now + near) / self.step).min(initial=np.inf)
+        step = self.home.step
+        near = slack(latest, step)
+        if not self._together or not self._first_until > latest + step - near:  # else nothing is due in any world
+            now = self._now()
+            self._renew(now)
+            self._bent = np.flatnonzero(self._until < now + step - near)
+            left = ((self._until - now + near) / step).min(initial=np.inf)
         else:
             self._bent = np.zeros(0, dtype=int)
-            left = (self._first_until - latest + near) / self.step
+            left = (self._first_until - latest + near) / step
         return max(1, int(left)) if np.isfinite(left) else steps
 
-    @property
-    def split_worlds(self) -> np.ndarray:
-        return self._bent
+    def step(self, inputs: list[Any], steps: int, stride: int | None) -> Marched:
+        """Take steps; where the slope of a current changes, one step, of some worlds in parts."""
+        target = self.target
+        if not len(self._bent):
+            path = target.march(inputs, steps, stride)
+            self._ahead += steps
+            return path
+        bent = self._bent[~target.frozen[self._bent]]
+        rows = target.index(bent)
+        target.freeze(bent, True)
+        path = target.march(inputs, 1, stride)
+        target.freeze(bent, False)
+        good = self._split(bent, inputs)
+        target.freeze(bent[~good], True)
+        taken = target.array(good)
+        target.number[rows] += taken
+        path.good[rows] = taken
+        if stride is not None:
+            path.q[rows, -1], path.x[rows, -1] = target.q[rows], target.x[rows]
+        self._ahead += 1
+        return path
 
-    def split_step(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
-        now = self.offset + self.step * self._clock[which]
+    def _split(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
+        """Take a step in parts in some worlds, with inputs of all; True for those that took it, (len(which),)."""
+        now, step = self._now()[which], self.home.step
         groups: dict[tuple[int, float], list[int]] = {}
         for k, world in enumerate(which):
             groups.setdefault((int(self.seeds[world]), float(now[k])), []).append(k)
@@ -317,9 +308,9 @@ class PlantRun(Run):
         rows = rows[:, 0] if rows.ndim == 3 else rows
         last = self.plant.layout.size - self._parameters
         for (seed, t), group in groups.items():
-            members, end = np.array(group), t + self.step
+            members, end = np.array(group), t + step
             own = rows[self.target.index(members)]
-            while t < end - slack(end, self.step):
+            while t < end - slack(end, step):
                 data, until = self._data(seed, t)
                 until = min(until, end)
                 own[:, self.nu : last] = self.target.array(self._with_current(which[members], data))
@@ -331,7 +322,7 @@ class PlantRun(Run):
         """The run's data from a time on, and until when they hold [s]."""
         if seed not in self._flows:
             self._flows[seed] = self.plant.flow(seed)
-        return self.plant.data(self._flows[seed], t + max(1e-9 * self.step, rounding(t)), {}, self._waves_of(seed))
+        return self.plant.data(self._flows[seed], t + max(1e-9 * self.home.step, rounding(t)), {}, self._waves_of(seed))
 
     def _with_current(self, which: np.ndarray, data: np.ndarray) -> np.ndarray:
         """The run's data but for parameters, of worlds with their own currents, shape (len(which), n)."""
@@ -340,43 +331,21 @@ class PlantRun(Run):
             rows[:, at.start - self.nu : at.stop - self.nu] += self.currents[which]
         return rows
 
-    def advanced(self, steps: int) -> None:
-        self._ahead += steps
+    def _now(self) -> np.ndarray:
+        """Times of the worlds [s], also of frozen ones, on the host, shape (n,)."""
+        return self.home.offset + self.home.step * self._clock
 
     @property
     def _clock(self) -> np.ndarray:
         """Steps since each world began, shape (n,)."""
         return self._base + self._ahead
 
-    def _since(self, clock: np.ndarray, period: int) -> np.ndarray:
-        """Steps since the last multiple of a period in time, shape (n,).
-
-        Args:
-            clock: Steps since each world began, shape (n,).
-            period: The period, in steps.
-        """
-        return (self._first % period + clock) % period
-
-    def _controlled(self, law: Compiled) -> int:
-        """Ask the law in worlds whose time has come; steps until the next time."""
-        target, nv = self.target, self.plant.model.nv
-        clock = self._base[:1] + self._ahead if self._together else self._clock
-        since = self._since(clock, self.period)
-        due = since == 0.0
-        if due.any():
-            inputs = target.inputs[0][:, : self.nu]
-            t = self.offset + self.step * clock
-            arrays = [target.array(t[0] if self._together else t), target.q, target.x[:, :nv], inputs]
-            new, memory, *_ = target.law(law, [*arrays, target.zeros(0), self.memory, self._design])
-            which = None if self._together else due
-            for k, place in enumerate(self._commanded):
-                target.take(inputs[:, place : place + 1], which, new[:, k : k + 1])
-            target.take(self.memory, which, memory)
-        return int((self.period - since).min(initial=self.period))
-
-    def _renew(self, now: np.ndarray, near: float) -> None:
+    def _renew(self, now: np.ndarray) -> None:
         """Current, gusts and waves of worlds where they are not those of the present time."""
+        near = slack(float(now.max(initial=0.0)), self.home.step)
         old = np.flatnonzero(self._until <= now + near)
+        if not len(old):
+            return
         last = self.plant.layout.size - self._parameters
         rows = np.zeros((len(old), last - self.nu))
         places = {seed: k for k, seed in enumerate(dict.fromkeys(self.seeds[old]))}
@@ -385,7 +354,7 @@ class PlantRun(Run):
             data, until = self._data(int(self.seeds[old[k]]), float(now[old[k]]))
             rows[members], self._until[old[members]] = self._with_current(old[members], data), until
         if rows.size:
-            self.target.put(self.target.inputs[0][:, self.nu : last], old, rows)
+            self.home.put(self.home.inputs[0][:, self.nu : last], old, rows)
         self._first_until = float(self._until.min(initial=np.inf))
 
     def _waves_of(self, seed: int) -> WaveComponents | None:
@@ -399,10 +368,10 @@ class PlantRun(Run):
 
     def _switch(self, held: Mapping[str, Any], done: int, steps: int) -> int:
         """Held inputs of the next step: those that are not numbers freeze their world, constraints close; steps like it."""
-        target, layout = self.target, self.plant.layout
-        U = target.get(target.inputs[0])
+        home, layout = self.home, self.plant.layout
+        U = home.get(home.inputs[0])
         after = np.array(U)
-        rows = {name: target.get(x) for name, x in held.items()}
+        rows = {name: home.get(x) for name, x in held.items()}
         for name, x in rows.items():
             after[:, self.source.places[name].at[0]] = x[:, done]
         for x in (x for name, x in rows.items() if name in self._switches):
@@ -410,12 +379,12 @@ class PlantRun(Run):
             change = ((later != first) & ~(np.isnan(later) & np.isnan(first))).any(axis=0)
             if change.any():
                 steps = min(steps, int(np.argmax(change)))
-        target.freeze(~np.isfinite(after[:, self.na : self.nu]).all(axis=1), True)
+        home.freeze(~np.isfinite(after[:, self.na : self.nu]).all(axis=1), True)
         if self.plant.constrained:
             before = after.copy()
             applied = self._applied[:, self.na : self.nu]
             before[:, self.na : self.nu] = np.where(np.isnan(applied), after[:, self.na : self.nu], applied)
-            changed = (before != after).any(axis=1) & ~target.frozen
+            changed = (before != after).any(axis=1) & ~home.frozen
             if changed.any():
                 self._close(np.flatnonzero(changed), before, after)
         self._applied[:, : layout.size] = after
@@ -423,28 +392,28 @@ class PlantRun(Run):
 
     def _close(self, which: np.ndarray, before: np.ndarray, after: np.ndarray) -> None:
         """Velocities and internal states of worlds after inputs change; worlds that are alike are one."""
-        target = self.target
-        q, x = (np.array(target.get(a)[which]) for a in (target.q, target.x))
-        number = target.get(target.number)
+        home = self.home
+        q, x = (np.array(home.get(a)[which]) for a in (home.q, home.x))
+        now = self._now()
         alike: dict[bytes, np.ndarray] = {}
         for k, world in enumerate(which):
             if not (np.isfinite(q[k]).all() and np.isfinite(x[k]).all()):
                 continue
             key = np.concatenate([q[k], x[k], before[world], after[world]]).tobytes()
             if key not in alike:
-                t = self.offset + self.step * float(number[world])
+                t = float(now[world])
                 try:
                     alike[key] = closed(self.plant, Point(t, q[k], x[k]), before[world], after[world])[0].x
                 except ValueError as error:
                     error.add_note(f"in world {world}")
                     raise
             x[k] = alike[key]
-        target.put(target.x, which, x)
+        home.put(home.x, which, x)
 
     def why(self, world: int) -> str:
-        target, layout = self.target, self.plant.layout
-        q, x = (np.array(target.get(a)[world], dtype=float) for a in (target.q, target.x))
-        given = np.array(target.get(target.inputs[0])[world], dtype=float)
+        home, layout = self.home, self.plant.layout
+        q, x = (np.array(home.get(a)[world], dtype=float) for a in (home.q, home.x))
+        given = np.array(home.get(home.inputs[0])[world], dtype=float)
         if not np.isfinite(given).all():
             parameters = [(f"parameter {name!r}", layout.data[f"parameter.{name}"][0]) for name in self.plant.parameters]
             inputs = [(f"input {name!r}", slice(k, k + 1)) for k, name in enumerate((*layout.commands, *layout.held))]
@@ -453,8 +422,8 @@ class PlantRun(Run):
                     return f"{name} is {', '.join(f'{value:g}' for value in given[at])}, must be finite"
         if not (np.isfinite(q).all() and np.isfinite(x).all()):
             return "its state is not finite"
-        at = Point(self.offset + self.step * float(target.get(target.number)[world]), q, x)
-        return f"the next step is not finite; {divergence_hint(self.plant, at, self.source.method, self.step)}"
+        at = Point(float(home.get(home.t)[world]), q, x)
+        return f"the next step is not finite; {divergence_hint(self.plant, at, self.source.method, home.step)}"
 
 
 def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -468,3 +437,10 @@ def _alike(*arrays: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         groups.setdefault(b"".join(a[k].tobytes() for a in arrays), []).append(k)
     for members in groups.values():
         yield members[0], np.array(members)
+
+
+def _column(array: np.ndarray, k: int, values: np.ndarray) -> np.ndarray:
+    """Rows for every step with one column given, shape (worlds, steps, n)."""
+    out = np.repeat(array[:, None], values.shape[1], axis=1)
+    out[:, :, k] = values
+    return out

@@ -137,9 +137,9 @@ def _plant_rollout(
     parameters: Mapping[str, Any],
     options: dict[str, Any],
 ) -> Rollout:
-    layout, model, controller = plant.layout, plant.model, options["controller"]
+    layout, model = plant.layout, plant.model
     q, v, batch = _starts(model, q, v)
-    source = PlantSource(plant, options["method"], options["lanes"], options["threads"], controller, step=options["step"])
+    source = PlantSource(plant, options["method"], options["lanes"], options["threads"])
     arrays = {name: as_array(x, name) for name, x in source.named(inputs).items()}
     leads = {name: leading(x, repr(name), (), batch, steps) for name, x in arrays.items()}
     opened = _parameters(plant, parameters)
@@ -148,19 +148,18 @@ def _plant_rollout(
     if internal is not None:
         internal = rows_of(internal, "internal", layout.nz)
         shapes["internal"] = internal.shape[:-1]
-    remembered = np.zeros(0)
-    if source.controller is not None:
-        first = source.controller.memory
-        remembered = rows_of(first if memory is None else memory, "memory", len(first))
-        shapes["memory"] = remembered.shape[:-1]
+    if memory is not None:
+        memory = as_array(memory, "memory")
+        shapes["memory"] = memory.shape[:-1]
     batch = batch_of(shapes)
     n = int(np.prod(batch))
     values = {name: np.broadcast_to(x, (*batch, *shape)).reshape(n, *shape) for name, (x, shape) in opened.items()}
     start = State(t=begin, q=each_world(q, batch, n), v=each_world(v, batch, n))
     if internal is not None:
         start = replace(start, internal=each_world(internal, batch, n))
+    if memory is not None:
+        start = replace(start, memory=each_world(memory, batch, n))
     worlds = Worlds(plant, n, start=start, parameters=values, **options)
-    worlds.memory[:] = each_world(remembered, batch, n)
     given = {}
     for name, x in arrays.items():
         each = (*batch, steps) if x.ndim > len(leads[name]) else batch

@@ -8,10 +8,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.integrators import Integrator, Stepper
+from hydromechs.compiler import NATIVE, Backend
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.integrators import METHODS, FixedStep, Integrator, Stepper
 from hydromechs.model import Model
 
-from ._target import Target
+from ._target import Home, Marched, Target
+
+
+class WorldMessage(NamedTuple):
+    """Something that happened in a world."""
+
+    world: int
+    """Number of the world."""
+    t: float
+    """Time [s]."""
+    text: str
+    """What happened."""
 
 
 class Place(NamedTuple):
@@ -23,53 +36,6 @@ class Place(NamedTuple):
     """Its entries there; () for all."""
     shape: tuple[int, ...]
     """Its shape in one world."""
-
-
-class Run:
-    """What happens around the compiled steps of some worlds; here nothing."""
-
-    def __init__(self, target: Target) -> None:
-        self.target = target
-        self.seeds = np.zeros(target.worlds, dtype=object)
-        """Seed of gusts and waves of each world, integers of shape (worlds,)."""
-        self.memory = target.zeros(0)
-        """What the controller of each world remembers, shape (worlds, nm)."""
-
-    def begin(self, which: np.ndarray, resumed: bool, held: np.ndarray | None = None) -> None:
-        """Set up worlds whose configurations and velocities have been set.
-
-        Args:
-            which: Indices of the worlds.
-            resumed: True if they resume from internal states of an earlier run.
-            held: Held inputs of the state from which they resume, shape (len(which), nh); constraints that these close are
-                already closed. If omitted, constraints of the first step are already closed in resumed worlds only.
-        """
-
-    def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
-        """Do what is to be done at the present instant of all worlds; how many steps can be taken now.
-
-        Args:
-            driven: Inputs that change with every step, shape (worlds or 1, all steps, ...) each.
-            done: Steps of `driven` that have been taken.
-            steps: How many are left.
-        """
-        return steps
-
-    @property
-    def split_worlds(self) -> np.ndarray:
-        """Numbers of the worlds whose next step is taken in parts, because the slope of a current changes within it."""
-        return np.zeros(0, dtype=int)
-
-    def split_step(self, which: np.ndarray, inputs: list[Any]) -> np.ndarray:
-        """Take a step in parts in some worlds, with inputs of all; True for those that took it, (len(which),)."""
-        return np.zeros(0, dtype=bool)
-
-    def advanced(self, steps: int) -> None:
-        """Record that all worlds have advanced by some steps."""
-
-    def why(self, world: int) -> str:
-        """Why a world is frozen, in words."""
-        return "the next step is not finite"
 
 
 class Source(abc.ABC):
@@ -106,6 +72,155 @@ class Source(abc.ABC):
     def named(self, inputs: Any) -> dict[str, Any]:
         """Inputs by name, from what a caller gave: a mapping by name, one array, or None for none."""
 
-    def run(self, target: Target, step: float, offset: float) -> Run:
-        """What happens around the steps of worlds."""
-        return Run(target)
+
+class Run:
+    """Steps of some worlds, and what happens around them; here nothing.
+
+    Args:
+        home: Where the worlds are.
+    """
+
+    def __init__(self, source: Source, home: Home) -> None:
+        self.source, self.home = source, home
+        self.seeds = np.zeros(home.worlds, dtype=object)
+        """Seed of gusts and waves of each world, integers of shape (worlds,)."""
+
+    @property
+    def memory(self) -> Any:
+        """What the blocks of each world remember, shape (worlds, nm)."""
+        return self.home.arrays.zeros(self.home.worlds, 0)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Sizes of arrays of a `State` that only these worlds have, by name."""
+        return {}
+
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """Names of the numbers of each sensor, by its name."""
+        return {}
+
+    @property
+    def readings(self) -> dict[str, np.ndarray]:
+        """What each sensor has measured last, by name, shape (worlds, n)."""
+        return {}
+
+    def begin(self, which: np.ndarray, resumed: bool, start: Mapping[str, np.ndarray]) -> None:
+        """Set up worlds whose configurations and velocities have been set.
+
+        Args:
+            which: Indices of the worlds.
+            resumed: True if they resume from internal states of an earlier run.
+            start: Other arrays of the state from which they start, by the names of `State`, shape (len(which), n).
+                Constraints that its held inputs close are already closed. Without held inputs, constraints of the first step
+                are already closed in resumed worlds only.
+        """
+        home = self.home
+        for place in self.source.places.values():
+            home.put(home.inputs[place.argument], which, np.zeros((len(which), *place.shape)))
+
+    def why(self, world: int) -> str:
+        """Why a world is frozen, in words."""
+        return "the next step is not finite"
+
+    @property
+    def messages(self) -> list[WorldMessage]:
+        """Reports of blocks, events, and ends of worlds."""
+        return [WorldMessage(k, float(self.home.get(self.home.t)[k]), text) for k, text in self.ended.items()]
+
+    @property
+    def ended(self) -> dict[int, str]:
+        """Why worlds ended early, by number."""
+        return {int(k): self.why(int(k)) for k in np.flatnonzero(self.home.frozen)}
+
+    @property
+    def failed(self) -> set[int]:
+        """Worlds that diverged or that an error ended."""
+        return set(np.flatnonzero(self.home.frozen).tolist())
+
+    def check_given(self, driven: Mapping[str, Any]) -> None:
+        """Check inputs that hold now, and those of `driven`, which change with every step."""
+
+    # -- steps ----------------------------------------------------------------------------------------------------------------
+
+    def ready(self, driven: Mapping[str, Any], done: int, steps: int) -> int:
+        """Do what is to be done at the present instant of all worlds; how many steps can be taken now.
+
+        Args:
+            driven: Inputs that change with every step, shape (worlds or 1, all steps, ...) each.
+            done: Steps of `driven` that have been taken.
+            steps: How many are left.
+        """
+        return steps
+
+    def step(self, inputs: list[Any], steps: int, stride: int | None) -> Marched:
+        """Take steps for which `ready` has prepared."""
+        return self.target.march(inputs, steps, stride)
+
+    @property
+    def target(self) -> Target:
+        """Where the worlds are, if they have no blocks."""
+        assert isinstance(self.home, Target)
+        return self.home
+
+    def march(self, driven: Mapping[str, Any], steps: int, record: int | None) -> Marched:
+        """Take steps, piece by piece.
+
+        Args:
+            driven: Inputs that change with every step, shape (worlds or 1, steps, ...) each.
+            record: Steps from one recorded state to the next, the first at the start; None for none.
+        """
+        home, done = self.home, 0
+        rows_q: list[Any] = []
+        rows_x: list[Any] = []
+        good: Any = 0 if record is None else home.arrays.zeros(home.worlds)
+        while done < steps:
+            some = self.ready(driven, done, steps - done)
+            stride = None
+            if record is not None:
+                if not rows_q:
+                    rows_q, rows_x = [home.q[:, None].copy()], [home.x[:, None].copy()]
+                elif done % record == 0:
+                    rows_x[-1][:, -1] = home.x  # what closed here has closed
+                stride = record if done % record == 0 and some % record == 0 else 1
+            path = self.step(self._piece(driven, done, some), some, stride)
+            if record is not None and stride is not None:
+                good = good + path.good
+                due = (done + stride * np.arange(1, some // stride + 1)) % record == 0
+                rows = np.flatnonzero(due).tolist()
+                rows_q.append(path.q if due.all() else path.q[:, rows])
+                rows_x.append(path.x if due.all() else path.x[:, rows])
+            done += some
+        return Marched(home.stack(rows_q, 1), home.stack(rows_x, 1), good) if rows_q else Marched(None, None, good)
+
+    def _piece(self, driven: Mapping[str, Any], done: int, some: int) -> list[Any]:
+        """Inputs of the stepper for some steps."""
+        out = list(self.home.inputs)
+        whole_ones = {}
+        for name, x in driven.items():
+            place = self.source.places[name]
+            if not place.at:
+                out[place.argument] = x[:, done : done + some]
+                continue
+            k = place.argument
+            if k not in whole_ones:
+                whole_ones[k] = self.home.arrays.repeated(self.home.inputs[k], some)
+            whole_ones[k][(slice(None), slice(None), *place.at)] = x[:, done : done + some]
+        for k, array in whole_ones.items():
+            out[k] = array
+        return out
+
+
+def check_target(source: Source, backend: Backend) -> None:
+    """Raise `UnsupportedFeature` if a back end cannot run a mechanism or plant."""
+    if not isinstance(source.method, FixedStep) and not backend.takes_divided_steps:
+        known = ", ".join(name for name, method in METHODS.items() if issubclass(method, FixedStep))
+        raise UnsupportedFeature(
+            f"integrator {source.method.name!r} divides its steps or looks back, which target {backend.target!r} cannot; use "
+            f"one of {known}, or target='{NATIVE.target}'"
+        )
+    if source.stepper.loops is not None and not backend.takes_loops:
+        raise UnsupportedFeature(
+            f"{source.model.name} with {source.model.nb} bodies is compiled as loops over its bodies (form 'rolled'), which "
+            f"target {backend.target!r} cannot run; give form='specialised', or target='{NATIVE.target}'"
+        )

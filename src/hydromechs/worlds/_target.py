@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from hydromechs.compiler import Backend, Compiled
+from hydromechs.compiler import Backend, Compiled, CudaAttributes
 from hydromechs.integrators import FixedStep, Stepper, Stretch
 
 
@@ -20,46 +22,55 @@ class Marched(NamedTuple):
     """Velocities and internal states there, shape (worlds, rows, nv + nz)."""
     good: Any
     """Number of steps that were taken, shape (worlds,)."""
+    readings: Mapping[str, np.ndarray] = MappingProxyType({})
+    """What sensors had measured last there, by name, shape (worlds, rows, n)."""
 
 
-class Target:
-    """Arrays of worlds and the code that moves them, by one back end.
+class Home(abc.ABC):
+    """Arrays of worlds on one machine.
 
     Args:
+        stepper: Compiled steps.
         backend: A back end that runs worlds.
         precision: One of its precisions.
+        step: Step [s].
+        offset: Time at which worlds start [s].
     """
 
-    def __init__(self, stepper: Stepper, worlds: int, backend: Backend, precision: str) -> None:
+    def __init__(
+        self, stepper: Stepper, worlds: int, backend: Backend, precision: str, step: float, offset: float, numbers: int
+    ) -> None:
         if precision not in backend.precisions:
             known = " or ".join(map(repr, backend.precisions))
             raise ValueError(f"precision is {precision!r}; with target {backend.target!r} it must be {known}")
         self.stepper, self.worlds, self.backend, self.precision = stepper, worlds, backend, precision
+        self.step, self.offset = step, offset
         self.arrays = a = backend.arrays(precision)
         """Arrays of the machine."""
-        model = stepper.model
-        a.check_memory(1 + model.nq + model.nv + stepper.nz + sum(x.size for x in stepper.inputs), worlds)
+        a.check_memory(numbers, worlds)
         self.put, self.get, self.array, self.index, self.stack = a.put, a.get, a.array, a.index, a.stack
-        self.repeated = a.repeated
-        self.number = self.zeros()
-        """Number of the present point of each world, shape (worlds,)."""
-        self.q = self.zeros(model.nq)
-        """Configurations, shape (worlds, nq)."""
-        self.x = self.zeros(model.nv + stepper.nz)
-        """Velocities and internal states, shape (worlds, nv + nz)."""
-        self.inputs = [self.zeros(*x.shape) for x in stepper.inputs]
-        """Inputs of the stepper, held, shape (worlds, ...) each."""
-        self.kernel: Any = backend.marcher(stepper.march, precision) if isinstance(stepper.method, FixedStep) else None
-        """Many steps of all worlds; None for a method that divides its steps or looks back."""
-        self._stuck = a.mask(worlds)
-        self._laws: dict[int, Callable[[Sequence[Any]], list[Any]]] = {}
-        self._grid: tuple[tuple[float, float], list[Any]] = (np.nan, np.nan), []
+        self._callers: dict[int, Callable[[Sequence[Any]], list[Any]]] = {}
+
+    number: Any
+    """Steps since each world was reset, shape (worlds,)."""
+    q: Any
+    """Configurations, shape (worlds, nq)."""
+    x: Any
+    """Velocities and internal states, shape (worlds, nv + nz)."""
+    inputs: list[Any]
+    """Inputs of the stepper, held, shape (worlds, ...) each."""
 
     @property
+    def t(self) -> Any:
+        """Times [s], shape (worlds,)."""
+        return self.offset + self.step * self.number
+
+    @property
+    @abc.abstractmethod
     def frozen(self) -> np.ndarray:
         """Worlds that stay where they are, shape (worlds,); the array itself if it is NumPy's, else a copy."""
-        return self.arrays.seen(self._stuck)
 
+    @abc.abstractmethod
     def freeze(self, which: np.ndarray, frozen: bool) -> None:
         """Freeze worlds, or let them go.
 
@@ -67,29 +78,52 @@ class Target:
             which: Numbers of the worlds, or booleans, shape (worlds,).
             frozen: True if they stay where they are.
         """
+
+    @abc.abstractmethod
+    def begin(self, which: np.ndarray) -> None:
+        """Set worlds to the start time, and let them go."""
+
+    @abc.abstractmethod
+    def attributes(self) -> CudaAttributes:
+        """Return the registers and local memory of the kernel on a GPU."""
+
+    def call(self, code: Compiled, arrays: Sequence[Any]) -> list[Any]:
+        """Results of a program for worlds, of arguments of shape (worlds, ...)."""
+        if id(code) not in self._callers:
+            self._callers[id(code)] = self.backend.caller(code, self.precision)
+        return self._callers[id(code)](arrays)
+
+
+class Target(Home):
+    """Worlds without blocks: every step of all worlds is taken by one program, many steps in a call."""
+
+    def __init__(self, stepper: Stepper, worlds: int, backend: Backend, precision: str, step: float, offset: float) -> None:
+        model = stepper.model
+        numbers = 1 + model.nq + model.nv + stepper.nz + sum(x.size for x in stepper.inputs)
+        super().__init__(stepper, worlds, backend, precision, step, offset, numbers)
+        a = self.arrays
+        self.number, self.q, self.x = a.zeros(worlds), a.zeros(worlds, model.nq), a.zeros(worlds, model.nv + stepper.nz)
+        self.inputs = [a.zeros(worlds, *x.shape) for x in stepper.inputs]
+        self.kernel: Any = backend.marcher(stepper.march, precision) if isinstance(stepper.method, FixedStep) else None
+        """Many steps of all worlds; None for a method that divides its steps or looks back."""
+        self._stuck = a.mask(worlds)
+        self._grid = [a.full(step), a.full(offset)]
+
+    @property
+    def frozen(self) -> np.ndarray:
+        return self.arrays.seen(self._stuck)
+
+    def freeze(self, which: np.ndarray, frozen: bool) -> None:
         self._stuck[self.index(which)] = frozen
 
-    def zeros(self, *shape: int) -> Any:
-        """A new array of shape (worlds, *shape)."""
-        return self.arrays.zeros(self.worlds, *shape)
+    def begin(self, which: np.ndarray) -> None:
+        self.put(self.number, which, np.zeros(len(which)))
+        self.freeze(which, False)
 
-    def take(self, array: Any, due: np.ndarray | None, new: Any) -> None:
-        """Take over rows of the worlds that are due and not frozen.
+    def attributes(self) -> CudaAttributes:
+        return self.kernel.attributes()
 
-        Args:
-            array: One of its arrays, or a part of one.
-            due: Which worlds, shape (worlds,); all if None.
-            new: An array of this machine, of the same shape.
-        """
-        self.arrays.take(array, ~self._stuck if due is None else self.index(due) & ~self._stuck, new)
-
-    def law(self, code: Compiled, arrays: Sequence[Any]) -> list[Any]:
-        """Results of a control law, or of another program, for worlds, of arguments of shape (worlds, ...)."""
-        if id(code) not in self._laws:
-            self._laws[id(code)] = self.backend.caller(code, self.precision)
-        return self._laws[id(code)](arrays)
-
-    def march(self, inputs: Sequence[Any], step: float, offset: float, steps: int, stride: int | None) -> Marched:
+    def march(self, inputs: Sequence[Any], steps: int, stride: int | None) -> Marched:
         """Take steps in all worlds that are not frozen, in place; those whose next step is not finite freeze.
 
         Args:
@@ -97,20 +131,18 @@ class Target:
             stride: Steps from one record to the next; None for no records.
         """
         if self.kernel is not None:
-            if self._grid[0] != (step, offset):
-                self._grid = (step, offset), [self.arrays.full(step), self.arrays.full(offset)]
             state = [self.number, self.q, self.x]
-            records, good = self.kernel(state, [*self._grid[1], *inputs], self._stuck, steps, stride or 0)
+            records, good = self.kernel(state, [*self._grid, *inputs], self._stuck, steps, stride or 0)
             path = Marched(records[1], records[2], good)
         else:
-            path = self._divided(inputs, step, offset, steps, steps if stride is None else stride)
+            path = self._divided(inputs, steps, steps if stride is None else stride)
         self._stuck |= path.good < steps
         return path
 
-    def _divided(self, inputs: Sequence[Any], step: float, offset: float, steps: int, stride: int) -> Marched:
+    def _divided(self, inputs: Sequence[Any], steps: int, stride: int) -> Marched:
         """The same with a method that divides its steps or looks back, whose arrays are NumPy's."""
-        got = self.stepper.propagator.march(Stretch(offset, self.number, self.q, self.x, list(inputs), step, steps, stride))
-        stuck = self._stuck
+        stretch = Stretch(self.offset, self.number, self.q, self.x, list(inputs), self.step, steps, stride)
+        got, stuck = self.stepper.propagator.march(stretch), self._stuck
         good = np.where(stuck, 0.0, got.good)
         got.q[stuck], got.x[stuck] = self.q[stuck, None], self.x[stuck, None]
         self.q[:], self.x[:] = got.q[:, -1], got.x[:, -1]

@@ -1,85 +1,88 @@
-"""`Worlds`: copies of a mechanism, a plant or a scenario that take whole compiled steps together.
+"""`Worlds`: copies of a mechanism, a plant or a whole scenario that run together in compiled code.
 
-How it works: the integrator's step with everything that acts (equations of motion, water, actuators, contact, stops, grasps)
-is traced once into one program, (n, q, x; h, offset, inputs) → (n, q, x), where x holds velocities, internal states and work,
-and the inputs hold commands, held inputs, current, waves and open parameters. What differs from world to world is an input, so
-parameters, seeds and starts compile nothing. `Worlds` owns the arrays, one row per world; a target marches them: on the CPU
-blocks of worlds side by side on SIMD lanes, blocks shared by threads, many steps before returning to Python; on a GPU one
-thread per world with the state in registers over many steps of one launch. All sizes of a batch, 1 too, run the same code on
-the same lanes, and no lane knows its neighbours: a world's bits depend on its own numbers alone. A step that is not finite is
-not taken: its world freezes where it was, is marked, and the others go on. Python looks in only where something happens between
-steps: a tick of a control law (compiled too, for all worlds at once), a bend of a gusty current, a grasp that closes.
+How it works: the integrator's step with all forces and actuators (equations of motion, water, contact, stops, grasps) is traced
+once into one program, (n, q, x; h, offset, inputs) → (n, q, x), where x holds velocities, internal states and work, and the
+inputs hold commands, held inputs, current, waves and open parameters. What differs from world to world is an input, so
+parameters, seeds and starts compile nothing. `Worlds` owns the arrays, one row per world.
+
+Worlds without blocks and events take many steps of this program per call: on the CPU worlds side by side on SIMD lanes, blocks
+of worlds shared by threads; on a GPU one thread per world with the state in registers (`_target`). Worlds with controllers,
+sensors or events run in the compiled loop of a mission (`_mission`), each with its own clock. All batch sizes run the same code
+on the same lanes: the bits of a world depend on its own numbers alone. A step that is not finite is not taken: its world stays
+where it was and is marked. Python acts only between stretches: changing slopes of a current, grasps that close, events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hydromechs import equations
 from hydromechs.compiler import NATIVE, TARGETS
 from hydromechs.contact import Terrain
 from hydromechs.equations import Dynamics
-from hydromechs.errors import FieldError
+from hydromechs.errors import FieldError, UnsupportedFeature
 from hydromechs.hydro import Environment
-from hydromechs.integrators import EQUAL_STEPS, Integrator, method_named
+from hydromechs.integrators import EQUAL_STEPS, FixedStep, Integrator, method_named
 from hydromechs.model import Model, State
 from hydromechs.model.component import Component
+from hydromechs.recording import Check, CheckResult
 from hydromechs.scenario import Scenario
 from hydromechs.sensors import Sensor
-from hydromechs.simulation import Plant, TracedBlock, check_time, setup_of
+from hydromechs.simulation import Plant, Statistics, TracedBlock, check_time, setup_of
 from hydromechs.values import nearest, positive, whole
 
-from ._mechanism import Mechanism
+from ._copied import simulation_of, source_of
+from ._mission import MissionHome, MissionRun, march_of
 from ._plant import PlantRun, PlantSource
-from ._refused import check_target, law_of
 from ._results import Rollout
+from ._samples import Samples
 from ._seeds import seeds_of
-from ._seen import Seen
 from ._shapes import as_array, check_quaternions, leading, shape_text
-from ._source import Place, Source
+from ._source import Place, Run, WorldMessage, check_target
 from ._target import Marched, Target
+
+RECORD = 0.02
+"""Default time between two samples of worlds of a plant [s]."""
 
 
 class Worlds:
-    """Copies of a mechanism that move together, each with its own state, inputs, parameters and seed.
+    """Copies of a mechanism that run together, each with its own state, inputs, parameters, seed and clock.
 
         worlds = hm.Worlds(model, 1000, step=2e-3)
         worlds.q[:, 2] = depths
         worlds.step(tau)
 
+        worlds = hm.Worlds(hm.load_scenario("pick_and_release"), 1000, seed=1)
+        worlds.run()
+        worlds.passed.mean()
+
     Args:
-        what: A `Model` or a compiled one, whose inputs are the generalised force tau and those of `inputs`; a `Plant`, with all
-            that acts, whose inputs are its commands and held inputs; or a `Scenario`, with its start, step and integrator.
-        step: Step [s]; a scenario's own, or 1 ms, unless given.
-        method: The integrator, a method or its name; a scenario's own, or rk4, unless given.
+        what: A `Model` or a compiled one, whose inputs are the generalised force tau and those of `inputs`; a `Plant`, whose
+            inputs are its commands and held inputs; or a `Scenario` with its start, step, integrator, blocks and events.
+        step: Step [s]. Defaults to that of the scenario, or 1 ms.
+        method: The integrator, a method or its name. Defaults to that of the scenario, or rk4.
         environment: The water of a model with components. Defaults to still water.
         components: Parts of a model, as of `Simulation`, which make it a plant.
-        controller: Gives commands of a plant every period, compiled; they come from the caller unless given.
-        sensors: What measures in a plant, see `readings`; a scenario's own unless given.
-        ground: Terrain that sensors see besides what the plant can touch; a scenario's own unless given.
-        inputs: Of a model: inputs besides tau that are compiled in, of fluid_velocity, fluid_acceleration and wrench.
+        controller: Gives commands of a plant; optional.
+        sensors: Sensors of a plant, see `readings`.
+        ground: Terrain that sensors of a plant see besides what it can touch.
+        inputs: Inputs of a model besides tau that are compiled in: fluid_velocity, fluid_acceleration, wrench.
         parameters: Open parameters: of a model or scenario, paths of numbers that stay open, or their values by path; of a
             plant or a compiled model, values of those that it has open. Values are of one world, or of each: (worlds, ...).
         start: State at the start of all worlds, as that of a simulation; its arrays may be those of each world, shape
-            (worlds, n). The model's or scenario's unless given. See `start_q` and `start_v`.
-        seed: Of gusts, waves and sensors, see `reset`; the plant's in all worlds unless given.
-        target: Where they are, one of `compiler.TARGETS`: "cpu" or "cuda".
-        precision: Numbers, "float64" or on a GPU also "float32".
-        lanes: Worlds per vector operation, 1, 4 or 8; what the machine has unless given.
-        threads: Threads that share the worlds; 1, or those of a compiled model, unless given.
+            (worlds, n). Defaults to that of the model or scenario. See `start_q` and `start_v`.
+        seed: Seed of gusts, waves and sensors, see `reset`. Defaults to that of the plant in all worlds.
+        watch: Quantities of a plant or scenario that `run` samples, besides those of the checks.
+        record: Time between two samples of `run` [s]. Defaults to that of the scenario, or about 20 ms.
+        samples: False to keep statistics instead of samples; memory does not depend on the duration then.
+        target: Machine, one of `compiler.TARGETS`: "cpu" or "cuda".
+        precision: Numbers, "float64"; on a GPU without blocks and events also "float32".
+        lanes: Worlds per vector operation, 1, 4 or 8. Defaults to what the machine has.
+        threads: Threads that share the worlds. Defaults to 1, or those of a compiled model.
     """
-
-    def __new__(cls, what: Any, worlds: int, **options: Any) -> Any:
-        """Return worlds of a scenario with controllers or events, or with `watch`, as missions."""
-        if isinstance(what, Scenario) and (what.controllers or what.events or "watch" in options):
-            from ._missions import Missions
-
-            return Missions(what, worlds, **options)
-        return super().__new__(cls)
 
     def __init__(
         self,
@@ -91,12 +94,15 @@ class Worlds:
         environment: Environment | None = None,
         components: Iterable[Component] = (),
         controller: TracedBlock | None = None,
-        sensors: Iterable[Sensor] | None = None,
-        ground: Iterable[Terrain] | None = None,
+        sensors: Iterable[Sensor] = (),
+        ground: Iterable[Terrain] = (),
         inputs: Iterable[str] = (),
         parameters: Iterable[str] | Mapping[str, Any] = (),
         start: State | None = None,
         seed: int | Sequence[int] | None = None,
+        watch: Iterable[str] = (),
+        record: float | None = None,
+        samples: bool = True,
         target: str = NATIVE.target,
         precision: str = "float64",
         lanes: int | None = None,
@@ -105,55 +111,98 @@ class Worlds:
         self.worlds = whole(worlds, "worlds", 0)
         if target not in TARGETS:
             raise ValueError(f"target is {target!r}, must be one of {', '.join(TARGETS)}")
-        commands: dict[str, float] = {}
-        measuring, seen = tuple(sensors or ()), tuple(ground or ())
-        parts = tuple(components)
+        backend, parts = TARGETS[target], tuple(components)
         if parts or environment is not None:
             what = setup_of(what, environment, parts, tuple(parameters), None).plant
+        self.scenario = what if isinstance(what, Scenario) else None
+        """The scenario of which they are copies; None for those of a model or plant."""
+        commands: dict[str, float] = {}
         if isinstance(what, Scenario):
-            law = law_of(what)
-            controller = law if controller is None else controller
-            measuring = what.sensors if sensors is None else measuring
-            seen = what.parts(Terrain) if ground is None else seen
+            step, method = what.step if step is None else step, method or what.integrator
             commands, start = dict(what.commands), what.start if start is None else start
-            plant = replace(what.plant, parameters=tuple(parameters)) if parameters else what.plant
-            step, method, what = what.step if step is None else step, method or what.integrator, plant
+            record = what.record if record is None else record
         elif isinstance(what, Plant) and start is None:
             start = what.start
         self.step_size = positive(1e-3 if step is None else step, "step")
         self.method = method_named("rk4" if method is None else method)
         if self.method.adaptive:
             raise ValueError(f"worlds take steps of one length; {EQUAL_STEPS}")
-        backend = TARGETS[target]
-        own_q = None if start is None or np.ndim(start.q) != 1 else np.asarray(start.q, dtype=float)
         if not backend.lanes and lanes is None and not isinstance(what, Dynamics):
             lanes = 1  # of no use there, and what this machine has need not be known
-        self.source = _source(
-            what, self.method, controller, (measuring, seen), inputs, parameters, lanes, threads, self.step_size, own_q
-        )
-        check_target(self.source, backend)
-        self.target = Target(self.source.stepper, self.worlds, backend, precision)
-        """Where the worlds are: their arrays, and the code that moves them."""
-        model = self.source.model
+        self.record = positive(max(1, round(RECORD / self.step_size)) * self.step_size if record is None else record, "record")
+        """Time between two samples of `run` [s]."""
+        compiled = precision == "float64" and isinstance(self.method, FixedStep)
+        how = {"step": self.step_size, "integrator": self.method, "record": self.record}
+        sim = simulation_of(what, controller, tuple(sensors), tuple(ground), tuple(parameters), start, compiled, how)
+        if isinstance(what, Scenario):
+            what = sim.plant if sim else replace(what.plant, parameters=tuple(parameters)) if parameters else what.plant
+        self.source = source = source_of(what, self.method, inputs, parameters, lanes, threads)
+        check_target(source, backend)
+        model = source.model
         first = model.initial() if start is None else start
         self.offset = float(first.t)
         check_time(self.offset, "t", self.step_size)
+        names = list(dict.fromkeys([*(c.quantity for c in self._checks), *watch]))
+        if sim is not None and isinstance(source, PlantSource):
+            if not compiled:
+                raise UnsupportedFeature(
+                    "controllers, sensors and events run in float64 with an integrator that neither divides its steps nor "
+                    f"looks back; got {self.method.name!r} in {precision!r}; use rk4 or semi_implicit_euler"
+                )
+            of = model.name if self.scenario is None else f"scenario {self.scenario.name!r}"
+            march = march_of(source, sim, of, target, self._checks, None if samples else names)
+
+            def make(n: int) -> Run:
+                return MissionRun(source, MissionHome(march, source, n, backend, precision, self.offset), sim)
+        else:
+            if not samples:
+                raise ValueError("samples=False goes with a scenario in float64, whose statistics are accumulated")
+
+            def make(n: int) -> Run:
+                bare = Target(source.stepper, n, backend, precision, self.step_size, self.offset)
+                return PlantRun(source, bare) if isinstance(source, PlantSource) else Run(source, bare)
+
+        self._make, self._names, self._samples_kept = make, names, samples
+        self._first, self._parameters = first, dict(parameters) if isinstance(parameters, Mapping) else {}
+        self.start_commands = commands
+        """Commands to which `reset` sets, by name; at rest for those not named."""
+        self._populate(seed)
+
+    def _populate(self, seed: int | Sequence[int] | None) -> None:
+        """Make the arrays and set all worlds to their start."""
+        self._run = self._make(self.worlds)
+        self.target = self._run.home
+        """Where the worlds are: their arrays, and the code that moves them."""
+        first, model = self._first, self.model
         self.start_q = self._rows(first.q, model.nq, "q")
         """Configurations to which `reset` sets, shape (worlds, nq)."""
         self.start_v = self._rows(first.v, model.nv, "v")
         """Velocities to which `reset` sets, shape (worlds, nv)."""
-        self.start_commands = commands
-        """Commands to which `reset` sets, by name; at rest for those not named."""
-        self._set_parameters(self._parameters_of(first) | (dict(parameters) if isinstance(parameters, Mapping) else {}))
-        self._run = self.source.run(self.target, self.step_size, self.offset)
+        self._set_parameters(self._parameters_of(first) | self._parameters)
+        self._samples: Samples | None = None
+        if isinstance(self._run, PlantRun):
+            names = self._names if self._samples_kept else []
+            self._samples = Samples(self._run.plant, self._run.signals, names, self.worlds)
         sizes = {"internal": self.source.nz, "command": len(self.source.commands), "held": len(self.source.held)}
-        if controller is not None:
-            sizes["memory"] = self._run.memory.shape[1]
-        rest = {name: np.asarray(getattr(first, name), dtype=float) for name in sizes}
+        sizes |= self._run.sizes
+        rest = {name: np.atleast_1d(np.asarray(getattr(first, name), dtype=float)) for name in sizes}
         self._start = {name: self._rows(x, sizes[name], name) for name, x in rest.items() if x.size}
         self.reset(seed=seed)
         if isinstance(self._run, PlantRun):
             self._run.look(self.start_q)
+
+    @property
+    def _checks(self) -> tuple[Check, ...]:
+        return () if self.scenario is None else self.scenario.checks
+
+    def restart(self, seeds: int | Sequence[int]) -> None:
+        """Start again with one world for each seed; nothing is compiled.
+
+        Args:
+            seeds: Seeds of gusts, waves and sensors, shape (worlds,).
+        """
+        self.worlds = len(np.atleast_1d(np.asarray(seeds, dtype=object)))
+        self._populate(np.atleast_1d(np.asarray(seeds, dtype=object)).tolist())
 
     # -- views ----------------------------------------------------------------------------------------------------------------
 
@@ -161,8 +210,8 @@ class Worlds:
         return self.worlds
 
     def __repr__(self) -> str:
-        stuck = int(self.frozen.sum())
-        lost = f", {stuck} frozen" if stuck else ""
+        frozen = int(self.frozen.sum())
+        lost = f", {frozen} frozen" if frozen else ""
         how = f"{self.method.name}, step {self.step_size:g} s, {self.target.backend.target}"
         return f"<Worlds: {self.worlds} of {self.model.name}, {how}{lost}>"
 
@@ -189,7 +238,7 @@ class Worlds:
     @property
     def t(self) -> Any:
         """Times [s], shape (worlds,)."""
-        return self.offset + self.step_size * self.target.number
+        return self.target.t
 
     @property
     def steps_taken(self) -> Any:
@@ -214,7 +263,7 @@ class Worlds:
 
     @property
     def memory(self) -> Any:
-        """What the controller remembers, shape (worlds, nm); a view."""
+        """What the blocks remember, shape (worlds, nm); a view."""
         return self._run.memory
 
     @property
@@ -224,12 +273,12 @@ class Worlds:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Open parameters by name, shape (worlds, ...): views to read and to write; no step compiles anything anew."""
+        """Open parameters by name, shape (worlds, ...): views to read and to write; no step compiles anything."""
         return {name: self._view(place) for name, place in self.source.opened.items()}
 
     @property
     def frozen(self) -> np.ndarray:
-        """Worlds that stay where they are because their next step is not finite, shape (worlds,); until they are reset."""
+        """Worlds that diverged or that an event stopped, shape (worlds,). They stay where they are until they are reset."""
         return self.target.frozen
 
     @property
@@ -270,10 +319,25 @@ class Worlds:
             raise ValueError(f"{what} goes with a plant: hm.Worlds(hm.Plant(model=..., ...), n){more}")
         return self._run
 
+    @property
+    def ended(self) -> dict[int, str]:
+        """Why worlds ended early, by number."""
+        return self._run.ended
+
+    @property
+    def failed(self) -> set[int]:
+        """Worlds that diverged or that an error ended; those that an event stopped are not among them."""
+        return self._run.failed
+
+    @property
+    def messages(self) -> list[WorldMessage]:
+        """Reports of blocks and events, and ends of worlds."""
+        return self._run.messages
+
     def report(self) -> list[str]:
-        """What to say of each frozen world: when it stopped, and why."""
+        """Describe each world that ended: when, and why."""
         at = self.target.get(self.t)
-        return [f"world {k}: t = {at[k]:.6g} s: {self._run.why(int(k))}" for k in np.flatnonzero(self.target.frozen)]
+        return [f"world {k}: t = {at[k]:.6g} s: {text}" for k, text in sorted(self.ended.items())]
 
     def observe(self, *names: str) -> dict[str, Any]:
         """Variables of a recording at the present instant of each world of a plant, by name, shape (worlds, ...).
@@ -289,18 +353,14 @@ class Worlds:
     def readings(self) -> dict[str, np.ndarray]:
         """What each sensor has measured last, by its name, shape (worlds, n): of what has arrived by now; NaN for nothing.
 
-        A sensor that is due at the present time measures when it is asked, once; with the same seed these are the numbers of a
-        simulation. The numbers of a sensor have names, see `reading_labels`.
+        A sensor that is due now measures; with the same seed these are the numbers of a simulation. See `reading_labels`.
         """
-        run = self._plant_run("readings")
-        run.measure()
-        return {} if run.sensing is None else {name: values.copy() for name, values in run.sensing.readings.items()}
+        return self._run.readings
 
     @property
     def reading_labels(self) -> dict[str, tuple[str, ...]]:
         """Names of the numbers of each sensor, as "fx", by the name of the sensor."""
-        run = self._plant_run("reading_labels")
-        return {} if run.sensing is None else run.sensing.labels
+        return self._run.labels
 
     def step_faults(self) -> list[str]:
         """What of each world of a plant is too stiff for the step at its start, in words; nothing where all is well."""
@@ -346,7 +406,7 @@ class Worlds:
             self.target.put(part, everyone, each.reshape(part.shape))
 
     def reset(self, mask: Any = None, seed: int | Sequence[int] | None = None) -> None:
-        """Reset worlds to their start: time, state, inputs and controller memory.
+        """Reset worlds to their start: time, state, inputs and memory of blocks. Their samples and messages are forgotten.
 
         Grasps that are closed then close in the next step with an impulse that matches velocities. Grasps that are closed in
         `State.held` of the start are already closed.
@@ -362,20 +422,18 @@ class Worlds:
             seeds = seeds_of(seed, self.worlds)
             self._run.seeds[which] = seeds[which]
         check_quaternions(self.model, self.start_q[which])
-        target.put(target.number, which, np.zeros(len(which)))
+        target.begin(which)
         target.put(target.q, which, self.start_q[which])
         target.put(target.x[:, :nv], which, self.start_v[which])
-        target.freeze(which, False)
-        if not isinstance(self._run, PlantRun):
-            for place in self.source.places.values():
-                target.put(target.inputs[place.argument], which, np.zeros((len(which), *place.shape)))
-        held = self._start["held"][which] if "held" in self._start else None
-        self._run.begin(which, "internal" in self._start, held)
+        start = {name: rows[which] for name, rows in self._start.items()}
+        self._run.begin(which, "internal" in start, start)
         for name, value in self.start_commands.items():
             target.put(self.inputs[name], which, np.full(len(which), float(value)))
-        views = {"internal": self.internal, "command": self.command, "held": self.held, "memory": self.memory}
-        for name, rows in self._start.items():
-            target.put(views[name], which, rows[which])
+        for name in ("internal", "command", "held"):
+            if name in start:
+                target.put(getattr(self, name), which, start[name])
+        if self._samples is not None:
+            self._samples.clear(which)
 
     # -- steps ----------------------------------------------------------------------------------------------------------------
 
@@ -387,27 +445,73 @@ class Worlds:
                 inputs. Each of one world, shape (n,), of each world, (worlds, n), or for every step too, (worlds, steps, n).
                 What is not named stays as it is.
         """
-        self._go(self._given(inputs, whole(steps, "steps", 0)), steps, None)
+        self._march(self._given(inputs, whole(steps, "steps", 0)), steps, None)
 
     def rollout(self, inputs: Any, steps: int, record: int = 1) -> Rollout:
-        """Take steps and keep the states on the way; the worlds stand at the end afterwards.
+        """Take steps and keep the states on the way; the worlds are at the end afterwards.
 
         Args:
             inputs: As of `step`.
-            steps: How many, a multiple of `record`.
+            steps: Number of steps, a multiple of `record`.
             record: Steps from one recorded state to the next.
         """
         steps, record = whole(steps, "steps", 1), whole(record, "record", 1)
         check_record(steps, record)
         driven = self._given(inputs, steps)
-        number = np.array(self.target.get(self.target.number))
-        seen = Seen(self._run, steps // record + 1, record)
-        q, x, good = self._go(driven, steps, record, seen)
+        t = np.array(self.target.get(self.t))
+        q, x, good, readings = self._march(driven, steps, record)
         nv, rows = self.model.nv, record * np.arange(steps // record + 1)
-        first = number.max(initial=0.0) if number.max(initial=0.0) == number.min(initial=0.0) else number[:, None]
-        t = self.offset + self.step_size * (first + rows)
-        ends = (self.command.copy(), self.memory.copy(), seen.readings)
-        return Rollout(t, q, x[:, :, :nv], good.astype(int), x[:, :, nv:], *ends)
+        first = t.max(initial=0.0) if t.max(initial=0.0) == t.min(initial=0.0) else t[:, None]
+        times = first + self.step_size * rows
+        ends = (self.command.copy(), self.memory.copy(), readings)
+        return Rollout(times, q, x[:, :, :nv], good.astype(int), x[:, :, nv:], *ends)
+
+    def run(self, until: float | None = None, progress: Callable[[float], None] | None = None) -> None:
+        """Run worlds of a plant or scenario up to a time, with samples of the watched quantities.
+
+        Args:
+            until: The time [s]. Defaults to the duration of the scenario.
+            progress: Called now and then with the time that was reached [s].
+        """
+        if until is None and self.scenario is None:
+            raise ValueError("until is missing; a plant has no duration")
+        until = positive(self.scenario.duration if until is None and self.scenario else until, "until")
+        self._plant_run("run").run(until, self.record, self._sampled, progress)
+
+    @property
+    def _sampled(self) -> Samples:
+        if self._samples is None:
+            raise ValueError("samples go with a plant or scenario")
+        return self._samples
+
+    @property
+    def times(self) -> np.ndarray:
+        """Times of the samples of `run` [s], shape (worlds, n); NaN where a world has none."""
+        return self._sampled.times
+
+    def samples(self, quantity: str) -> np.ndarray:
+        """Return samples of a watched quantity, shape (worlds, n); NaN where a world has none."""
+        return self._sampled.of(quantity)
+
+    def judge(self) -> list[list[CheckResult]]:
+        """Return the results of the scenario's checks in each world."""
+        if self.scenario is None:
+            raise ValueError("judge goes with a scenario, which has checks")
+        if isinstance(self._run, MissionRun) and self._run.loop.reduction is not None:
+            return self._run.loop.reduction.judge(self._run.state["totals"])
+        return self._sampled.judge(self.scenario.checks)
+
+    def statistics(self, quantity: str) -> Statistics:
+        """Return statistics of a watched quantity or of one of the checks, of worlds with `samples=False`."""
+        if not isinstance(self._run, MissionRun) or self._run.loop.reduction is None:
+            raise ValueError("these worlds keep samples; give samples=False, or take statistics of worlds.samples(quantity)")
+        return self._run.loop.reduction.statistics(self._run.state["totals"], quantity)
+
+    @property
+    def passed(self) -> np.ndarray:
+        """True for each world that passed all checks and did not fail, shape (worlds,)."""
+        failed = self.failed
+        return np.array([k not in failed and all(r.passed for r in row) for k, row in enumerate(self.judge())])
 
     def _given(self, inputs: Any, steps: int) -> dict[str, Any]:
         """Set what is held; what changes with every step, shape (worlds or 1, steps, ...)."""
@@ -422,97 +526,15 @@ class Worlds:
                 driven[name] = x if lead == (1,) else x.reshape(self.worlds, steps, *shape)
             else:
                 self._view(self.source.places[name])[...] = x
-        self._look(driven)
+        self._run.check_given(driven)
         return driven
 
-    def _look(self, driven: Mapping[str, Any]) -> None:
-        """Inputs of a plant in their ranges; those that are not numbers freeze their world."""
-        run, target = self._run, self.target
-        if not isinstance(run, PlantRun) or not target.arrays.on_host:
-            return
-        held, now = target.inputs[0][:, run.na : run.nu], target.inputs[0][:, : run.na]
-        names = (*self.source.commands, *self.source.held)
-        for name, x in driven.items():
-            k = names.index(name)
-            if k < run.na:
-                run.check_given(_column(now, k, x), held)
-            else:
-                run.check_given(now, _column(held, k - run.na, x))
-        if not driven:
-            run.check_given(now, held)
-        if held.size:
-            target.freeze(~np.isfinite(held).all(axis=1), True)
-
-    def _go(self, driven: Mapping[str, Any], steps: int, record: int | None, seen: Seen | None = None) -> tuple[Any, Any, Any]:
-        """All steps, piece by piece: states at the start and after every `record` steps, and how many were good."""
-        target, done = self.target, 0
-        rows_q: list[Any] = []
-        rows_x: list[Any] = []
-        good: Any = 0 if record is None else target.zeros()
-        while done < steps:
-            some = self._run.ready(driven, done, steps - done)
-            if seen is not None:
-                seen.keep(done, done + some)
-            stride = None
-            if record is not None:
-                if not rows_q:
-                    rows_q, rows_x = [target.q[:, None].copy()], [target.x[:, None].copy()]
-                elif done % record == 0:
-                    rows_x[-1][:, -1] = target.x  # what closed here has closed
-                stride = record if done % record == 0 and some % record == 0 else 1
-            if len(self._run.split_worlds):
-                some, stride = 1, None if record is None else 1
-                path = self._bent_step(self._piece(driven, done, 1), stride)
-            else:
-                path = target.march(self._piece(driven, done, some), self.step_size, self.offset, some, stride)
-            self._run.advanced(some)
-            if record is not None and stride is not None:
-                good = good + path.good
-                due = (done + stride * np.arange(1, some // stride + 1)) % record == 0
-                rows = np.flatnonzero(due).tolist()
-                rows_q.append(path.q if due.all() else path.q[:, rows])
-                rows_x.append(path.x if due.all() else path.x[:, rows])
-            done += some
-        if seen is not None:
-            seen.end()
+    def _march(self, driven: Mapping[str, Any], steps: int, record: int | None) -> Marched:
+        path = self._run.march(driven, steps, record)
         for name, x in driven.items():
             if steps:
                 self._view(self.source.places[name])[...] = x[:, -1]
-        return (target.stack(rows_q, 1), target.stack(rows_x, 1), good) if rows_q else (None, None, good)
-
-    def _bent_step(self, inputs: list[Any], stride: int | None) -> Marched:
-        """One step, of some worlds in parts."""
-        target = self.target
-        bent = self._run.split_worlds[~target.frozen[self._run.split_worlds]]
-        rows = target.index(bent)
-        target.freeze(bent, True)
-        path = target.march(inputs, self.step_size, self.offset, 1, stride)
-        target.freeze(bent, False)
-        good = self._run.split_step(bent, inputs)
-        target.freeze(bent[~good], True)
-        taken = target.array(good)
-        target.number[rows] += taken
-        path.good[rows] = taken
-        if stride is not None:
-            path.q[rows, -1], path.x[rows, -1] = target.q[rows], target.x[rows]
         return path
-
-    def _piece(self, driven: Mapping[str, Any], done: int, some: int) -> list[Any]:
-        """Inputs of the stepper for some steps."""
-        out = list(self.target.inputs)
-        whole_ones = {}
-        for name, x in driven.items():
-            place = self.source.places[name]
-            if not place.at:
-                out[place.argument] = x[:, done : done + some]
-                continue
-            k = place.argument
-            if k not in whole_ones:
-                whole_ones[k] = self.target.repeated(self.target.inputs[k], some)
-            whole_ones[k][(slice(None), slice(None), *place.at)] = x[:, done : done + some]
-        for k, array in whole_ones.items():
-            out[k] = array
-        return out
 
 
 def check_record(steps: int, record: int) -> None:
@@ -521,13 +543,6 @@ def check_record(steps: int, record: int) -> None:
         least = -(-steps // record) * record
         words = f"steps is {steps}, must be a multiple of record, {record}, so that the end is recorded"
         raise ValueError(f"{words}; take {least} steps, or another record")
-
-
-def _column(array: np.ndarray, k: int, values: np.ndarray) -> np.ndarray:
-    """Rows for every step with one column given, shape (worlds, steps, n)."""
-    out = np.repeat(array[:, None], values.shape[1], axis=1)
-    out[:, :, k] = values
-    return out
 
 
 def _numbers(mask: Any, worlds: int) -> np.ndarray:
@@ -542,41 +557,3 @@ def _numbers(mask: Any, worlds: int) -> np.ndarray:
     if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= worlds):
         raise FieldError("mask", mask, f"must be booleans of shape ({worlds},), or numbers of worlds from 0 to {worlds - 1}")
     return np.unique(given.astype(int))
-
-
-def _source(
-    what: Any,
-    method: Integrator,
-    controller: TracedBlock | None,
-    sensing: tuple[Sequence[Sensor], Sequence[Terrain]],
-    inputs: Iterable[str],
-    parameters: Iterable[str] | Mapping[str, Any],
-    lanes: int | None,
-    threads: int | None,
-    step: float,
-    start_q: np.ndarray | None,
-) -> Source:
-    if isinstance(what, Plant):
-        if tuple(inputs):
-            raise ValueError("inputs goes with a model; a plant has the commands and held inputs of its components")
-        named = () if isinstance(parameters, Mapping) else tuple(parameters)
-        for name in named:
-            if name not in what.parameters:
-                raise ValueError(f"parameter {name!r} is not open in the plant; name it in Plant(parameters=[...])")
-        return PlantSource(
-            what, method, lanes, 1 if threads is None else threads, controller, *sensing, step=step, start_q=start_q
-        )
-    if sensing[0]:
-        raise ValueError("sensors goes with a plant; build one, hm.Plant(model=..., components=...)")
-    if controller is not None:
-        raise ValueError("controller goes with a plant; build one, hm.Plant(model=..., components=...)")
-    if isinstance(what, Model):
-        what = equations.compile(what, lanes=lanes, threads=1 if threads is None else threads, parameters=list(parameters))
-    elif not isinstance(what, Dynamics):
-        kind = type(what).__name__
-        raise TypeError(f"worlds are made of a Model, a compiled model, hm.compile(model), a Plant or a Scenario; got {kind}")
-    elif lanes is not None or threads is not None:
-        raise ValueError(
-            "lanes and threads go with a model or a plant; a compiled model has its own: hm.compile(model, lanes=8)"
-        )
-    return Mechanism(what, method, inputs)

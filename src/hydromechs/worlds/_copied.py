@@ -1,0 +1,87 @@
+"""What worlds are copies of, from what a caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from hydromechs import equations
+from hydromechs.contact import Terrain
+from hydromechs.equations import Dynamics
+from hydromechs.errors import UnsupportedFeature
+from hydromechs.integrators import Integrator
+from hydromechs.model import Model, State
+from hydromechs.scenario import Scenario
+from hydromechs.sensors import Measuring, Sensor
+from hydromechs.simulation import Plant, Simulation, TracedBlock
+
+from ._mechanism import Mechanism
+from ._plant import PlantSource
+from ._source import Source
+
+
+def source_of(
+    what: Any,
+    method: Integrator,
+    inputs: Iterable[str],
+    parameters: Iterable[str] | Mapping[str, Any],
+    lanes: int | None,
+    threads: int | None,
+) -> Source:
+    """Return what worlds are copies of, compiled."""
+    if isinstance(what, Plant):
+        if tuple(inputs):
+            raise ValueError("inputs goes with a model; a plant has the commands and held inputs of its components")
+        for name in () if isinstance(parameters, Mapping) else parameters:
+            if name not in what.parameters:
+                raise ValueError(f"parameter {name!r} is not open in the plant; name it in Plant(parameters=[...])")
+        return PlantSource(what, method, lanes, threads)
+    if isinstance(what, Model):
+        what = equations.compile(what, lanes=lanes, threads=1 if threads is None else threads, parameters=list(parameters))
+    elif not isinstance(what, Dynamics):
+        kind = type(what).__name__
+        raise TypeError(f"worlds are made of a Model, a compiled model, hm.compile(model), a Plant or a Scenario; got {kind}")
+    elif lanes is not None or threads is not None:
+        raise ValueError(
+            "lanes and threads go with a model or a plant; a compiled model has its own: hm.compile(model, lanes=8)"
+        )
+    return Mechanism(what, method, inputs)
+
+
+def simulation_of(
+    what: Any,
+    controller: TracedBlock | None,
+    sensors: tuple[Sensor, ...],
+    ground: tuple[Terrain, ...],
+    parameters: tuple[str, ...],
+    start: State | None,
+    compiled: bool,
+    how: Mapping[str, Any],
+) -> Simulation | None:
+    """Return a simulation of one world, for worlds in the loop of a mission; None if whole steps suffice.
+
+    Args:
+        compiled: True if scenarios without blocks and events run in this loop, too.
+        how: Step, integrator and time between samples, as of `Simulation`.
+    """
+    if isinstance(what, Scenario):
+        if controller is not None or sensors:
+            raise ValueError("controller and sensors go with a plant; add them to the blocks of the scenario")
+        if what.engine is not None:
+            raise UnsupportedFeature(f"engine {what.engine.engine!r} of scenario {what.name!r} holds one world; remove it")
+        if not compiled and not what.blocks and not what.events:
+            return None
+        return Simulation(what.setup(parameters), **how) if parameters else replace(what, **how).simulation()
+    for name, given in (("sensors", sensors), ("controller", controller)):
+        if given and not isinstance(what, Plant):
+            raise ValueError(f"{name} goes with a plant; build one, hm.Plant(model=..., components=...)")
+    if controller is not None and not isinstance(controller, TracedBlock):
+        raise TypeError(f"controller is {controller!r}, must be a TracedBlock, which is written in NumPy operations")
+    if controller is None and not sensors:
+        return None
+    asked = Measuring(controller, sensors=sensors, terrain=ground) if sensors else controller
+    same = start is not None and all(np.ndim(getattr(start, f.name)) <= 1 for f in fields(start))
+    return Simulation(what, controller=asked, state=start if same else None, **how)
