@@ -26,7 +26,7 @@ ALGORITHMS = {
     "composite_body": "mass matrix",
     "kinematics": "poses and velocities",
 }
-"""What `hm.equations.operation_count` knows, and what each gives."""
+"""Description of the results of `hm.equations.operation_count`."""
 
 KINDS = ("multiplications", "divisions", "square_roots", "additions", "sines_cosines", "others")
 """Kinds of operations that are counted."""
@@ -47,7 +47,7 @@ class Comparison(NamedTuple):
     """One count of the papers and ours for the same task."""
 
     section: str
-    """What belongs together."""
+    """Settings of one comparison."""
     what: str
     source: str
     """Where the papers' number stands."""

@@ -22,7 +22,7 @@ class Difference(NamedTuple):
 
     code: str
     quantity: str
-    """What was compared."""
+    """Subject of the comparison."""
     relative: float
     """Largest difference over the largest value."""
     condition: float
@@ -65,7 +65,7 @@ def compare_dry(rng: np.random.Generator) -> Iterator[Difference]:
 
 
 class Crosscheck(NamedTuple):
-    """What a comparison on many trees has found."""
+    """Result of a comparison on many trees."""
 
     trees: int
     found: dict[tuple[str, str], list[Difference]]

@@ -1,4 +1,4 @@
-"""What the benchmarks share: the machine and its versions, random states."""
+"""Shared parts of the benchmarks: the machine and its versions, random states."""
 
 import os
 import platform

@@ -26,7 +26,7 @@ SCENARIO = "station_keeping"
 METHODS = {"semi_implicit_euler": "EULER", "rk4": "RK4"}
 """Our integrators, and MuJoCo's of the same kind."""
 HELD = "thrusters, servos, a law"
-"""What a row with all of `SCENARIO` is called."""
+"""Label of a row that has all of `SCENARIO`."""
 
 
 LANES = {

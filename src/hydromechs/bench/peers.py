@@ -46,7 +46,7 @@ class MujocoPeer:
     """MuJoCo's model and data of a mechanism without water, contacts or limits."""
 
     tree_of: type[MujocoTree] = MujocoTree
-    """How the mechanism is described."""
+    """Description of the mechanism."""
 
     def __init__(self, model: Model) -> None:
         mujoco = import_peer("mujoco")

@@ -21,7 +21,7 @@ class InMujoco(NamedTuple):
     coordinates: CoordinateMap
     """The way between our q, v, tau and MuJoCo's qpos, qvel, qfrc."""
     lost: tuple[str, ...]
-    """What MuJoCo's model does not have, in words: the water first of all."""
+    """Features that MuJoCo's model lacks, first of all the water, as text."""
 
 
 def to_mujoco(model: Model) -> InMujoco:

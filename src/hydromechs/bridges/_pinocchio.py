@@ -21,7 +21,7 @@ class InPinocchio(NamedTuple):
     coordinates: CoordinateMap
     """The way between our q, v, tau and Pinocchio's."""
     lost: tuple[str, ...]
-    """What Pinocchio's model does not have, in words: the water first of all."""
+    """Features that Pinocchio's model lacks, first of all the water, as text."""
 
 
 def to_pinocchio(model: Model) -> InPinocchio:
@@ -123,7 +123,7 @@ def _properties(model: Model, there: Any, at: CoordinateMap) -> None:
 
 
 def _lost(model: Model) -> list[str]:
-    """What is left out, a line each."""
+    """Ignored features, one line each."""
     wet = [body.name for body in model.bodies if body.hydro is not None]
     out = [f"water of {model.world.water_density:g} kg/m³, and the hydrodynamics of {', '.join(wet)}"] if wet else []
     for part in model.joint_parts.values():

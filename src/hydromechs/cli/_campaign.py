@@ -178,7 +178,7 @@ def write_page(results: CampaignResults) -> Path:
 
 
 class WorldRun(NamedTuple):
-    """How to run a world of a campaign."""
+    """Instructions for running one world of a campaign."""
 
     source: str
     """Library name or path of the scenario."""

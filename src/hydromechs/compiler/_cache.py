@@ -58,7 +58,7 @@ def _source_hash() -> str:
 
 
 def cached(key: str, build: Callable[[], bytes]) -> bytes:
-    """What `build` makes, from the cache if it is there and intact.
+    """Return the result of `build`, from the cache if it is there and intact.
 
     Several processes may ask for the same key at once: one builds, the others wait for it where the system can lock files.
     An entry is written to a file of its own and renamed, so that a reader finds a complete one or none. A folder that cannot

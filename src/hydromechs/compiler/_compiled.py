@@ -31,7 +31,7 @@ SMALL = 2048
 
 
 class Recipe(NamedTuple):
-    """How to make a program, and what it depends on."""
+    """Recipe of a program: how to make it, and its dependencies."""
 
     name: str
     function: Callable[..., Any] | None
@@ -99,7 +99,7 @@ class MachineCode(abc.ABC):
             return self._program
 
     def program_on(self, lanes: int) -> Program | Rolled:
-        """What is compiled for a number of lanes."""
+        """Code compiled for a number of lanes."""
         if lanes > 1 or self.recipe.single_world is None:
             return self.program
         with self._lock:

@@ -122,7 +122,7 @@ def _sincos(real: str) -> str:
 
 
 def definitions(real: str) -> str:
-    """What every kernel needs before it; `real` is the type of all numbers, "double" or "float"."""
+    """Header of every kernel; `real` is the type of all numbers, "double" or "float"."""
     infinity, nan = {
         "float": ("__int_as_float(0x7f800000)", "__int_as_float(0x7fffffff)"),
         "double": ("__longlong_as_double(0x7ff0000000000000LL)", "__longlong_as_double(0x7fffffffffffffffLL)"),

@@ -49,7 +49,7 @@ LIBRARY = {way.name: k.arity for k in KINDS.values() if isinstance(way := k.dial
 """Functions of the C library, and how many numbers they take."""
 
 FAR = re.compile(rf"call double @({'|'.join(LIBRARY)})\(|call ptr @malloc|^@\w+ = global ", re.MULTILINE)
-"""What code may refer to that can lie far away: functions of the C library and variables."""
+"""Symbols that code may refer to over a long distance: functions of the C library and variables."""
 
 
 @cache

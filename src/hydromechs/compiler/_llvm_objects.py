@@ -30,7 +30,7 @@ class _Bound(np.ndarray):
     """The function's `self`: addresses of two types, of the two answers and of the function that counts a reference."""
 
     keep: tuple[Any, ...]
-    """What must live as long as the function."""
+    """Objects that must live as long as the function."""
 
 
 def built_in(address: int, keep: object) -> Any:
@@ -47,7 +47,7 @@ def built_in(address: int, keep: object) -> Any:
 
 @cache
 def layout_is_known() -> bool:
-    """Whether NumPy lays out its arrays in memory as the compiled code expects; looked up, not assumed."""
+    """True if NumPy lays out its arrays in memory as the compiled code expects; looked up, not assumed."""
     if ctypes.sizeof(ctypes.c_void_p) != 8 or sys.implementation.name != "cpython":
         return False
     array = np.arange(6.0).reshape(2, 3)

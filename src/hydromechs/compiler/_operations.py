@@ -60,7 +60,7 @@ class Kind:
     count: str = "others"
     """Field of `OperationCount` in which it counts; empty if it is free."""
     commutes: bool = False
-    """Whether the operands may be exchanged."""
+    """True if the operands may be exchanged."""
     method: str = ""
     """Method of an object that NumPy's function of the same meaning calls."""
 

@@ -58,13 +58,13 @@ class Packed(Callee):
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """What goes in."""
+        """Inputs."""
         both = zip(self.program.inputs, self.shared, strict=True)
         return tuple(a if same else Argument(a.name, (self.points, *a.shape)) for a, same in both)
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """What comes out."""
+        """Outputs."""
         return tuple(Argument(a.name, (self.points, *a.shape)) for a in self.program.outputs)
 
     def count(self) -> OperationCount:

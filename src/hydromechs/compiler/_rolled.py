@@ -61,11 +61,11 @@ class Sweep:
     """Stages, one after another for every row, rows one after another."""
 
     stages: tuple[Stage, ...]
-    """What runs for each row."""
+    """Operations of each row."""
     backward: bool = False
-    """Whether the last row comes first."""
+    """True if the last row comes first."""
     once: bool = False
-    """Whether it runs once and not for every row; then no place names a column."""
+    """True if it runs once and not for every row; then no place names a column."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +86,7 @@ class Rolled(Callee):
     work: Mapping[str, int]
     """Working arrays and their numbers of entries; nothing is in them before it is written."""
     sweeps: tuple[Sweep, ...]
-    """What is done."""
+    """Operations in order."""
     cleared: tuple[str, ...] = field(default=())
     """Outputs that are set to 0 first."""
     reads_in_place = True

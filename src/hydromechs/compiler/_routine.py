@@ -187,14 +187,14 @@ class Routine:
 
     @contextmanager
     def when(self, condition: Entries) -> Iterator[None]:
-        """What is added inside runs where a condition holds."""
+        """Add operations that run where a condition holds."""
         with self._inside() as body:
             yield
         self._open[-1].append(WhenNode(condition, tuple(body)))
 
     @contextmanager
     def repeat(self, condition: Entries, times: int) -> Iterator[None]:
-        """What is added inside is repeated while a condition holds, at most `times` times."""
+        """Add operations that repeat while a condition holds, at most `times` times."""
         with self._inside() as body:
             yield
         self._open[-1].append(RepeatNode(condition, times, tuple(body)))

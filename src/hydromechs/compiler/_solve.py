@@ -26,12 +26,12 @@ class Solve(Callee):
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """What goes in."""
+        """Inputs."""
         return Argument("A", (self.n, self.n)), Argument("b", (self.n,))
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """What comes out."""
+        """Outputs."""
         return (Argument("x", (self.n,)),)
 
     def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array]:
@@ -83,12 +83,12 @@ class SolveSemidefinite(Callee):
 
     @property
     def inputs(self) -> tuple[Argument, ...]:
-        """What goes in."""
+        """Inputs."""
         return Argument("A", (self.n, self.n)), Argument("b", (self.n,))
 
     @property
     def outputs(self) -> tuple[Argument, ...]:
-        """What comes out."""
+        """Outputs."""
         return Argument("x", (self.n,)), Argument("rank", ()), Argument("pivot", ())
 
     def __call__(self, A: ArrayLike, b: ArrayLike) -> tuple[Array, ...]:

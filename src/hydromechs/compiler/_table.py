@@ -25,9 +25,9 @@ class Table(Callee):
 
     values: tuple[float, ...]
     inputs = (Argument("index", (1,)),)
-    """What goes in."""
+    """Inputs."""
     outputs = (Argument("entry", (1,)),)
-    """What comes out."""
+    """Outputs."""
 
     def __call__(self, index: ArrayLike) -> tuple[Array]:
         x = float(np.ravel(index)[0])

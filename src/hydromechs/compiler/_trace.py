@@ -57,7 +57,7 @@ def _traced(function: Callable[..., Any], inputs: Mapping[str, Any]) -> tuple[tu
 
 
 def read_by(function: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, bool]:
-    """Whether any number of each argument of a NumPy function affects its results; arguments as of `trace`."""
+    """True if any number of each argument of a NumPy function affects its results; arguments as of `trace`."""
     inputs = {key: symbols(key, shape) for key, shape in shapes.items()}
     results, sites = _traced(function, inputs)
     found = casadi.vertcat(*(column(y) for y in results), *(x for site in sites for x in site.arguments))

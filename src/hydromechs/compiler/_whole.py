@@ -18,7 +18,7 @@ from ._program import Program
 from ._rolled import ROW, Address, Rolled, Stage, Sweep
 
 OPEN: ContextVar[_Loops | None] = ContextVar("loops", default=None)
-"""What is being traced."""
+"""Traced arguments and results."""
 
 
 class _Operation(NamedTuple):
@@ -95,7 +95,7 @@ class Whole:
 
 
 def _equal(x: np.ndarray) -> bool:
-    """Whether an array holds one number again and again."""
+    """True if an array holds one number again and again."""
     return x.size > 0 and x.dtype != object and bool((x == x.flat[0]).all())
 
 

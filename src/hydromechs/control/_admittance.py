@@ -89,7 +89,7 @@ class Admittance:
         self._R_TS = there.R.T @ here.R
 
     def __call__(self, memory: Array, t: Scalar, R_WT: Array, force: Array) -> tuple[Given, Array]:
-        """How far the tool gives way at a time, and its memory (9,) then, for its axes R_WT (3, 3) in the world.
+        """Displacement of the compliant tool at a time, and its memory (9,) then, for its axes R_WT (3, 3) in the world.
 
         `force` is the last measurement of the sensor in its axes [N], shape (3,); NaN if there is none yet.
         """

@@ -108,7 +108,7 @@ def joint_rates(J: Array, wanted: Array, q: Array, limits: np.ndarray, rate: flo
 
 
 class Led(NamedTuple):
-    """What a tool loop does at one call."""
+    """Actions of a tool loop at one call."""
 
     rates: Array
     """Rates of the targets until the next call [rad/s or m/s], shape (n,)."""

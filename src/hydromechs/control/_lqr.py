@@ -35,7 +35,7 @@ class LqrDesign:
     B: np.ndarray
     """Shape (n, m)."""
     C: np.ndarray
-    """What follows references, y = C x, shape (p, n)."""
+    """Outputs that follow references, y = C x, shape (p, n)."""
     K_x: np.ndarray
     """Shape (m, n)."""
     K_i: np.ndarray

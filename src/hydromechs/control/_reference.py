@@ -14,7 +14,7 @@ from hydromechs.spatial import clamp, lookup, where
 from hydromechs.values import Array, Positive, Scalar, nearest, number, positive
 
 BEYOND = 1e-9
-"""How far a target may be beyond the stops, for rounding [rad or m]."""
+"""Tolerance for targets beyond the stops, for rounding [rad or m]."""
 
 
 class Sample(NamedTuple):

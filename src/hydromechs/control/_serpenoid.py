@@ -97,7 +97,7 @@ class Serpenoid(TracedBlock):
         self._forward = -(X[head, :3, :3].T @ aft) / np.linalg.norm(aft)
         """Where the head looks, in its own axes, shape (3,)."""
         self._axis = X[head, :3, :3].T @ axes[0]
-        """What all joints turn about, in the head's axes, shape (3,)."""
+        """Common axis of all joints, in the head's axes, shape (3,)."""
         self._head = model.q_slices[head]
         self.first_memory = {"heading": 0.0}
         self.commanded = self._servos.commanded

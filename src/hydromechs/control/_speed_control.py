@@ -22,7 +22,7 @@ from ._reference import JointTrajectory, Waypoints
 from ._vehicle import Push, Vehicle
 
 AXES = {"surge": "m/s", "sway": "m/s", "heave": "m/s", "roll": "rad", "pitch": "rad", "yaw_rate": "rad/s"}
-"""What follows references, with units: speeds in body axes, roll and pitch, the rate of yaw."""
+"""Outputs that follow references, with units: speeds in body axes, roll and pitch, the rate of yaw."""
 STATES = ("roll", "pitch", "surge", "sway", "heave", "roll rate", "pitch rate", "yaw rate")
 """States of the design."""
 SHOWN = (2, 3, 4, 0, 1, 7)
@@ -173,7 +173,7 @@ def speed_law(
 
 
 class Driven(NamedTuple):
-    """What a speed loop does at one call."""
+    """Actions of a speed loop at one call."""
 
     push: Push
     """Commands of the thrusters."""

@@ -31,7 +31,7 @@ APPROACH = 2.0
 
 
 class Body(NamedTuple):
-    """What tasks look at: the mechanism of vehicle and arm."""
+    """Model that tasks refer to: the mechanism of vehicle and arm."""
 
     model: Model
     """The model."""
@@ -46,7 +46,7 @@ class Body(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a task wants at a tick; numbers or symbols."""
+    """Target of a task at a tick; numbers or symbols."""
 
     J: Array
     """Jacobian for the vehicle's velocity and the joints' rates, shape (m, 6 + n); rows of 0 want nothing."""

@@ -115,7 +115,7 @@ def reached_axes(B: np.ndarray, order: Sequence[int]) -> tuple[int, ...]:
 
 
 def pose_notes(vehicle: Vehicle, controlled: Sequence[int], path: np.ndarray) -> list[str]:
-    """What to say of places and angles that are not held; a path that leads along nothing else is refused.
+    """Message about positions and angles that are not controlled; a path that leads only along those is rejected.
 
     A level vehicle comes to another depth by heave, to another heading by yaw, and over ground by surge or sway.
 

@@ -35,7 +35,7 @@ class Holding(NamedTuple):
 
 
 class OpenChain(NamedTuple):
-    """What one tree contributes while its tips are free, for the c directions in which it holds the load."""
+    """Contribution of one tree while its tips are free, for the c directions in which it holds the load."""
 
     dofs: tuple[int, ...]
     """Its places in v."""
@@ -154,7 +154,7 @@ def _moving_grip(
 
 
 def _swing(path: Path, V: Array, true: bool) -> Array:
-    """What true accelerations add from a body's origin to the end of a path, in its axes; 0 for derivatives of numbers."""
+    """Acceleration from a body's origin to the end of a path, in its axes; 0 for derivatives of numbers."""
     if not true or not path.steps:
         return np.zeros(6)
     w, p = V[3:], path.pose()[1]

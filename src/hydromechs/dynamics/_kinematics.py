@@ -16,7 +16,7 @@ class Bias(NamedTuple):
     swing: Array
     """Centripetal acceleration of the body's origin as a point of the parent, in the parent's axes [m/s²], shape (3,)."""
     own: Array
-    """What the joint's own velocity adds, in the body's axes [m/s², rad/s²], shape (6,)."""
+    """Acceleration from the joint's own velocity, in the body's axes [m/s², rad/s²], shape (6,)."""
 
 
 class StepSubspace(NamedTuple):
@@ -48,7 +48,7 @@ class BodyKinematics(NamedTuple):
     p_WB: Array
     """Origin in the world [m], shape (3,)."""
     own: tuple[StepSubspace | None, ...]
-    """What each step of the joint moves with; None for constant steps."""
+    """Motion variable of each step of the joint; None for constant steps."""
 
 
 class Kinematics(NamedTuple):
@@ -69,11 +69,11 @@ class Kinematics(NamedTuple):
     p_WB: tuple[Array, ...]
     """Origin in the world [m], shape (3,)."""
     own: tuple[tuple[StepSubspace | None, ...], ...] = ()
-    """What each step of the joints moves with."""
+    """Motion variables of each step of the joints."""
 
 
 class Balance(NamedTuple):
-    """What the recursions need of every body: its motion, its inertia and the forces on it, each in its own axes."""
+    """Inputs of the recursions for every body: its motion, its inertia and the forces on it, each in its own axes."""
 
     kin: Kinematics
     """Kinematics, relative to the water where this is uniform."""
@@ -127,7 +127,7 @@ def body_kinematics(
 
 
 def _own_subspace(step: Any, q: Array) -> StepSubspace | None:
-    """What a step moves with."""
+    """Motion variable of the step."""
     if not isinstance(step, MovingStep):
         return None
     at = np.asarray(q[step.at_q])

@@ -26,7 +26,7 @@ FREE = (0, 1, 2, 3, 4, 5)
 
 
 class Articulated(NamedTuple):
-    """What the inward sweep leaves at each body; the outward sweep needs the last two."""
+    """Results of the inward sweep at each body; the outward sweep needs the last two."""
 
     inertia: dict[int, Array]
     """I* of each body: its articulated inertia, in its axes at its origin, shape (6, 6)."""
@@ -117,7 +117,7 @@ def joint_balance(
 
 
 def passed_on(path: Path, bias: Bias, I: Array, beta: Array, joint: JointBalance | None) -> tuple[Array, Array]:
-    """What one body adds to I* (6, 6) and β* (6,) of its parent, by the balance along its joint; None for a fixed body."""
+    """Contribution of a body to I* (6, 6) and β* (6,) of its parent, by the balance along its joint; None for a fixed body."""
     if joint is None:
         N, transmitted = I, beta - I @ bias.own
     elif joint.gain is None:

@@ -1,4 +1,4 @@
-"""What a loop over the bodies of a large tree computes of each body when its acceleration is known."""
+"""Quantities that a loop over the bodies of a large tree computes of each body when its acceleration is known."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ class BodyNow(NamedTuple):
     """A body at an instant, for what is computed of it when its acceleration is known."""
 
     acting: Any
-    """What acts on it: `rigid`, `mass`, `com`, `moves`."""
+    """Source of the force: `rigid`, `mass`, `com`, `moves`."""
     body: Any
     """It as the equations of water see it: `name` and `hydro`."""
     motion: WetMotion
@@ -24,7 +24,7 @@ class BodyNow(NamedTuple):
 
 
 class After(NamedTuple):
-    """What is computed of every body when its acceleration is known."""
+    """Quantities computed of every body when its acceleration is known."""
 
     function: Callable[[BodyNow], Mapping[str, Array]]
     """Gives an array for each name below."""

@@ -39,25 +39,25 @@ def full(row: Array) -> tuple[Array, Array]:
 
 
 class Flow(NamedTuple):
-    """How the water's motion is given."""
+    """Representation of the water's motion."""
 
     wet: bool
-    """Whether there is water at all."""
+    """True if there is water at all."""
     velocity: bool = True
-    """Whether its velocity is the same at all bodies."""
+    """True if its velocity is the same at all bodies."""
     acceleration: bool = True
-    """Whether its acceleration is the same at all bodies."""
+    """True if its acceleration is the same at all bodies."""
     points: int = 0
     """Number of points per body at which the water is given; 0 if it is uniform over each body."""
 
 
 class Record(NamedTuple):
-    """What a body's children and the forces on it need to know of its motion, in a row of numbers."""
+    """Motion of a body that its children and the forces on it need, in a row of numbers."""
 
     water: bool
-    """Whether the acceleration of the water less that of gravity is in it."""
+    """True if the acceleration of the water less that of gravity is in it."""
     pose: bool
-    """Whether axes and origin in the world are in it."""
+    """True if axes and origin in the world are in it."""
 
     @property
     def size(self) -> int:
@@ -86,9 +86,9 @@ class _Carry:
     def __init__(self, numbers: Array) -> None:
         self.known = {str(x.sx) for x in numbers}
         self.values: list[Symbol] = []
-        """What the earlier program puts out."""
+        """Outputs of the earlier program."""
         self.symbols: list[Symbol] = []
-        """What the later ones take in for it."""
+        """Corresponding inputs of the later ones."""
         self.seen: dict[int, Symbol] = {}
 
     def hold(self, thing: Any) -> Any:

@@ -28,7 +28,7 @@ from ._balance import forces_on_bodies
 from ._kinds import PAIRS, acting_on, same, unpaired
 
 TABLES = ("steps", "parent", "rigid", "free_rows", "v_slices", "nb", "nv", "nq")
-"""What the recursions ask of a model."""
+"""Properties of a model that the recursions need."""
 
 
 class OnLanes(NamedTuple):

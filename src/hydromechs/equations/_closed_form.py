@@ -31,7 +31,7 @@ class ClosedForm(NamedTuple):
     N: Array
     """Restoring force: weight, and buoyancy in water at rest, shape (nv,)."""
     F: Array
-    """What a current adds beside C and D: its inertia forces by velocity and acceleration; zero in still water, shape (nv,)."""
+    """Inertia forces of a current, by velocity and acceleration, beside C and D; zero in still water, shape (nv,)."""
 
 
 class _Bodies(NamedTuple):
@@ -135,7 +135,7 @@ def _terms(b: _Bodies) -> ClosedForm:
 
 
 def _body_terms(b: _Bodies, i: int) -> tuple[Array | None, Array | None, Array | None]:
-    """What one body adds to D, N and F, each on the left-hand side in its axes about its origin, shape (6,), or None."""
+    """Contribution of one body to D, N and F, each on the left-hand side in its axes about its origin, shape (6,), or None."""
     body, rigid, motion, M_A = b.model.bodies[i], b.model.rigid[i], b.motions[i], b.added[i]
     down = b.kin.R_WB[i].T @ b.model.world.gravity_vector
     weight = None if rigid is None else -np.concatenate([rigid.mass * down, cross(rigid.first_moment, down)])

@@ -67,7 +67,7 @@ for _name in ("forward_dynamics", "inverse_dynamics"):
     _purpose = _still.purpose[:-1] + ", in water that moves, with external wrenches."
     FUNCTIONS[f"{_name}_in_flow"] = _still._replace(inputs=(*_still.inputs, *FLOW), purpose=_purpose)
     FUNCTIONS[_name] = _still._replace(purpose=_still.purpose[:-1] + ", in still water.")
-"""What can be exported, and `jacobian:NAME` for each body or frame."""
+"""Quantities that can be exported, and `jacobian:NAME` for each body or frame."""
 
 
 def _recipe(model: Model, name: str) -> Equation:
@@ -169,7 +169,7 @@ def _case(model: Model, recipe: Equation, shapes: dict[str, tuple[int, ...]], se
 
 
 def _about(model: Model) -> list[str]:
-    """What the model is, and what stands where in q, v and in arrays with a row per body."""
+    """Description of the model, and the layout of q, v and of arrays with a row per body."""
     world = model.world
     q_rows: list[str] = []
     v_rows: list[str] = []

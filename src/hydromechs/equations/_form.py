@@ -1,4 +1,4 @@
-"""How the equations of a model are compiled: straight-line code of all bodies, a loop over them, or branches on lanes."""
+"""Compiled form of a model's equations: straight-line code of all bodies, a loop over them, or branches on lanes."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -9,7 +9,7 @@ from hydromechs.model import Model
 from ._branches_on_lanes import BranchesOnLanes
 
 Form: TypeAlias = Literal["specialised", "rolled", "branches"]
-"""How equations are compiled: straight-line code of all bodies; a loop over them; straight-line code in which forward dynamics
+"""Compiled form of equations: straight-line code of all bodies; a loop over them; straight-line code in which forward dynamics
 of one state at a time has equal branches side by side on lanes."""
 LARGE = 40
 """Bodies from which trees are rolled unless the caller says otherwise: LLVM takes seconds for straight-line code of more."""
@@ -23,7 +23,7 @@ STRAIGHT = ("forward_dynamics", "inverse_dynamics")
 
 
 def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
-    """How a model is compiled: as the caller wants, or by its size and shape if that is None."""
+    """Return the compiled form of a model: as the caller wants, or by its size and shape if that is None."""
     if form not in (None, "specialised", "rolled", "branches"):
         raise ValueError(f"form is {form!r}, must be 'specialised', 'rolled' or 'branches', or left out")
     if form in ("rolled", "branches") and parameters:
@@ -39,7 +39,7 @@ def form_of(model: Model, form: Form | None, parameters: Sequence[str]) -> Form:
 
 
 def _branched(model: Model) -> bool:
-    """Whether one state at a time is faster with branches on lanes: from two equal ones with two bodies on."""
+    """True if one state at a time is faster with branches on lanes: from two equal ones with two bodies on."""
     try:
         star = BranchesOnLanes(model)
         star.check()

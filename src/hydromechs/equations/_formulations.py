@@ -65,7 +65,7 @@ def _prepared(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, flow: Fl
 
 
 class Grip(Protocol):
-    """What is asked of a grasp; a `Grasp` of the package for contact has it."""
+    """Properties of a grasp that the equations need; a `Grasp` of the package for contact has them."""
 
     @property
     def name(self) -> str:

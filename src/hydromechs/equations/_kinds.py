@@ -82,9 +82,9 @@ class Alike:
     def __init__(self, things: Sequence[Any]) -> None:
         found: dict[tuple[float, ...], _Hole] = {}
         self.template = same(things, lambda values: found.setdefault(values, _Hole(len(found))))
-        """What all share, with holes."""
+        """Common part, with placeholders."""
         self.numbers = np.array(list(found), dtype=float).reshape(len(found), len(things)).T
-        """What fills the holes, shape (things, n)."""
+        """Values of the placeholders, shape (things, n)."""
 
     def opened(self, numbers: Array) -> Any:
         """The thing with numbers or symbols in its holes, shape (n,)."""
@@ -120,7 +120,7 @@ class Water(NamedTuple):
 
 
 class ActingOn(NamedTuple):
-    """What acts on a body as its kind sees it."""
+    """Force or inertia on a body as its kind sees it."""
 
     rigid: RigidBody | None
     """Its inertia with that of bodies fixed to it."""
@@ -131,7 +131,7 @@ class ActingOn(NamedTuple):
     com: Array
     """Its own centre of mass [m], shape (3,)."""
     moves: bool
-    """Whether it can move in the world."""
+    """True if it can move in the world."""
     sampling: hydro.WetSampling | None = None
     """Points at which the body feels non-uniform water; None if the water is uniform over it."""
 

@@ -54,7 +54,7 @@ class CompiledEquations:
         """Names and values of the parameters that stayed inputs."""
         self._wanted = form
         self.form: Form = form_of(self.model, form, parameters)
-        """How the equations of motion are compiled: "specialised", "rolled" or "branches"."""
+        """Compiled form of the equations of motion: "specialised", "rolled" or "branches"."""
         # code of a user's own, in a class or a handler, can only be known by its trace
         self._identity = open_identity(self.model, parameters)
         self._made: dict[tuple, Compiled] = {}
@@ -81,7 +81,7 @@ class CompiledEquations:
         return other
 
     def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-        """What was made of this model under a key, made now if it was not."""
+        """Return the object stored for this model under a key; create it if missing."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]

@@ -1,4 +1,4 @@
-"""What fixes the compiled code of a model, a text by which it is found in the cache, and the numbers that stay open."""
+"""Cache key of a model's compiled code, as text, and the numbers that remain parameters."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

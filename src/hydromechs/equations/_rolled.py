@@ -137,13 +137,13 @@ class RolledTree:
         return loop.rolled("poses", ("q", "v"), ("R_WB", "p_WB", "V_WB_B"), (loop.world(), Sweep(outward)))
 
     def instant(self, extra: Sequence[Argument], after: After) -> Rolled:
-        """What is computed of all bodies of (q, v, vdot, ...) with the optional arguments `extra`."""
+        """Compute all bodies' quantities of (q, v, vdot, ...) with the optional arguments `extra`."""
         loop = _Loop(self, extra, after)
         return loop.rolled("instant", ("q", "v", "vdot"), (), (loop.world(), Sweep((*loop.accelerating(), *loop.after()))))
 
 
 class _Loop:
-    """What the loops of all equations share.
+    """Common parts of the loops of all equations.
 
     `after` is computed of bodies when their accelerations are known. `posed`: poses are wanted whatever the forces need;
     `rest`: the mechanism is at rest, without gravity.
@@ -250,7 +250,7 @@ class _Loop:
         return Address(name) if _uniform(self.given, name) else Address(name, compiler.ROW, self.given[name].shape[1])
 
     def world(self) -> Sweep:
-        """What is known of the world, in the row after the last body's."""
+        """Properties of the world, in the row after the last body's."""
         m, record, flow = self.model, self.record, self.flow
         uniform = [x for x in ("fluid_velocity", "fluid_acceleration") if x in self.given and _uniform(self.given, x)]
         star = {"star": STAR} if self.work.get("star", 0) > m.nb * STAR else {}
@@ -316,12 +316,12 @@ def _pose_program(
 
 
 def _uniform(given: dict[str, Argument], name: str) -> bool:
-    """Whether the water's motion is the same at all bodies."""
+    """True if the water's motion is the same at all bodies."""
     return name not in given or given[name].shape == (3,)
 
 
 def _uses(programs: Sequence[Program], name: str) -> bool:
-    """Whether any of the programs uses an argument."""
+    """True if any of the programs uses an argument."""
     for program in programs:
         k = [a.name for a in program.inputs].index(name)
         if any(op.kind == "input" and op.value[0] == k for op in program.operations):

@@ -69,7 +69,7 @@ class Engine(abc.ABC):
     takes_stiffness: ClassVar[bool] = False
     """True if its contacts have the stiffness and damping of their material; else they are rigid."""
     hint: ClassVar[str] = ""
-    """What to know of its installation."""
+    """Notes on its installation."""
 
     def library(self) -> ModuleType:
         """Its module, or an error that says how to get it."""
@@ -80,7 +80,7 @@ class Engine(abc.ABC):
 
     @abc.abstractmethod
     def faults(self, model: Model, scene: Scene) -> list[str]:
-        """What it cannot represent, in words; empty if it can all."""
+        """Unsupported features, in words; empty if there are none."""
 
     @abc.abstractmethod
     def carries(self, model: Model, added: Array) -> Array:

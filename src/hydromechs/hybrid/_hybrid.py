@@ -44,7 +44,7 @@ class Hybrid:
     engine: str
     """mujoco, dart or bullet."""
     scheme: Scheme = field(default_factory=Exact)
-    """How added mass acts."""
+    """Treatment of added mass."""
     accept_unstable: bool = False
     """Run a scheme that is unstable for the mechanism all the same."""
 
@@ -83,7 +83,7 @@ class Hybrid:
         return out if verdict.stable or self.accept_unstable else [*out, self._refusal(verdict)]
 
     def _unable(self, plant: Plant) -> list[str]:
-        """What the engine cannot represent."""
+        """Features that the engine cannot represent."""
         unknown, table = [], ENGINES[self.engine].joint_types
         for part in plant.model.joint_parts.values():
             kind = "" if type(part.joint) in joints.TYPES.values() else _joint_type(part.joint)
@@ -102,7 +102,7 @@ class Hybrid:
         return f"engine {self.engine!r}, {verdict.words}; to run it all the same, set accept_unstable to true"
 
     def stability(self, plant: Plant, start: State | None = None) -> Stability:
-        """What the scheme does to errors in this mechanism at the start, all of it under water."""
+        """Amplification of errors in this mechanism by the scheme at the start, with all of it under water."""
         q = np.asarray((plant.model.initial() if start is None else start).q)
         rotors, known = _rotors(ENGINES[self.engine], plant)
         return stability(self.scheme, ratios(plant.model, q, added_masses(plant.model), rotors, known))

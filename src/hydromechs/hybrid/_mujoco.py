@@ -34,7 +34,7 @@ AFTER = (
 SLIDING = 0.1
 """Part of its speed that sliding loses in a step at most, below the cone of friction."""
 STICKING = 100.0
-"""How much stiffer friction is than the normal; with `SLIDING` it creeps with force / (10 (C + K h))."""
+"""Stiffness of friction relative to that of the normal; with `SLIDING` it creeps with force / (10 (C + K h))."""
 UNSEEN = {"contype": 0, "conaffinity": 0}
 """Geoms touch by pairs alone."""
 GEOMS: Mapping[type[Shape], tuple[str, Callable[[Any], Sequence[float] | Array]]] = {

@@ -1,4 +1,4 @@
-"""What can touch what, as an engine with its own contact needs it: shapes on bodies, terrain, and which pairs of them."""
+"""Possible contacts for an engine with its own contact model: shapes on bodies, terrain, and which pairs of them."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What can touch what."""
+    """Possible contacts."""
 
     pieces: tuple[Piece, ...]
     solids: tuple[Terrain, ...]

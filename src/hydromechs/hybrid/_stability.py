@@ -25,7 +25,7 @@ class Ratios(NamedTuple):
 
 
 class Stability(NamedTuple):
-    """What a scheme does to errors."""
+    """Amplification of errors by a scheme."""
 
     scheme: Scheme
     ratio: float
@@ -88,7 +88,7 @@ def ratios(model: Model, q: Array, added: Array, rotors: Array, known_rotors: Ar
 
 
 def stability(scheme: Scheme, found: Ratios) -> Stability:
-    """What a scheme does to errors in a mechanism with these ratios."""
+    """Return the amplification of errors by a scheme in a mechanism with these ratios."""
     growth = float(np.abs(scheme.growth(found.values)).max(initial=0.0))
     if not len(found.values):
         return Stability(scheme, 0.0, "", growth)

@@ -52,7 +52,7 @@ class EngineContact(Component):
     outputs = Pair.outputs
     name: str = "engine_contact"
     pairs: tuple[Pair, ...]
-    """What may touch, as our own engine has it."""
+    """Possible contacts in our own engine."""
     bodies: tuple[int, ...] = field(init=False)
     """Indices of the bodies that may be touched."""
     probes: dict[tuple[frozenset[int | None], str], tuple[list[int], Array]] = field(init=False, compare=False, repr=False)
@@ -157,7 +157,7 @@ class EngineRun:
         self._contact = next((c for c in plant.components if isinstance(c, EngineContact)), None)
 
     def external_terms(self, t: float, q: Array, x: Array, inputs: Array) -> ExternalTerms:
-        """What acts from outside at one instant."""
+        """External forces at one instant."""
         return ExternalTerms(*self.program.single_results(np.array(t), q, x, inputs, self.carried))
 
     def run(self, steps: int, stride: int) -> float:

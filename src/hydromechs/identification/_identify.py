@@ -42,7 +42,7 @@ class Found(NamedTuple):
     clustered: float
     """Its standard deviation from how the trials differ, whatever the errors within one of them are; NaN of few trials."""
     before: float
-    """What it was taken for before."""
+    """Earlier estimate."""
     deviation_before: float
     """Standard deviation before any data; inf where nothing was known."""
     bound: str = ""
@@ -53,7 +53,7 @@ class Direction(NamedTuple):
     """Unknowns that the data cannot tell apart, or not at all."""
 
     information: float
-    """What the data say along it relative to what was known before: 0 for nothing."""
+    """Information in the data along it relative to the prior: 0 for none."""
     parts: tuple[tuple[str, float], ...]
     """Unknowns with their parts, in units of their deviations before any data."""
 
@@ -89,14 +89,14 @@ class States(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Identification:
-    """What was found."""
+    """Results."""
 
     problem: Problem
     solution: Solution
 
     @property
     def converged(self) -> bool:
-        """Whether the search ended by itself; `solution.reason` says how."""
+        """True if the search ended by itself; `solution.reason` says how."""
         return self.solution.converged
 
     @cached_property
@@ -218,7 +218,7 @@ class Identification:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be known of the recordings: channels of which many samples are outside their trial."""
+        """Return warnings about the recordings: channels of which many samples are outside their trial."""
         out = []
         for trial in self.problem.trials:
             for name in trial.samples:
@@ -229,7 +229,7 @@ class Identification:
         return tuple(out)
 
     def summary(self) -> str:
-        """What was found, whether the search ended, what the data cannot tell, and notes, as lines of text."""
+        """Return estimates, convergence, what the data cannot determine, and notes, as lines of text."""
         s = self.solution
         ended = "converged" if s.converged else "NOT converged, the best so far"
         lines = [f"{ended} after {s.iterations} iterations: {s.reason}"]
@@ -275,7 +275,7 @@ def identify(
     shooting_interval: float | None = None,
     told: Callable[[int, float, float], None] | None = None,
 ) -> Identification:
-    """What is unknown of a plant from recordings of it: least squares with exact derivatives of the simulation.
+    """Estimate unknowns of a plant from recordings of it: least squares with exact derivatives of the simulation.
 
     Args:
         plant: What was recorded; joints that were measured have a given motion.
@@ -319,7 +319,7 @@ ENOUGH = 1e-2
 
 
 def first_nodes(problem: Problem, shared: np.ndarray) -> tuple[np.ndarray, Nodes]:
-    """What trials have of their own, shape (n, l), and the nodes, from a walk along the trials with what is shared as it is.
+    """Estimate the trials' own unknowns, shape (n, l), and the nodes, along the trials with the shared ones fixed.
 
     Each piece is simulated from where the one before has ended; then its beginning is moved by damped Gauss-Newton steps to
     where its own samples say it was. What they do not tell of it stays, and so do internal states, of which samples of a

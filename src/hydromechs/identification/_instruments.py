@@ -1,4 +1,4 @@
-"""What was measured: channels of instruments on bodies, as functions of the state, with their own unknowns."""
+"""Measured quantities: channels of instruments on bodies, as functions of the state, with their own unknowns."""
 
 import math
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from hydromechs.values import Array
 from ._sensitivity import on_lanes
 
 CHANNELS = ("roll", "pitch", "yaw", "x", "y", "z", "u", "v", "w", "p", "q", "r")
-"""What an instrument can measure: angles [rad], position in the world [m], velocity of its place in its axes [m/s, rad/s]."""
+"""Measurable quantities: angles [rad], position in the world [m], velocity in the instrument's axes [m/s, rad/s]."""
 OWN = 4
 """Numbers of an instrument: the angle about z by which it is turned on its body [rad], and its place there [m]."""
 
@@ -57,7 +57,7 @@ class Instrument:
     body: str
     """Name of the body that it is fixed to."""
     channels: tuple[MeasuredChannel, ...]
-    """What it measures."""
+    """Measured quantity."""
     turn: float = 0.0
     """Standard deviation of the angle about z by which it may be turned on the body [rad]; 0 if it is not."""
     place: float = 0.0

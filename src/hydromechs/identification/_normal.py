@@ -20,9 +20,9 @@ class Point(NamedTuple):
     """Values of all unknowns."""
 
     shared: np.ndarray
-    """What all trials share, shape (g,)."""
+    """Unknowns shared by all trials, shape (g,)."""
     own: np.ndarray
-    """What each trial has of its own, shape (n, l)."""
+    """Unknowns of each trial, shape (n, l)."""
     nodes: Nodes
     """States at which pieces begin that do not begin a trial."""
 
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     change: np.ndarray
     """Of all unknowns, shape (size,)."""
     push: np.ndarray
-    """What the conditions push with, shape (gaps,)."""
+    """Multipliers of the conditions, shape (gaps,)."""
     side: np.ndarray
     """1 where the upper bound holds an unknown, −1 where the lower one does, 0 where it is free, shape (size,)."""
 

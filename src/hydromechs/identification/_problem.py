@@ -42,7 +42,7 @@ class Evaluated(NamedTuple):
 
 
 class Problem:
-    """What is unknown of a plant and its trials, and what the data say of it.
+    """Unknowns of a plant and its trials, and the information in the data about them.
 
     Methods take `shared`, what all trials share, shape (g,), `own`, what each trial has of its own, shape (n, l), and `nodes`,
     the states at which pieces begin that do not begin a trial.
@@ -148,7 +148,7 @@ class Problem:
         self.own_labels += [f"offset of {self.outputs.names[c]}" for c in self.offsets]
 
     def within(self, shared: np.ndarray) -> np.ndarray:
-        """What all trials share, or what is next to it within the bounds, shape (g,)."""
+        """Nearest values of the shared unknowns within the bounds, shape (g,)."""
         return np.clip(shared, self.lower, self.upper)
 
     def inputs(self, shared: np.ndarray, parts: np.ndarray | slice = slice(None)) -> tuple[np.ndarray, np.ndarray]:
@@ -403,7 +403,7 @@ class Problem:
         return Evaluated(np.concatenate(rows), ds, dl, dn, channels, times, error)
 
     def _gaps(self, nodes: Nodes, ends: SensitiveState, g: int) -> Gaps:
-        """How far pieces end from the nodes where the next begin."""
+        """Gaps between the ends of pieces and the nodes where the next ones begin."""
         nv = self.plant.model.nv
         before = [p - 1 for p, piece in enumerate(self.pieces) if piece.node >= 0]
         u, slopes, by_u = self.dynamics.between(nodes.q, ends.q[before], ends.S[before][:, :nv])

@@ -24,7 +24,7 @@ MAX_OUTSIDE = 0.5
 
 
 class ChannelSamples(NamedTuple):
-    """What a channel measured in a trial."""
+    """Measurements of a channel in a trial."""
 
     times: np.ndarray
     """Times [s], shape (m,), rising."""
@@ -47,7 +47,7 @@ class Trial:
     v: np.ndarray
     """Guess of the velocity at the start, shape (nv,)."""
     samples: Mapping[str, ChannelSamples]
-    """What was measured, by channel, as "imu.roll"."""
+    """Measurements by channel, as "imu.roll"."""
     motions: Mapping[str, motions.Motion] = field(default_factory=dict)
     """Motion of joints that the plant has given, by name."""
 
@@ -116,7 +116,7 @@ class Nodes(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """How far the ends of pieces are from the nodes where the next ones begin, and derivatives."""
+    """Gaps between the ends of pieces and the nodes where the next ones begin, and derivatives."""
 
     size: np.ndarray
     """End − node, chart coordinates, velocities and internal states, shape (nodes, w)."""
@@ -148,7 +148,7 @@ class Timeline(NamedTuple):
     begins: np.ndarray
     """When the part begins [s], shape (parts,)."""
     lengths: np.ndarray
-    """How long it is [s], shape (parts,)."""
+    """Duration [s], shape (parts,)."""
     first: np.ndarray
     """Of each trial, the first part of each of its steps, and after the last of them its end, shape (n, most + 1)."""
     steps: tuple[int, ...]

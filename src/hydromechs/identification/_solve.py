@@ -14,7 +14,7 @@ SLOW = 3
 JOINED = 1e-7
 """Largest gap between pieces of trials that counts as none, in SI units."""
 FIRM = 2.0
-"""How much dearer gaps are than what the conditions push with, so that none is worth its price."""
+"""Penalty of gaps relative to the conditions' multipliers, large enough that no gap pays off."""
 
 
 class Solution(NamedTuple):
@@ -33,11 +33,11 @@ class Solution(NamedTuple):
     reason: str
     """Why it ended."""
     converged: bool
-    """Whether nothing was left to gain."""
+    """True if nothing was left to gain."""
 
 
 class _Tried(NamedTuple):
-    """What a point gives."""
+    """Results at a point."""
 
     at: Point
     found: list[Evaluated]

@@ -1,4 +1,4 @@
-"""What of a plant is unknown: numbers of its model, held inputs, offsets of joints; each a few free coordinates.
+"""Unknowns of a plant: numbers of its model, held inputs, offsets of joints; each a few free coordinates.
 
 Free coordinates are unbounded or within simple bounds, and whatever they are, what they stand for is physical: a mass is above
 0, an inertia is that of some body, an added mass is positive semi-definite.
@@ -51,7 +51,7 @@ class Unknown(abc.ABC):
         """θ of what the plant has, shape (k,)."""
 
     def values(self, theta: np.ndarray) -> np.ndarray:
-        """What it sets, in the order of `places`, also for complex θ, shape (n,); θ itself unless overridden."""
+        """Values that it sets, in the order of `places`, also for complex θ, shape (n,); θ itself unless overridden."""
         return theta
 
     def labels(self) -> list[str]:
@@ -72,7 +72,7 @@ class Unknown(abc.ABC):
         return np.ones(len(theta))
 
     def shown(self, theta: np.ndarray) -> np.ndarray:
-        """What tables are about, of complex numbers, too; its values unless overridden, shape (r,)."""
+        """Values shown in tables, of complex numbers, too; its values unless overridden, shape (r,)."""
         return self.values(theta)
 
     def reported(self) -> list[tuple[int, str]]:
@@ -81,7 +81,7 @@ class Unknown(abc.ABC):
 
     @property
     def adds(self) -> bool:
-        """Whether values are added to the inputs of a trial, in place of setting them."""
+        """True if values are added to the inputs of a trial, in place of setting them."""
         return False
 
     def derivatives(self, theta: np.ndarray) -> np.ndarray:

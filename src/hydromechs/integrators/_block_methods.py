@@ -138,7 +138,7 @@ def block_named(name: str) -> SlidingBlock | None:
 
 
 def amplification(order: int, points: int, z: complex) -> np.ndarray:
-    """What a block does to (y_0, h f_{1−k}, ..., h f_0) of the linear equation ẏ = λ y with z = h λ, shape (k + 1, k + 1)."""
+    """Effect of a block on (y_0, h f_{1−k}, ..., h f_0) of the linear equation ẏ = λ y with z = h λ, shape (k + 1, k + 1)."""
     k, p = order, points
     A, B = (np.array(w(k, p), dtype=float) for w in (predictor_weights, corrector_weights))
     predicted = z * np.column_stack([np.ones(p), A])
@@ -165,7 +165,7 @@ def _stable_until(order: int, points: int, direction: complex, growth: float) ->
 
 
 class BlockSystem(NamedTuple):
-    """What a block method integrates, as functions of floats or symbols; the first dimension counts points."""
+    """Equations that a block method integrates, as functions of floats or symbols; the first dimension counts points."""
 
     nv: int
     """Degrees of freedom."""

@@ -71,7 +71,7 @@ class BlockSteps(Propagator):
         return March(Recipe(f"{s.name}_{name}", one, arguments, state, identity), s.lanes, s.threads)
 
     def system(self, inputs: dict[str, Array]) -> BlockSystem:
-        """What a block calls: each point's share of the work is one program, called on lanes."""
+        """Programs called by a block: each point's share of the work is one program, called on lanes."""
         s, p = self.stepper, self.method.points
         model, nv = s.model, s.model.nv
         held = [np.broadcast_to(value, (p, *np.shape(value))) for value in inputs.values()]
@@ -98,7 +98,7 @@ class BlockSteps(Propagator):
         return BlockSystem(nv, rates, lambda *given: at_points("predict", *given)[0], correct)
 
     def _tasks(self, points: int) -> int:
-        """How many of some points are evaluated at once."""
+        """Number of some points evaluated at once."""
         return points if self.method.tasks is None else min(self.method.tasks, points)
 
     def _on_lanes(self, program: compiler.Program, *arrays: Array) -> list[Array]:

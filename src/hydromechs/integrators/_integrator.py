@@ -79,15 +79,15 @@ class Integrator(abc.ABC):
 
     __slots__ = ()
     adaptive: ClassVar[bool] = False
-    """Whether it chooses its steps."""
+    """True if it chooses its steps."""
     restarts_at_stops: ClassVar[bool] = True
     """True if its steps depend on earlier ones, so that it restarts wherever a run stops: at every sample."""
     many_worlds: ClassVar[bool] = True
-    """Whether it can roll out many worlds; an engine of others holds one."""
+    """True if it can roll out many worlds; an engine of others holds one."""
     controlled: ClassVar[bool] = False
-    """Whether it keeps its error within a tolerance, whatever the step."""
+    """True if it keeps its error within a tolerance, whatever the step."""
     other: ClassVar[str] = "use the integrator linearly_implicit"
-    """What else there is for what is too stiff for its step, in words; empty for nothing."""
+    """Alternatives for a system too stiff for its step, in words; empty for none."""
     steps: ClassVar[str] = "FixedSteps"
     """Name of its `Propagator` in this package."""
     impact: ClassVar[float] = 3.0
@@ -123,7 +123,7 @@ class Integrator(abc.ABC):
         return self.longest_step(frequency, decay)
 
     def propagator(self, stepper: Stepper) -> Propagator:
-        """What carries a state through time with this method: `steps` of the compiled system."""
+        """Stepper that advances a state in time with this method: `steps` of the compiled system."""
         from hydromechs import integrators  # its steps load CasADi and LLVM
 
         made: Propagator = getattr(integrators, self.steps)(stepper)

@@ -20,7 +20,7 @@ from ._integrator import FixedStep, Integrator, OneStep
 
 
 class System(NamedTuple):
-    """What is integrated, as functions of floats or symbols."""
+    """Equations to integrate, as functions of floats or symbols."""
 
     nv: int
     """Degrees of freedom: u and v have as many entries."""

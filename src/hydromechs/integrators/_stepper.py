@@ -198,7 +198,7 @@ class Stepper:
 
     @cached_property
     def propagator(self) -> Propagator:
-        """What carries states through time with the method."""
+        """Advance states in time with the method."""
         return self.method.propagator(self)
 
 

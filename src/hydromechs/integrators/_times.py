@@ -18,12 +18,12 @@ def slack(t: float, step: float) -> float:
 
 
 def reached(t: float, t_end: float, step: float) -> bool:
-    """Whether a time is there: nearer to the end than any step is worth [s]."""
+    """True if a time is there: nearer to the end than any step is worth [s]."""
     return t >= t_end - max(min(1e-6 * step, 1e-10), rounding(t_end))
 
 
 def is_multiple(t: float, period: float, step: float) -> bool:
-    """Whether a time is a multiple of a period, within rounding and a millionth of a step [s]."""
+    """True if a time is a multiple of a period, within rounding and a millionth of a step [s]."""
     return abs(t - round(t / period) * period) <= slack(t, step)
 
 
@@ -33,7 +33,7 @@ def next_multiple(t: float, period: float, step: float) -> float:
 
 
 def whole_steps(value: float, step: float, name: str, of: str = "steps of", remedy: str = "another step") -> int:
-    """How many steps a time [s] is; a `ValueError` where they are not an integer. `name`, `of` and `remedy` are for it."""
+    """Return the number of steps in a time [s]; `ValueError` with `name`, `of` and `remedy` if it is not an integer."""
     if value > MOST_STEPS * step:
         raise ValueError(f"{name} is {value:g} s, must be at most {MOST_STEPS:g} {of} {step:g} s: take longer ones")
     n = max(1, round(value / step))

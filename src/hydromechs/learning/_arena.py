@@ -37,7 +37,7 @@ Source = str | os.PathLike | Scenario
 LIMIT = 10.0
 """Observations are cut off here, in SI units: farther away is far away."""
 OF_SENSOR = "sensor."
-"""What stands before the name of a sensor in kinds of observations."""
+"""Prefix of a sensor's name in kinds of observations."""
 LIMIT_OF_READINGS = 1000.0
 """Readings of sensors are cut off here, in SI units: a depth is no way to a goal."""
 
@@ -133,7 +133,7 @@ class Arena:
         names = {OF_SENSOR + name: [f"{name}.{x}" for x in labels] for name, labels in self.worlds.reading_labels.items()}
         labels = [names.get(kind, [kind] * width) for kind, width in kinds]
         self.labels = tuple(label for part in labels for label in part)
-        """What each number of an observation is; of a sensor "imu.wx"."""
+        """Meaning of each number of an observation; of a sensor "imu.wx"."""
         widths = [np.full(width, LIMIT_OF_READINGS if kind in names else LIMIT) for kind, width in kinds]
         self.limits = np.concatenate(widths).astype(np.float32)
         """Where each number of an observation is cut off, shape (no,)."""
@@ -198,7 +198,7 @@ class Arena:
         return [*self.task.observe(), *own]
 
     def observe(self) -> Array:
-        """What is observed, with noise, shape (n, no), float32."""
+        """Observations, with noise, shape (n, no), float32."""
         return self.seen(np.arange(self.n))
 
     def seen(self, which: Array) -> Array:

@@ -19,7 +19,7 @@ from ._picture import Picture
 from ._task import Task
 
 MODES = ("human", "rgb_array")
-"""What `render` can do: show the world in a browser, or give a picture."""
+"""Modes of `render`: show the world in a browser, or return a picture."""
 
 
 class ArenaOptions(TypedDict, total=False):

@@ -1,4 +1,4 @@
-"""What a task is: what is observed, what is good, and when an episode ends; of one world or of many, in NumPy."""
+"""Task: observations, rewards and the end of an episode; for one world or many, in NumPy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EFFORT = 0.05
 
 
 class Judgement(NamedTuple):
-    """How one period went, in each world."""
+    """Outcome of one period, in each world."""
 
     reward: Array
     """Shape (n,)."""
@@ -82,11 +82,11 @@ class Task(abc.ABC):
 
     @abc.abstractmethod
     def observe(self) -> list[tuple[str, Array]]:
-        """What is seen of the goal: a kind, for its noise, and values, shape (n, k), of each part."""
+        """Observation of the goal: a kind, for its noise, and values, shape (n, k), of each part."""
 
     @abc.abstractmethod
     def judge(self) -> Judgement:
-        """How the last period went."""
+        """Outcome of the last period."""
 
     @abc.abstractmethod
     def goals(self) -> Array:

@@ -90,7 +90,7 @@ class TrajectoryTracking(StationKeeping):
     speed: Positive = 0.3
     """Highest speed along each axis [m/s]."""
     ahead: NotNegative = 1.0
-    """How far ahead the place is seen [s]."""
+    """Look-ahead time of the observed place [s]."""
 
     spread: NotNegative = 0.3
 

@@ -31,7 +31,7 @@ TINY = 1e-12
 
 
 class WaterForce(NamedTuple):
-    """What water does to one piece of a line."""
+    """Forces of the water on one piece of a line."""
 
     drag: Array
     """On the mass [N], shape (3,)."""

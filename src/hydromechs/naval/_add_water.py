@@ -31,14 +31,14 @@ class Guess:
 
     body: str
     quantity: str
-    """What it is: volume, centre of buoyancy, added mass, added inertia, drag area."""
+    """Quantity: volume, centre of buoyancy, added mass, added inertia, drag area."""
     value: tuple[float, ...]
     """Its value, one number or one for each axis of the body, in `unit`."""
     uncertainty: tuple[float, ...]
     """Likely error of each number, in `unit`: two of three times the truth is within."""
     unit: str
     how: str
-    """How it was found."""
+    """Method of estimation."""
 
     @property
     def numbers(self) -> str:
@@ -56,7 +56,7 @@ class WaterReport:
     dry: tuple[str, ...]
     """Bodies that move and stay dry, since nothing says how large they are."""
     notes: tuple[str, ...]
-    """What deserves a look."""
+    """Warnings."""
 
     def of(self, body: str) -> tuple[Guess, ...]:
         """Guesses about one body, by its name."""
@@ -89,7 +89,7 @@ class WetModel(NamedTuple):
     model: Model
     """The model; its `sources` name the guesses."""
     report: WaterReport
-    """What was guessed, with uncertainties; prints as a table."""
+    """Estimated quantities, with uncertainties; prints as a table."""
 
 
 class _Geometry(NamedTuple):
@@ -258,7 +258,7 @@ def _watered(
 
 
 def _notes(body: Body, volume: float, shared: float, volume_only: bool) -> list[str]:
-    """What deserves a look in the geometry of one body."""
+    """Warnings about the geometry of one body."""
     out = []
     if shared > SHARED:
         twice = "" if volume_only else "; its added mass counts twice"

@@ -40,7 +40,7 @@ class AddedMassGuess(NamedTuple):
     spread: Array
     """Likely error of the diagonal [kg, kg·m²], shape (6,)."""
     how: str
-    """How it was found, in words."""
+    """Method of estimation, in words."""
 
 
 class AddedMassMethod(abc.ABC):

@@ -37,7 +37,7 @@ class Piece:
     """A weight or a float."""
 
     kind: str
-    """What it is: "weight" or "float"."""
+    """Kind: "weight" or "float"."""
     mass: float
     """Mass [kg]."""
     volume: float
@@ -48,7 +48,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ballast:
-    """What `ballast` found."""
+    """Result of `ballast`."""
 
     body: str
     """Body that carries the pieces."""
@@ -58,7 +58,7 @@ class Ballast:
     """The model with the pieces on it."""
     before: Hydrostatics
     after: Hydrostatics
-    """How it floats now."""
+    """Present hydrostatics."""
 
     def __str__(self) -> str:
         rows = [
@@ -217,7 +217,7 @@ def _programme(
 
 
 def _arms(sums: Sums, scale: float, places: Array, share: Array) -> tuple[Array, Array]:
-    """What a kilogram at each place adds to m_f (μ/m − μ_f/m_f) [m], shape (n, 3), and what is there [kg·m], shape (3,)."""
+    """Effect of a kilogram at each place on m_f (μ/m − μ_f/m_f) [m], shape (n, 3), and the present value [kg·m], shape (3,)."""
     return (scale - share)[:, None] * places, scale * sums.moment - sums.water_moment
 
 

@@ -51,7 +51,7 @@ class DragGuess(NamedTuple):
     uncertainty: float
     """Likely error, 0 to 1."""
     how: str
-    """How it was found, in words."""
+    """Method of estimation, in words."""
 
 
 def drag_guess(parts: Sequence[SolidPart]) -> DragGuess:

@@ -1,4 +1,4 @@
-"""How a mechanism floats: masses, centres, the attitude at rest, and what a naval architect would say to it."""
+"""Hydrostatics of a mechanism: masses, centres, the attitude at rest, and a naval architect's checks."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence

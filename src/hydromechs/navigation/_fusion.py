@@ -62,7 +62,7 @@ class Arrived(NamedTuple):
     number: Entries
     """Number of its sample."""
     value: Entries
-    """What was measured; NaN where there is nothing."""
+    """Measurement; NaN where there is nothing."""
 
 
 class _See(NamedTuple):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Track(NamedTuple):
-    """What a filter believed over time."""
+    """Estimates of a filter over time."""
 
     times: Array
     """[s], shape (n,)."""
@@ -31,7 +31,7 @@ class Track(NamedTuple):
     sigma: Array
     """Standard deviations of the errors of the filter's state, shape (n, 18)."""
     messages: tuple[str, ...]
-    """What there was to say."""
+    """Messages."""
 
 
 def run_on(navigator: Navigator, log: Mapping[str, tuple[Array, Array]], start: Array) -> Track:

@@ -57,7 +57,7 @@ class Navigation(Block):
     """Navigation filter that estimates the motion of the vehicle for the controllers."""
 
     read: Literal["estimate", "truth"] = "estimate"
-    """What the controller is told: the estimate, or the truth while sensors and filter run along."""
+    """Input of the controller: the estimate, or the truth while sensors and filter run along."""
     filter: Annotated[ErrorStateFilter, Inline()] = field(default_factory=ErrorStateFilter)
     """The filter."""
     name: str = "navigation"

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ._filter import ErrorStateFilter
 
 Memory: TypeAlias = Mapping[str, Array]
-"""What a filter remembers, by the names of its `pack`: views into the caller's array."""
+"""Memory of a filter, by the names of its `pack`: views into the caller's array."""
 
 
 class Estimate(NamedTuple):
-    """What a filter believes of the vehicle's body."""
+    """Estimated state of the vehicle's body."""
 
     position: Array
     """Of the body's origin, in world axes [m], shape (3,)."""

@@ -18,12 +18,12 @@ from hydromechs.values import Array, Scalar
 
 
 class Before(NamedTuple):
-    """What a sensor kept at its last measurement."""
+    """Values that a sensor kept at its last measurement."""
 
     time: Scalar
     """Time since then [s]; 0 if there was none."""
     kept: Array
-    """What `Sensor.keep` gave, shape (n,)."""
+    """Result of `Sensor.keep`, shape (n,)."""
 
 
 NOTHING_BEFORE = Before(0.0, np.zeros(0))
@@ -89,7 +89,7 @@ class Instant:
         """Time, kinematics and water."""
         opened = {solid.name: solid for solid in terrain_of(self._plant)} if plant.parameters else {}
         self.terrain = tuple(opened.get(solid.name, solid) for solid in terrain)
-        """What can be seen of the ground."""
+        """Visible properties of the ground."""
 
     @property
     def model(self) -> Model:
@@ -111,7 +111,7 @@ class Instant:
         return MountedFrame(self, frame, self._turns.get(sensor, np.zeros(3)))
 
     def before(self, sensor: str) -> Before:
-        """What the sensor of this name kept at its last measurement."""
+        """Return the values that the sensor of this name kept at its last measurement."""
         return self._before.get(sensor, NOTHING_BEFORE)
 
     def contact_force(self, body: int) -> Array:

@@ -34,7 +34,7 @@ class Reading(NamedTuple):
     time: float
     """Time at which it was measured [s]."""
     value: Array
-    """What was measured, shape (n,); NaN where there is nothing."""
+    """Measurement, shape (n,); NaN where there is nothing."""
 
 
 class Instruments:

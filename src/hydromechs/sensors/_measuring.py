@@ -113,7 +113,7 @@ class Measuring(Controller):
         self._given = {name: x[None] for name, x in self.sensing.inputs.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is compiled stays behind: `start` makes it again."""
+        """Leave out compiled code; `start` makes it again."""
         made = ("_simulation", "sensing", "_inputs", "_code", "_given")
         return {name: x for name, x in self.__dict__.items() if name not in made}
 

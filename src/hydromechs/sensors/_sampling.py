@@ -1,4 +1,4 @@
-"""What happens at a tick of the fastest sensor, as nodes of a routine: arrivals, truth, errors, measurements that travel."""
+"""Operations at a tick of the fastest sensor, as nodes of a routine: arrivals, truth, errors, measurements in transit."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class SensorNodes:
         self.inputs: dict[str, Array] = {"sensor errors": np.concatenate(rows)}
         """Arrays that a routine is given for a run, with their values."""
         self.truth = self._truth(plant, terrain)
-        """What they would measure without errors, and what they keep, of (t, q, x, inputs, turns, before)."""
+        """Error-free measurements, and the values sensors keep, of (t, q, x, inputs, turns, before)."""
 
     def _first_state(self) -> dict[str, Array]:
         state = {"sensors first": np.ones(1), "sensor bias": np.zeros(self.size)}
@@ -363,7 +363,7 @@ class SensorNodes:
 
 
 def _arrival(tick: Scalar, times: Array, there: Scalar, sample: Scalar) -> tuple[Scalar, Scalar]:
-    """Whether a sample arrives, and whether one stays under way."""
+    """True if a sample arrives, and whether one stays under way."""
     here = there * where(sample * times[0] + times[1] <= tick, 1.0, 0.0)
     return here, there - here
 

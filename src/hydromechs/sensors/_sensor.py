@@ -110,13 +110,13 @@ class Sensor(Block):
 
     @abc.abstractmethod
     def read(self, instant: Instant) -> Array:
-        """What it would measure without errors, in NumPy operations, shape (n,); NaN where there is nothing to measure.
+        """Error-free measurement, in NumPy operations, shape (n,); NaN where there is nothing to measure.
 
         It depends on nothing of rate, latency, drop-outs, outages, seed and `Noise`: changing those compiles nothing.
         """
 
     def keep(self, instant: Instant) -> Array:
-        """What the next measurement needs of this instant and finds in `instant.before`, in NumPy operations, shape (kept,)."""
+        """Values of this instant that the next measurement needs as `instant.before`, in NumPy operations, shape (kept,)."""
         return np.zeros(0)
 
     def check(self, model: Model) -> None:
@@ -203,9 +203,9 @@ class Aid(Mounted):
     """A sensor that a navigation filter can use: its measurement follows from the motion of its frame."""
 
     angular: ClassVar[bool] = False
-    """Whether it measures angles, which differ by at most half a turn."""
+    """True if it measures angles, which differ by at most half a turn."""
     shows: ClassVar[Literal["position", "velocity", "attitude"]] = "position"
-    """What a filter that refused it for long takes for wrong."""
+    """Likely cause if a filter rejects it for long."""
 
     @abc.abstractmethod
     def expected(self, place: FrameMotion, world: World) -> Array:

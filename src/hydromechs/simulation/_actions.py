@@ -1,4 +1,4 @@
-"""What a component does must fit what it says of itself; errors name the component."""
+"""Checks of a component's actions against its declaration; errors name the component."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hydromechs.model.component import Action, Component, Constraint, JointForce
 
 
 def acting(component: Component, now: Now, z: Values, u: Values) -> Action:
-    """What a component does in one instant; errors in it get a note that names it."""
+    """Actions of a component in one instant; errors in it get a note that names it."""
     with noted(f"in act of the component {component.name!r} ({type(component).__name__})"):
         return component.act(now, z, u)
 

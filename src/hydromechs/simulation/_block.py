@@ -52,7 +52,7 @@ class Block(abc.ABC):
 
 
 BLOCKS = "blocks: sensors, Navigation(...), PythonBlock(controller=...)"
-"""What a list of blocks has, for messages."""
+"""Return the contents of a list of blocks, for messages."""
 
 
 @dataclass(frozen=True, kw_only=True)

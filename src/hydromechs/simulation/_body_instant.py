@@ -1,4 +1,4 @@
-"""What the water does to one body in one instant, by cause: forces, powers and energies."""
+"""Forces, powers and energies of the water on one body in one instant, by cause."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MOST_SAMPLES = 1e9
 
 
 def size_faults(duration: float, step: float, record: float) -> list[tuple[str, str]]:
-    """What of a run's times makes it endless, and why.
+    """Return the time of a run that makes it endless, and the reason.
 
     Args:
         duration: How long to simulate [s].

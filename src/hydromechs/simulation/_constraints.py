@@ -21,7 +21,7 @@ entries of J below 1e-9 (a lever arm of 1e-9 m) are none."""
 
 
 class Response(NamedTuple):
-    """What forces along constraints do."""
+    """Power and energy of forces along constraints."""
 
     change: Array
     """M⁻¹ Jᵀ λ, shape (nv,)."""
@@ -59,7 +59,7 @@ def constrained(
     groups: Sequence[Sequence[int]],
     given: Sequence[int] = (),
 ) -> Response:
-    """What all active constraints add to the accelerations, M⁻¹ Jᵀ λ, so that J v̇ + J̇ v = −2 α J v − α² error.
+    """Contribution of all active constraints to the accelerations, M⁻¹ Jᵀ λ, so that J v̇ + J̇ v = −2 α J v − α² error.
 
     Args:
         M: Joint-space inertia, shape (nv, nv).

@@ -23,7 +23,7 @@ Commands: TypeAlias = Mapping[str, float] | Sequence[float] | np.ndarray | None
 
 
 class Measured(NamedTuple):
-    """What a sensor said last."""
+    """Last reading of a sensor."""
 
     frame: str
     """Name of the frame or body that it is mounted on; empty if there is none."""
@@ -32,7 +32,7 @@ class Measured(NamedTuple):
 
 
 class Controller(Described, abc.ABC):
-    """What gives commands. All that it remembers must be in `memory`, so that a run can be resumed.
+    """Base class of controllers. Their whole memory must be in `memory`, so that a run can be resumed.
 
     Scenario files have the arguments of its constructor as keys; what a class annotates there is checked.
     """
@@ -40,17 +40,17 @@ class Controller(Described, abc.ABC):
     period: float
     """Time between two of its calls [s]."""
     memory: np.ndarray = np.zeros(0)
-    """What it remembers, shape (nm,), from its start on; part of the state of a simulation."""
+    """Memory, shape (nm,), from its start on; part of the state of a simulation."""
     signals: Mapping[str, str] = MappingProxyType({})
-    """What it tells the recording besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
+    """Recorded variables besides its commands, name to unit, as {"reference.x": "m"}; fixed once it has started."""
     signal_values: np.ndarray = np.zeros(0)
     """Values of its signals at its last call, in their order, shape (ns,); a simulation sets them to NaN before the first."""
     measured: Mapping[str, Measured] = MappingProxyType({})
     """Sensors by name, set by what has them before `start` and each call; those that said nothing yet are left out then."""
     notes: Sequence[str] = ()
-    """What is worth knowing of it once it has started, as its margins, for the summary of a run."""
+    """Facts about it once it has started, as its margins, for the summary of a run."""
     messages: Sequence[str] = ()
-    """What it had to say at its last call, for the messages of the run."""
+    """Messages of its last call, for the messages of the run."""
 
     def start(self, simulation: Simulation) -> None:
         """Called once for each simulation before the first call: to look up names, to compile.
@@ -106,7 +106,7 @@ class FunctionController(Controller):
 
 
 def as_controller(controller: Any, period: float | None) -> Controller | None:
-    """What a caller gave as a controller: a `Controller`, or a function and a period.
+    """Convert a caller's controller: a `Controller`, or a function and a period.
 
     Args:
         controller: What was given, or None.

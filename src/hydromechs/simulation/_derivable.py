@@ -1,4 +1,4 @@
-"""Whether a plant's equations have derivatives: what they call is held constant where they are derived."""
+"""Differentiability of a plant's equations: routines that they call are held constant where they are derived."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check_derivable(who: str, plant: Plant, rates: compiler.Program) -> None:
 
 
 def _calls(plant: Plant) -> bool:
-    """Whether the equations of a plant call tables, solvers or other programs."""
+    """True if the equations of a plant call tables, solvers or other programs."""
     model, layout = plant.model, plant.layout
 
     def rates(t: Scalar, q: Array, u: Array, v: Array, z: Array, inputs: Array) -> Array:

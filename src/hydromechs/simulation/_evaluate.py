@@ -24,7 +24,7 @@ from ._water import MotionAt, Water, fluid_at
 
 
 class Evaluation(NamedTuple):
-    """What holds in one instant."""
+    """Quantities of one instant."""
 
     vdot: Array
     """v̇, shape (nv,)."""
@@ -40,7 +40,7 @@ class Evaluation(NamedTuple):
     added_mass: Array
     """M_A of each body about its origin in its axes, linear first [kg, kg·m, kg·m²], shape (nb, 6, 6)."""
     outputs: tuple[dict[str, Scalar | Array], ...]
-    """What each component records."""
+    """Recorded values of each component."""
     now: Now
     """Poses, velocities and water, as components saw them."""
     acceleration: Array
@@ -64,7 +64,7 @@ class Evaluation(NamedTuple):
 
 
 class Mechanics(NamedTuple):
-    """How the mechanism moves under given forces; see `Evaluation`."""
+    """Motion of the mechanism under given forces; see `Evaluation`."""
 
     vdot: Array
     """v̇, shape (nv,)."""
@@ -93,7 +93,7 @@ class Mechanics(NamedTuple):
 
 
 class Acted(NamedTuple):
-    """What components do in one instant."""
+    """Actions of components in one instant."""
 
     actions: list[Action]
     """As they say."""
@@ -110,7 +110,7 @@ class Acted(NamedTuple):
 
 
 def acted(plant: Plant, now: Now, z: Array, inputs: Array, which: Collection[int] | None = None) -> Acted:
-    """What components do in one instant: those with the numbers `which`, by default all."""
+    """Actions of components in one instant: of those with the numbers `which`, by default of all."""
     layout, nv = plant.layout, now.model.nv
     numbers = range(len(plant.components)) if which is None else which
     actions = [acting(plant.components[k], now, *layout.of_component(k, z, inputs)) for k in numbers]

@@ -24,7 +24,7 @@ class Event:
     """Actions when a quantity crosses a level (use the quantity "time" for an instant)."""
 
     name: str
-    """What to call it."""
+    """Label."""
     quantity: str
     """A recorded quantity such as "depth.vehicle", "tilt_deg.vehicle", "contact_force.foot_1 on floor" or "time"."""
     level: Finite

@@ -1,4 +1,4 @@
-"""What acts on a mechanism of rigid bodies from outside: all of a plant that another physics engine does not know."""
+"""External forces on a mechanism of rigid bodies: all of a plant that another physics engine does not know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the numbers of a free joint are a body's pose in the world, as controllers of poses take them."""
+"""True if the numbers of a free joint are a body's pose in the world, as controllers of poses take them."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Guards:
         self._quantities.call(r, t, parts, self._look, {"last": last, "paused": paused}, "guards", identity)
 
     def _look(self, t: Scalar, values: Sequence[Scalar], last: Array, paused: Array) -> tuple[Array, Array]:
-        """Whether a guard crossed 0 since the last look; then the world pauses, and the last values stay."""
+        """True if a guard crossed 0 since the last look; then the world pauses, and the last values stay."""
         out, now = paused[0], []
         for e, value, before in zip(self.events, values, last, strict=True):
             period = period_of(e.quantity)

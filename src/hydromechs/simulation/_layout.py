@@ -17,7 +17,7 @@ class Data(NamedTuple):
     """An array of numbers of a run that programs take as input: the current, waves, open parameters."""
 
     name: str
-    """What it is."""
+    """Meaning."""
     shape: tuple[int, ...]
     """Its shape."""
 
@@ -28,15 +28,15 @@ class Layout(NamedTuple):
     states: tuple[str, ...]
     """Names of the internal states, then "work.CAUSE" of each cause."""
     causes: tuple[str, ...]
-    """What can do work on the mechanism; its work is booked at the end of z."""
+    """Sources of work on the mechanism; their work is accounted for at the end of z."""
     commands: tuple[str, ...]
     """Names of the commands, the first inputs."""
     held: tuple[str, ...]
     """Names of the inputs that events and the caller set, after the commands."""
     state_slots: tuple[Slot, ...]
-    """What components say of their states, in order."""
+    """Descriptions of the components' states, in order."""
     input_slots: tuple[Slot, ...]
-    """What components say of their inputs, commands first."""
+    """Descriptions of the components' inputs, commands first."""
     z: tuple[dict[str, int], ...]
     """Of each component, the place in z of each of its states."""
     u: tuple[dict[str, int], ...]

@@ -31,7 +31,7 @@ DEPENDENT = 1e-9
 
 
 KEPT = ("command", "held", "parameters")
-"""What a given state has of the simulation's where it says nothing of it."""
+"""Part of the simulation's state that completes a given state."""
 
 
 class Linearization(NamedTuple):

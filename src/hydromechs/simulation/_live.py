@@ -66,7 +66,7 @@ class LiveRun:
     ) -> None:
         self.simulation, self.recorder, self._saved = simulation, recorder, saved
         self.log = RunLog()
-        """What the run has to say."""
+        """Messages of the run."""
         self.stopped: str | None = None
         """Why it ended before its time, or None."""
         sim = simulation

@@ -33,7 +33,7 @@ POSES = ("R_WB", "p_WB", "V")
 
 
 def _loops(component: InJoints, model: Model) -> bool:
-    """Whether a loop over its joints is all that a component does: each joint is named once, all are of one size."""
+    """True if a loop over its joints is all that a component does: each joint is named once, all are of one size."""
     if any(getattr(type(component), name) is not getattr(InJoints, name) for name in ("act", "states", "inputs", "outputs")):
         return False
     names = component.joint_names(model)
@@ -167,7 +167,7 @@ class LoopedPlant:
 
     @staticmethod
     def _uses(program: Program, name: str) -> bool:
-        """Whether a program uses an argument."""
+        """True if a program uses an argument."""
         names = [a.name for a in program.inputs]
         if name not in names:
             return False
@@ -180,7 +180,7 @@ class LoopedPlant:
 
     @cached_property
     def _acting(self) -> _Acting:
-        """What components do to the motion: forces that are not zero, rates and powers; and the places of these forces."""
+        """Effects of components on the motion: forces that are not zero, rates and powers; and the places of these forces."""
         return self._components(recorded=())
 
     @cached_property

@@ -311,7 +311,7 @@ class MissionMarch:
 
     @cached_property
     def _plan(self) -> Recipe:
-        """What happens at an instant, and the next one."""
+        """Operations at an instant, and the next one."""
         every, ticking, sensing = float(self.every), float(self.ticking), float(self.sensing_every)
 
         def plan(
@@ -390,7 +390,7 @@ class MissionMarch:
 
     @property
     def first_memory(self) -> Array:
-        """What sensors, filter and blocks remember at the start, in one array."""
+        """Initial memory of sensors, filter and blocks, in one array."""
         sensing = [] if self.sensing is None else [np.ravel(x) for x in self.sensing.state.values()]
         return np.concatenate([*sensing, np.zeros(0) if self.mission is None else self.mission.memory])
 

@@ -80,7 +80,7 @@ class MissionRun:
         return self.state["alive"][0, 0] == 0.0
 
     def _said(self, there: GridTime) -> list[str]:
-        """What the last tick before a time reported."""
+        """Report of the last tick before a time."""
         out = self.simulation._ranges.found(self.state["outside"][0], self.state["extreme"][0])
         every = self.march.sensing_every or self.march.ticking
         if every and self.state["paused"][0, 0]:

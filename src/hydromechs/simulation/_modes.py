@@ -31,10 +31,10 @@ class Mode(NamedTuple):
     shape: np.ndarray
     """Deviations of all states, complex; the largest displacement is 1, shape (n,)."""
     share: dict[str, float]
-    """How much each degree of freedom and internal state has in it, by name, their sum 1: |left · right eigenvector|, whatever
+    """Participation of each degree of freedom and internal state, by name, their sum 1: |left · right eigenvector|, whatever
     the units."""
     neutral: bool
-    """Whether λ is 0 within rounding: nothing brings it back, nothing drives it away."""
+    """True if λ is 0 within rounding: nothing brings it back, nothing drives it away."""
 
     @property
     def natural_frequency(self) -> float:
@@ -58,7 +58,7 @@ class Mode(NamedTuple):
 
     @property
     def grows(self) -> bool:
-        """Whether it leads away from the equilibrium, by more than rounding."""
+        """True if it leads away from the equilibrium, by more than rounding."""
         return self.damping_ratio < -UNDAMPED
 
     @property
@@ -91,7 +91,7 @@ class Modes(NamedTuple):
 
     @property
     def stable(self) -> bool:
-        """Whether none grows; neutral ones may be there."""
+        """True if none grows; neutral ones may be there."""
         return not any(mode.grows for mode in self.modes)
 
 

@@ -1,4 +1,4 @@
-"""What is recorded of a run: the variables with their units, and the compiled function that computes them from states."""
+"""Recorded quantities of a run: the variables with their units, and the compiled function that computes them from states."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WORDS = {
     "thrust": "force of the thrusters",
     "external": "external force",
 }
-"""What forces are, by label."""
+"""Descriptions of forces, by label."""
 
 
 def _labels(plant: Plant) -> list[str]:
@@ -148,7 +148,7 @@ def quantities(plant: Plant, signals: Mapping[str, str] | None = None) -> dict[s
 
 
 def _check_outputs(plant: Plant, recorded: set[str]) -> None:
-    """What components record must not have a name of the recording's own, nor new labels along a dimension of it."""
+    """Reject component records whose name is one of the recording's own, or that add labels to a dimension of it."""
     own = {*recorded, *FROM_STATE, *ATTITUDE, *DIMENSIONS, "R_WB", "actuator", *(c.kind for c in plant.components)}
     outputs = {o.name for c in plant.components for o in c.outputs}
     along = dict(AXES)
@@ -193,7 +193,7 @@ def observed(
 
 
 def component_outputs(plant: Plant, which: Sequence[int], outputs: Sequence[Mapping[str, Scalar | Array]]) -> dict[str, Array]:
-    """What components record, by name, as the recording has it."""
+    """Records of components, by name, as in the recording."""
     out: dict[str, Array] = {}
     entries = _entries(plant)
     for name, (kind, o) in _outputs(plant).items():

@@ -23,7 +23,7 @@ TIME = 0.37
 
 
 def opened_faults(plant: Plant) -> dict[str, str]:
-    """What is wrong with open parameters of a plant, by name: nothing reads them, or they cannot be symbols."""
+    """Return problems of open parameters of a plant, by name: nothing reads them, or they cannot be symbols."""
     read: dict[str, bool]
     out: dict[str, str]
     try:
@@ -46,7 +46,7 @@ def opened_faults(plant: Plant) -> dict[str, str]:
 
 
 def _evaluates(plant: Plant) -> bool:
-    """Whether the equations can be traced with all parameters as numbers."""
+    """True if the equations can be traced with all parameters as numbers."""
     try:
         _read(plant, ())
     except NEEDED:
@@ -55,7 +55,7 @@ def _evaluates(plant: Plant) -> bool:
 
 
 def _alone(plant: Plant, name: str) -> bool | str:
-    """Whether a parameter is read, if it alone is a symbol; what to say where it cannot be one."""
+    """True if a parameter is read, if it alone is a symbol; a message where it cannot be one."""
     try:
         return _read(plant, [name])[name]
     except NEEDED:
@@ -66,7 +66,7 @@ def _alone(plant: Plant, name: str) -> bool | str:
 
 
 def _read(plant: Plant, names: Sequence[str], *, state: bool = False) -> dict[str, bool]:
-    """Whether open parameters have an effect on anything in one instant: any one, or all of them.
+    """True if open parameters have an effect on anything in one instant: any one, or all of them.
 
     Args:
         names: Which parameters; others have the model's values.

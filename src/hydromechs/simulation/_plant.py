@@ -39,7 +39,7 @@ Waves: TypeAlias = tuple[WaveComponents, Array]
 """Sine waves, and the velocity with which a steady current carries them [m/s], shape (3,)."""
 
 COMPONENTS = "components; derive a class of your own from hydromechs.Component"
-"""What components must be."""
+"""Required interface of components."""
 DIMENSIONS = {"time", "body", "coordinate", "dof", "xyz", "wxyz", "six", "nu", "cause", "internal", "held"}
 DIMENSIONS |= {"constraint_group", "channel"}
 """Dimensions of every recording."""
@@ -57,7 +57,7 @@ STEADY = ("environment", "current", "velocity")
 
 @dataclass(frozen=True, kw_only=True)
 class Plant:
-    """What is simulated.
+    """Complete system to simulate.
 
     Numbers of a run (seed, currents, waves, commands, open parameters) are inputs of its programs: changing them compiles
     nothing.
@@ -68,13 +68,13 @@ class Plant:
     environment: Environment = field(default_factory=Environment)
     """The water."""
     components: tuple[Component, ...] = ()
-    """What acts on the mechanism."""
+    """Forces and actuators on the mechanism."""
     seed: int = 0
     """Of the waves' phases and the gusts."""
     parameters: tuple[str, ...] = ()
     """Paths of numbers that stay open: of the model, components, terrain and environment, as "vehicle.inertia.mass"."""
     form: Form | None = None
-    """How it is compiled: "specialised" for straight-line code of all bodies, "rolled" for loops over them; by the number of
+    """Compiled form: "specialised" for straight-line code of all bodies, "rolled" for loops over them; by the number of
     bodies unless given."""
 
     def __post_init__(self) -> None:
@@ -277,7 +277,7 @@ class Plant:
 
     @cached_property
     def first_actions(self) -> tuple[Action, ...]:
-        """What components do at the model's start, in still water with their inputs at rest: shows which forces there are."""
+        """Actions of components at the model's start, in still water with inputs at rest: shows which forces there are."""
         now = self._first_instant()
         return tuple(self._first_action(c, now) for c in self.components)
 
@@ -342,7 +342,7 @@ class Plant:
 
     @property
     def constrained(self) -> bool:
-        """Whether there are constraints."""
+        """True if there are constraints."""
         return bool(self.constraining)
 
     @cached_property
@@ -555,17 +555,17 @@ class Plant:
 
     @property
     def streams(self) -> bool:
-        """Whether there is a current or gusts."""
+        """True if there is a current or gusts."""
         return self.environment.current is not None or self.environment.gusts is not None
 
     @property
     def flows(self) -> bool:
-        """Whether the undisturbed water moves at all."""
+        """True if the undisturbed water moves at all."""
         return bool(self.environment.waves) or self.streams
 
     @property
     def uniform(self) -> bool:
-        """Whether the water moves alike at all bodies."""
+        """True if the water moves alike at all bodies."""
         return not self.environment.waves and isinstance(self.environment.profile, Uniform)
 
     def samplings(self, model: Model) -> tuple[WetSampling | None, ...]:
@@ -585,12 +585,12 @@ class Plant:
 
     @property
     def waves_move_surface(self) -> bool:
-        """Whether there are a free surface and waves on it."""
+        """True if there are a free surface and waves on it."""
         return self.environment.surface is not None and bool(self.environment.waves)
 
     @cached_property
     def wet(self) -> bool:
-        """Whether the water touches any body."""
+        """True if the water touches any body."""
         return any(b.hydro is not None for b in self.model.bodies)
 
 

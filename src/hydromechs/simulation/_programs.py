@@ -22,7 +22,7 @@ from ._water import PointMotion, fluid_at, point_motion
 
 
 class PlantPrograms:
-    """What of a plant is compiled."""
+    """Programs compiled for a plant."""
 
     def __init__(self, plant: Plant, method: Integrator, *, lanes: int = 1, threads: int = 1) -> None:
         check_length(plant, method)

@@ -29,13 +29,13 @@ class CommandRanges:
     def __init__(self, layout: Layout) -> None:
         self.slots = dict(zip(layout.commands, layout.input_slots, strict=False))
         self.counts: Counter[str] = Counter()
-        """How often each actuator got a command outside of its range."""
+        """Counts of commands outside each actuator's range."""
         limits = np.array([s.limits for s in self.slots.values()], dtype=float).reshape(-1, 2)
         slack = ROUNDING * np.abs(np.where(np.isfinite(limits), limits, 0.0))
         self._lower, self._upper = limits[:, 0] - slack[:, 0], limits[:, 1] + slack[:, 1]
 
     def fault(self, name: str, value: float) -> str:
-        """What is wrong with the command of actuator `name`; empty if it is in its range, or `name` is not known."""
+        """Return the problem of the command of actuator `name`; empty if it is in its range, or `name` is not known."""
         slot = self.slots.get(name)
         k = None if slot is None else list(self.slots).index(name)
         if slot is None or k is None or self._lower[k] <= value <= self._upper[k]:
@@ -46,7 +46,7 @@ class CommandRanges:
         return f"the command of {name!r} is {value:g}{unit}, outside of its range {within}{rest}"
 
     def faults(self, given: Mapping[str, float]) -> dict[str, str]:
-        """What is wrong with each command that is outside of its range."""
+        """Return the problem of each command that is outside of its range."""
         said = {name: self.fault(name, value) for name, value in given.items()}
         return {name: text for name, text in said.items() if text}
 

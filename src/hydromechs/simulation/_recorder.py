@@ -61,7 +61,7 @@ class Recorder:
         self.sink = MemoryRecorder(*contents) if path is None else RecordingWriter(path, *contents)
         """Takes the samples, block by block."""
         self.in_memory = path is None
-        """Whether the samples are kept in memory."""
+        """True if the samples are kept in memory."""
         self._size = 0 if path else 8 * sum(math.prod(len(contents[1][d]) for d in v.dims[1:]) for v in self.variables)
         self.free_forces = FreeForces(plant.group_names)
         """Constraint forces that were set to 0, in the samples that are handed on."""
@@ -74,7 +74,7 @@ class Recorder:
         self._newest: float | None = None
 
     def size_warning(self, duration: float) -> list[str]:
-        """What to say of a recording of a `duration` [s] that takes much memory, if it does."""
+        """Return a warning if a recording of a `duration` [s] takes much memory."""
         size = self._size * duration / self.every
         text = f"the recording takes {size / 1e9:.2g} GB of memory; run(..., path='run.zarr') writes it to disk"
         return [text] if size > LARGE else []
@@ -86,11 +86,11 @@ class Recorder:
 
     @property
     def empty(self) -> bool:
-        """Whether no sample was taken yet."""
+        """True if no sample was taken yet."""
         return self._newest is None
 
     def _has(self, t: float) -> bool:
-        """Whether the newest sample is at a time [s]."""
+        """True if the newest sample is at a time [s]."""
         return self._newest is not None and abs(t - self._newest) <= max(1e-9, rounding(t))
 
     def renew(self, t: float, inputs: np.ndarray) -> None:

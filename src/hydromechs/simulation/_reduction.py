@@ -32,7 +32,7 @@ class Statistics(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """What is accumulated of a series of samples."""
+    """Accumulated quantities of a series of samples."""
 
     number: Scalar | Array = 0.0
     last: Scalar | Array = math.nan

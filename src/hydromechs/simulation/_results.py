@@ -1,4 +1,4 @@
-"""What a run gives."""
+"""Result of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RunLog:
-    """What a run has to say."""
+    """Messages of a run."""
 
     def __init__(self) -> None:
         self.messages: list[str] = []
@@ -27,7 +27,7 @@ class RunLog:
 
 @dataclass(repr=False)
 class Run:
-    """What became of a run."""
+    """Outcome of a run."""
 
     sink: MemoryRecorder | RecordingWriter
     """Where the samples are."""
@@ -36,7 +36,7 @@ class Run:
     stopped: str | None
     """Why it ended before its time, or None."""
     messages: list[str] = field(default_factory=list)
-    """What happened: events, warnings."""
+    """Events and warnings."""
     wall_time: float = 0.0
     """Seconds that it took."""
     real_time_factor: float = 0.0

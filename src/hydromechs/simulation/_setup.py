@@ -1,4 +1,4 @@
-"""What a simulation is built from: a model, a plant, or a source such as a scenario that has everything."""
+"""Parts of a simulation: a model, a plant, or a source such as a scenario that has everything."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Setup:
     """A plant and how it is simulated; see `Simulation`."""
 
     plant: Plant
-    """What is simulated."""
+    """Simulated plant."""
     controller: Controller | None = None
     """Gives commands; optional."""
     events: tuple[Event, ...] = ()

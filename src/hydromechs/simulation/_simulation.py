@@ -114,7 +114,7 @@ class Simulation:
     ) -> None:
         setup = setup_of(what, environment, components, parameters, seed, blocks)
         self.plant = setup.plant
-        """What is simulated."""
+        """Simulated plant."""
         if integrator is not None and setup.engine:
             raise TypeError(f"integrator is given beside the engine {setup.engine!r}, which takes the steps; remove one")
         self.method = method_named(setup.integrator if integrator is None else integrator)
@@ -476,7 +476,7 @@ class Simulation:
         return LiveRun(self, recording, progress, saved or (lambda state: None), real_time, notes=self._notes())
 
     def _notes(self) -> list[str]:
-        """What to say of what is simulated before it starts from here."""
+        """Return messages about the plant before it starts from here."""
         parts = [note for c in self.plant.components for note in c.notes]
         water = below_the_bed(self.model, self.plant.environment, self._at.q)
         key = self.step_size, self.plant.parameter_values(self.parameters).tobytes()
@@ -542,7 +542,7 @@ class Simulation:
         return lambda at: float(values_of(head, self._observed(at, [source])[source][None], [index])[0])
 
     def _diverged(self, reason: str) -> SimulationDiverged:
-        """What to say of a run whose numbers are not finite any more."""
+        """Return the message for a run whose numbers are no longer finite."""
         error = SimulationDiverged(
             f"t = {self._at.t:.6g} s: {reason}; {divergence_hint(self.plant, self._at, self.method, self.step_size)}"
         )

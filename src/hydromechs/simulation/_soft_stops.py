@@ -27,7 +27,7 @@ class SoftStops:
         self._allowed = FAR * np.where(np.isfinite(travel), travel, 1.0)
 
     def look(self, q: np.ndarray) -> list[str]:
-        """What to say at a configuration, shape (nq,); of each joint once."""
+        """Return messages for a configuration, shape (nq,); of each joint once."""
         if not self._joints:
             return []
         beyond = np.maximum(self._lower - q[self._at], q[self._at] - self._upper)

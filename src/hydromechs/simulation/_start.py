@@ -1,4 +1,4 @@
-"""What a state must be so that a simulation can start from it."""
+"""Conditions on a state from which a simulation can start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast the stiff parts of a plant are, and which step that needs."""
+"""Fast motions of stiff parts of a plant, and the step that they need."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ DENSE = 600
 POWERS = 60
 """Steps of the power method above."""
 SURE = 1.05
-"""What its result is multiplied by: it comes from below."""
+"""Safety factor of its result, which is a lower bound."""
 KEPT = 1000
 """Steps and parameters that are remembered as good."""
 
 
 class _Mobility:
-    """How easily a plant's mechanism moves at a configuration."""
+    """Mobility of a plant's mechanism at a configuration."""
 
     def __init__(self, plant: Plant, model: Model, q: Array) -> None:
         self.plant, self.model, self.q = plant, model, np.asarray(q)
@@ -166,7 +166,7 @@ def _remedy(mode: FastMode, other: str) -> str:
 
 
 def step_faults(plant: Plant, q: Array, method: Integrator, step: float) -> list[str]:
-    """What is too stiff for the step, in words: one line for each of the five worst of `stiff_parts`."""
+    """Describe parts that are too stiff for the step: one line for each of the five worst of `stiff_parts`."""
     worst = stiff_parts(plant, q, method, step)
     more = [f"{len(worst) - 5} more parts are too stiff for the step"] if len(worst) > 5 else []
     return [text for _, text in worst[:5]] + more
@@ -191,7 +191,7 @@ class StepChecks:
             self._passed.add(key)
 
     def faults(self, step: float, q: Array, inputs: Array) -> list[str]:
-        """What is too stiff for the step in each of many worlds, the worst of it, in words; nothing where all is well.
+        """Describe the part that is too stiff for the step in each of many worlds; empty where there is none.
 
         Args:
             q: Configurations at the start, shape (n, nq).
@@ -233,7 +233,7 @@ class StepChecks:
 
 
 def divergence_hint(plant: Plant, at: Point, method: Integrator, step: float) -> str:
-    """What moves fastest at the last finite point of a run that diverges, and what to do."""
+    """Describe the fastest motion at the last finite point of a run that diverges, and the remedy."""
     model = plant.model
     with np.errstate(all="ignore"):
         V = np.array(dynamics.kinematics(model, at.q, at.x[: model.nv]).V, dtype=float)

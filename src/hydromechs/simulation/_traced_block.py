@@ -26,7 +26,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Site(NamedTuple):
-    """What a block is prepared for."""
+    """Context that a block is prepared for."""
 
     plant: Plant
     """Plant that it measures or controls."""
@@ -49,7 +49,7 @@ class Site(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """What a block sees at one of its ticks; numbers or symbols."""
+    """Inputs of a block at one of its ticks; numbers or symbols."""
 
     t: Scalar
     """Time [s]."""
@@ -64,13 +64,13 @@ class Tick(NamedTuple):
     measured: Mapping[str, Array]
     """Last received values of each sensor, shape (n,); NaN where nothing was received."""
     memory: Mapping[str, Array]
-    """What the block remembers; see `TracedBlock.first_memory`."""
+    """Memory of the block; see `TracedBlock.first_memory`."""
     design: Mapping[str, Array]
     """Numbers that `prepare` computed; see `TracedBlock.design`."""
 
 
 class Update(NamedTuple):
-    """What a block does at a tick; numbers or symbols."""
+    """Actions of a block at a tick; numbers or symbols."""
 
     commands: Mapping[str, Scalar] = NOTHING
     """Commands and settings by name: all of `TracedBlock.commanded`."""

@@ -51,10 +51,10 @@ POLISH = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Trim:
-    """What `trim` found."""
+    """Result of `trim`."""
 
     converged: bool
-    """Whether all accelerations and rates of internal states vanish."""
+    """True if all accelerations and rates of internal states vanish."""
     state: State
     """The state, with internal states, commands and open parameters: a simulation can start from it."""
     commands: dict[str, float]
@@ -198,7 +198,7 @@ class _Problem:
         )
 
     def _moves(self, component: Component) -> bool:
-        """Whether something acts otherwise later, all states and inputs being the same."""
+        """True if something acts otherwise later, all states and inputs being the same."""
         layout = self.plant.layout
         _, _, v, z, inputs = self._at(self.x0)
         k = self.plant.components.index(component)
@@ -420,7 +420,7 @@ class _Problem:
         return x
 
     def _words(self, x: np.ndarray, x0: np.ndarray, left: np.ndarray) -> str:
-        """What cannot be balanced; raises where nothing acts against it."""
+        """Return the directions that cannot be balanced; raise where nothing acts against one of them."""
         model, nv = self.plant.model, self.plant.model.nv
         q = np.array(dynamics.retract(model, self.start.q, self._at(x)[1]), dtype=float)
         M = np.array(mass_matrix(self.plant.opened(self.inputs).model, q), dtype=float)

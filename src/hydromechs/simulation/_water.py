@@ -58,7 +58,7 @@ MotionAt: TypeAlias = Callable[[Plant, Array, Sequence[Array], Scalar, Array, Ar
 
 
 def below_the_bed(model: Model, environment: hydro.Environment, q: np.ndarray) -> list[str]:
-    """What to say of a current or gusts that flow, but above the bed of a profile that all bodies are below; or waves."""
+    """Return messages about a current or gusts above the bed of a profile that all bodies are below; or waves."""
     current, gusts, profile = environment.current, environment.gusts, environment.profile
     flows = gusts is not None or (current is not None and any(any(v) for v in (current.velocity, *current.velocities)))
     beds = {"current": profile.depth} if flows and isinstance(profile, hydro.PowerLaw) else {}

@@ -1,4 +1,4 @@
-"""Whether a step is stable for all parts of a plant together: each may be slow enough by itself where all of them are not."""
+"""True if a step is stable for all parts of a plant together: each may be slow enough by itself where all of them are not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_COORDINATES = 150
 GROWTH_LIMIT = 0.01
 """Growth in one step above which a motion is not stable."""
 GROWTH_RATIO = 2.0
-"""How much more it must be than that of two steps of half the length: a motion that grows by nature grows the same in both."""
+"""Ratio that it must exceed over two steps of half the length: a motion that grows by nature grows the same in both."""
 APART = 1e-7
 """Displacement for differences [SI]."""
 HALVINGS = 6
@@ -31,7 +31,7 @@ SHARE = 0.3
 def unstable_together(
     plant: Plant, method: Integrator, propagator: Propagator, at: Point, inputs: Array, step: float
 ) -> list[str]:
-    """What to say of a step that lets motions of the parts together grow; nothing of one that is short enough.
+    """Return a warning about a step that lets motions of the parts together grow; nothing of one that is short enough.
 
     The compiled step Φ_h itself is differentiated at the start, and the eigenvalues of ∂Φ_h tell how much a small motion grows
     in it. Nothing is said of methods that choose their step, of large plants, and of parts that are all far from their limit.

@@ -21,13 +21,13 @@ SWING = 0.4, 7.5, 4
 LEASH = 0.3
 """Farthest that the reference of a tool runs ahead of the tool [m]."""
 BASE = ("flies", "settles", "rests")
-"""What a vehicle does: it is flown, it comes to the place that it is to hold, it is there."""
+"""Modes of a vehicle: it is flown, it approaches its target, it is there."""
 STIFFNESS = 2.0
 """Rate at which errors of a tool's place die away [1/s]."""
 
 
 class ArmSpeeds(NamedTuple):
-    """What a full deflection of an axis means."""
+    """Meaning of a full deflection of an axis."""
 
     joint: float
     """Rate of a joint [rad/s or m/s]."""
@@ -83,7 +83,7 @@ class Arm:
 
     @property
     def memory(self) -> dict[str, tuple[int, ...]]:
-        """What it remembers: shapes by name. Targets of its joints, reference of its tool, when a swing began."""
+        """Memory: shapes by name. Targets of its joints, reference of its tool, start of a swing."""
         return {"targets": (len(self.joints),), "place": (3,), "swing": ()}
 
     def place(self, q: np.ndarray) -> np.ndarray:

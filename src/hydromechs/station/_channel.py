@@ -17,7 +17,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcousticLink:
-    """What sound in water does to messages in one direction."""
+    """Effects of acoustic transmission on messages in one direction."""
 
     delay: NotNegative
     """Time on the way, distance over speed of sound [s]."""
@@ -51,7 +51,7 @@ class AcousticLink:
 
 
 class Message(NamedTuple):
-    """What travels."""
+    """Content."""
 
     number: int
     """Its number, counted by the sender from 0."""
@@ -60,7 +60,7 @@ class Message(NamedTuple):
     arrives: int
     """Tick at which all of it is there, unless it is lost."""
     content: Any
-    """What it says; all of it, not a change: the one before may be lost."""
+    """Complete content, not a change: the message before may be lost."""
 
 
 class AcousticChannel:

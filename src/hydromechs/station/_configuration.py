@@ -48,7 +48,7 @@ class Catalog:
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What an operator changes of a scenario; None leaves it as it is in the file."""
+    """Operator's changes of a scenario; None leaves it as it is in the file."""
 
     current: Annotated[tuple[float, float, float], _from(-20.0, 20.0, size=3)] | None = None
     """Velocity of the water in world axes [m/s], shape (3,)."""
@@ -91,7 +91,7 @@ class Configured:
     file: str
     """Path of the file that it was made from."""
     changes: Changes
-    """What is different from that file."""
+    """Differences from that file."""
     attrs: Mapping[str, str] = field(default_factory=dict)
     """Attributes of its recordings for drawing."""
 

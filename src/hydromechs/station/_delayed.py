@@ -20,25 +20,25 @@ REFRESH = 1.0
 
 
 class TelemetryMessage(NamedTuple):
-    """What a vehicle tells of itself: for the ghost, and for the display."""
+    """Telemetry of a vehicle: for the ghost, and for the display."""
 
     telemetry: Telemetry
     asked: Operator
-    """What it was flown by until then."""
+    """Operator input until then."""
     snapshot: Snapshot
 
 
 class DueInputs(Inputs):
-    """What a ghost's pilot reads: at each tick, the message that has arrived last; at first what was asked for before."""
+    """Inputs of a ghost's pilot: at each tick, the message that has arrived last; at first the previous request."""
 
     def __init__(self, asked: Operator) -> None:
         self.asked = asked
-        """What held at the ghost's start."""
+        """Initial state of the ghost."""
         self.ghost: Ghost | None = None
         """Knows the messages under way."""
 
     def at(self, tick: int) -> Operator:
-        """What the vehicle will have been told at a tick."""
+        """Return the input that will have reached the vehicle at a tick."""
         due = [] if self.ghost is None else [m.content for m in self.ghost.under_way if m.arrives <= tick]
         return due[-1] if due else self.asked
 
@@ -111,7 +111,7 @@ class Delayed:
 
     @property
     def asked(self) -> Operator:
-        """What the vehicle is flown by."""
+        """Source of the vehicle's input."""
         return self._asked
 
 

@@ -16,10 +16,10 @@ from hydromechs.values import positive
 from ._channel import Message
 
 Deliver: TypeAlias = Callable[[Simulation, Any], None]
-"""What the content of a message does to a vehicle: sets its commands, or set-points in its controller's memory."""
+"""Effects of a message on a vehicle: it sets commands, or setpoints in its controller's memory."""
 
 Told: TypeAlias = Callable[[str], None]
-"""What is done with what a controller has to say."""
+"""Receiver of a controller's messages."""
 
 
 def as_commands(simulation: Simulation, content: Any) -> None:
@@ -63,7 +63,7 @@ def advance(
 
 
 class Telemetry(NamedTuple):
-    """What a vehicle tells of itself."""
+    """Telemetry of a vehicle."""
 
     tick: int
     """Tick at which it was so, before messages that arrive at that tick are delivered."""

@@ -32,7 +32,7 @@ class SetPoint:
     """A strategy: what a message tells the vehicle's on-board controller, which then flies by it."""
 
     content: Any
-    """What the message says, as `deliver` takes it."""
+    """Content of the message, as `deliver` takes it."""
 
 
 Strategy: TypeAlias = Mapping[str, float] | TracedBlock | SetPoint
@@ -179,7 +179,7 @@ def _poses(model: Model) -> Compiled:
 
 
 AHEAD = 10.0
-"""How far ahead [s]."""
+"""Look-ahead time [s]."""
 PERIOD = 0.2
 """Time between two commands of the pilot that looks ahead, and between two points of a path [s]."""
 STEP = 0.01

@@ -1,4 +1,4 @@
-"""What an operator asks for, as plain data; where it comes from: live from a page, or from the file of an earlier run."""
+"""Operator input as plain data, and its sources: live from a page, or from the file of an earlier run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ArmMode = Literal["joints", "tool"]
 Gripper = Literal["keep", "close", "open"]
 Deflections = Annotated[tuple[float, ...], Bound(least=-1.0, most=1.0, size=6)]
 MODES: tuple[Mode, ...] = get_args(Mode)
-"""What the six axes of the vehicle mean: forces and moments, speeds, motion of the place that it holds."""
+"""Meaning of the six axes of the vehicle: forces and moments, speeds, motion of its setpoint."""
 ARM_MODES: tuple[ArmMode, ...] = get_args(ArmMode)
-"""What the axes of an arm mean: rates of its joints, velocity of its tool along the vehicle's axes."""
+"""Meaning of the axes of an arm: rates of its joints, velocity of its tool along the vehicle's axes."""
 GRIPPER: tuple[Gripper, ...] = get_args(Gripper)
-"""What to do with the gripper of the chosen arm."""
+"""Command of the chosen arm's gripper."""
 AXES = ("surge", "sway", "heave", "roll", "pitch", "yaw")
 """Axes of the vehicle: forward, to starboard, down, and about them."""
 FORMAT = 1
@@ -102,7 +102,7 @@ class Inputs(abc.ABC):
 
     @abc.abstractmethod
     def at(self, tick: int) -> Operator:
-        """What the operator asks for at a tick of the control."""
+        """Return the operator input at a tick of the control."""
 
 
 class LiveInputs(Inputs):
@@ -118,7 +118,7 @@ class LiveInputs(Inputs):
 
     @property
     def now(self) -> Operator:
-        """What the operator asks for."""
+        """Operator input."""
         return self._now
 
     def set(self, **changes: Any) -> Operator:
@@ -128,7 +128,7 @@ class LiveInputs(Inputs):
             return self._now
 
     def at(self, tick: int) -> Operator:
-        """What has reached the vehicle by a tick: what is asked for or, behind a link, what was."""
+        """Input that has reached the vehicle by a tick: the present one or, behind a link, an earlier one."""
         now = self._now if self.link is None else self.link(tick, self._now)
         if self.log is not None:
             self.log.take(tick, now)

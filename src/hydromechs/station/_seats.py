@@ -56,7 +56,7 @@ class Seats:
             return self._all.get(self._pilot or "")
 
     def view(self, seat: str) -> dict[str, object]:
-        """What a seat is told: who it is, who steers, who asks, how many watch."""
+        """Information for a seat: who it is, who steers, who asks, how many watch."""
         with self._lock:
             return {
                 "you": self._all.get(seat, ""),

@@ -116,15 +116,15 @@ class Session:
     ) -> None:
         self.folder, self.lost_after = Path(folder), positive(lost_after, "lost_after")
         self.inputs = LiveInputs()
-        """What the operator asks for."""
+        """Operator input."""
         self.configured = configured
-        """What is flown."""
+        """Flown scenario."""
         self.problem = ""
         """Why the run ended before its time; empty while it goes on."""
         self.result: RunResult | None = None
-        """What became of the run before this one."""
+        """Outcome of the run before this one."""
         self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
-        """What happened, the newest last."""
+        """Events, the newest last."""
         self.lost = False
         """True if the pilot was lost, so that the vehicle holds its place."""
         self._last_received = time.monotonic()
@@ -216,7 +216,7 @@ class Session:
 
     @property
     def status(self) -> dict[str, Any]:
-        """How the run goes, plain data."""
+        """Status of the run, plain data."""
         return {
             "scenario": self.configured.name,
             "title": self.configured.scenario.title or self.configured.scenario.name,
@@ -329,7 +329,7 @@ class Session:
         self.messages.extend(new)
 
     def _linked(self) -> dict[str, Any] | None:
-        """How the link does, plain data; None without one."""
+        """Status of the link, plain data; None without one."""
         delayed = self._delayed
         if delayed is None:
             return None

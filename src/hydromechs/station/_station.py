@@ -174,7 +174,7 @@ class Station:
         self.session = Session(configured(catalog, name), folder, lost_after=lost_after, link=link)
         """The scenario that is flown."""
         self.scenes = Scenes(self.session)
-        """What is seen of it."""
+        """Public view of it."""
         self._frame: tuple[int, str] = (0, "{")
         self._generation = 0
         self._closed = False
@@ -276,7 +276,7 @@ class Station:
         return self._frame
 
     def own(self, seat: str, dropped: int) -> dict[str, Any]:
-        """What only one seat is told."""
+        """Information for one seat only."""
         return {**self.seats.view(seat), "dropped": dropped}
 
     def on_scene_message(self, seat: str, view: str, message: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What a page is told of a running scenario: numbers for the heads-up display, poses for the scene."""
+"""Data of a running scenario for a page: numbers for the heads-up display, poses for the scene."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def wilson_interval(count: int, worlds: int, confidence: float = 0.95) -> tuple[
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """What became of a check in all worlds."""
+    """Result of a check in all worlds."""
 
     name: str
     """Name of the check."""
@@ -79,7 +79,7 @@ class CheckOutcome:
     text: str
     """Statistic and quantity, in words."""
     limit: str
-    """What its value must be, in words."""
+    """Required value, in words."""
     below: float | None
     """Upper limit."""
     above: float | None
@@ -134,7 +134,7 @@ class CampaignResults:
 
     @cached_property
     def checks(self) -> tuple[CheckOutcome, ...]:
-        """What became of each check."""
+        """Result of each check."""
         worlds, passed, values = (self.dataset[name].values for name in ("world", "passed", "value"))
         return tuple(
             CheckOutcome(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 PATIENCE = 5.0
-"""How long to wait for an answer of a scheduler [s]."""
+"""Timeout of a scheduler's answer [s]."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def local_cluster(distributed: Any, workers: int | None) -> Any:
 
 
 def _plugin(distributed: Any, work: Work) -> Any:
-    """What puts work onto every worker of a cluster, those that come later too."""
+    """Scheduler plugin that puts work onto every worker of a cluster, also onto those that join later."""
 
     class OnWorker(distributed.WorkerPlugin):
         """Holds the work; a copy for each thread, which keeps what it has compiled."""
@@ -126,7 +126,7 @@ class _Cluster(Workers):
 
     @property
     def count(self) -> int:  # type: ignore[override]  # it changes
-        """How many workers there are now."""
+        """Present number of workers."""
         return len(self.client.scheduler_info(n_workers=-1)["workers"])
 
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:

@@ -70,7 +70,7 @@ class Result:
 
     @property
     def how(self) -> dict[str, Any]:
-        """What of the samples the statistic is of, as `statistic_of` takes it."""
+        """Quantity of the samples in the statistic, as `statistic_of` takes it."""
         how = {key: getattr(self, key) for key in ("target", "after", "before", "mean_of")}
         return how | {"period": period_of(self.quantity)}
 
@@ -137,7 +137,7 @@ class ParameterSweep(SweepSettings):
             raise SweepError(self.name, faults)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is sent to workers: the description, without the table, of which they get their rows."""
+        """Data for workers: the description, without the table, of which they get their rows."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     # -- runs -----------------------------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class ParameterSweep(SweepSettings):
 
     @property
     def runs(self) -> int:
-        """How many runs it has."""
+        """Number of runs."""
         return len(self.table)
 
     @property
@@ -289,7 +289,7 @@ class ParameterSweep(SweepSettings):
         return out
 
     def _path_fault(self, path: str) -> str:
-        """What is wrong with a path; empty for nothing."""
+        """Return the problem with a path; empty if there is none."""
         try:
             found = self._found(path)
         except KeyError as e:
@@ -305,7 +305,7 @@ class ParameterSweep(SweepSettings):
         return ""
 
     def _found(self, path: str) -> Any:
-        """What a path leads to; `KeyError` where it leads nowhere."""
+        """Return the value at a path; `KeyError` where it leads nowhere."""
         try:
             places = registry.located(self.scenario, path)
         except KeyError:

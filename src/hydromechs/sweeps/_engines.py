@@ -16,27 +16,27 @@ from typing import Any, Protocol
 from ._runner import Task
 
 ATTEMPTS = 2
-"""How many workers may die of a task before it is given up."""
+"""Number of workers that may die of a task before it is given up."""
 NEEDED = ("hydromechs.sweeps._runner", "hydromechs.simulation", "hydromechs.integrators", "xarray", "llvmlite.binding")
 """Modules that a worker imports."""
 
 
 class Work(Protocol):
-    """What workers do. It is sent to them; a copy, or what comes out of a pickle, starts anew."""
+    """Work of a worker. It is sent to them; a copy, or one from a pickle, starts without state."""
 
     @property
     def identity(self) -> str:
         """A text that other work does not have."""
 
     def __call__(self, task: Task) -> list[Any]:
-        """What is kept of each run of a task, in their order; faults of a run are part of it."""
+        """Results of each run of a task, in their order; errors of a run are part of it."""
 
 
 class Workers(abc.ABC):
     """Workers that are ready."""
 
     count: int
-    """How many there are."""
+    """Number of workers."""
 
     @abc.abstractmethod
     def outcomes(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Any] | None]]:
@@ -78,7 +78,7 @@ class Serial(SweepEngine):
 
 
 def _serve(connection: Connection) -> None:
-    """What a worker process does: runs what it is sent, until the other end is closed or gone."""
+    """Run tasks in a worker process until the other end is closed or gone."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started it
@@ -89,7 +89,7 @@ def _serve(connection: Connection) -> None:
 
 
 def _context() -> Any:
-    """How processes are started: from one that has imported what they need. A fork of this one would hold pipes open."""
+    """Process context: forks from a process that has imported what they need. A fork of this one would hold pipes open."""
     if "forkserver" not in multiprocessing.get_all_start_methods():  # Windows
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")

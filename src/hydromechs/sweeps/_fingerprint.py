@@ -1,4 +1,4 @@
-"""What tells one sweep from another, and one version of this package from another."""
+"""Identity of a sweep, and of a version of this package."""
 
 from __future__ import annotations
 

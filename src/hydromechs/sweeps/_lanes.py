@@ -24,11 +24,11 @@ from ._definition import ParameterSweep
 from ._runner import Row, Task, done_row, failed_row, refused_row
 
 AUDIT = "energy_residual"
-"""What needs the start of a run besides the present instant."""
+"""Inputs at the start of a run besides the present instant."""
 
 
 class _Start(NamedTuple):
-    """How one run begins."""
+    """Start of one run."""
 
     state: State
     """Configuration and velocity."""

@@ -42,7 +42,7 @@ class Task(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What is kept of a run."""
+    """Results kept of a run."""
 
     status: int
     """`DONE` or `FAILED`."""

@@ -100,7 +100,7 @@ class SweepStore:
         return [self._status(k) is not None for k in range(len(self.blocks))]
 
     def failed(self) -> int:
-        """How many runs of complete blocks have failed."""
+        """Number of failed runs in complete blocks."""
         found = (self._status(k) for k in range(len(self.blocks)))
         return sum(int((status == FAILED).sum()) for status in found if status is not None)
 

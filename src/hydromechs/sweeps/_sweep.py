@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a sweep has come."""
+    """Progress of a sweep."""
 
     phase: str
     """"compiling", "starting workers" or "running"."""
@@ -37,7 +37,7 @@ class Progress:
 
 @dataclass(frozen=True, kw_only=True)
 class SweepResult:
-    """What a sweep leaves."""
+    """Result of a sweep."""
 
     folder: Path
     """Where the store is."""
@@ -48,7 +48,7 @@ class SweepResult:
     failed: int
     """Runs that failed, each with its reason in the store."""
     wall_time: float
-    """How long this call took [s]."""
+    """Duration of this call [s]."""
 
     @property
     def dataset(self) -> xarray.Dataset:

@@ -38,7 +38,7 @@ class Distribution(NamedTuple):
     text: str
     """Its statistic and quantity, in words."""
     limit: str
-    """What its value must be, in words."""
+    """Required value, in words."""
     below: float | None
     """Upper limit."""
     above: float | None

@@ -53,11 +53,11 @@ class Foothold(NamedTuple):
     centre: Array
     """Middle of the stance [m], shape (2,)."""
     nearest: Scalar
-    """How far the best place is out of reach [m]; above 1e300 if there is no ground."""
+    """Distance of the best place from the reach [m]; above 1e300 if there is no ground."""
 
 
 class Step(NamedTuple):
-    """What a foothold is chosen by."""
+    """Criteria for a foothold."""
 
     since: Scalar
     """Time since the walk began [s]."""

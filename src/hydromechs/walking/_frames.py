@@ -73,7 +73,7 @@ class FrameWalker:
         if len(kinds) > 1:
             raise ValueError("some legs swing and some do not; all must be alike")
         self.swings = kinds.pop()
-        """Whether the legs swing."""
+        """True if the legs swing."""
         self.joints = [part.name for part in self.torso if part] + [part.name for leg in legs for part in leg.parts]
         """All joints: slide and turn of the torso where there are such, then of each leg its swing, if any, and slide."""
         parts = [model.joint_part(name) for name in self.joints]
@@ -158,7 +158,7 @@ class _Leg(NamedTuple):
 
 
 def _across(x: Array, a: Array) -> Array:
-    """What of vectors x lies across unit vectors a, shape (n, 3)."""
+    """Return the component of vectors x across unit vectors a, shape (n, 3)."""
     return np.asarray(x - (x * a).sum(axis=1, keepdims=True) * a)
 
 

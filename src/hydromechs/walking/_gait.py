@@ -112,7 +112,7 @@ class Step(NamedTuple):
     """One step of one half."""
 
     stride: float
-    """How far a half goes over the ground in a steady walk, from behind the other to before it [m]; 0 to stay in its place."""
+    """Stride of a half over the ground in a steady walk, from behind the other to before it [m]; 0 to stay in its place."""
     turn: float
     """By how much the half turns from the heading of the one that stands [rad]."""
 

@@ -23,7 +23,7 @@ from ._ground import Ground, buried_stops, buried_text
 from ._support_steps import StepPlan, Steps, beyond_text, plan_texts
 
 LOST = 0.01
-"""How far beyond its limits a joint may be asked to go before the walk ends [m, rad]."""
+"""Distance beyond its limits at which a joint command ends the walk [m, rad]."""
 LONG_AGO = -1e6
 """When a step ended that there was not [s]."""
 
@@ -227,5 +227,5 @@ class AlternatingSupport(TracedBlock):
 
 
 def _feet(names: Any) -> bool:
-    """Whether these can be the feet of a half."""
+    """True if these can be the feet of a half."""
     return isinstance(names, Sequence) and not isinstance(names, str) and len(names) >= 3

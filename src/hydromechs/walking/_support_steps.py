@@ -18,7 +18,7 @@ from ._gait import SupportGait
 from ._ground import Ground
 
 TRIED = np.linspace(0.0, -0.9, 10)
-"""What is added to the wanted lead of a half, in parts of the largest, longest first."""
+"""Additions to the wanted lead of a half, in parts of the largest, longest first."""
 ARRIVED = 0.005
 """Way that is not worth a step [m]."""
 STEPS = 1000
@@ -65,11 +65,11 @@ class _Goal(NamedTuple):
     uneven: Array
     """1 for the foot on uneven ground, shape (n,)."""
     rough: Scalar
-    """How uneven it is there [m]."""
+    """Unevenness of the ground there [m]."""
     joint: Scalar
     """Number of the joint that would have to go beyond its limits."""
     beyond: Scalar
-    """How far [m, rad]."""
+    """Distance [m, rad]."""
 
 
 class Steps:
@@ -144,7 +144,7 @@ class Steps:
         return np.concatenate([torso[self._present], self.walker.legs(places)])
 
     def beyond(self, wanted: Array) -> list[Scalar]:
-        """How far joints would have to go beyond their limits [m, rad]."""
+        """Required motion of joints beyond their limits [m, rad]."""
         rows = zip(wanted, self.walker.limits.tolist(), strict=True)
         return [maximum(maximum(low - x, x - high), 0.0) for x, (low, high) in rows]
 

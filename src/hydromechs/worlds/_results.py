@@ -1,4 +1,4 @@
-"""What a rollout gives."""
+"""Result of a rollout."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Rollout(NamedTuple):
     command: np.ndarray
     """Commands of a plant at the end, shape (..., na)."""
     memory: np.ndarray
-    """What the controller remembers at the end, shape (..., nm)."""
+    """Controller's memory at the end, shape (..., nm)."""
     readings: Mapping[str, np.ndarray] = MappingProxyType({})
-    """What sensors had measured last at these times, by name, shape (..., rows + 1, n); NaN where there is nothing."""
+    """Last measurements of sensors at these times, by name, shape (..., rows + 1, n); NaN where there is nothing."""
 
     def __repr__(self) -> str:
         worlds, good = self.good.size, self.good

@@ -1,4 +1,4 @@
-"""What worlds are copies of: a compiled step, and where its inputs are."""
+"""Source of worlds: a compiled step, and where its inputs are."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 
 class Source(abc.ABC):
-    """What worlds are copies of."""
+    """Source of worlds."""
 
     model: Model
     """The mechanism."""

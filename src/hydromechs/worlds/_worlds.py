@@ -295,7 +295,7 @@ class Worlds:
 
     @property
     def added_current(self) -> np.ndarray:
-        """What is added to the current of each world, in world axes [m/s], shape (worlds, 3); set by `add_current`."""
+        """Additional current of each world, in world axes [m/s], shape (worlds, 3); set by `add_current`."""
         return self._plant_run("currents").currents.copy()
 
     def add_current(self, velocity: Any, mask: Any = None) -> None:
@@ -351,7 +351,7 @@ class Worlds:
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """What each sensor has measured last, by its name, shape (worlds, n): of what has arrived by now; NaN for nothing.
+        """Last measurement of each sensor that has arrived by now, by its name, shape (worlds, n); NaN for nothing.
 
         A sensor that is due now measures; with the same seed these are the numbers of a simulation. See `reading_labels`.
         """
@@ -363,7 +363,7 @@ class Worlds:
         return self._run.labels
 
     def step_faults(self) -> list[str]:
-        """What of each world of a plant is too stiff for the step at its start, in words; nothing where all is well."""
+        """Describe the part of each world that is too stiff for the step at its start; empty if there is none."""
         return self._plant_run("step_faults").too_stiff(self.start_q)
 
     # -- the start ------------------------------------------------------------------------------------------------------------

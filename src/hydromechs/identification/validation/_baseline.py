@@ -1,4 +1,4 @@
-"""What statics alone predict: at rest, the vector from all weight to all buoyancy stands upright.
+"""Prediction of statics alone: at rest, the vector from total weight to total buoyancy is upright.
 
     d(q) = d_0 + Σ (ρ V_i b_i − m_i c_i)   in axes of the vehicle
     roll = atan2(d_y, d_z),   pitch = atan2(−d_x, √(d_y² + d_z²))

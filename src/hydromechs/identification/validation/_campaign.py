@@ -35,7 +35,7 @@ SLOW = 5.0
 CUT = 0.1
 """Part of a trial that may be lost to a log that ends early before that is told."""
 LONGER = 100.0
-"""How much longer than another log of the same trial a log may be."""
+"""Maximum duration of a log relative to another log of the same trial."""
 FASTEST = 0.1
 """Speed beyond which that from a line through positions before the motion is not believed [m/s]."""
 
@@ -76,7 +76,7 @@ class Campaign:
         return sorted({r.group for r in self.trials})
 
     def problem_of(self, recorded: Sequence[RecordedTrial]) -> Problem:
-        """What is unknown of some of the trials."""
+        """Unknowns of some of the trials."""
         return self._problem.of([r.trial.windowed() for r in recorded])
 
     @cached_property
@@ -294,7 +294,7 @@ def _refuse_sparse(logs: dict[str, LogFile], start: float, end: float) -> None:
 
 
 def _cut_short(logs: dict[str, LogFile], start: float, end: float) -> list[str]:
-    """What is said of logs that go on long after the trial has to end."""
+    """Warning about logs that continue long after the end of the trial."""
     longest = max(float(log.time[-1]) for log in logs.values())
     if longest - end < CUT * (longest - start):
         return []

@@ -1,4 +1,4 @@
-"""What matters: the same cross-validation with other models, and what each of them costs."""
+"""Sensitivity to assumptions: the same cross-validation with other models, and what each of them costs."""
 
 import hashlib
 import os
@@ -24,13 +24,13 @@ BASE = "the model of the study"
 
 
 class Fold(NamedTuple):
-    """What one fit of one model gave."""
+    """Result of one fit of one model."""
 
     model: str
     errors: dict[str, dict[str, float]]
     """By trial, by channel, in the channel's unit."""
     converged: bool
-    """Whether the fit ended by itself."""
+    """True if the fit ended by itself."""
     iterations: int
     fault: str = ""
     """Why there is no fit."""
@@ -92,7 +92,7 @@ def compare_variants(
 
 
 def _rows(study: ValidationStudy, found: Sequence[Fold]) -> list[dict[str, Any]]:
-    """What each model gave, and how much more than that of the study."""
+    """Results of each model, and their cost relative to that of the study."""
     rows = [_row(study, name, found) for name in (BASE, *study.variants)]
     for row in rows:
         differences = {c: _differences(row, rows[0], c) for c in row["mean"]}
@@ -119,7 +119,7 @@ def _row(study: ValidationStudy, name: str, found: Sequence[Fold]) -> dict[str, 
 
 
 def _differences(row: dict[str, Any], base: dict[str, Any], channel: str) -> np.ndarray:
-    """How much larger the errors of each trial are, nan for those that it could not predict, shape (n,)."""
+    """Errors of each trial relative to the study, nan for those that it could not predict, shape (n,)."""
     return np.array([row["trials"].get(t, {}).get(channel, np.nan) - e.get(channel, np.nan) for t, e in base["trials"].items()])
 
 

@@ -32,7 +32,7 @@ class Decay(NamedTuple):
 
     @property
     def told(self) -> bool:
-        """Whether it stands out from what it leaves, and is not too small."""
+        """True if it stands out from what it leaves, and is not too small."""
         return self.amplitude > max(CLEAR * self.left, LARGE)
 
 

@@ -51,7 +51,7 @@ FEW = 10
 
 
 def unit_of(channel: str) -> tuple[float, str]:
-    """What a channel's numbers are multiplied by for people, and the unit then."""
+    """Factor of a channel's numbers for display, and the resulting unit."""
     quantity = channel.split(".")[1]
     if quantity in ("roll", "pitch", "yaw"):
         return math.degrees(1.0), "°"
@@ -68,7 +68,7 @@ class LogFile:
     columns: dict[str, np.ndarray]
     """Values by the name of the column, shape (n,) each."""
     notes: tuple[str, ...] = ()
-    """What was found wrong with it and what was done."""
+    """Problems found, and their treatment."""
 
     def column(self, name: str) -> np.ndarray:
         """A column by its name."""

@@ -14,7 +14,7 @@ NANO = 1e-9
 
 
 def is_messages(path: Path) -> bool:
-    """Whether a file or folder is one of messages: MCAP, a bag of ROS 1, or the folder of a bag of ROS 2."""
+    """True if a file or folder is one of messages: MCAP, a bag of ROS 1, or the folder of a bag of ROS 2."""
     return path.suffix in (".mcap", ".bag") or (path / "metadata.yaml").is_file()
 
 
@@ -119,7 +119,7 @@ def _bag_messages(path: Path, topic: str) -> Iterator[tuple[int, Any]]:
 
 
 def _at(message: Any, path: str) -> Any:
-    """What a message has at a path, None for nothing."""
+    """Return the value of a message at a path, None for nothing."""
     here, parent = message, None
     for part in path.split("."):
         before = parent

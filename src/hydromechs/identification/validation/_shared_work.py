@@ -14,7 +14,7 @@ OFTEN = 0.25
 
 
 class Iteration(NamedTuple):
-    """How far a fit is."""
+    """Progress of a fit."""
 
     fit: str
     number: int

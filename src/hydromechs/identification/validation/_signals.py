@@ -1,4 +1,4 @@
-"""What can be wrong with the signals of a log, and clocks that differ."""
+"""Possible problems of the signals of a log, and of different clocks."""
 
 import math
 from collections.abc import Iterable, Mapping

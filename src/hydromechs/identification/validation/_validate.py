@@ -43,7 +43,7 @@ class Predicted(NamedTuple):
     static: dict[str, float]
     """Errors of the quasi-static balance, fitted to the same other trials, with offsets from before the motion."""
     simulated: dict[str, ChannelSamples]
-    """What was predicted, by channel, with the offsets of the instruments."""
+    """Predictions by channel, with the offsets of the instruments."""
     measured: dict[str, ChannelSamples]
     still: float
     """When the last joint has stopped [s]."""
@@ -67,16 +67,16 @@ class Fitted(NamedTuple):
     reason: str
     """Why it ended."""
     converged: bool
-    """Whether it ended by itself."""
+    """True if it ended by itself."""
     seconds: float
-    """How long it took [s]."""
+    """Computing time [s]."""
     details: dict[str, Any]
     """Directions that the data cannot tell, whiteness and correlations, of a fit to all."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Validation:
-    """What a study found."""
+    """Results of a study."""
 
     study: ValidationStudy
     data: str
@@ -89,7 +89,7 @@ class Validation:
     """Mean error of the quasi-static balance fitted to all trials, over whole trials, without offsets."""
     notes: tuple[str, ...]
     seconds: float
-    """How long it took [s]."""
+    """Computing time [s]."""
 
     def mean(self, channel: str, of: str = "errors") -> float:
         """Mean over trials of the error of a channel; `of` is "errors", "whole" or "static"."""
