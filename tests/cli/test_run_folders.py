@@ -41,6 +41,7 @@ def test_an_earlier_run_is_replaced_only_with_force(run, scenario, tmp_path):
     before = (out / "summary.json").read_text()
     code, _, err = run("run", scenario(), "--out", out)
     assert code == 1 and "--force" in err and (out / "summary.json").read_text() == before
+    (out / "plots").mkdir()
     (out / "plots" / "mine.txt").write_text("precious")
     (out / "notes.md").write_text("precious")
     code, _, _ = run("run", scenario(), "--out", out, "--force", "--no-pictures")

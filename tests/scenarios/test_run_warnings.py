@@ -218,7 +218,7 @@ def test_a_run_reports_that_it_capsized(tmp_path):
     console = Console(record=True, width=400)
     print_summary(result.summary, console)
     assert f"WARNING  {warning.text}" in " ".join(console.export_text().split()).replace("WARNING ", "WARNING  ")
-    page = write_report(result.recording, result.summary, [], tmp_path / "report.html").read_text(encoding="utf-8")
+    page = write_report(result.recording, result.summary, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "capsized" in page.lower() and "Run finished, no checks set, but" in page
 
 

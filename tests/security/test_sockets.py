@@ -68,16 +68,23 @@ def replay_page():
 def gate(request):
     """The gate of a command."""
     fixture = {"pilot": "station", "view": "model_page", "replay": "replay_page"}[request.param]
-    return request.getfixturevalue(fixture).gate
+    page = request.getfixturevalue(fixture)
+    return page if request.param == "replay" else page.gate
 
 
-@pytest.fixture(params=["pilot", "view", "replay"])
+@pytest.fixture(params=["pilot", "view"])
+def scene_gate(request):
+    """The gate of a command whose page has a websocket."""
+    return request.getfixturevalue({"pilot": "station", "view": "model_page"}[request.param]).gate
+
+
+@pytest.fixture(params=["pilot", "view"])
 def inner(request):
     """Port of the viser server of a command."""
     if request.param == "pilot":
         page = request.getfixturevalue("station").scenes.outside
     else:
-        page = request.getfixturevalue({"view": "model_page", "replay": "replay_page"}[request.param])
+        page = request.getfixturevalue("model_page")
     return int(page.server.get_port())
 
 
@@ -186,20 +193,20 @@ def test_names_that_other_sites_bind_to_this_machine_get_nothing(gate, headers):
         assert raw(gate.port, request(f"/{gate.token}/", host)).startswith(b"HTTP/1.1 200")
 
 
-def test_pages_of_other_sites_get_no_websocket(gate, station):
+def test_pages_of_other_sites_get_no_websocket(scene_gate, station):
     with Tab(station):
-        path = scene_path(gate)
+        path = scene_path(scene_gate)
         for origin in (
             "http://evil.example",
             "null",
             "http://127.0.0.1:1",
             "file://",
-            f"http://127.0.0.1:{gate.port}.evil.example",
+            f"http://127.0.0.1:{scene_gate.port}.evil.example",
         ):
             with pytest.raises(REJECTED):
-                connect(f"ws://127.0.0.1:{gate.port}{path}", origin=origin, subprotocols=PROTOCOL, proxy=None)
-        own = f"http://127.0.0.1:{gate.port}"
-        connect(f"ws://127.0.0.1:{gate.port}{path}", origin=own, subprotocols=PROTOCOL, max_size=None, proxy=None).close()
+                connect(f"ws://127.0.0.1:{scene_gate.port}{path}", origin=origin, subprotocols=PROTOCOL, proxy=None)
+        own = f"http://127.0.0.1:{scene_gate.port}"
+        connect(f"ws://127.0.0.1:{scene_gate.port}{path}", origin=own, subprotocols=PROTOCOL, max_size=None, proxy=None).close()
 
 
 def test_pages_may_not_be_framed_by_other_sites_and_run_no_foreign_scripts(gate):
@@ -275,24 +282,24 @@ def test_garbage_and_half_open_requests_leave_a_gate_running(gate):
         s.close()
 
 
-def test_broken_and_oversized_frames_end_one_connection_only(gate, station):
+def test_broken_and_oversized_frames_end_one_connection_only(scene_gate, station):
     """Reserved bits, a length of 2⁶³ bytes, a message without an end."""
     with Tab(station) as tab:
-        path = scene_path(gate)
+        path = scene_path(scene_gate)
         frames = (
             b"\xf2\x80\x00\x00\x00\x00",
             b"\x82\xff" + struct.pack(">Q", 2**62) + bytes(4),
             b"\x02\xfe\xff\xff" + bytes(500),
         )
         for frame in frames:
-            with socket.create_connection(("127.0.0.1", gate.port), timeout=10) as s:
+            with socket.create_connection(("127.0.0.1", scene_gate.port), timeout=10) as s:
                 s.sendall(request(path, more=UPGRADE).encode())
                 assert b"101" in s.recv(64)
                 s.sendall(frame)
         with (
             pytest.raises(REJECTED),
             connect(
-                f"ws://127.0.0.1:{gate.port}{path}", subprotocols=PROTOCOL, max_size=None, proxy=None, open_timeout=20
+                f"ws://127.0.0.1:{scene_gate.port}{path}", subprotocols=PROTOCOL, max_size=None, proxy=None, open_timeout=20
             ) as big,
         ):
             big.send(bytes(8_000_000))
@@ -302,7 +309,7 @@ def test_broken_and_oversized_frames_end_one_connection_only(gate, station):
         wait(lambda: station.session.inputs.now.axes[2] == 0.5)
         tab.say(type="operator", axes=[0] * 6)
         wait(lambda: station.session.inputs.now.axes[2] == 0)
-    assert alive(gate)
+    assert alive(scene_gate)
 
 
 def test_a_guest_cannot_steer_by_any_message(station):

@@ -113,54 +113,6 @@ def test_a_slider_moves_the_model(browser):
         page.close()
 
 
-def test_a_replay_runs_with_the_clock(browser, run):
-    _, ds, scene = run
-    page = viewer.replay(scene, ds)
-    try:
-        tab = Tab(browser, page.url)
-        before = tab.until(drawn)
-        assert drawn(before) and page.t == 0.0
-        page.speed.value = "0.5"
-        for _ in range(10):
-            page.tick()
-            time.sleep(0.05)
-        after = tab.until(changed(before))
-        assert changed(before)(after) and page.t > 0.1
-        page.playing.value = False
-        stopped = page.t
-        page.tick()
-        assert page.t == stopped
-        tab.close()
-    finally:
-        page.close()
-
-
-def test_one_file_replays_without_server_and_network(browser, run, tmp_path):
-    """Its plots run along, and a click on one goes to its time."""
-    _, ds, scene = run
-    file = tmp_path / "replay.html"
-    scene = dataclasses.replace(scene, surfaces=(), arrows=())  # clear water on a whole screen needs a graphics card
-    file.write_text(viewer.replay_html(scene, ds))
-    assert file.stat().st_size < 3e6
-    tab = Tab(browser, file.as_uri(), height=200, offline=True)
-    now = lambda: float(tab.page.locator("[role=slider]").first.get_attribute("aria-valuenow"))  # noqa: E731
-    tab.page.wait_for_function(
-        "document.querySelector('[role=slider]').getAttribute('aria-valuenow') > 0.3", timeout=60000
-    )  # it plays
-    tab.page.get_by_role("button").first.click()  # pause: a browser without a graphics card is slow
-    plot = tab.page.locator("#hm-plots svg").first
-    pictures = []
-    for part in (0.05, 0.8):
-        plot.click(position={"x": 40 + part * 300, "y": 40})
-        mark = f"Math.abs(document.querySelector('#hm-plots line').getAttribute('x1') - {40 + part * 300}) < 1"
-        tab.page.wait_for_function(mark, timeout=60000)
-        assert now() == pytest.approx(part * (scene.times[-1] - scene.times[0]), abs=0.02)
-        pictures.append(tab.until(drawn if not pictures else changed(pictures[0])))
-    assert drawn(pictures[0]) and changed(pictures[0])(pictures[1])
-    assert tab.page.locator("#hm-plots h4").all_inner_texts()[:2] == ["Depth [m]", "Speed [m/s]"]
-    tab.close()
-
-
 def test_joints_of_all_kinds_and_odd_names():
     """Ball joints, free bodies, and a name with a slash; no browser needed."""
     model = hm.load("sinking_chain")

@@ -13,7 +13,7 @@ DEMO = "station_keeping"
 def demo(
     out: Annotated[str, typer.Option(help=f"Folder for the run. Defaults to runs/{DEMO}, or runs/{DEMO}-2, ...")] = "",
 ) -> None:
-    """Simulate a 3.8-tonne vehicle that holds station in a current while its arm moves: report, plots and replay."""
+    """Simulate a 3.8-tonne vehicle that holds station in a current while its arm moves; open its report."""
     from ._run import run
     from ._show import own_command
 

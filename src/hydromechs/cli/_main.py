@@ -83,13 +83,13 @@ def run(
     world: Annotated[int | None, typer.Option(help="World to replay, if SCENARIO is a campaign folder.")] = None,
     real_time: Annotated[bool, typer.Option("--real-time", help="Run in real time; count missed deadlines.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run in the folder.")] = False,
-    pictures: Annotated[bool, typer.Option(help="Draw plots and write the report.")] = True,
-    show: Annotated[bool, typer.Option("--show", help="Write the replay as one file; open it on a display.")] = False,
+    pictures: Annotated[bool, typer.Option(help="Write the report with replay and plots.")] = True,
+    show: Annotated[bool, typer.Option("--show", help="Open the report in a browser if there is a display.")] = False,
     settings: SET = None,
     code: CODE = False,
     traceback: Annotated[bool, typer.Option("--traceback", help="Show tracebacks of errors in custom code.")] = False,
 ) -> None:
-    """Simulate a scenario: recording, plots and a report in a folder. Status 1 if it diverges or a check fails."""
+    """Simulate a scenario: recording and interactive report in a folder. Status 1 if it diverges or a check fails."""
     from ._run import own_lines
     from ._run import run as run_scenario
     from ._settings import parsed_settings

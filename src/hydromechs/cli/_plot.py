@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ._kinds import expect
 from ._save import parse_entries
+from ._show import run_scene
 from ._tables import table_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def plot(
 def compare(
     first: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run.")],
     second: Annotated[str, typer.Argument(help="A recording (.zarr, .nc) or the folder of a run, to compare with.")],
-    out: Annotated[str, typer.Option(help="File for a plot of both; optional.")] = "",
+    out: Annotated[str, typer.Option(help="File for a page (.html) or a plot (.png) of both; optional.")] = "",
     quantity: Annotated[
         list[str] | None,
         typer.Option(help="Quantity to plot, such as position.vehicle.x; repeatable. Defaults to the largest differences."),
@@ -68,6 +69,12 @@ def compare(
         raise ValueError(f"--tolerance {tolerance:g}: must be at least 0")
     if quantity and not out:
         raise ValueError(f"--quantity {quantity[0]} needs a file to plot to; add --out FILE.png, or omit it")
+    if out and Path(out).suffix.lower() not in (".html", *PLOTS):
+        raise ValueError(f"--out {out}: a comparison ends in .html, {', '.join(PLOTS)}")
+    if quantity and out.endswith(".html"):
+        raise ValueError(
+            f"--quantity {quantity[0]}: a page shows all quantities; omit it, or write a picture with --out FILE.png"
+        )
     datasets = load_recording(first), load_recording(second)
     try:
         comparison = compare_recordings(*datasets)
@@ -76,9 +83,14 @@ def compare(
     console = Console()
     _print_comparison(comparison, (first, second), console)
     if out:
-        from hydromechs.viewer import plot_comparison
+        from hydromechs.viewer import SCENE_SAMPLES, plot_comparison, write_comparison
 
-        drawn = plot_comparison(*datasets, comparison, out, labels=(first, second), quantities=tuple(quantity or ()))
+        if out.endswith(".html"):
+            can_be_drawn = {"body", "position", "orientation"} <= set(datasets[0].variables)
+            scene = run_scene(first, most=SCENE_SAMPLES)[0] if can_be_drawn else None
+            drawn = write_comparison(*datasets, comparison, out, labels=(first, second), scene=scene)
+        else:
+            drawn = plot_comparison(*datasets, comparison, out, labels=(first, second), quantities=tuple(quantity or ()))
         console.print(Text(str(drawn)), soft_wrap=True)
     if tolerance is None or comparison.largest <= tolerance:
         return

@@ -25,7 +25,7 @@ from hydromechs.recording import DESIGN, RunFolder, Summary
 from hydromechs.scenario import RunInterrupted, RunResult, SavedState, Scenario, run_scenario, unit_mistakes
 
 from ._settings import recorded, settings_of_run, with_settings
-from ._show import has_display, own_command, run_scene, scenario_scene
+from ._show import has_display, own_command, scenario_scene
 from ._tables import table_of
 
 Drawn = TypeVar("Drawn")
@@ -109,19 +109,16 @@ def run(
             raise
         try:
             notes: list[str] = []
-            if show:
-                bar.show("writing the replay", simulated)
-                notes += _write_replay(result)
             if pictures:
-                bar.show("drawing", simulated)
+                bar.show("writing the report", simulated)
                 notes += draw(result, scenario)
             warned = [w for w in result.warnings if w not in mistakes]  # these were already printed before the run
             result = replace(result, warnings=(*warned, *dict.fromkeys(notes)))
         finally:  # Ctrl-C while it draws
             bar.stop()
             _print_result(result, console)
-    if show and has_display() and result.folder.replay.exists():
-        webbrowser.open(result.folder.replay.absolute().as_uri())
+    if show and has_display() and result.folder.report.exists():
+        webbrowser.open(result.folder.report.absolute().as_uri())
     return result
 
 
@@ -149,38 +146,14 @@ def _claimed(name: str, out: str, force: bool) -> AbstractContextManager[RunFold
 
 
 def draw(result: RunResult, scenario: Scenario) -> list[str]:
-    """Draw the plots of a run and write its report. A plot that cannot be drawn is skipped.
-
-    Returns notes on what is missing or drawn differently; the report also lists them.
-    """
-    from hydromechs.viewer import plot_moments, plot_recording, write_report
+    """Write the report of a run, without the scene if that cannot be drawn; return notes, which the report also lists."""
+    from hydromechs.viewer import SCENE_SAMPLES, write_report
 
     notes: list[str] = []
-    plots = _attempt("plots", notes, lambda: plot_recording(result.recording, result.folder.plots)) or []
-    if plots:
-
-        def moments() -> Path:
-            scene = scenario_scene(scenario, result.recording, most=200)
-            return plot_moments(scene, result.folder.plots / "moments.jpg")
-
-        strip = _attempt("the picture of the run", notes, moments)
-        plots = plots if strip is None else [strip, *plots]
-    replay = result.folder.replay if result.folder.replay.exists() else result.folder.path
+    ds = result.recording
+    scene = _attempt("the scene", notes, lambda: scenario_scene(scenario, ds, most=SCENE_SAMPLES))
     summary = replace(result.summary, messages=(*result.summary.messages, *notes))
-    _attempt("the report", notes, lambda: write_report(result.recording, summary, plots, result.folder.report, replay=replay))
-    return notes
-
-
-def _write_replay(result: RunResult) -> list[str]:
-    """Write the replay of a run as one file; return notes on what is missing or drawn differently."""
-    from hydromechs.viewer import MOST_HTML, replay_html
-
-    def write() -> None:
-        scene, ds = run_scene(result.folder.path, most=MOST_HTML)
-        files.write_text(result.folder.replay, replay_html(scene, ds))
-
-    notes: list[str] = []
-    _attempt("the replay", notes, write)
+    _attempt("the report", notes, lambda: write_report(ds, summary, result.folder.report, scene=scene))
     return notes
 
 
@@ -246,11 +219,10 @@ def _print_result(result: RunResult, console: Console) -> None:
     print_summary(result.summary, console)
     folder = result.folder
     if folder.report.exists():
-        console.print(Text(f"report: {folder.report}", "bold"), soft_wrap=True)
+        address = folder.report.absolute().as_uri()
+        console.print(Text(f"report with replay and plots: {folder.report} ({address})", "bold"), soft_wrap=True)
     console.print(Text(f"recording: {folder.recording}"), soft_wrap=True)
-    console.print(Text(f"see it: {own_command()} replay {folder.path}"), soft_wrap=True)
-    if folder.replay.exists():
-        console.print(Text(f"or open {folder.replay} in any browser: {folder.replay.absolute().as_uri()}"), soft_wrap=True)
+    console.print(Text(f"replay in a full window: {own_command()} replay {folder.path}"), soft_wrap=True)
     if result.summary.diverged is not None:
         console.print(Text(f"error: {result.summary.diverged}", "red"))
         console.print(Text(f"last finite state: {folder.last_finite_state}", "red"), soft_wrap=True)

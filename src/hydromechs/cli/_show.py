@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hydromechs.model import Model
     from hydromechs.scenario import Scenario
     from hydromechs.station import Station
-    from hydromechs.viewer import Page, Scene
+    from hydromechs.viewer import Page, ReplayPage, Scene
 
 AZIMUTH = Annotated[float, typer.Option(help="Viewing direction about the vertical, from the x axis [deg].")]
 LAYERS = Annotated[str, typer.Option(help="Layers to draw, such as looks,terrain,path; an unknown name lists all.")]
@@ -105,25 +105,23 @@ def replay(
 
 
 def _replay_page(run: str, console: Console, model: str, port: int, browser: bool) -> None:
+    """Replay a recording in a browser until Ctrl-C."""
+    from hydromechs.recording import structured
     from hydromechs.viewer import replay as replay_run
 
     scene, ds = run_scene(run, model)
-    page = replay_run(scene, ds, port=port)
-
-    def tick() -> None:
-        page.tick()
-        time.sleep(FRAME)
-
-    serve(page, tick, console, port, browser)
+    page = replay_run(scene, ds, structured(ds, "messages") or (), port=port)
+    serve(page, lambda: time.sleep(0.2), console, port, browser)
 
 
 def _write_html(run: str, html: str, console: Console, model: str) -> None:
     """Write the replay of a recording as one HTML file."""
-    from hydromechs.viewer import MOST_HTML, replay_html
+    from hydromechs.recording import structured
+    from hydromechs.viewer import SCENE_SAMPLES, replay_html
 
     path = _new_file(html, "--html")
-    scene, ds = run_scene(run, model, most=MOST_HTML)
-    files.write_text(path, replay_html(scene, ds))
+    scene, ds = run_scene(run, model, most=SCENE_SAMPLES)
+    files.write_text(path, replay_html(scene, ds, structured(ds, "messages") or ()))
     shown = f"{len(scene.times)} of {ds.sizes['time']} samples, {path.stat().st_size / 1e6:.1f} MB"
     console.print(Text(f"{path}: {shown}; open it in any browser"), soft_wrap=True)
 
@@ -174,10 +172,13 @@ def _layers(scene: Scene, text: str) -> list[str]:
     return chosen_layers(scene, [name.strip() for name in text.split(",") if name.strip()])
 
 
-def serve(page: Page | Station, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
+def serve(page: Page | ReplayPage | Station, tick: Callable[[], None], console: Console, port: int, browser: bool) -> None:
     """Print the URL of a page or station, open a browser if requested, and serve until Ctrl-C."""
+    from hydromechs.viewer import Gate
+
     console.print(Text(f"open {page.url} (Ctrl-C to stop)", "bold"), soft_wrap=True)
-    if port and page.gate.port != port:
+    gate = page if isinstance(page, Gate) else page.gate
+    if port and gate.port != port:
         console.print(Text(f"port {port} is in use; another one was chosen", "yellow"))
     if browser and has_display():
         webbrowser.open(page.url)

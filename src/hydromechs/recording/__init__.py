@@ -17,6 +17,7 @@ from ._quantities import (
     samples_of,
     source_of,
     summed,
+    unit_of,
     values_of,
 )
 from ._store import MemoryRecorder, RecordingError, RecordingWriter, Variable, load_recording, save_recording
@@ -65,6 +66,7 @@ __all__ = [
     "summarise",
     "summed",
     "to_pandas",
+    "unit_of",
     "unlock_folder",
     "values_of",
 ]

@@ -32,12 +32,8 @@ class RunFolder:
         """The summary, as `Summary.to_dict` gives it."""
         self.report = self.path / "report.html"
         """The report."""
-        self.replay = self.path / "replay.html"
-        """The replay in one file."""
         self.inputs = self.path / "inputs.jsonl"
         """Of a piloted run, all that the operator asked for."""
-        self.plots = self.path / "plots"
-        """Folder of the pictures."""
 
     def __repr__(self) -> str:
         return f"RunFolder({str(self.path)!r})"
@@ -53,11 +49,9 @@ class RunFolder:
                 link.unlink()
         if self.has_run():
             shutil.rmtree(self.recording)
-        files = (self.state, self.last_finite_state, self.summary, self.report, self.replay, self.inputs)
-        for file in (*files, *self.plots.glob("*.png"), *self.plots.glob("*.jpg")):
+        files = (self.state, self.last_finite_state, self.summary, self.report, self.inputs)
+        for file in files:
             file.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # files of someone else's stay
-            self.plots.rmdir()
 
     @contextlib.contextmanager
     def claimed(self, *, replace: bool = False) -> Iterator[RunFolder]:

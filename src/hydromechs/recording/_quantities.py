@@ -14,6 +14,8 @@ import numpy as np
 
 from hydromechs.values import Array, Scalar, nearest
 
+from ._attributes import structured
+
 if TYPE_CHECKING:
     import xarray
 
@@ -32,6 +34,15 @@ def samples_of(dataset: xarray.Dataset, name: str) -> Array:
     labels = {dim: [str(x) for x in own[dim].values] for dim in used}
     head, terms = find_terms(name, variables, labels)
     return values_of(head, np.asarray(own[source_of(head)].values, dtype=float), terms)
+
+
+def unit_of(dataset: xarray.Dataset, name: str) -> str:
+    """Return the unit of a quantity; empty if it has none, or if the recording does not name it."""
+    head, _, entry = name.partition(".")
+    if head in ATTITUDE:
+        return "deg" if head.endswith("_deg") else "rad"
+    units = (structured(dataset, f"{head}_units") or {}).get(entry) or str(dataset.get(head, dataset).attrs.get("units", ""))
+    return "" if units == "1" or "," in units else units
 
 
 def source_of(head: str) -> str:

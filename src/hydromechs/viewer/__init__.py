@@ -1,6 +1,7 @@
 """Display of models and recordings: scenes in a browser and in pictures, plots, reports."""
 
-from ._compare import plot_comparison
+from ._client import SCENE_SAMPLES
+from ._compare import plot_comparison, write_comparison
 from ._distributions import Distribution, interval_text, write_distributions
 from ._gate import Gate, answer, viewer_html
 from ._live import LivePage, live_scene
@@ -8,11 +9,11 @@ from ._looks import DrawingWarning, drawing_notes
 from ._messages import LARGEST, Guard, Rejected
 from ._modes import ShownMode, plot_modes
 from ._page import Page
-from ._pictures import browser_picture, plot_moments, snapshot, write_picture
+from ._pictures import browser_picture, snapshot, write_picture
 from ._plots import plot_recording, plot_variable
 from ._raster import Camera, camera_for, raster
 from ._recorded import recording_scene
-from ._replay import MOST_HTML, ReplayPage, replay, replay_html
+from ._replay import ReplayPage, replay, replay_html
 from ._report import report_page, write_report
 from ._scene import Arrows, Line, MovingFrame, Scene, SceneSolid, Surface, model_scene
 from ._style import COLOURS, figure
@@ -22,7 +23,7 @@ from ._view import ModelPage, view
 __all__ = [
     "COLOURS",
     "LARGEST",
-    "MOST_HTML",
+    "SCENE_SAMPLES",
     "VIDEOS",
     "Arrows",
     "Camera",
@@ -53,7 +54,6 @@ __all__ = [
     "model_scene",
     "plot_comparison",
     "plot_modes",
-    "plot_moments",
     "plot_recording",
     "plot_variable",
     "raster",
@@ -65,6 +65,7 @@ __all__ = [
     "video_moments",
     "view",
     "viewer_html",
+    "write_comparison",
     "write_distributions",
     "write_picture",
     "write_report",

@@ -1,15 +1,20 @@
-"""Overlaid plots of two recordings."""
+"""Comparison of two recordings: overlaid plots as a picture, or a page."""
 
 from __future__ import annotations
 
 import os
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hydromechs.recording import RecordingComparison, samples_of
+from hydromechs.files import write_text
+from hydromechs.recording import RecordingComparison, VariableDifference, samples_of
 
+from ._client import PageContent
+from ._report import bench, report_page
+from ._scene import Scene
 from ._style import COLOURS, figure, keep_scale, thinned, time_panels
 
 if TYPE_CHECKING:
@@ -61,6 +66,51 @@ def plot_comparison(
             keep_scale(ax)
         panels[0].legend(loc="upper left", bbox_to_anchor=(1.0, 1.03), borderaxespad=0.3)
     return out
+
+
+def write_comparison(
+    first: xarray.Dataset,
+    second: xarray.Dataset,
+    comparison: RecordingComparison,
+    out: str | os.PathLike[str],
+    *,
+    labels: tuple[str, str] = ("first", "second"),
+    scene: Scene | None = None,
+) -> Path:
+    """Write a page with the curves of two recordings and a table of their differences.
+
+    Args:
+        first: A recording; its curves are solid.
+        second: Another one; its curves are dashed.
+        comparison: Result of `compare_recordings`.
+        out: The HTML file.
+        labels: Labels of the two.
+        scene: Scene of the first recording; optional.
+    """
+    differences = [d for d in comparison.differences if d.maximum > 0.0]
+    rows = [
+        f"<tr><td>{escape(d.quantity)}</td>"
+        + "".join(
+            f'<td class="n">{text}</td>' for text in (_amount(d), f"{d.relative:.1e}" if d.scale else "–", f"{d.time:g} s")
+        )
+        for d in sorted(differences, key=lambda d: -d.relative)
+    ]
+    table = f"<p>All {len(comparison.differences)} variables are identical to the last bit.</p>"
+    if rows:
+        head = "".join(f'<th class="n">{text}</th>' for text in ("Maximum difference", "Of the maximum", "At"))
+        table = f"<table><thead><tr><th>Variable</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    title = f"{labels[0]} and {labels[1]}"
+    content = PageContent(scene=scene, recordings=[(labels[0], first), (labels[1], second)])
+    lead = f'<p class="lead">Solid: {escape(labels[0])}. Dashed: {escape(labels[1])}.</p>'
+    header = f'<header><p class="brand">HydroMechs comparison</p><h1>{escape(title)}</h1>{lead}</header>'
+    sections = [header, bench(content), f"<section><h2>Differences</h2>{table}</section>"]
+    path = Path(out)
+    write_text(path, report_page(title, sections, content=content))
+    return path
+
+
+def _amount(d: VariableDifference) -> str:
+    return f"{d.maximum:.3g}" + ("" if d.units == "1" else f" {escape(d.units)}")
 
 
 def _by_difference(comparison: RecordingComparison) -> list[str]:

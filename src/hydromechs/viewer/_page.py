@@ -89,15 +89,6 @@ class Page:
             for move in self._moving:
                 move(k)
 
-    def html(self) -> str:
-        """Return one HTML file that replays the scene without a server."""
-        self.show(0)
-        recorder = self.server.get_scene_serializer()
-        for k, wait in enumerate(np.diff(self.scene.times), start=1):
-            recorder.insert_sleep(float(wait))
-            self.show(k)
-        return str(recorder.as_html())
-
     def layer_switches(self) -> None:
         """Add a checkbox for each layer to the page."""
         with self.server.gui.add_folder("Show", expand_by_default=True):

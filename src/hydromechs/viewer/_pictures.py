@@ -9,20 +9,14 @@ import tempfile
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from hydromechs.files import replacing, write_bytes
 from hydromechs.model import Model
 from hydromechs.values import Array
 
-from ._assets import asset
-from ._page import Page
+from ._client import PageContent, page_html, stage
 from ._raster import raster, scene_camera
 from ._scene import Scene, model_scene
-from ._style import figure
 
-MOMENTS = 6
-"""Number of snapshots of a run in its report."""
 FLAGS = ("--headless", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
 """Browser options for rendering without a window and without a GPU."""
 WAITS = (4000, 16000)
@@ -77,29 +71,6 @@ def write_picture(
     return path
 
 
-def plot_moments(scene: Scene, path: str | os.PathLike[str]) -> Path:
-    """Draw a run as a strip of snapshots, with the camera near the moving bodies.
-
-    Args:
-        scene: The scene of a recording.
-        path: The file; its suffix selects the format. JPEG (.jpg) is small and shows all colours.
-    """
-    moments = np.unique(np.linspace(0, len(scene.times) - 1, MOMENTS).astype(int)).tolist()
-    bounds = [scene.bounds(k) for k in moments]
-    size = max(float(np.linalg.norm(high - low)) for low, high in bounds)
-    low, high = scene.bounds(*moments)
-    still = float(np.linalg.norm(high - low)) < 2.0 * size  # one view shows everything
-    with figure(Path(path), height=3.9) as fig:
-        panels = fig.subplots(2, 3).ravel()
-        for ax in panels:
-            ax.set_axis_off()
-        for ax, k in zip(panels, moments, strict=False):
-            camera = scene_camera(scene, moments if still else [k])
-            ax.imshow(raster(scene, [k], size=(360, 270), camera=camera), interpolation="lanczos")
-            ax.set_title(f"{scene.times[k]:.3g} s", fontsize=9)
-    return Path(path)
-
-
 # -- with a browser ---------------------------------------------------------------------------------------------------------
 
 
@@ -127,13 +98,8 @@ def browser_picture(
             "Chromium is not installed; install it, or use hydromechs.viewer.snapshot, which needs no browser"
         )
     path = Path(path).absolute()
-    page = Page(scene, camera=scene_camera(scene, aspect=size[0] / size[1]))
-    try:
-        for layer in scene.layers if layers is not None else ():
-            page.switch(layer, layer in (layers or ()))
-        text = page.html().replace("</head>", f"{asset('bare.html')}</head>", 1)
-    finally:
-        page.close()
+    content = PageContent(scene=scene.at(0), layers=layers)
+    text = page_html(scene.title, stage(content), content=content, kind="picture")
     with tempfile.TemporaryDirectory() as folder:
         file, drawn = Path(folder, "scene.html"), Path(folder, "scene.png")
         file.write_text(text, encoding="utf-8")

@@ -14,8 +14,8 @@ from hydromechs.model import Model
 from hydromechs.values import Array
 
 from ._looks import Color
-from ._plots import depth, free_bodies
 from ._scene import Arrows, Line, Scene, SceneSolid, Strand, Surface, body_parts
+from ._series import depth, free_bodies
 
 if TYPE_CHECKING:
     import xarray
@@ -96,7 +96,9 @@ def recording_scene(
     thrust = _thrust(model, some, thrusters)
     frames, parts = body_parts(model, position, wxyz, turns=_turns(some["time"].values, thrust))
     scene = Scene(axes=model.world.axes, frames=tuple(frames), solids=tuple(parts))
-    low, high = scene.bounds(0)
+    vehicle = next(iter(free_bodies(ds)), "")
+    own = {frame.name for frame in frames if frame.mechanism == vehicle and not frame.scenery} or None
+    low, high = scene.bounds(0, frames=own)
     size = float(np.linalg.norm(high - low))
     path = scene.bounds(*np.linspace(0, len(at) - 1, min(len(at), 12)).astype(int))
     return Scene(
@@ -180,7 +182,7 @@ def _turned(wxyz: Array, v: Array) -> Array:
 
 
 def _force_arrows(model: Model, ds: xarray.Dataset, size: float, thrust: Mapping[str, Array]) -> Iterator[Arrows]:
-    """Return arrows of forces on bodies by cause, with thrust at each thruster; the longest is as long as the mechanism."""
+    """Return arrows of forces on bodies by cause, with thrust at each thruster; the longest is as long as the vehicle."""
     recorded = [str(name).removeprefix("force_") for name in ds.data_vars if str(name).startswith("force_")]
     causes = [*(c for c in FORCES if c in recorded), *(c for c in recorded if c not in FORCES)]
     start, wxyz = ds["position"].values, ds["orientation"].values

@@ -1,39 +1,23 @@
-"""Report of a run as one self-contained HTML file: summary, checks, plots, energy audit, set-up."""
+"""Report of a run as one self-contained HTML file: summary, checks, scene, plots, energy audit, set-up."""
 
 from __future__ import annotations
 
-import base64
 import math
 import os
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from hydromechs.files import write_text
-from hydromechs.recording import STORED_ENERGIES, CheckResult, RunWarning, Summary
+from hydromechs.recording import STORED_ENERGIES, CheckResult, RunWarning, Summary, unit_of
 
-from ._assets import asset
+from ._client import PageContent, page_html, plots_section, stage, time_marks
+from ._scene import Scene
 
 if TYPE_CHECKING:
     import xarray
 
-CAPTIONS = {
-    "moments": ("Moments", "Snapshots from the start to the end of the run."),
-    "path": ("Path", "Path and depth of the vehicle. Circle: start; square: end."),
-    "attitude": ("Attitude", "Roll, pitch and heading. A level vehicle that keeps its heading gives flat lines."),
-    "velocity": ("Velocities", "Linear and angular velocity of the vehicle in body axes."),
-    "joints": ("Joints", "Positions and rates of the joints, and the torques from drives, friction and stops."),
-    "actuators": ("Thrusters and drives", "Force or torque of each actuator. Shaded red: the command was beyond its limit."),
-    "commands": ("Commands", "Command to each actuator. Shaded red: the actuator was at its limit."),
-    "forces": ("Forces by cause", "Forces on the vehicle by cause. Drag and added mass are hydrodynamic."),
-    "energy": ("Energy", "Stored energy, work by cause, and the residual of the audit."),
-    "contact": ("Contact", "Contact forces of the bodies with the ground and each other, and their distances."),
-    "water": ("Water", "Water velocity at the vehicle: current, gusts and waves."),
-}
-"""Heading and caption of each plot by file name."""
-MIME = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
 PASSED = '<span class="badge good">✓ passed</span>'
 FAILED = '<span class="badge bad">✗ failed</span>'
 WARNING = '<span class="badge warn">! warning</span>'
@@ -42,45 +26,58 @@ AUDIT_CLOSES = 0.01
 """Maximum ratio of residual to exchanged energy for which the audit counts as closed."""
 
 
-def write_report(
-    ds: xarray.Dataset,
-    summary: Summary,
-    plots: Sequence[str | os.PathLike[str]],
-    path: str | os.PathLike[str],
-    *,
-    replay: str | os.PathLike[str] | None = None,
-) -> Path:
-    """Write the report of a run as one HTML file: no scripts, pictures inside, and a link to its replay.
-
-    The link refers to the replay file; without one, the report shows the command for the run folder.
+def write_report(ds: xarray.Dataset, summary: Summary, path: str | os.PathLike[str], *, scene: Scene | None = None) -> Path:
+    """Write the report of a run as one HTML file that needs no network: scene, plots, checks, energy audit, set-up.
 
     Args:
         ds: The recording; its attributes are shown.
         summary: Summary of the run; missing parts are omitted.
-        plots: Pictures, as from `plot_recording`, in the order to show them.
         path: The file to write.
-        replay: The replay: an HTML file, or the folder of the run. Defaults to no replay.
+        scene: Scene of the run, from `recording_scene`. Defaults to plots only.
     """
     path = Path(path)
     title = summary.title or str(ds.attrs.get("title") or "Simulation")
+    marks, messages = time_marks(summary.messages)
+    content = PageContent(scene=scene, recordings=[("", ds)], marks=marks)
     sections = [
-        _head(ds, summary, title) + _replay(replay, path.parent),
+        _head(ds, summary, title),
         _cards(summary),
         _warnings(summary.warnings),
-        _messages(ds, summary),
-        _checks(summary.checks),
-        _plots([Path(p) for p in plots]),
+        _messages(ds, messages),
+        bench(content),
+        _checks(ds, summary.checks),
         _audit(summary),
         _setup(ds, summary),
     ]
-    write_text(path, report_page(title, sections, _foot(ds)))
+    write_text(path, report_page(title, sections, _foot(ds), content=content))
     return path
 
 
-def report_page(title: str, sections: Iterable[str], foot: str = "") -> str:
-    """Return an HTML page without scripts, in the style of reports, from its title and the HTML of its sections and footer."""
+def report_page(title: str, sections: Iterable[str], foot: str = "", *, content: PageContent | None = None) -> str:
+    """Return an HTML page in the style of reports from its title and the HTML of its sections and footer.
+
+    Args:
+        title: Title, as plain text.
+        sections: HTML of the sections; empty ones are omitted.
+        foot: HTML of the footer.
+        content: Scene and plots. Defaults to a page without scripts.
+    """
     body = "\n".join(section for section in sections if section)
-    return asset("report.html").format(title=escape(title), css=asset("report.css"), body=body, foot=foot)
+    return page_html(title, f"<main>\n{body}\n</main>\n<footer>{foot}</footer>", content=content)
+
+
+def bench(content: PageContent) -> str:
+    """Return the scene with events and pictures beside the plots."""
+    plots = plots_section(content)
+    left = stage(content)
+    if content.marks:
+        items = "".join(f"<li><time>{_seconds(mark.t)}</time> {escape(mark.text)}</li>" for mark in content.marks)
+        left += f'<section><h2>Events</h2><ul class="events">{items}</ul></section>'
+    if content.scene is not None:
+        left += '<section><h2>Moments</h2><div id="moments"></div></section>'
+    if not plots or not left:
+        return f'<section id="plots"><h2>Plots</h2>{plots}</section>' if plots else left
+    return f'<div class="bench"><div class="left">{left}</div><section id="plots"><h2>Plots</h2>{plots}</section></div>'
 
 
 def _head(ds: xarray.Dataset, summary: Summary, title: str) -> str:
@@ -106,16 +103,6 @@ def _head(ds: xarray.Dataset, summary: Summary, title: str) -> str:
         + (f'<p class="lead">{description}</p>' if description else "")
         + f"<p>{_sentences(ds, summary)}</p></header>"
     )
-
-
-def _replay(replay: str | os.PathLike[str] | None, folder: Path) -> str:
-    """Return the link or command of the replay."""
-    if replay is None:
-        return ""
-    if Path(replay).suffix != ".html":
-        return f'<p class="replay">Watch the replay: <code>hydromechs replay {escape(str(replay))}</code></p>'
-    address = quote(os.path.relpath(replay, folder).replace(os.sep, "/"))
-    return f'<p class="replay"><a href="{address}">Watch the replay ▶</a></p>'
 
 
 def _sentences(ds: xarray.Dataset, summary: Summary) -> str:
@@ -177,10 +164,9 @@ def _cards(summary: Summary) -> str:
     return f'<section class="cards">{items}</section>' if cards else ""
 
 
-def _messages(ds: xarray.Dataset, summary: Summary) -> str:
-    messages = list(summary.messages)
+def _messages(ds: xarray.Dataset, messages: list[str]) -> str:
     if ds.attrs.get("finished") == 0:
-        messages.insert(0, "The run did not finish; the report shows what was recorded.")
+        messages = ["The run did not finish; the report shows what was recorded.", *messages]
     if not messages:
         return ""
     items = "".join(f"<li>{escape(m).replace(' %', '&nbsp;%')}</li>" for m in messages)
@@ -200,16 +186,22 @@ def _warnings(warnings: Sequence[RunWarning]) -> str:
 
 
 def _measured(x: float, unit: str) -> str:
-    return _number(x, 3) + ("" if unit == "1" else f"&nbsp;{escape('°' if unit == 'deg' else unit)}")
+    return _number(x, 3) + _unit(unit)
 
 
-def _checks(checks: Sequence[CheckResult]) -> str:
+def _checks(ds: xarray.Dataset, checks: Sequence[CheckResult]) -> str:
+    units = [_unit(unit_of(ds, c.quantity)) for c in checks]
     rows = [
         f"<tr><td>{PASSED if c.passed else FAILED}</td><td><b>{escape(c.name)}</b>{_note(c.text)}</td>"
-        f'<td class="n">{_value(c.value)}</td><td class="n">{_value(c.limit)}</td></tr>'
-        for c in checks
+        f'<td class="n">{_value(c.value)}{unit}</td><td class="n">{_value(c.limit)}{unit}</td></tr>'
+        for c, unit in zip(checks, units, strict=True)
     ]
     return _table("Checks", ("Result", "Check", ">Value", ">Limit"), rows)
+
+
+def _unit(unit: str) -> str:
+    """Return a unit as HTML, to stand after a number."""
+    return "" if unit in ("", "1") else f"&nbsp;{escape('°' if unit == 'deg' else unit)}"
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[str], kind: str = "") -> str:
@@ -224,23 +216,6 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[str], kind: str = 
 
 def _note(text: str) -> str:
     return f'<div class="note">{escape(str(text))}</div>' if text else ""
-
-
-def _plots(plots: Sequence[Path]) -> str:
-    if not plots:
-        return ""
-    return '<section class="plots"><h2>Plots</h2>' + "".join(_figure(p) for p in plots) + "</section>"
-
-
-def _figure(path: Path) -> str:
-    if path.suffix.lower() not in MIME:
-        raise ValueError(f"plot {path}: a report takes {', '.join(MIME)}, not {path.suffix!r}")
-    heading, caption = CAPTIONS.get(path.stem, (_words(path.stem), ""))
-    data = f"data:{MIME[path.suffix.lower()]};base64,{base64.b64encode(path.read_bytes()).decode()}"
-    return (
-        f'<figure><h3>{escape(heading)}</h3><p class="caption">{escape(caption)}</p>'
-        f'<div class="scroll"><img src="{data}" alt="{escape(heading)}: {escape(caption)}"></div></figure>'
-    )
 
 
 def _audit(summary: Summary) -> str:

@@ -38,6 +38,8 @@ class MovingFrame:
     """Origin in the parent [m], shape (time, 3)."""
     wxyz: Array
     """Axes in the parent, quaternion (w, x, y, z), shape (time, 4)."""
+    mechanism: str = ""
+    """Root body of the mechanism that it belongs to; empty for the world."""
     scenery: bool = False
     """True for surroundings, which affect neither the camera nor the size of arrows."""
 
@@ -211,12 +213,16 @@ def body_parts(
     """
     frames: list[MovingFrame] = []
     solids: list[SceneSolid] = []
+    roots: dict[str, str] = {}
     looks = [body_looks(body) for body in model.bodies]
     shown = [pieces for (pieces, _), scenery in zip(looks, model.scenery, strict=True) if not scenery]
     everything = joined(piece.triangles for pieces in shown for piece in pieces).vertices
     size = 0.02 * float(np.ptp(everything, axis=0).max()) if len(everything) else 0.02
     for i, (body, (pieces, propellers)) in enumerate(zip(model.bodies, looks, strict=True)):
-        frames.append(MovingFrame(name=body.name, position=position[:, i], wxyz=wxyz[:, i], scenery=model.scenery[i]))
+        root = roots[body.name] = body.name if body.parent is None else roots[body.parent]
+        frames.append(
+            MovingFrame(name=body.name, position=position[:, i], wxyz=wxyz[:, i], mechanism=root, scenery=model.scenery[i])
+        )
         if properties:
             pieces = [*pieces, *body_properties(body, model.world, size)]
         for k, piece in enumerate(pieces):
@@ -226,7 +232,7 @@ def body_parts(
             name = f"{body.name}/propeller {k + 1}"
             frame = _frame_at(body, propeller.p)
             angle = (turns or {}).get(frame, np.zeros(len(position)))
-            frames.append(_turning(name, body.name, propeller.R, propeller.p, angle))
+            frames.append(replace(_turning(name, body.name, propeller.R, propeller.p, angle), mechanism=root))
             solids.append(SceneSolid(name=f"{name}/blades", frame=name, **propeller.piece._asdict()))
     return frames, solids
 

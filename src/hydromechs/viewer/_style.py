@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hydromechs.files import replacing
+from hydromechs.values import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -134,20 +135,31 @@ def shade(ax: Axes, time: np.ndarray, on: np.ndarray) -> None:
     ax.broken_barh(spans, (0, 1), transform=ax.get_xaxis_transform(), facecolor=RED, alpha=0.18, linewidth=0, zorder=0)
 
 
-def thinned(time: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the curve with fewer points: the minimum and maximum of each interval, so that peaks are kept."""
-    n = len(time)
-    if n <= POINTS:
-        return time, values
-    size = -(-2 * n // POINTS)
+def thinned(time: Array, values: Array) -> tuple[Array, Array]:
+    """Return the curve with fewer points, with its peaks."""
+    kept = kept_points([values], POINTS)
+    return time[kept], values[kept]
+
+
+def kept_points(curves: Iterable[Array], most: int) -> Array:
+    """Return the indices of samples that show all curves: the minimum and maximum of each in each of `most` / 2 intervals.
+
+    Args:
+        curves: Values, shape (time,) each.
+        most: Number of points that one curve keeps; curves with fewer samples keep all.
+    """
+    rows = [np.asarray(values, dtype=float) for values in curves]
+    n = max(map(len, rows), default=0)
+    if n <= most:
+        return np.arange(n)
+    size = -(-2 * n // most)
     full = n // size * size
-    stretches = np.nan_to_num(values[:full], nan=0.0, posinf=0.0, neginf=0.0).reshape(-1, size)
     start = np.arange(0, full, size)
-    keep = np.concatenate(
-        [[0], start + stretches.argmin(axis=1), start + stretches.argmax(axis=1), np.flatnonzero(~np.isfinite(values)), [n - 1]]
-    )
-    keep = np.unique(keep)
-    return time[keep], values[keep]
+    kept = [np.array([0, n - 1])]
+    for values in rows:
+        stretches = np.nan_to_num(values[:full], nan=0.0, posinf=0.0, neginf=0.0).reshape(-1, size)
+        kept += [start + stretches.argmin(axis=1), start + stretches.argmax(axis=1), np.flatnonzero(~np.isfinite(values))]
+    return np.unique(np.concatenate(kept))
 
 
 def _fit_time(ax: Axes, time: np.ndarray) -> None:
