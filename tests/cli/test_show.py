@@ -62,8 +62,8 @@ def test_a_run_as_a_video(run, folder, tmp_path):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_run_can_write_its_replay(run, scenario, tmp_path, monkeypatch):
-    """It is opened only where there is a display, and a run without it leaves no old one behind."""
+def test_show_opens_the_report(run, scenario, tmp_path, monkeypatch):
+    """Only on a machine with a display; a run without a report leaves no old one behind."""
     opened = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
@@ -71,15 +71,14 @@ def test_a_run_can_write_its_replay(run, scenario, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
     out = tmp_path / "out"
     code, text, _ = run("run", scenario(duration=0.5), "--out", out, "--show")
-    assert code == 0 and f"see it: hydromechs replay {out}" in text and str(out / "replay.html") in text
-    assert (out / "replay.html").stat().st_size < 2e6 and (out / "plots" / "moments.jpg").exists() and opened == []
+    assert code == 0 and f"hydromechs replay {out}" in text and (out / "report.html").as_uri() in text and opened == []
     report = (out / "report.html").read_text()
-    assert "Moments" in report and '<a href="replay.html">Watch the replay' in report
+    assert "Moments" in report and 'id="scene"' in report and (out / "report.html").stat().st_size < 2e6
     monkeypatch.setenv("DISPLAY", ":0")
-    run("run", scenario(duration=0.5), "--out", out, "--show", "--force", "--no-pictures")
-    assert opened == [(out / "replay.html").as_uri()]
-    run("run", scenario(duration=0.5), "--out", out, "--force", "--no-pictures")
-    assert not (out / "replay.html").exists() and not (out / "plots").exists()
+    run("run", scenario(duration=0.5), "--out", out, "--show", "--force")
+    assert opened == [(out / "report.html").as_uri()]
+    run("run", scenario(duration=0.5), "--out", out, "--force", "--no-pictures", "--show")
+    assert len(opened) == 1 and not (out / "report.html").exists()
 
 
 def test_a_recording_that_does_not_say_its_model(run, folder, tmp_path):
