@@ -44,13 +44,11 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove what an earlier run left, and nothing else; links are removed, not followed."""
-        for link in (self.recording, self.plots):
-            if link.is_symlink():
-                link.unlink()
+        if self.recording.is_symlink():
+            self.recording.unlink()
         if self.has_run():
             shutil.rmtree(self.recording)
-        files = (self.state, self.last_finite_state, self.summary, self.report, self.inputs)
-        for file in files:
+        for file in (self.state, self.last_finite_state, self.summary, self.report, self.inputs):
             file.unlink(missing_ok=True)
 
     @contextlib.contextmanager
