@@ -119,8 +119,8 @@ def test_links_in_place_of_outputs_are_not_written_through(here, kind):
         assert isinstance(result.exception, (ValueError, OSError, SystemExit, type(None))), (name, result.exception)
 
 
-def test_a_report_and_a_replay_replace_links(here):
-    for name in ("report.html", "replay.html", "summary.json", "state.json"):
+def test_results_replace_links(here):
+    for name in ("report.html", "summary.json", "state.json"):
         path = Path("run") / name
         path.unlink(missing_ok=True)
         path.symlink_to(here / "mine.txt")
@@ -130,10 +130,10 @@ def test_a_report_and_a_replay_replace_links(here):
 
 def test_a_run_removes_links_to_folders(here):
     folder = RunFolder("run")
-    files.remove(folder.plots)
-    folder.plots.symlink_to(here / "mine")
+    files.remove(folder.recording)
+    folder.recording.symlink_to(here / "mine")
     folder.clear()
-    assert untouched(here) and not folder.plots.exists() and not folder.has_run()
+    assert untouched(here) and not folder.recording.exists() and not folder.has_run()
 
 
 @pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "folder", "dangling link"])
