@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from hydromechs.dynamics import kinematics
+from hydromechs.dynamics import Kinematics
 from hydromechs.errors import FieldError, message_of
 from hydromechs.integrators import Point, rounding
 from hydromechs.recording import angle_difference, find_quantity, period_of
@@ -94,7 +94,8 @@ class Event:
         """
         if not self.grasp:
             return []
-        kin = kinematics(plant.model, q, np.zeros(plant.model.nv))
+        p_WB, R_WB = plant.poses([q])
+        kin = Kinematics((), (), (), (), (), tuple(R_WB), tuple(p_WB))
         closing = {c.name: c.closing(plant.model, kin) for c in plant.components if c.name in self.grasp}
         firm = ", ".join(repr(name) for name in self.grasp if closing[name] is None)
         said = [f"{firm} closes; {lost:.3g} J are lost in the impact"] if firm else []

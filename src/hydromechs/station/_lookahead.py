@@ -10,12 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from hydromechs import dynamics
-from hydromechs.compiler import Argument, Compiled, Recipe
-from hydromechs.equations import identity_of
 from hydromechs.errors import SimulationDiverged
 from hydromechs.integrators import is_multiple, whole_steps
-from hydromechs.model import Model, State
+from hydromechs.model import State
 from hydromechs.simulation import PythonBlock, Simulation, TracedBlock
 from hydromechs.values import Array, positive
 from hydromechs.worlds import rollout
@@ -89,7 +86,7 @@ class LookAhead:
         if not simulation.method.many_worlds:
             words = f"a look-ahead needs several worlds; {simulation.method.name} holds one world"
             raise ValueError(f"{words}: give it a Simulation of the plant without an engine of others")
-        self._poses = _poses(simulation.model)
+        self._poses = simulation.plant.poses
 
     def __call__(self, state: State, strategies: Mapping[str, Strategy], duration: float, *, every: float = 0.1) -> Predictions:
         """Return the paths of strategies by name.
@@ -164,18 +161,6 @@ class LookAhead:
                 break
             contents = []
         return _Row(np.array([s.q for s in states]), np.array([s.v for s in states]), until)
-
-
-def _poses(model: Model) -> Compiled:
-    """From configurations to places and axes of all bodies, compiled."""
-
-    def poses(q: Array) -> tuple[Array, Array]:
-        found = dynamics.kinematics(model, q, np.zeros(model.nv))
-        return np.array(found.p_WB), np.array(found.R_WB)
-
-    shapes = {"p_WB": (model.nb, 3), "R_WB": (model.nb, 3, 3)}
-    outputs = tuple(Argument(name, shape) for name, shape in shapes.items())
-    return Compiled(Recipe("poses", poses, (Argument("q", (model.nq,)),), outputs, identity_of(model)), 1, 1)
 
 
 AHEAD = 10.0
