@@ -14,7 +14,7 @@ from hydromechs.errors import SimulationDiverged
 from hydromechs.integrators import is_multiple, whole_steps
 from hydromechs.model import State
 from hydromechs.simulation import PythonBlock, Simulation, TracedBlock
-from hydromechs.values import Array, positive
+from hydromechs.values import positive
 from hydromechs.worlds import rollout
 
 from ._configuration import Configured
