@@ -70,10 +70,7 @@ class LqrDesign:
             self.inputs[min(range(len(self.inputs)), key=lambda k: getattr(self.margins[k], name))]
             for name in ("gain_db", "phase_deg")
         )
-        return (
-            f"smallest margins of its loops: gain {self.gain_margin_db:.1f} dB ({gain}), "
-            f"phase {self.phase_margin_deg:.1f}° ({phase})"
-        )
+        return f"least loop margins: gain {self.gain_margin_db:.1f} dB ({gain}), phase {self.phase_margin_deg:.1f}° ({phase})"
 
     def __str__(self) -> str:
         rows = [f"{'loop':8} {'gain margin':>12} {'phase margin':>13} {'at':>12}"]

@@ -189,10 +189,7 @@ def _raise_to(heights: np.ndarray, x: np.ndarray, y: np.ndarray, corners: np.nda
 
 def _small(path: Path, n: int) -> None:
     if n > MAX_HEIGHTS:
-        raise ValueError(
-            f"{path.name!r} has {n} heights, must have at most {MAX_HEIGHTS}; crop it to the part that is touched, or "
-            "resample it"
-        )
+        raise ValueError(f"{path.name!r} has {n} heights, must have at most {MAX_HEIGHTS}; crop or resample it")
 
 
 def _npy(path: Path) -> np.ndarray:

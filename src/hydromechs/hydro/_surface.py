@@ -82,10 +82,7 @@ def hull_cells(body: Body) -> tuple[HullCell, ...]:
     total = sum(cell.weight for cell in cells)
     if not total > 0.0:
         if not displaces:
-            raise ValueError(
-                f"body {body.name!r} has neither shapes nor a volume, so its wet part is unknown; "
-                "give it a box, sphere, cylinder or capsule"
-            )
+            raise ValueError(f"body {body.name!r} has neither shapes nor a volume; add a box, sphere or cylinder")
         radius = (0.75 * volume / math.pi) ** (1.0 / 3.0)
         return (HullCell(shape=Ellipsoid.unchecked(axes=(radius,) * 3), origin=Origin(center), weight=1.0),)
     centroid = sum(cell.weight / total * np.array(cell.origin.xyz) for cell in cells)

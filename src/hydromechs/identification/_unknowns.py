@@ -317,10 +317,7 @@ class SurfaceHeight(_Bounded):
     def places(self, plant: Plant) -> list[int]:
         place = plant.surface_place
         if place is None:
-            raise KeyError(
-                "surface_height is unknown, but the plant has no free surface; add one to its environment: "
-                "Environment(surface=FreeSurface())"
-            )
+            raise KeyError("surface_height is unknown, but there is no free surface; add Environment(surface=FreeSurface())")
         return [place]
 
     def start(self, plant: Plant) -> np.ndarray:

@@ -117,10 +117,7 @@ class ImplicitSteps(FixedSteps):
         return _DividedSteps(self.stepper.attempts, ROWS)
 
     def _reason(self) -> str:
-        return (
-            "the error asks for parts of the step that are too small: a force jumps back and forth there; "
-            "smooth it, or use rk4 with a short step"
-        )
+        return "the error asks for parts of a step that are too small; smooth forces that jump, or use rk4 with a short step"
 
     def march(self, stretch: Stretch) -> Paths:
         """See `Propagator.march`. All worlds wait for the one that takes most parts, at records and at changes of inputs."""

@@ -161,10 +161,7 @@ def _with_warnings(h: Hydrostatics, model: Model, dry: Sequence[str]) -> Hydrost
     size = (h.displaced_mass / model.world.water_density) ** (1.0 / 3.0)
     arm = float(np.linalg.norm(h.com - h.cob))
     if arm < TENDER * size:
-        out.append(
-            f"barely stable: centre of buoyancy and centre of mass are only {1e3 * arm:.2g} mm apart; move "
-            "floats up or weights down"
-        )
+        out.append(f"barely stable: centres of buoyancy and mass are {1e3 * arm:.2g} mm apart; move floats up or weights down")
     elif h.stability < 0.0:
         out.append(f"unstable: the centre of buoyancy is {-1e3 * h.stability:.3g} mm below the centre of mass; it capsizes")
     elif h.tilt > OUT_OF_TRIM:

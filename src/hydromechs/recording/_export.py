@@ -66,10 +66,7 @@ def select_recording(
     low, high = first if begin is None else begin, last if end is None else end
     keep = np.flatnonzero((time >= low - 1e-9) & (time <= high + 1e-9))
     if not len(keep):
-        raise ValueError(
-            f"no sample from {low:g} to {high:g} s; the recording has {len(time)} samples from {first:g} to {last:g} s; "
-            "choose times in this range"
-        )
+        raise ValueError(f"no sample from {low:g} to {high:g} s; choose from {first:g} to {last:g} s ({len(time)} samples)")
     return part.isel(time=keep)
 
 

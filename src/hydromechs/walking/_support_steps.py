@@ -346,10 +346,7 @@ def plan_texts(walker: FrameWalker) -> dict[str, Callable[..., str]]:
 
 
 def _text(half: str, stride: float, why: str) -> str:
-    return (
-        f"no step of half {half!r} up to {stride:g} m finds footholds: {why}; "
-        "take another stride, allow less even ground, or change the body's height"
-    )
+    return f"no step of half {half!r} up to {stride:g} m finds footholds: {why}; change stride, evenness or the body's height"
 
 
 def _bare_text(half: str, foot: str, x: float, y: float, stride: float, _: float) -> str:
@@ -367,7 +364,4 @@ def _joint_text(halves: Sequence[str], joints: Sequence[str], k: float, beyond: 
 
 def beyond_text(joints: Sequence[str], k: float, beyond: float, *_: float) -> str:
     """Text about a joint that would have to go beyond its limits, by its number and how far [m, rad]."""
-    return (
-        f"joint {joints[int(k)]!r} would have to go {beyond:.3f} beyond its limits; "
-        "walk with shorter steps or on more even ground, or change the body's height"
-    )
+    return f"joint {joints[int(k)]!r} would have to go {beyond:.3f} beyond its limits; shorten steps, or change the height"
