@@ -191,7 +191,7 @@ class Symbol:
         return (rest < 0.0).where(rest + other, rest)
 
     def __bool__(self) -> bool:
-        raise TypeError("a traced function cannot branch on an unknown value; use hydromechs.spatial.where, maximum or minimum")
+        raise TypeError("a traced function must not branch on a value; use hydromechs.spatial.where, maximum or minimum")
 
     def __float__(self) -> float:
         if self.constant is None:
