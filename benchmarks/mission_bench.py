@@ -24,9 +24,9 @@ def measure_mission_speed(
     Real time over processor time is what an idle machine reaches by the clock: a run is one thread.
 
     Args:
-        missions: Names of missions; all unless given.
-        engines: Names of engines; ours and all that are installed unless given.
-        duration: How much of each mission [s]; all unless given.
+        missions: Names of missions; defaults to all.
+        engines: Names of engines; defaults to ours and all that are installed.
+        duration: Simulated part of each mission [s]; defaults to all.
         said: Told how far it is.
     """
     where = machine()

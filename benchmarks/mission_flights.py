@@ -83,7 +83,7 @@ def mission(name: str, engine: str, *, duration: float | None = None) -> Scenari
     Args:
         name: Its name in the library.
         engine: Name of the engine.
-        duration: How much of it [s]; all unless given.
+        duration: Simulated part of it [s]; defaults to all.
     """
     scenario = load_scenario(name)
     return replace(
@@ -100,7 +100,7 @@ def fly(name: str, engine: str, *, said: Said, duration: float | None = None, ro
         name: Name of the mission.
         engine: Name of the engine.
         said: Told how far it is.
-        duration: How much of it [s]; all unless given.
+        duration: Simulated part of it [s]; defaults to all.
         rounds: How often it is flown.
     """
     scenario, what = mission(name, engine, duration=duration), f"{name} in {engine}"

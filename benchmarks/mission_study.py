@@ -176,11 +176,11 @@ def measure_missions(
     """Fly the missions in all engines and compare with ours; as plain data.
 
     Args:
-        missions: Names of missions; all unless given.
-        engines: Names of engines; ours and all that are installed unless given.
+        missions: Names of missions; defaults to all.
+        engines: Names of engines; defaults to ours and all that are installed.
         seeds: How many other seeds to fly in our engine.
-        duration: How much of each mission [s]; all unless given.
-        out: Folder for pictures and the sweeps of the seeds, which is made; none unless given.
+        duration: Simulated part of each mission [s]; defaults to all.
+        out: Folder for pictures and the sweeps of the seeds, which is made; optional.
         said: Told how far it is.
     """
     from .mission_pictures import draw_mission

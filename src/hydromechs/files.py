@@ -151,7 +151,7 @@ def write_json(path: str | os.PathLike[str], content: Any, indent: int | None = 
 
 
 def open_lock(path: str | os.PathLike[str]) -> int:
-    """Open or create a file to lock and return its handle; raise `UnreadableFile` for one that may be a file of others."""
+    """Open or create a file to lock and return its handle; raise `UnreadableFile` for one that may be someone else's."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except OSError as error:

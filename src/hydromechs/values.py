@@ -10,7 +10,7 @@ A dataclass specifies the bounds of its numbers in their annotations; `check_fie
         def __post_init__(self) -> None:
             check_fields(self)
 
-File formats read the same annotations and the text under each field, so that a bound, a unit and a meaning stand in one place.
+File formats read the same annotations and the text under each field, so that a bound, a unit and a meaning appear in one place.
 """
 
 import ast

@@ -210,7 +210,7 @@ def spoiled(small, folder, log, change):
         (
             "imu",
             lambda x: np.add(x, [100, 0, 0, 0]),
-            "its motion begins at 1.00 s, which is not within all of its logs: t1-0_imu.csv from",
+            "its motion starts at 1.00 s, which is not within all of its logs: t1-0_imu.csv from",
         ),
         (
             "imu",
@@ -264,7 +264,7 @@ def test_what_is_suspect_in_logs_is_in_the_notes(small, tmp_path):
 
     data = spoiled(small, tmp_path / "data", "joints", spiked)
     notes = "\n".join(validation.read_campaign(study, data).trials[0].notes)
-    assert "t1-0_joints.csv: ends at 4.00 s, and the trial with it; other logs go on to 5.00 s" in notes
+    assert "t1-0_joints.csv: stops at 4.00 s, and so does the trial; other logs continue to 5.00 s" in notes
     assert "1 samples of arm are far off those around them, most at 2.00 s" in notes and "give joint arm outliers" in notes
     joints = {"arm": replace(study.joints["arm"], outliers=0.5)}
     first = validation.read_campaign(replace(study, joints=joints), data).trials[0]

@@ -374,7 +374,7 @@ def test_refused_by_name(plant):
             hm.Worlds(plant, 4, **options)
     with pytest.raises(KeyError, match="no open parameter 'hull.inertia.mas'"):
         hm.Worlds(plant, 4, parameters={"hull.inertia.mas": 1.0})
-    with pytest.raises(TypeError, match="worlds are made of a Model"):
+    with pytest.raises(TypeError, match="worlds take a Model"):
         hm.Worlds("rover", 4)
     worlds = hm.Worlds(plant, 4, step=STEP)
     with pytest.raises(KeyError, match="no command or held input 'prot'"):

@@ -388,7 +388,7 @@ FILE_FAULTS = {
     "aliases that explode": (
         "a0: &a0 [1]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}, *a{i - 1}]\n" for i in range(1, 3000)),
         1,
-        ["aliases stand for more than", "100000 values"],
+        ["aliases expand to more than", "100000 values"],
     ),
 }
 

@@ -397,7 +397,7 @@ def test_construction_faults():
         hm.Simulation(model, components=[drives.Torque(joint="elbow")])
     with pytest.raises(ValueError, match="joint of body 'ball' is free"):
         hm.Simulation(model, components=[drives.Torque(joint="ball")])
-    with pytest.raises(ValueError, match="two components are called 'port'"):
+    with pytest.raises(ValueError, match="two components are named 'port'"):
         hm.Simulation(model, components=[THRUSTERS[0], THRUSTERS[0]])
     with pytest.raises(ValueError, match="thruster 'bow': no frame or body 'bow' in rover; .*port, starboard"):
         hm.Simulation(model, components=[Thruster(name="bow", frame="bow", curve=ideal_curve(1, 1))])

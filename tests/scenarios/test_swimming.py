@@ -118,5 +118,5 @@ def test_joints_that_bend_two_ways_are_refused():
     driven = [hm.drives.Servo(joint=f"module{k}", stiffness=10.0, damping=0.2) for k in (2, 3, 4)]
     with pytest.raises(ValueError, match="joint 'module3' is not parallel to 'module2'; name joints that bend one way"):
         hm.Simulation(model, components=driven, controller=Serpenoid(joints=[servo.joint for servo in driven]))
-    with pytest.raises(ValueError, match="axes is 'xz', must be made of 'y' and 'z'"):
+    with pytest.raises(ValueError, match="axes is 'xz', must consist of 'y' and 'z'"):
         library.snake(4, axes="xz")

@@ -452,5 +452,5 @@ def test_grasps_that_hold_nothing():
         with pytest.raises(ValueError, match="cannot move relative to each other"):
             hm.Simulation(model, components=[Grasp(name="g", holder=pair[0], held=pair[1])])
     twice = [Grasp(name="g", holder="a", held="grip", closed=False)] * 2
-    with pytest.raises(ValueError, match="two components are called 'g' \\(grasp\\)"):
+    with pytest.raises(ValueError, match="two components are named 'g' \\(grasp\\)"):
         hm.Simulation(model, components=[*twice])

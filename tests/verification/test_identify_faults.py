@@ -120,7 +120,7 @@ def test_samples_outside_the_trial_are_told(plant, trial):
 def test_other_things_that_make_no_sense_are_refused(plant, trial):
     with pytest.raises(ValueError, match="there are no trials"):
         hm.identify(plant, [], [IMU], [DRAG], step=0.05)
-    with pytest.raises(ValueError, match="'decay' starts at 0 s and ends at -1 s; it must end later"):
+    with pytest.raises(ValueError, match="'decay' starts at 0 s and stops at -1 s"):
         hm.identify(plant, [replace(trial, end=-1.0)], [IMU], [DRAG], step=0.05)
     with pytest.raises(ValueError, match="one number is unknown twice, as 'plate.inertia.mass' and 'plate.inertia.mass'"):
         hm.identify(plant, [trial], [IMU], [MASS, MASS], step=0.05)

@@ -186,7 +186,7 @@ def test_outliers_are_refused(flight, instruments):
     stubborn, _, said, _ = flight.fly(instruments, 1, lambda r: r._replace(value=r.value + 3.0) if r.sensor == 1 else r)
     assert np.abs(stubborn[40, :2]).max() < 1.0
     assert said[:2] == [
-        "no measurement of 'depth' is used since t = 0 s; the filter goes on without",
+        "no measurement of 'depth' is used since t = 0 s; the filter continues",
         "'depth' was refused 10 times in a row; the filter takes its position for less certain, by 3.1 m, and uses it again",
     ]
 
@@ -289,7 +289,7 @@ def test_water_track_is_not_taken_for_ground_track():
     current = hm.Environment(current=hm.hydro.Current(velocity=(0.3, -0.2, 0.0)))
     navigated = Navigated(None, sensors=(IMU, dvl, DEPTH), navigation=Navigation(filter=FILTER), terrain=[FLOOR])
     run = hm.Simulation(small_vehicle(), controller=navigated, environment=current, step=0.02, record=0.2).run(2.0)
-    assert run.messages == ["t = 0.64 s: no measurement of 'dvl' is used since t = 0 s; the filter goes on without"]
+    assert run.messages == ["t = 0.64 s: no measurement of 'dvl' is used since t = 0 s; the filter continues"]
 
 
 # -- in a simulation ------------------------------------------------------------------------------------------------------------
@@ -362,7 +362,7 @@ def test_a_filter_that_was_not_asked_starts_anew():
     sim.run(1.0)
     state = sim.step(duration=2.5)
     run = sim.run(2.0)
-    said = "t = 3.52 s: the filter was not asked since t = 0.96 s; it starts anew"
+    said = "t = 3.52 s: the filter was not updated since t = 0.96 s; it is reset"
     assert run.messages == [said] and worst_error(run.recording.sel(time=slice(3.53, None))) < 4.5
     other = holding()
     other.state = state

@@ -277,7 +277,7 @@ def test_a_winch_keeps_the_length_of_its_line(length):
         again = hm.trim(other, state=found.state)  # which has 9 m out
         assert again.converged and again.state.internal[wound.layout.states.index("line.length")] == 9.0
     paid = hm.trim(wound, state=state, commands={"line.rate": 0.1})
-    assert not paid.converged and "internal states go on changing: line.length (by 0." in paid.message
+    assert not paid.converged and "internal states keep changing: line.length (by 0." in paid.message
 
 
 @pytest.mark.parametrize(
@@ -350,7 +350,7 @@ def test_what_moves_by_itself_is_refused():
     top = lines.SwayingPoint(position=(3.0, 0.0, -1.0), amplitude=(0.5, 0.0, 0.2), period=6.0)
     line = lines.HangingLine(name="hawser", frame="bow", top=top, cable=CABLE, length=12.0)
     state = hm.State(t=21.5, q=np.array([0.0, 0.0, 8.0, 1.0, 0.0, 0.0, 0.0]), v=np.zeros(6))
-    with pytest.raises(ValueError, match="trim needs what stands still, but 'hawser' changes with time by itself"):
+    with pytest.raises(ValueError, match="trim needs a steady system, but 'hawser' changes with time"):
         hm.trim(on_a_line(line), state=state)
     rests = on_a_line(replace(line, top=replace(top, amplitude=(0.0, 0.0, 0.0))))
     found = hm.trim(rests, state=state)

@@ -105,7 +105,8 @@ class JointSpring(InJoints):
 class JointRotor(Checked, InJoint):
     """Additional inertia of a joint's velocities, such as that of geared rotors: a on the diagonal of the mass matrix.
 
-    In a free joint it resists the acceleration of the origin, a (v̇ + ω × v), and that of the rotation, a ω̇, and has no weight.
+    In a free joint it resists the acceleration of the origin, a (v̇ + ω × v), and that of the rotation, a ω̇, and has
+    no weight.
     """
 
     kind = "joint_rotor"

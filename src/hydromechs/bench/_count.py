@@ -50,7 +50,7 @@ class Comparison(NamedTuple):
     """Settings of one comparison."""
     what: str
     source: str
-    """Where the papers' number stands."""
+    """Source of the papers' number."""
     papers: tuple[int, int]
     """[M, A] of the papers."""
     ours: tuple[int, int] | None

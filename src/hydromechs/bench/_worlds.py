@@ -107,7 +107,7 @@ def _bytes(worlds: hm.Worlds) -> int:
 
 
 def _set(worlds: hm.Worlds, model: Model) -> None:
-    """Random states and forces; the same 1,024 again and again."""
+    """Random states and forces; the same 1,024 repeatedly."""
     n = len(worlds)
     q, v, tau = random_states(model, min(n, 1024))
     times = -(-n // len(q))

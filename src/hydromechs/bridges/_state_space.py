@@ -29,7 +29,7 @@ def to_state_space(
     dots, as python-control takes no dots: `delta_vehicle_u` [m], `rate_vehicle_u` [m/s], `tau_vehicle_u` [N].
 
     Args:
-        model: The mechanism, or what `hm.compile` made of it.
+        model: The mechanism, or the result of `hm.compile`.
         q: Configuration, shape (nq,).
         v: Velocity, shape (nv,).
         tau: Generalised force, shape (nv,).

@@ -142,7 +142,7 @@ class Backend(abc.ABC):
     # -- export -------------------------------------------------------------------------------------------------------------
 
     def files(self, file: SourceFile, cases: Mapping[str, Sequence[Case]]) -> dict[str, str]:
-        """Texts of files that stand alone, by name, with a check that makes the calls `cases`, by name of the program."""
+        """Texts of self-contained files, by name, with a check that makes the calls `cases`, by name of the program."""
         raise self._unable("writes no files")
 
     def check_command(self, paths: Sequence[Path]) -> str:

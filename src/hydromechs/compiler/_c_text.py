@@ -243,7 +243,7 @@ def _array_body(program: Program, names: Mapping[int, str], functions: CFunction
 def c_source(file: SourceFile) -> str:
     """The source: straight-line code for every function."""
     parts = [
-        _comment([f"{file.name}.c, written by HydroMechs. Do not edit; export again. What is what stands in {file.name}.h."]),
+        _comment([f"{file.name}.c, written by HydroMechs. Do not edit; export again. Described in {file.name}.h."]),
         f'#include "{file.name}.h"\n\n#include <math.h>',
     ]
     called = CFunctions("double")

@@ -147,7 +147,7 @@ def _read(file: Path, key: str) -> bytes | None:
 
 @contextlib.contextmanager
 def _one_at_a_time(lock: Path) -> Iterator[None]:
-    """Hold a lock file, which a process that dies lets go; without locks, or a folder that can be written, go on."""
+    """Hold a lock file, which is released when a process dies; without locks or write access, continue unlocked."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ImportError, OSError):
             import fcntl  # not on Windows

@@ -66,7 +66,7 @@ class Callee(abc.ABC):
     copies_results: ClassVar[bool] = False
     """True if machine code copies neighbouring results as one block."""
 
-    if TYPE_CHECKING:  # fields of some classes and properties of others
+    if TYPE_CHECKING:  # fields in some classes, properties in the rest
 
         @property
         def inputs(self) -> tuple[Argument, ...]:

@@ -28,7 +28,7 @@ def casadi_function(program: Program) -> casadi.Function:
         kinds = ", ".join(dict.fromkeys(type(call.callee).__name__ for call in program.calls))
         raise UnsupportedFeature(
             f"{program.name} cannot be a CasADi function: it looks up tables or solves equations with pivots ({kinds}); "
-            "call what hm.compile makes of it"
+            "call the result of hm.compile"
         )
     columns, outputs, _ = expressions(program)
     rows = [casadi.SX.sym(f"y{k}", *_size(a)) for k, a in enumerate(program.inputs)]

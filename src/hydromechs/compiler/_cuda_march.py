@@ -117,7 +117,7 @@ class CudaMarch:
     Args:
         program: One step: the parts of the state, then other inputs; to the same parts of the state, in the same order.
         precision: Numbers to compute with, "float32" or "float64".
-        min_blocks: Blocks that must fit on a multiprocessor at a time; unless given, the first of
+        min_blocks: Blocks that must fit on a multiprocessor at a time; defaults to the first of
             `MIN_BLOCKS` with which nothing spills, or the last.
     """
 

@@ -55,7 +55,7 @@ def rolled_text(name: str, rolled: Rolled, module: Module) -> str:
 
 
 def aligned(t: Loops, block: str) -> str:
-    """The first address in a block of memory that a vector's whole line of cache begins at."""
+    """First address in a block of memory that is aligned to a cache line of vectors."""
     address = t.new(f"ptrtoint ptr {block} to i64")
     above = t.new(f"add i64 {address}, 63")
     return t.new(f"inttoptr i64 {t.new(f'and i64 {above}, -64')} to ptr")

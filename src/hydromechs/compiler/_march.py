@@ -60,7 +60,7 @@ class March(MachineCode):
             state: Parts of the state, shape (worlds, ...) each.
             inputs: Other inputs: shape (worlds, ...) or (1, ...), held, or (worlds or 1, steps, ...), one for each step.
             stride: Steps from one record to the next; steps + 1 records nothing.
-            ends: Arrays for the last state, which may be those of `state`; new ones unless given.
+            ends: Arrays for the last state, which may be those of `state`; defaults to new ones.
         """
         arguments = self.recipe.inputs
         starts = [np.ascontiguousarray(x, dtype=float) for x in state]

@@ -184,7 +184,7 @@ def on_time(program: Program) -> tuple[Program, list[int]]:
 
 
 def _ordered(program: Program, when: Sequence[int]) -> OneLane:
-    """The same operations in another order, made from the end: in each cycle before, what must begin then at the latest.
+    """Reorder the operations from the end: in each earlier cycle, those that must begin then at the latest.
 
     Of all that could, the operation with the longest chain before it is taken, as many as the core can begin in a cycle. Where
     too many values are alive, operations come first that end as many lives as they begin.

@@ -32,13 +32,13 @@ NUMBERS = (int, float, np.integer, np.floating)
 
 
 class Site(NamedTuple):
-    """A place in a trace where a function is called that the expression itself cannot hold."""
+    """Call in a trace of a function that the expression itself cannot hold."""
 
     callee: Callee
     arguments: list[casadi.SX]
     """One column per argument."""
     results: list[casadi.SX]
-    """New symbols that stand for the results, one column each."""
+    """New symbols of the results, one column each."""
 
 
 TAPE: ContextVar[list[Site] | None] = ContextVar("hydromechs_tape", default=None)

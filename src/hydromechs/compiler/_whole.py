@@ -95,7 +95,7 @@ class Whole:
 
 
 def _equal(x: np.ndarray) -> bool:
-    """True if an array holds one number again and again."""
+    """True if all numbers of an array are equal."""
     return x.size > 0 and x.dtype != object and bool((x == x.flat[0]).all())
 
 

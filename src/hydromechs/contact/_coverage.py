@@ -92,7 +92,7 @@ def _cylinder_defect(piece: Placed, shape: Cylinder, solid: Placed) -> tuple[str
         return "a cylinder shorter than its diameter touches with 4 points on each rim, so it rolls like a square", (
             "for rolling use a sphere, a capsule or a cylinder that is longer than its diameter; for standing use a box"
         )
-    round_ends = "a cylinder touches as a capsule of the same length, so it cannot stand on its round ends"
+    round_ends = "a cylinder touches as a capsule of the same length, so it cannot rest on its round ends"
     between = _between(piece, shape.radius, solid)
     passing = f", and {between[0]} pass between its {between[1]}" if between else ""
     return round_ends + passing, "for standing use a box; for lying and rolling use a capsule"

@@ -39,7 +39,7 @@ def contact_pairs(model: Model, parts: Iterable[Component]) -> tuple[Pair, ...]:
         if count > 1:
             raise ValueError(f"two pieces of terrain are named {name!r}; rename one")
     meeting = {model.body_index(name) for part in bodies for name in part.bodies}
-    able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # shapes of others may be of any kind
+    able = [at in meeting or bool(terrain and model.moves[at]) for at in range(model.nb)]  # other shapes may be of any kind
     touching = [
         [_checked(body.name, s) for s in body.shapes if s.contact] if able[at] else [] for at, body in enumerate(model.bodies)
     ]

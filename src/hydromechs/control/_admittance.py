@@ -45,7 +45,7 @@ class Admittance:
         stiffness: K [N/m].
         damping: D [N·s/m]; D/(K + k) should be well above the lag of the servos, k being the stiffness of what is touched.
         start: Time from which it gives way [s].
-        touched: Time from which there is a spring [s]; `start` unless given.
+        touched: Time from which there is a spring [s]; defaults to `start`.
         period: Time between two calls [s].
     """
 

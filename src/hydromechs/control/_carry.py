@@ -28,8 +28,8 @@ def carry_law(
 ) -> tuple[Array, Array]:
     """Joint torques that move a held load along its reference, shape (nv,), zero where nothing is driven, and its error (6,).
 
-    a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse dynamics, with
-    the force that the load needs shared among the grasps with the least sum of squares.
+    a_r = a_ref + 2 ζ ω_0 ė + ω_0² e for the load; q̈_k from the grasps J_k q̈_k + J_r a_r + J̇ v = 0; τ by inverse
+    dynamics, with the force that the load needs shared among the grasps with the least sum of squares.
 
     Args:
         grasps: The grasps that hold it.
@@ -77,7 +77,7 @@ class CarryLoad(TracedBlock):
 
     Args:
         load: Name of the load's body.
-        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, 0 unless given.
+        waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg, default 0.
         frequency: ω_0, natural frequency of the feedback [rad/s].
         damping: ζ, its damping ratio [-].
         period: Time between two commands [s].

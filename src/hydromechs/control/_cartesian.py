@@ -197,8 +197,8 @@ class CartesianMotion(TracedBlock):
         frame: Name of the tool's frame, or of a body.
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg of its axes.
         swings: Sinusoids besides: mappings with t [s], travel from end to end (3,) [m], period [s], cycles.
-        directions: What is controlled, of x, y, z, rx, ry, rz in the world; x, y, z unless given.
-        joints: Names of the joints that move; all servo-driven ones between the tool and the root unless given.
+        directions: What is controlled, of x, y, z, rx, ry, rz in the world; defaults to x, y, z.
+        joints: Names of the joints that move; defaults to all servo-driven ones between the tool and the root.
         stiffness: κ, the rate at which errors die away [1/s].
         rate: Highest rate of a joint [rad/s or m/s].
         admittance: Compliance to the force that a sensor in its wrist measures: a mapping with sensor (its name), stiffness K

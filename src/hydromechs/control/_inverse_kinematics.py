@@ -91,9 +91,9 @@ def reach_pose(
     Args:
         frame: Name of the frame.
         position: Where it should be, in world axes [m], shape (3,).
-        axes: Its axes in the world there, shape (3, 3); any unless given.
-        state: Where to start; the model's initial state unless given. All but `joints` stay as they are there.
-        joints: Names of the joints that move; all with one degree of freedom between the frame and the root unless given.
+        axes: Its axes in the world there, shape (3, 3); if omitted, any.
+        state: Where to start; defaults to the model's initial state. All but `joints` stay as they are there.
+        joints: Names of the joints that move; defaults to all with one degree of freedom between the frame and the root.
         tolerance: Error at which it stops [m, rad].
         steps: Number of steps after which it gives up.
     """
@@ -114,7 +114,7 @@ def reach_pose(
         J = pose.J[rows][:, iv]
         slope = J.T @ off
         held = ((q[iq] <= limits[:, 0]) & (slope < 0.0)) | ((q[iq] >= limits[:, 1]) & (slope > 0.0))
-        J = np.where(held, 0.0, J)  # joints at a limit that would go on stay there
+        J = np.where(held, 0.0, J)  # joints at a limit that would move further stay there
         step = np.linalg.solve(J.T @ J + damping * np.eye(len(iv)), J.T @ off)
         step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
         tried = q.copy()

@@ -94,7 +94,7 @@ def _blind(A: np.ndarray, B: np.ndarray) -> list[tuple[complex, np.ndarray]]:
     directions = B[:, sizes > 0.0] / sizes[sizes > 0.0]  # what B reaches does not depend on the units of its columns
     for pole in np.linalg.eigvals(A):
         if pole.real < -SMALL * scale:
-            continue  # it dies away by itself
+            continue  # it decays on its own
         test = np.hstack([A - pole * np.eye(len(A)), scale * directions])
         left, sizes, _ = np.linalg.svd(test)
         if sizes[-1] <= SMALL * scale:

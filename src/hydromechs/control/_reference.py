@@ -140,7 +140,7 @@ class Servos:
     Args:
         simulation: The simulation that they are in.
         names: Names of the joints.
-        drive: The kind of drive that they must have; any that is led by positions unless given.
+        drive: Required kind of drive; defaults to any that takes positions.
     """
 
     def __init__(self, simulation: Simulation | Site, names: Sequence[str], drive: type[drives.Drive] | None = None) -> None:

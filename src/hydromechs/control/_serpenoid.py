@@ -36,7 +36,7 @@ class Serpenoid(TracedBlock):
         frequency: 1/T [1/s]; below half the rate of its commands, 1/(2 `period`).
         phase_deg: δ, by which a joint is behind the one before it [degrees]; below 0 it swims backwards.
         head_share: h, amplitude of the first joint over that of the last [-].
-        heading_deg: ψ_ref, direction in which to swim, from x towards y of the world [degrees]; it does not steer unless given.
+        heading_deg: ψ_ref, heading to swim, from x towards y of the world [degrees]; if omitted, it does not steer.
         steering: k [-].
         ramp: Time in which the wave grows [s].
         period: Time between two commands [s].

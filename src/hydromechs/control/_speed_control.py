@@ -34,7 +34,7 @@ LEAST = (6.0, 30.0)
 FEEDBACK = ("X", "Y", "Z", "K", "M", "N")
 """Inputs of the design: forces and moments in body axes."""
 SLOW = 0.1
-"""Rate at which what is not controlled comes to rest in a design, at least, as a share of the bandwidth."""
+"""Minimum decay rate of uncontrolled motion in a design, as a share of the bandwidth."""
 NEUTRAL = 1e-6
 """Righting moment per angle, as a share of m ω², below which an angle counts as one that nothing depends on."""
 
@@ -91,8 +91,7 @@ def speed_design(
 
     Args:
         simulation: The simulation that the vehicle is in.
-        controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate; all that the thrusters reach unless
-            given.
+        controlled: Controlled axes, of surge, sway, heave, roll, pitch, yaw_rate; defaults to all that the thrusters reach.
         bandwidth: ω [rad/s].
         integral: k; larger is weaker.
     """
@@ -188,7 +187,7 @@ class SpeedLoop:
 
     Args:
         simulation: The simulation that it controls.
-        body: Name of the vehicle's body; the first free one unless given.
+        body: Name of the vehicle's body; defaults to the first free one.
         controlled: As of `speed_design`.
         bandwidth: As of `speed_design` [rad/s].
         integral: As of `speed_design` [-].
@@ -289,10 +288,10 @@ class LqrSpeed(TracedBlock):
     Args:
         waypoints: Mappings with t [s] and any of surge, sway, heave [m/s], yaw_rate_deg [°/s], roll_deg, pitch_deg [°], all 0
             unless given; from each to the next smoothly.
-        arm: Waypoints of servo-driven joints, as `JointTrajectory` takes them; none unless given.
-        body: Name of the vehicle's body; the first free one unless given.
-        controlled: What follows references, of surge, sway, heave, roll, pitch, yaw_rate; all that the thrusters reach unless
-            given. A waypoint asks for no more than these.
+        arm: Waypoints of servo-driven joints, as `JointTrajectory` takes them; optional.
+        body: Name of the vehicle's body; defaults to the first free one.
+        controlled: Controlled axes, of surge, sway, heave, roll, pitch, yaw_rate; defaults to all that the thrusters
+            reach. A waypoint asks for no more than these.
         bandwidth: ω of the design [rad/s].
         integral: k of the design; larger is weaker [-].
         period: Time between two commands [s].

@@ -50,7 +50,7 @@ class LqrFollowPath(LqrSpeed):
 
     Args:
         waypoints: Mappings with t [s], position (3,) in world axes [m], and heading_deg, pitch_deg, roll_deg (default 0).
-        stiffness: κ, the rate at which errors of place die away [1/s]; a third of the bandwidth unless given.
+        stiffness: κ, decay rate of position errors [1/s]; defaults to a third of the bandwidth.
         speed: v_max, highest speed of the approach besides that of the path [m/s].
     """
 

@@ -238,8 +238,8 @@ class TaskPriority(TracedBlock):
 
     Args:
         tasks: Tasks, the most important first: `ToolTask`, `VehicleTask`, `PostureTask`, `ManipulabilityTask`.
-        joints: Names of the joints that move; all servo-driven ones unless given.
-        body: Name of the vehicle's body; the first free one unless given.
+        joints: Names of the joints that move; defaults to all servo-driven ones.
+        body: Name of the vehicle's body; defaults to the first free one.
         margin: Distance from a joint's limit that is kept [rad or m].
         rates: Highest speed [m/s], turning rate [rad/s] and joint rate [rad/s or m/s]; beyond, all are scaled down together.
         bandwidth: As of `LqrSpeed` [rad/s].

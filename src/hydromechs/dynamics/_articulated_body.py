@@ -70,7 +70,8 @@ def articulated_body_with_motions(
 ) -> tuple[Array, Array]:
     """Accelerations v̇ of a mechanism in which the motion of some joints is given, and the forces that this takes.
 
-    A body on such a joint is rigid for its parent and for what it carries, with the known acceleration ϕ_i v̇_i; along the joint
+    A body on such a joint is rigid for its parent and for what it carries, with the known acceleration ϕ_i v̇_i; along
+    the joint
 
         τ_i = ϕ_iᵀ (I*_i a'_i − β*_i) + J_i v̇_i        (J_i: geared rotors)
 

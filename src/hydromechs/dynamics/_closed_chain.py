@@ -74,7 +74,7 @@ def held_trees(model: Model, load: int, holdings: Sequence[Holding]) -> list[tup
         while model.parent[root] >= 0:
             root = model.parent[root]
         if root == load:
-            raise ValueError(f"a grip holds {model.body_names[load]!r} by itself")
+            raise ValueError(f"a grip holds {model.body_names[load]!r} on its own")
         out.setdefault(root, []).append(holding)
     return list(out.items())
 

@@ -1,6 +1,6 @@
 """The steps of the recursions for one body of a kind, as programs: large trees run them body after body.
 
-They are traced from the functions that the specialised programs are made of. What a step needs of an earlier one it is handed
+They are traced from the same functions as the specialised programs. What a step needs of an earlier one it is handed
 in a row of numbers, `carry`: all that depends on the state; what depends on the body's numbers alone is computed before.
 """
 

@@ -125,7 +125,7 @@ class BranchesOnLanes:
         return list(found)
 
     def _merged(self, number: Callable[[tuple[float, ...]], Any], k: int) -> SimpleNamespace:
-        """The branch that stands for all, but for the hydrodynamics, which is that of branch k."""
+        """Branch that represents all, but with the hydrodynamics of branch k."""
         each = zip(self.branches, self._steps, strict=True)
         values = same([(steps, *(getattr(b, name) for name in TABLES[1:])) for b, steps in each], number)
         bodies = [
@@ -199,7 +199,7 @@ class BranchesOnLanes:
 
 
 def _branches(model: Model) -> list[list[int]]:
-    """Bodies of each branch of body 0 that goes on lanes, in order: the most branches whose bodies follow each other alike."""
+    """Bodies of each branch of body 0 that goes on lanes, in order: the largest set of equally ordered branches."""
     if model.parent.count(-1) != 1:
         raise UnsupportedFeature(f"{model.name} has several roots; branches on lanes need one body that carries all others")
     groups: dict[int, list[int]] = {}

@@ -28,11 +28,11 @@ def compile_model(
 
     Args:
         model: The mechanism.
-        lanes: Worlds per vector operation in batches: 1, 4 or 8; what the machine has unless given.
+        lanes: Worlds per vector operation in batches: 1, 4 or 8; defaults to the machine's vector width.
         threads: Threads that share a batch.
         parameters: Names of numbers of the model that stay inputs, as "vehicle.inertia.mass" or "world.water_density".
         form: "specialised" for straight-line code of all bodies, "rolled" for a loop over them, "branches" for straight-line
-            code with equal branches on lanes where one state is evaluated at a time; by its size and shape unless given.
+            code with equal branches on lanes where one state is evaluated at a time; chosen by its size and shape if omitted.
     """
     return Dynamics(model, lanes=lanes, threads=threads, parameters=parameters, form=form)
 

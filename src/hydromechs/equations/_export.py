@@ -32,7 +32,7 @@ CASES = 3
 """Calls of each function that the generated check makes."""
 
 MARK = "written by HydroMechs"
-"""Stands in the first lines of every file of ours: only such files are written over."""
+"""Mark in the first lines of every exported file: only such files are overwritten."""
 
 NOTES = {
     "q": "configuration",
@@ -202,7 +202,7 @@ def _range(letter: str, start: int, n: int) -> str:
 def to_casadi(
     model: Model, functions: Sequence[str] = DEFAULT, *, inputs: Sequence[str] = (), parameters: Sequence[str] = ()
 ) -> dict[str, casadi.Function]:
-    """Equations in water as CasADi functions with named arguments, by name; the same trace that machine code is made of.
+    """Equations in water as CasADi functions with named arguments, by name; from the same trace as machine code.
 
     A row of numbers is a column of CasADi, M a matrix of nv × nv; poses `X_WB` stand below one another, 4 nb × 4, and
     velocities `V_WB_B` are nb × 6. Derivatives are finite at rest, where the root in a drag has no slope. In calls by name

@@ -52,7 +52,7 @@ def arm_dynamics(
 def decoupled_dynamics(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike, **flow: Unpack[FlowOptions]) -> Array:
     """Accelerations with a base that does not feel what it carries: its own equation first, then `arm_dynamics`, shape (nv,).
 
-    The arm's reaction, its weight and its buoyancy are all missing from the base's equation: trim the base by itself.
+    The arm's reaction, its weight and its buoyancy are all missing from the base's equation: trim the base on its own.
 
     The model has one base that carries all other bodies; arguments are those of `forward_dynamics`.
     """

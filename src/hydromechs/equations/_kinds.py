@@ -1,4 +1,4 @@
-"""Bodies of the same kind: their joints and what acts on them have one structure, and only numbers differ.
+"""Bodies of the same kind: their joints and the forces on them have one structure, and only numbers differ.
 
 One program serves all bodies of a kind. The numbers in which they differ are its input; those that all share are folded in.
 """
@@ -30,7 +30,7 @@ def unpaired(entries: Array) -> Array:
 
 
 def same(things: Sequence[Any], number: Callable[[tuple[float, ...]], Any]) -> Any:
-    """One thing for several nested tuples of the same structure; `number` gives what stands for floats that differ."""
+    """Merge nested tuples of the same structure; `number` gives the substitute for floats that differ."""
     first = things[0]
     if isinstance(first, float | np.floating) and all(isinstance(x, float | int | np.floating) for x in things):
         return first if all(x == first for x in things) else number(tuple(float(x) for x in things))

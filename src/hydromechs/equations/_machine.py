@@ -1,4 +1,4 @@
-"""Programs of a model's equations, traced and compiled on demand, and how they are called: single states, batches, options."""
+"""Programs of a model's equations, traced and compiled on demand, and their callers: single states, batches, options."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class CompiledEquations:
     def _compiled(
         self, name: str, equation: Equation | None = None, extra: tuple[Argument, ...] = (), variant: str = ""
     ) -> Compiled:
-        """An equation compiled, by name unless given, with further inputs; `variant` tells apart what these do not."""
+        """Compiled equation, by default that of the name, with further inputs; `variant` tells apart what these do not."""
         key = (name, extra, variant)
         if key in self._made:
             return self._made[key]

@@ -11,7 +11,7 @@ from hydromechs.model import Model, added_mass_matrix, definition
 from hydromechs.values import Array
 
 OPEN = "open"
-"""Stands in an identity for a number that programs take as an input."""
+"""Placeholder in an identity for a number that programs take as an input."""
 OF_COMPONENTS = ("limits", "limit", "damping", "friction", "position", "velocity", "orientation")
 """Numbers of joints from which drives, stops and the initial state are made; no equation reads them."""
 

@@ -86,7 +86,7 @@ class RolledTree:
 
     @cached_property
     def acting(self) -> Kinds:
-        """Kinds of what acts on bodies."""
+        """Kinds of forces on bodies."""
         return kinds_of([acting_on(self.model, i, sampling) for i, sampling in enumerate(self.samplings)])
 
     def forward_dynamics(self, extra: Sequence[Argument] = (), after: After | None = None) -> Rolled:
@@ -190,7 +190,7 @@ class _Loop:
         return motion, self.of_joints("acceleration", [s.accelerating() for s in self.steps])
 
     def of_bodies(self, name: str, programs: Sequence[Program]) -> Stage:
-        """A stage of programs by kind of what acts on a body."""
+        """Stage of programs by kind of force on a body."""
         return self.table.stage(name, self.tree.acting, "acting", programs, self.places)
 
     def of_all(self, program: Program) -> Stage:
@@ -305,7 +305,7 @@ def _load_program(rest: bool = False) -> Program:
 def _pose_program(
     name: str, record: Record, outputs: tuple[str, ...], made_of: Callable[[Array, Array], tuple[Array, ...]]
 ) -> Program:
-    """Record → what is made of axes (3, 3) and origin (3,), velocity (6,)."""
+    """Record → values computed from axes (3, 3) and origin (3,), velocity (6,)."""
 
     def pose(**row: Array) -> Any:
         V, _, at = record.read(row["record"])

@@ -82,7 +82,7 @@ class ImportOptions:
     """Import options."""
 
     packages: Mapping[str, str] = field(default_factory=dict)
-    """Folder of each package that `package://name/` or `model://name/` stands for."""
+    """Folder of each package, by the name in `package://name/` or `model://name/`."""
     folders: tuple[str, ...] = ()
     """Additional folders from which meshes and further files may be read; they are also searched."""
     base: Literal["auto", "free", "fixed"] = "auto"

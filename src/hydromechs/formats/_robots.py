@@ -83,7 +83,7 @@ def import_file(
     Args:
         path: URDF, SDF or MJCF file, recognised by its first element, or DynaMechs file with the suffix ".dm". Xacro files are
             expanded with the package `xacro`.
-        packages: Folder of each package that `package://name/` or `model://name/` stands for.
+        packages: Folder of each package, by the name in `package://name/` or `model://name/`.
         folders: Additional folders from which meshes and further files may be read.
         base: Motion of the root if the file does not specify it; "auto": free if it has mass.
         placeholders: True to ignore collision shapes whose meshes are missing, with a note; otherwise they are errors. Visuals

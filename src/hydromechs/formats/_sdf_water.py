@@ -1,11 +1,11 @@
 """Water in an SDF or URDF: `<fluid_added_mass>`, and Gazebo's plugins for buoyancy, hydrodynamics and thrusters.
 
 Signs. `<fluid_added_mass>` is positive, about the link's origin in its axes, linear first, as ours is. The coefficients of the
-hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u| |u| u. Ours are positive,
-so they change sign. Until Gazebo Garden the plugin took the added mass with a positive sign: a positive one is read as such,
-with a note. A thruster pushes along the axis of its joint, at the joint; its command is the thrust in newtons. (Gazebo
-applies the thrust at the origin of the rotating link, which some files put far from the propeller: then thrusters at the
-sides of a boat would not turn it, and would be out of the water at the surface.)
+hydrodynamics plugin have Fossen's sign, X_u̇ < 0 and X_u < 0: the force is X = X_u̇ u̇ + X_u u + X_u|u| |u| u. Ours are
+positive, so they change sign. Until Gazebo Garden the plugin took the added mass with a positive sign: a positive one
+is read as such, with a note. A thruster pushes along the axis of its joint, at the joint; its command is the thrust in
+newtons. (Gazebo applies the thrust at the origin of the rotating link, which some files put far from the propeller:
+then thrusters at the sides of a boat would not turn it, and would be out of the water at the surface.)
 """
 
 import math

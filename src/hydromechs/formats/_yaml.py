@@ -179,7 +179,7 @@ def parse(text: str) -> Document:
     data = builder.build(root, ())
     written, meant = len(builder.size), builder.size[id(root)]
     if meant - written > MAX_EXPANSION:
-        raise UnreadableText(1, f"its aliases stand for more than {MAX_EXPANSION} values; write the values in full")
+        raise UnreadableText(1, f"its aliases expand to more than {MAX_EXPANSION} values; write the values in full")
     return Document(data, tuple(builder.problems), root)
 
 

@@ -27,7 +27,7 @@ TERRAIN: Mapping[type[Shape], tuple[str, Callable[[Any], dict[str, Any]]]] = {
     Capsule: ("CAPSULE", lambda shape: dict(radius=shape.radius, height=shape.length)),
     Sphere: ("SPHERE", lambda shape: dict(radius=shape.radius)),
 }
-"""Type and size of shapes that stand still, besides height fields."""
+"""Type and size of static shapes, besides height fields."""
 GROUND, BODY = 1, 2
 """Groups of what can touch."""
 
@@ -226,7 +226,7 @@ class BulletEngine(Engine):
     # -- running ------------------------------------------------------------------------------------------------------------
 
     def put(self, q: Array, v: Array) -> None:
-        """Set the state, unless it is there already with contacts, which would start anew."""
+        """Set the state, unless it is set already: that would reset its contacts."""
         if (
             not self._scene.pieces
             or self._known is None

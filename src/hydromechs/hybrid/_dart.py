@@ -16,7 +16,7 @@ from ._parts import placement_pose, swap
 from ._scene import Scene, friction_of
 
 THICK = 50.0
-"""Edges of the box that stands for a plane [m]."""
+"""Edges of the box that represents a plane [m]."""
 SHAPES: Mapping[type[Shape], Callable[[Any, Any], Any]] = {
     Plane: lambda dart, shape: dart.BoxShape([THICK * 10, THICK * 10, THICK]),
     Box: lambda dart, shape: dart.BoxShape(np.array(shape.size)),

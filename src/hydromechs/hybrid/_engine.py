@@ -1,4 +1,4 @@
-"""The interface of physics engines of others: rigid bodies, joints and contact, and nothing of water."""
+"""Interface of third-party physics engines: rigid bodies, joints and contact, without water."""
 
 import abc
 import contextlib

@@ -1,4 +1,4 @@
-"""A plant on an engine of others: what is checked, what is replaced, and the method that takes the steps."""
+"""Plant on a third-party engine: what is checked, what is replaced, and the method that takes the steps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCHEMES: Mapping[str, type[Scheme]] = {s.name: s for s in (Exact, Iterated, Caus
 
 @dataclass(frozen=True, kw_only=True)
 class Hybrid:
-    """An engine of others, and how added mass acts in it.
+    """Third-party engine, and its treatment of added mass.
 
     The engine has the rigid bodies, joints and contacts. All else (water, weight, thrusters, drives, friction, stops, holding,
     your own components) is computed by our compiled functions before each of its steps and applied as a force.

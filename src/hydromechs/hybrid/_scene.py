@@ -11,7 +11,7 @@ from hydromechs.model import Model
 from hydromechs.values import Array
 
 TIP = 1e-3
-"""Radius of the sphere that stands for a point that touches [m]."""
+"""Radius of the sphere that represents a contact point [m]."""
 DEPTH, RATE = 1e-3, 0.1
 """Where the stiffness [m] and the damping [m/s] of a material are taken."""
 

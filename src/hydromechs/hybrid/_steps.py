@@ -43,7 +43,7 @@ class EngineMemory(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class EngineContact(Component):
-    """Contacts that an engine solves, recorded under the names of our own pairs: the nearest one stands for each.
+    """Contacts that an engine solves, recorded under the names of our own pairs: the nearest one represents each.
 
     Its states are the forces of the last step; the engine's step sets them.
     """

@@ -175,7 +175,7 @@ def wave_motion(
         v = a ω (cosh k(h − d)/sinh kh · cos θ n + sinh k(h − d)/sinh kh · sin θ up),   η = a cos θ
 
     (Airy; e^(−kd) for both in deep water). Below the bed the velocity is that at d = h; there its slope along the vertical
-    is zero. Above the mean surface e^(−kd) goes on as
+    is zero. Above the mean surface e^(−kd) continues as
 
         e^(−kd) (1 − (1 − e^(kd))⁴),
 

@@ -46,7 +46,7 @@ class Found(NamedTuple):
     deviation_before: float
     """Standard deviation before any data; inf where nothing was known."""
     bound: str = ""
-    """Which bound holds it, "lower" or "upper"; empty where it is free. Deviations of others are as if it were known."""
+    """Which bound holds it, "lower" or "upper"; empty where it is free. Other deviations assume it is known."""
 
 
 class Direction(NamedTuple):
@@ -96,7 +96,7 @@ class Identification:
 
     @property
     def converged(self) -> bool:
-        """True if the search ended by itself; `solution.reason` says how."""
+        """True if the search converged; `solution.reason` states how it ended."""
         return self.solution.converged
 
     @cached_property
@@ -283,7 +283,7 @@ def identify(
         instruments: What measured.
         unknowns: What is to be found, as `identification.Positive(name="hull.hydro.drag.0.linear", index=(0,), deviation=1.0)`.
         start: Standard deviations of the trials' starts, of the chart's coordinates and of the velocities, shape (2 nv,); 0
-            where they are exact. All are exact unless given.
+            where they are exact. Defaults to exact for all.
         step: Step of the Runge-Kutta method [s].
         most: Highest number of iterations.
         gain: The search ends where a whole step promises less than this part of the cost.
@@ -291,7 +291,7 @@ def identify(
             starts are not known well.
         shooting_interval: Length of pieces into which trials are cut, each with a start of its own that is found, too, so that
             the pieces join [s]: for long records of machines that are unstable or chaotic, whose simulation as a
-            whole runs away from any guess. Trials are simulated as a whole unless given.
+            whole diverges from any guess. Defaults to the whole trial.
         told: Called after each iteration with its number, the cost and the damping.
 
     Raises:

@@ -52,7 +52,7 @@ class Problem:
         start: Standard deviations of the guesses of the start, of the chart's coordinates and the velocities, shape (2 nv,);
             0 where the guess is exact.
         step: Step of the integration [s].
-        shooting_interval: Length of the pieces into which trials are cut [s]; trials are simulated as a whole unless given.
+        shooting_interval: Length of the pieces into which trials are cut [s]; defaults to the whole trial.
     """
 
     def __init__(
@@ -291,7 +291,7 @@ class Problem:
         slopes: np.ndarray | None,
         first: int,
     ) -> None:
-        """Put the channels of some steps of the trials that go on, and their derivatives, into the rows from `first` on."""
+        """Put the channels of some steps of the unfinished trials, and their derivatives, into the rows from `first` on."""
         count, n, channels = len(states), len(live), len(self.outputs.names)
         seen = self.outputs(np.concatenate([s.q for s in states]), np.concatenate([s.x for s in states]), own_numbers)
         rows = slice(first, first + count)

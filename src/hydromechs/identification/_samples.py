@@ -66,7 +66,7 @@ def outside(trial: Trial, channel: str) -> np.ndarray:
 def check_trial(trial: Trial, channels: Sequence[str]) -> None:
     """Reject a trial with samples that cannot be used, or not of one of the instruments' `channels`, with the remedy."""
     if not trial.start < trial.end:
-        raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and ends at {trial.end:g} s; it must end later")
+        raise ValueError(f"trial {trial.name!r} starts at {trial.start:g} s and stops at {trial.end:g} s; it must stop later")
     for name, (times, values) in trial.samples.items():
         what = f"trial {trial.name!r}: {name}"
         if name not in channels:
@@ -103,7 +103,7 @@ class Piece(NamedTuple):
     """Step of the trial with which it begins."""
     steps: int
     node: int
-    """Number of the node that it begins at; −1 for the beginning of the trial."""
+    """Number of its first node; −1 for the start of the trial."""
 
 
 class Nodes(NamedTuple):

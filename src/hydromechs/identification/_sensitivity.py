@@ -151,8 +151,8 @@ DIFFERENCE = 1e-6
 class InternalStarts:
     """Internal states at the starts of trials.
 
-    Most begin with a number. Some are functions of the instant, as the places of the masses of a tether, which hang between
-    its ends: they are found anew for every start, with their derivatives by differences.
+    Most start as a number. Some are functions of the instant, as the places of the masses of a tether, which hang between
+    its ends: they are computed again for every start, with their derivatives by differences.
     """
 
     def __init__(self, dynamics: Sensitivities, trials: Sequence[Trial]) -> None:

@@ -70,8 +70,8 @@ def solve(
 
     Args:
         problem: What is unknown, and what was measured.
-        shared: Where to begin; the problem's guess unless given.
-        own: The same of what trials have of their own; 0 unless given.
+        shared: Initial values; defaults to the problem's guess.
+        own: Initial values of the trials' own unknowns; defaults to 0.
         nodes: The same of the states at which pieces begin; needed where trials have more than one.
         fixed: Whether what is shared stays as it is.
         until: Time of each trial after which samples do not count [s].

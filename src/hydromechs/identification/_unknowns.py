@@ -1,7 +1,7 @@
 """Unknowns of a plant: numbers of its model, held inputs, offsets of joints; each a few free coordinates.
 
-Free coordinates are unbounded or within simple bounds, and whatever they are, what they stand for is physical: a mass is above
-0, an inertia is that of some body, an added mass is positive semi-definite.
+Free coordinates are unbounded or within simple bounds, and whatever they are, the resulting values are physical: a mass
+is above 0, an inertia is that of some body, an added mass is positive semi-definite.
 """
 
 from __future__ import annotations
@@ -248,7 +248,7 @@ class Factor(Unknown):
 class CurrentOf(Unknown):
     """A steady horizontal current; the plant's environment must have one, of any speed.
 
-    Gusts and a table of currents over time go on as they are: it takes the place of what is steady, 0 for a table.
+    Gusts and a table of currents over time remain: it replaces the steady part, 0 for a table.
     """
 
     deviation: values.Positive = 0.02

@@ -67,11 +67,11 @@ def corrector_weights(order: int, points: int) -> list[tuple[Fraction, ...]]:
 class SlidingBlock(Integrator):
     """PECE method of order k that finds p points in time at once; "b4pc5" has p = 4 and k = 5.
 
-    It is started, and started anew after every jump of the inputs, by Dormand-Prince steps of the same length.
+    It starts, and restarts after every jump of the inputs, with Dormand-Prince steps of the same length.
     """
 
     steps = "BlockSteps"
-    impact = 0.02  # a block goes on with derivatives from before the jump of the force
+    impact = 0.02  # a block continues with derivatives from before the jump of the force
     order: int = 5  # a field in place of the interface's property
     """k: 2 to 10, order of predictor and corrector [-]."""
     points: int = 4

@@ -235,7 +235,7 @@ class BlockSteps(Propagator):
         return at
 
     def _short_step(self, at: Point, inputs: np.ndarray, t_end: float, h: float, samples: Samples | None) -> Point:
-        """One Dormand-Prince step that ends at a time."""
+        """One Dormand-Prince step up to a time."""
         Q, X, _, good = self._started(0.0, at.t, at.q[None], at.x[None], [inputs[None]], t_end - at.t, 1)
         if good[0] < 1:
             raise NotFinite(at, "the next step is not finite")

@@ -83,7 +83,7 @@ class Integrator(abc.ABC):
     restarts_at_stops: ClassVar[bool] = True
     """True if its steps depend on earlier ones, so that it restarts wherever a run stops: at every sample."""
     many_worlds: ClassVar[bool] = True
-    """True if it can roll out many worlds; an engine of others holds one."""
+    """True if it can roll out many worlds; a third-party engine holds one."""
     controlled: ClassVar[bool] = False
     """True if it keeps its error within a tolerance, whatever the step."""
     other: ClassVar[str] = "use the integrator linearly_implicit"

@@ -76,7 +76,7 @@ class SemiImplicitEuler(FixedStep):
         return 4.0 / (math.hypot(decay, 2.0 * frequency) + decay)
 
     def longest_internal_step(self, frequency: float, decay: float) -> float:
-        """That of Euler's method: internal states go on with the old velocity."""
+        """That of Euler's method: internal states advance with the old velocity."""
         return Euler().longest_step(frequency, decay)
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
@@ -126,7 +126,7 @@ class DormandPrince(OneStep):
     steps = "AdaptiveSteps"
 
     def longest_step(self, frequency: float, decay: float) -> float:
-        """It finds its step by itself."""
+        """Chooses its step automatically."""
         return np.inf
 
     def step(self, system: System, t: Scalar, q: Array, x: Array, h: Scalar) -> tuple[Array, Array]:
@@ -215,8 +215,8 @@ def implicit_part(
 ) -> tuple[Scalar, Scalar, Scalar, Array, Array]:
     """One attempt at a part of a linearly implicit step: n, part, size, q and x after it.
 
-    A step is tried whole. Where the error is too large it is halved, or divided by more; parts are 1/2ᵏ of a step and begin at
-    multiples of their size. Where the error is small the next part is twice as large, if it begins at a multiple of that. The
+    A step is tried whole. Where the error is too large it is halved, or divided by more; parts are 1/2ᵏ of a step and start at
+    multiples of their size. Where the error is small the next part is twice as large, if it starts at a multiple of that. The
     step after it is tried whole again, so it depends on nothing but the state. Not finite where parts get too small.
 
     `n` is the number of the point before the step, `last` that of the point at which to stay; `part` of the step is done, from

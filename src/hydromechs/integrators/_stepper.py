@@ -27,8 +27,8 @@ class Stepper:
         inputs: What else the derivative takes.
         name: Name of the programs.
         identity: A text that fixes the derivative together with the package's source, or None.
-        counted: 1 for the entries of y = (u, v, z) whose error counts for adaptive steps, else 0, shape (n,); all unless given.
-        differentiable: The derivative without calls, for its Jacobian: a call counts as constant there; itself unless given.
+        counted: 1 for the entries of y = (u, v, z) whose error counts for adaptive steps, else 0, shape (n,); defaults to all.
+        differentiable: The derivative without calls, for its Jacobian: calls count as constant there; optional.
         loops: Makes the derivative of a large system as loops; steps are then loops over the entries of its state, too. None to
             trace `derivative`.
     """

@@ -13,7 +13,7 @@ from hydromechs.simulation import Plant
 from hydromechs.values import Array, nearest
 
 RATES = {"rad": 0.5, "m": 0.2}
-"""Rate of a target that an action of 1 stands for, by its unit [rad/s, m/s]."""
+"""Rate of a target for an action of 1, by its unit [rad/s, m/s]."""
 
 
 def thrusters(plant: Plant) -> tuple[str, ...]:

@@ -125,7 +125,7 @@ class WorldsVectorEnv(VectorEnv):
 
         Args:
             seed: An integer, world k draws from seed + k, or one for each world. Defaults to the present generators.
-            options: With "reset_mask", booleans of shape (num_envs,), only some worlds begin anew; they keep going otherwise.
+            options: With "reset_mask", booleans of shape (num_envs,), only those worlds are reset.
         """
         which = _masked(options, self.num_envs)
         if seed is not None:
@@ -140,7 +140,7 @@ class WorldsVectorEnv(VectorEnv):
         return self.arena.observe(), {}
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Go on by one period in all worlds: observations, rewards, terminations, truncations, infos.
+        """Advance all worlds by one period: observations, rewards, terminations, truncations, infos.
 
         Args:
             actions: From -1 to 1, shape (num_envs, na).
@@ -220,7 +220,7 @@ class WorldEnv(gymnasium.Env):
         return self.arena.observe()[0], {}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Go on by one period: observation, reward, terminated, truncated, info.
+        """Advance by one period: observation, reward, terminated, truncated, info.
 
         Args:
             action: From -1 to 1, shape (na,).
@@ -259,7 +259,7 @@ def _period(arena: Arena, actions: Array) -> tuple[Array, Array, Array, Array, d
 
 
 def _masked(options: Mapping[str, Any] | None, n: int) -> Array:
-    """Numbers of the worlds that begin anew."""
+    """Numbers of the worlds to reset."""
     if not options or "reset_mask" not in options:
         return np.arange(n)
     mask = np.asarray(options["reset_mask"])

@@ -45,7 +45,7 @@ class StableBaselinesEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Array, Array, list[dict[str, Any]]]:
-        """Go on by one period: observations, rewards, whether episodes are over, infos."""
+        """Advance by one period: observations, rewards, whether episodes are over, infos."""
         seen, reward, ended, over, told = self.environment.step(self._actions)
         done = ended | over
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]

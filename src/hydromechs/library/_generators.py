@@ -243,7 +243,7 @@ def snake(
     """
     n = whole(n, "n", least=1)
     if not axes or set(axes) - set("yz"):
-        raise ValueError(f"axes is {axes!r}, must be made of 'y' and 'z', as 'zy'")
+        raise ValueError(f"axes is {axes!r}, must consist of 'y' and 'z', as 'zy'")
     friction = not_negative(friction, "friction")
     length, radius = positive(length, "length"), positive(radius, "radius")
     world = World(axes="NED")
@@ -311,7 +311,7 @@ def umbilical(
     """A hanging umbilical: `n` equal straight segments on ball joints, the first on the world. World NED; it hangs at zero.
 
     It has weight, buoyancy, added mass, strip drag, and stiffness in bending and torsion: springs EI n/length and GJ n/length
-    in the joints, twice that in the first, which stands for half a segment up to the end that is clamped. It does not stretch.
+    in the joints, twice that in the first, which represents half a segment up to the clamped end. It does not stretch.
     Frame "end" is its lower end.
 
     Args:

@@ -20,7 +20,7 @@ from ._cable import Cable
 
 
 class TopNow(NamedTuple):
-    """The upper end at the present instant."""
+    """Upper end at the present instant."""
 
     p: Array
     """Position in world axes [m], shape (3,)."""

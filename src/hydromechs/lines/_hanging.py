@@ -1,4 +1,4 @@
-"""A line that only pulls: the elastic catenary between its ends at every instant, without inertia or drag.
+"""Line that only pulls: the elastic catenary between its ends at every instant, without inertia or drag.
 
 It is valid if the line moves slowly, so that drag and inertia are small compared with its weight. Compare with a `Tether` to
 verify this.

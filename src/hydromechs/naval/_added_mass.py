@@ -182,7 +182,7 @@ def cylinder_scales(radius: float, length: float) -> Array:
 def tabled_box(size: Sequence[float]) -> Array:
     """Added mass along and about the axes of a box in a fluid of density 1 [m³, m⁵], shape (6,).
 
-    With sides a ≥ b ≥ c the table ends at c/a = 1/16. A flatter box is between that and the plate without thickness, in
+    With sides a ≥ b ≥ c the table stops at c/a = 1/16. A flatter box is between that and the plate without thickness, in
     proportion to its thickness; a longer bar keeps the ratios of a shorter one with its section. `size` as in `box_scales`.
     """
     table = _tables()

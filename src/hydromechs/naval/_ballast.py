@@ -21,7 +21,7 @@ from ._parts import SIDES, part_of, solid_or_drawn
 LEAD, FOAM = 11_340.0, 200.0
 """Densities of lead and of the foam of small vehicles [kg/m³]."""
 ARM = 0.01
-"""Height of the centre of buoyancy above that of mass that is wanted unless given, over the cube root of the volume."""
+"""Default height of the centre of buoyancy above that of mass, over the cube root of the volume."""
 LOW = 1e-3
 """Part of the cost of a piece that says how high it is: of the same mass, weights go down and floats go up."""
 ROUNDS = 50
@@ -98,18 +98,18 @@ def ballast(
 
     Args:
         model: The model, with hydrodynamics.
-        body: Body that carries the ballast: the one that floats freely or one fixed to it. Unless given the one that floats
+        body: Body that carries the ballast: the one that floats freely or one fixed to it. Defaults to the one that floats
             freely, or where that has no hydrodynamics, as an empty root link, the largest that is fixed to it.
-        q: Configuration of the joints, shape (nq,); the initial one unless given.
+        q: Configuration of the joints, shape (nq,); defaults to the initial one.
         roll: Wanted roll of the body that floats freely, at rest, −π to π [rad].
         pitch: Wanted pitch of it, −π/2 to π/2 [rad].
         buoyancy: Wanted net force up [N].
-        stability: Least height of the centre of buoyancy above the centre of mass at rest, above 0 [m]; unless given 1 % of
+        stability: Minimum height of the centre of buoyancy above the centre of mass at rest, above 0 [m]; defaults to 1 % of
             the cube root of the displaced volume, since without any height the vehicle rests anyhow.
         box: Lowest and highest x, y, z that ballast can have in the body's frame [m]; the box around the body's shapes, or
             around what it looks like, unless given.
-        weight_density: Density of a weight, above that of water [kg/m³]; lead unless given.
-        float_density: Density of a float, below that of water [kg/m³]; light foam unless given.
+        weight_density: Density of a weight, above that of water [kg/m³]; defaults to lead.
+        float_density: Density of a float, below that of water [kg/m³]; defaults to light foam.
 
     Returns:
         The pieces, and the model that carries them.

@@ -14,13 +14,13 @@ from hydromechs.values import Array
 from ._arguments import check_model, configuration
 
 OUT_OF_BALANCE = 0.03
-"""Net weight over weight from which a vehicle is called heavy or light."""
+"""Net weight over weight above which a vehicle counts as heavy or light."""
 STANDS = 0.2
-"""Net weight over weight from which it is taken to stand on the bed, where the other warnings mean nothing."""
+"""Net weight over weight above which it is assumed to rest on the bed, where the other warnings do not apply."""
 TENDER = 0.005
 """Height of the centre of buoyancy above that of mass, over the cube root of the volume, below which little rights it."""
 OUT_OF_TRIM = math.radians(2.0)
-"""Angle from the attitude at the start from which a vehicle is called out of trim [rad]."""
+"""Angle from the initial attitude above which a vehicle counts as out of trim [rad]."""
 
 
 class Sums(NamedTuple):
@@ -68,7 +68,7 @@ class Hydrostatics:
     """Height of the centre of buoyancy above the centre of mass, negative if it is below [m]; NaN without volume."""
     rest: tuple[float, float]
     """Roll and pitch at rest [rad]: buoyancy has no moment about the centre of mass, both centres are on one vertical; NaN
-    where nothing turns it there. A vehicle that is not neutral and is held at another point comes to rest otherwise."""
+    where nothing turns it there. A vehicle that is not neutral and is held at another point settles at another attitude."""
     tilt: float
     """Angle from the attitude of the configuration to that at rest, 0 to π [rad]; NaN where nothing turns it there."""
     warnings: tuple[str, ...]

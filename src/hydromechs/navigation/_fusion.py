@@ -78,8 +78,8 @@ class Fusion:
     """A filter for one vehicle as nodes of a routine.
 
     The state x̂ is the motion of the IMU's frame; the error δ with x = x̂ ⊞ δ has the covariance P. A sensor with latency gets
-    copies of x̂ and of those δ that it observes at the times of its samples, so that a late one corrects what was believed then,
-    and through the covariance between then and now what is believed now. Biases of aids are estimated, too.
+    copies of x̂ and of those δ that it observes at the times of its samples, so that a late one corrects what was
+    believed then, and through the covariance between then and now what is believed now. Biases of aids are estimated, too.
 
     Args:
         sensors: One `Imu`, and others; those that are no `Aid` are not used.
@@ -134,7 +134,7 @@ class Fusion:
         for i in [*self.late, *(i for i in range(na) if i not in self.late)]:
             self.texts += [self._widened_text(i), f"{self.aids[i].name!r} is back after {{0:.3g}} s".format]
         for s in self.aids:
-            self.texts.append(f"no measurement of {s.name!r} is used since t = {{0:.6g}} s; the filter goes on without".format)
+            self.texts.append(f"no measurement of {s.name!r} is used since t = {{0:.6g}} s; the filter continues".format)
         self._own = n.identity
 
     def _widened_text(self, i: int) -> Callable[..., str]:

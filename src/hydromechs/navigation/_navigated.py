@@ -20,10 +20,10 @@ from ._sensing import Sensing
 class Navigated(Measuring):
     """Sensors and a navigation filter in front of a controller. A controller.
 
-    It runs at the rate of the fastest sensor. The inner controller is called at its own period with a state in which pose and
+    It runs at the rate of the fastest sensor. The inner controller runs at its own period with a state in which pose and
     velocity of the vehicle are the filter's, if there is one, and joints with encoders are as measured; all else is true. While
-    control is off, sensors and filter go on. Where a simulation goes on without its controller (`Simulation.step`), the filter
-    restarts at the next call, and reports it.
+    control is off, sensors and filter continue. If a simulation continues without its controller (`Simulation.step`),
+    the filter restarts at the next call, and reports it.
 
     Args:
         controller: The inner controller; None: nothing gives commands, the sensors just measure.

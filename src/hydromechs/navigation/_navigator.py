@@ -72,7 +72,7 @@ class Navigator:
         return code
 
     def start(self, m: Memory, believed: Array, t: float) -> None:
-        """Begin with the state x̂, shape (19,)."""
+        """Reset to the state x̂, shape (19,)."""
         f = self.fusion
         values = f.inputs["filter design"]
         prior, bias = (values[at : at + n] for at, n in (f.numbers_at("prior"), f.numbers_at("bias")))

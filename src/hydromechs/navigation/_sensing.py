@@ -72,7 +72,7 @@ class Sensing(PlainSensing):
         self.inputs |= self.fusion.inputs
         self.signals |= {f"navigation.{name}": unit for name, unit in ESTIMATED.items()}
         self.signals |= {f"{s.name}.age": "s" for s in self.fusion.aids}
-        self.texts.append("the filter was not asked since t = {0:g} s; it starts anew".format)
+        self.texts.append("the filter was not updated since t = {0:g} s; it is reset".format)
         self.texts += self.fusion.texts
 
     @property

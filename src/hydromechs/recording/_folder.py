@@ -25,7 +25,7 @@ class RunFolder:
         self.recording = self.path / FOLDER_NAME
         """The recording."""
         self.state = self.path / "state.json"
-        """The state at the end, or at the last checkpoint of a run that goes on or was killed."""
+        """Final state, or that of the last checkpoint if the run is unfinished or was killed."""
         self.last_finite_state = self.path / "last_finite_state.json"
         """Of a run that diverged, the state before."""
         self.summary = self.path / "summary.json"

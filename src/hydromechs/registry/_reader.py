@@ -212,7 +212,7 @@ class Reader:
     def part(self, data: Any, family: Family, path: Place, preset: str = "", **given: Any) -> Any:
         """Read a member of a family, by its `type`, from its mapping or the type alone.
 
-        `preset` is the type that a section of the file stands for, as `thrusters` for "thruster"; fields in `given` are known
+        `preset` is the type implied by a section of the file, as "thruster" by `thrusters`; fields in `given` are known
         already.
         """
         default = preset or family.default
@@ -240,7 +240,7 @@ class Reader:
         return self.custom(word, data, family, path, **given)
 
     def _expanded(self, word: str, data: dict[str, Any], family: Family, path: Place) -> dict[str, Any]:
-        """Return the mapping of a member with the keys that its short keys stand for; `BROKEN` for those that have problems."""
+        """Return the mapping of a member with its short keys expanded; `BROKEN` for those that have problems."""
         short = {key: member for key, member in family.shorthand.keys.get(word, {}).items() if key in data}
         if not short:
             return data

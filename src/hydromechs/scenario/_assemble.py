@@ -289,7 +289,7 @@ def assemble(starts: Sequence[ModelStart]) -> tuple[Model, State]:
     """Return the models as one, and its state at time 0; raise `ScenarioError` if they do not fit together.
 
     A single model keeps its names; with several, all names are prefixed with the model's name and a dot. A model without a free
-    root that is given a pose gets a body "base" without mass, fixed there, for its roots to stand on. A model with a `mount`
+    root that is given a pose gets a body "base" without mass, fixed there, that carries its roots. A model with a `mount`
     is part of the model that carries it.
 
     Args:

@@ -248,7 +248,7 @@ def _left_out(scenario: Scenario, t_end: float) -> list[str]:
     if not late:
         return []
     which = f"event {late[0]}, which will" if len(late) == 1 else f"events {', '.join(late)}, which will"
-    return [f"the run ends at {t_end:g} s, before the {which} not happen"]
+    return [f"the run stops at {t_end:g} s, before the {which} not happen"]
 
 
 # -- set-up ---------------------------------------------------------------------------------------------------------------

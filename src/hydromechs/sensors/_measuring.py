@@ -24,7 +24,7 @@ from ._world_inputs import SEEDS, WorldInputs, world_arrays, world_places
 class Measuring(Controller):
     """Sensors in front of a controller. A controller.
 
-    It runs at the rate of the fastest sensor. The inner controller is called at its own period with a state in which joints
+    It runs at the rate of the fastest sensor. The inner controller runs at its own period with a state in which joints
     with encoders are as measured; all else is true. While control is off, sensors continue.
 
     Args:

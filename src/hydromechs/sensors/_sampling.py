@@ -81,7 +81,7 @@ def common_period(sensors: Sequence[Sensor]) -> float:
 
 
 def whole_periods(period: float, common: float, name: str) -> None:
-    """Refuse a period that is no whole number of periods of the fastest sensor.
+    """Reject a period that is not an integer multiple of the fastest sensor's period.
 
     Args:
         period: The period [s].
@@ -142,7 +142,7 @@ class SensorNodes:
         names = [s.name for s in sensors]
         for s in sensors:
             if names.count(s.name) > 1:
-                raise ValueError(f"two sensors are called {s.name!r}; names must differ")
+                raise ValueError(f"two sensors are named {s.name!r}; names must differ")
             s.check(model)
         self.sensors, self.plant, self.step = tuple(sensors), plant, step
         self.period = common_period(sensors)
@@ -300,7 +300,7 @@ class SensorNodes:
         return np.array(due), np.array(number), np.array(before)
 
     def _arrive(self, r: Routine, at: SensingPlaces, i: int, fresh: Entries, arrived: Entries) -> None:
-        """Append the arrival of what is old enough: of several samples, the newest stands."""
+        """Append the arrival of samples that are old enough; the newest counts."""
         m, flight, here = len(self.channels[i]), r[f"flight {i}"], r.scratch("sensor here", 1)
         received, last = self._received(r, i)
         given: dict[str, tuple[int, ...]] = {"tick": (), "times": (len(TIMES),), "there": (), "sample": ()}

@@ -85,7 +85,7 @@ class Sensor(Block):
     name: str
     """Name, unique among the sensors."""
     rate: Positive
-    """Measurements per second [Hz]; its period must be a whole number of those of the fastest sensor."""
+    """Measurements per second [Hz]; its period must be an integer multiple of the fastest sensor's."""
     latency: NotNegative = 0.0
     """Time from a measurement until it can be used [s]."""
     dropout: Annotated[float, Bound(least=0.0, below=1.0)] = 0.0

@@ -17,7 +17,7 @@ from ._sensor import Aid, Channel, Errors, FrameMotion
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usbl(Aid):
-    """Position of a transponder at its frame, seen from a transceiver that stands still: exact in range, less so in bearing.
+    """Position of a transponder at its frame, seen from a transceiver at rest: exact in range, less so in bearing.
 
     z = r + u n_r + |r| (1 − u uᵀ) n_b,   r = p − p_T,  u = r/|r|,  n_r ~ N(0, range_sigma²),  n_b ~ N(0, bearing_sigma² 1)
     """

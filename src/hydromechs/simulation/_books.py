@@ -22,7 +22,7 @@ def booked(layout: Layout, x: np.ndarray) -> np.ndarray:
 
 
 def begun(layout: Layout, x: np.ndarray, observed: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Books that begin at an instant, as in `State.books`.
+    """Ledger that starts at an instant, as in `State.books`.
 
     Args:
         x: Velocities and internal states there, shape (nv + nz,).

@@ -86,7 +86,7 @@ def response(
     M⁻¹ = L⁻ᵀ D⁻¹ L⁻¹ and W = L⁻¹ Jᵀ as in `dynamics.closed_chain_dynamics`; blocks of separate trees are zeros that fold away.
     Each row is divided by the root of its mobility a = (Wᵀ D⁻¹ W)_ii, so that masses and units do not matter, and the system
     is solved with full pivoting, so that rows may depend on each other: a pivot is the part of a row's mobility that is left.
-    Where a itself is rounding, as for a plane mechanism's motion out of its plane, a + ROUNDING Σ 1/M_jj stands for it.
+    Where a itself is rounding, as for a plane mechanism's motion out of its plane, a + ROUNDING Σ 1/M_jj replaces it.
 
     Args:
         M: Joint-space inertia, shape (nv, nv).

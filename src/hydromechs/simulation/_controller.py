@@ -70,7 +70,7 @@ class Controller(Described, abc.ABC):
         """Commands at a state."""
 
     def idle(self, state: State) -> None:
-        """Called in place of a call while control is off: what measures goes on, nothing is commanded, and signals are NaN.
+        """Advance while control is off: measurements continue, nothing is commanded, and signals are NaN.
 
         Args:
             state: The state.
@@ -157,7 +157,7 @@ def own_controller(controller: Controller | None) -> Controller | None:
     except Exception as error:
         raise TypeError(
             f"controller {type(controller).__name__} cannot be copied for the simulation: {error}; "
-            "open files and devices in its start, which is called on the copy"
+            "open files and devices in its start, which runs on the copy"
         ) from error
 
 

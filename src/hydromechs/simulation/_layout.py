@@ -93,7 +93,7 @@ def layout_of(model: Model, components: Sequence[Component], causes: Sequence[st
     for what, listed in (("states", states), ("inputs", names)):
         twice = [name for name, n in Counter(listed).items() if n > 1]
         if twice:
-            raise ValueError(f"two {what} of components are called {twice[0]!r}; names must differ")
+            raise ValueError(f"two {what} of components are named {twice[0]!r}; names must differ")
     places, at = {}, len(names)
     for d in data:
         n = int(np.prod(d.shape))

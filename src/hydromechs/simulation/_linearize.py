@@ -85,7 +85,7 @@ def linearize(what: Simulation | Plant | Model, *, state: State | None = None) -
     Args:
         what: A simulation, with its present state, commands and parameters; or a plant, or a model with its own friction and
             stops.
-        state: The state, with its commands; that of the simulation, or the model's initial one, unless given. What it leaves
+        state: The state, with its commands; defaults to that of the simulation, or the model's initial one. What it leaves
             open of commands, held inputs and parameters is as in the simulation.
 
     Raises:

@@ -46,7 +46,7 @@ class LiveRun:
         run = live.close()
 
     The controller is asked at the beginning of an advance, not at its end, so that it sees what was set in between. With
-    integrators that start anew at each stop (dormand_prince, block methods), stop at multiples of the controller's period.
+    integrators that restart at each stop (dormand_prince, block methods), stop at multiples of the controller's period.
 
     Args:
         progress: Called now and then with the time reached [s]; None for no one.

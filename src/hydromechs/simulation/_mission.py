@@ -228,7 +228,7 @@ class Mission(Controller):
                 raise part.block.stopped(own)(f"t = {t:.3f} s: {stops[0]}")
         return said
 
-    # -- as a controller that is called ---------------------------------------------------------------------------------------
+    # -- as a controller ---------------------------------------------------------------------------------------
 
     @cached_property
     def _tick(self) -> RoutineCode:

@@ -137,7 +137,7 @@ def _check(system: Linearization, tolerance: float) -> None:
         shown = ", ".join(f"{names[k].removeprefix('rate.')} ({system.rates[k]:.3g})" for k in worst)
         raise ValueError(
             f"modes: the state at t = {system.state.t:g} s is not an equilibrium: {len(off)} rates are above {tolerance:g}, "
-            f"the largest of {shown}; find one by hm.trim (on the command line, --trim), or let a simulation come to rest first"
+            f"the largest of {shown}; find one by hm.trim (on the command line, --trim), or simulate until it settles"
         )
     if system.basis.shape[1] < len(system.A) and np.abs(system.state.v).max(initial=0.0) > tolerance:
         fastest = system.model.coordinate_names[1][int(np.argmax(np.abs(system.state.v[:nv])))]

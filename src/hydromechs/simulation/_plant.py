@@ -130,7 +130,7 @@ class Plant:
             )
         c.check(self.model)
         if c.name in seen:
-            raise ValueError(f"two components are called {c.name!r} ({c.kind}); names must differ")
+            raise ValueError(f"two components are named {c.name!r} ({c.kind}); names must differ")
         seen.add(c.name)
         for what, word, taken in (("kind", c.kind, DIMENSIONS), ("cause", c.cause, CAUSES), ("label", c.label, LABELS)):
             if word in taken:
@@ -256,7 +256,7 @@ class Plant:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles have the description alone; what is compiled is made anew, or taken from the cache."""
+        """Copies and pickles have the description alone; programs are compiled again or taken from the cache."""
         return _plant, (self.model, self.environment, self.components, self.seed, self.parameters, self.form)
 
     @cached_property
@@ -266,7 +266,7 @@ class Plant:
 
     @cached_property
     def compiled(self) -> dict[Any, Any]:
-        """Programs that rollouts have made of it, by method, lanes and threads."""
+        """Compiled rollout programs, by method, lanes and threads."""
         return {}
 
     @cached_property
@@ -446,7 +446,7 @@ class Plant:
             flow: Current and gusts over time.
             t: Time [s].
             parameters: Values of open parameters by name; the model's for those not named.
-            waves: Those of another seed; its own unless given.
+            waves: Waves of another seed; defaults to its own.
             replaced: Names of components whose numbers the caller puts others in place of, whenever they change.
         """
         parts, until = [], np.inf

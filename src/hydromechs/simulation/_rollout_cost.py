@@ -66,8 +66,8 @@ class RolloutCost:
 
     Args:
         plant: What is rolled out.
-        running: NumPy function (t, q, v, u) of one instant that gives a number; u are the commands. 0 unless given.
-        final: NumPy function (q, v) of the end that gives a number. 0 unless given.
+        running: NumPy function (t, q, v, u) of one instant that gives a number; u are the commands. Default 0.
+        final: NumPy function (q, v) of the end that gives a number. Default 0.
 
     Raises:
         UnsupportedFeature: The equations have parts without derivatives: grasps, tables of heights.

@@ -276,7 +276,7 @@ class Simulation:
 
     @property
     def state(self) -> State:
-        """All that a restart needs; a copy. Set it to go on from there."""
+        """Complete state for a restart; a copy. Set it to continue from there."""
         nv = self.model.nv
         memory = np.zeros(0) if self.controller is None else np.array(self.controller.memory, dtype=float)
         return State(
@@ -422,8 +422,8 @@ class Simulation:
         """Advance with held commands and without the controller: by one step, or for a duration.
 
         Args:
-            command: Commands, by name or in order; as they are unless given.
-            duration: How long [s]; one step unless given.
+            command: Commands, by name or in order; if omitted, they stay as they are.
+            duration: Duration [s]; defaults to one step.
         """
         duration = self.step_size if duration is None else positive(duration, "duration")
         self._programs.checks.look(self.step_size, self._at.q, self.plant.parameter_values(self.parameters))
@@ -459,10 +459,10 @@ class Simulation:
         """Begin a run whose end is open: `advance` takes it on, `close` ends it.
 
         Args:
-            path: New folder, as "run.zarr", that the recording is written to as the run goes on; in memory unless given.
+            path: New folder, as "run.zarr", to which the recording is written during the run; by default it is kept in memory.
             progress: Called now and then with the time reached [s].
             saved: Called with the state when the samples up to it are recorded; a run can resume from it, to the last bit.
-            real_time: Pace: 1 runs as fast as the clock, 2 twice as fast; as fast as possible unless given.
+            real_time: Pace: 1 for real time, 2 for twice as fast; if omitted, as fast as possible.
             attrs: Attributes of the recording.
         """
         self._ranges.counts.clear()

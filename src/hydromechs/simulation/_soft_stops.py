@@ -1,4 +1,4 @@
-"""Joints that stand far beyond their limits, because stops that were assumed yield to what pushes: a run says so once."""
+"""Joints that stand far beyond their limits, because assumed stops yield under load: a run reports that once."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ def check_start(values: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
         if np.shape(values[name]) != shape:
             words = f"state.{name} must have shape {shape}, got {np.shape(values[name])}"
             if name in CONTROLLER:
-                anew = "dataclasses.replace(state, memory=np.zeros(0), signal=np.zeros(0))"
-                raise ValueError(f"{words}; is it of another controller? {anew} starts this one anew")
+                reset = "dataclasses.replace(state, memory=np.zeros(0), signal=np.zeros(0))"
+                raise ValueError(f"{words}; is it of another controller? use {reset} to reset this one")
             raise ValueError(f"{words}; is it of another simulation?")
         if name not in CONTROLLER and not np.isfinite(values[name]).all():
             raise ValueError(f"state.{name} is {values[name]}; its numbers must be finite")

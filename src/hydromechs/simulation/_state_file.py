@@ -28,7 +28,7 @@ def save_state(
         state: The state.
         path: A file, by custom with suffix .json.
         layout: A text that names what the numbers are, for `hydromechs run --resume` to compare.
-        run: What else a run that goes on from it should have in common with the one that it is of, as its seed.
+        run: Settings that a resumed run must share with the original one, as its seed.
     """
     path = Path(path)
     content = {f.name: np.asarray(getattr(state, f.name)).tolist() for f in fields(state)}

@@ -226,7 +226,7 @@ class StepChecks:
         return compile_function("mobility", function, inputs, outputs, identity, rarely_called=True)
 
     def begin(self, q: Array) -> None:
-        """Look at steps anew from another start; nothing is forgotten at the same one."""
+        """Check steps again from another start; results are kept for the same one."""
         if self._start is None or not np.array_equal(self._start, q):
             self._passed.clear()
         self._start = np.array(q)

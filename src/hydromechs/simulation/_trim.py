@@ -34,9 +34,9 @@ KEPT = 1e-9
 BLIND = 1e-9
 """Part of the largest effect of any unknown below which none acts in a direction."""
 LATER = (0.0, 0.31, 1.7, 13.0)
-"""Times after the start at which nothing may have moved by itself [s]."""
+"""Times after the start at which nothing may have moved on its own [s]."""
 FIRST, LONG = 0.01, 1e6
-"""Length of the first step in which internal states come to rest, and of the last [s]."""
+"""Length of the first and of the last step in which internal states settle [s]."""
 SETTLING = 300
 """Most of these steps."""
 NEWTON = 8
@@ -83,17 +83,17 @@ def trim(
 
     Args:
         plant: What is to be balanced, with its actuators; a model alone has none.
-        state: Configuration and velocity that are wanted, the start for free ones; the model's initial ones unless given.
+        state: Wanted configuration and velocity, and initial guess of free ones; defaults to the model's initial ones.
             Open parameters have its values.
         commands: Commands that are given, by actuator; all others are sought.
         free: Degrees of freedom along which the configuration may change, as "vehicle.q" (pitch) or "elbow"; see
-            `model.coordinate_names[1]`. None unless given.
+            `model.coordinate_names[1]`. Optional.
 
     Returns:
         The equilibrium, or how near to one it comes within the limits of the actuators.
 
     Raises:
-        ValueError: The water is not steady, something moves by itself, a given command is outside of its range, or nothing
+        ValueError: The water is not steady, something moves on its own, a given command is outside of its range, or nothing
             that may change acts in a direction that is out of balance.
     """
     if not isinstance(plant, Plant | Model):
@@ -178,7 +178,7 @@ class _Problem:
         return InitialInstant(self.plant, self.start.t, self.start.q, self.start.v, self._parameters)
 
     def _internal(self) -> np.ndarray:
-        """Internal states to begin with: those that are kept from the start where it has them, others as of a new run."""
+        """Initial internal states: from the start where it has them, others as of a new run."""
         layout, given = self.plant.layout, np.asarray(self.start.internal, dtype=float)
         z = self._initial_instant.states()
         had = dict(zip(self.given_plant.layout.states, given.tolist(), strict=False))
@@ -186,14 +186,14 @@ class _Problem:
         return np.array([had.get(name, z[i]) if slot.frozen_in_trim else z[i] for i, (name, slot) in enumerate(names)])
 
     def _check_steady(self) -> None:
-        """Nothing may move by itself, as the upper end of a line on a ship in waves."""
+        """Reject time-dependent motion, as of the upper end of a line on a ship in waves."""
         at = self._at(self.x0)
         now, *later = (self._rates([self.start.t + dt, *at])[0] for dt in LATER)
         if all(np.array_equal(now, then, equal_nan=True) for then in later):
             return
         moves = [c.name for c in self.plant.components if self._moves(c)]
         raise ValueError(
-            f"trim needs what stands still, but {', '.join(map(repr, moves)) or 'something'} changes with time by itself; "
+            f"trim needs a steady system, but {', '.join(map(repr, moves)) or 'something'} changes with time; "
             "leave it out of the plant, or let it rest (an amplitude or a rate of 0)"
         )
 
@@ -297,10 +297,10 @@ class _Problem:
         return self._result(x, rest, left, converged, "" if converged else self._words(x, x0, left))
 
     def _settled(self, x: np.ndarray) -> np.ndarray:
-        """Unknowns with internal states that have come to rest while all else stays, as lines in a current.
+        """Unknowns with internal states settled while all else stays, as lines in a current.
 
-        By steps of implicit Euler, as long as Newton's method solves them: they end at the shape to which a line settles, where
-        a search for small rates can stop in between. Where nothing comes to rest, `x` as it is.
+        By steps of implicit Euler, as long as Newton's method solves them: they reach the shape to which a line settles, where
+        a search for small rates can stop in between. If nothing settles, `x` as it is.
         """
         free = [i for i, slot in enumerate(self.plant.layout.state_slots) if not slot.frozen_in_trim]
         at, rows = np.array(free, dtype=int) + len(self.free), np.array(free, dtype=int) + self.plant.model.nv
@@ -441,7 +441,7 @@ class _Problem:
         at = len(self.free) + self.nz
         sought = [self.plant.layout.commands[k] for k in self.sought]
         near = np.minimum(x - lower, upper - x) < 1e-6 * np.minimum(upper - lower, 1e9)
-        some = effect.max(axis=0)  # none of what acts through an internal state alone, as the opening of a valve
+        some = effect.max(axis=0)  # not of inputs that act only through an internal state, as the opening of a valve
         full = near | ((some > 0.0) & (here.max(axis=0) <= BLIND * some))  # or a drive at its own, as of its torque
         names = [name for name, there in zip(sought, full[at:], strict=True) if there]
         limits = f"; at their limits: {', '.join(names)}" if names else ""
@@ -450,7 +450,7 @@ class _Problem:
         rates = [f"{self.plant.layout.states[i]} (by {left[nv + i]:.3g} {slots[i].unit}/s)" for i in moving[:SHOWN]]
         rates += [f"{len(moving) - SHOWN} more"] if len(moving) > SHOWN else []
         parts = [", ".join(shown[i] for i in worst)] if off[:nv].any() else []
-        parts += [f"internal states go on changing: {', '.join(rates)}"] if rates else []
+        parts += [f"internal states keep changing: {', '.join(rates)}"] if rates else []
         return f"not in balance: {'; '.join(parts)}{limits}"
 
     def _linear(self, dof: int) -> bool:

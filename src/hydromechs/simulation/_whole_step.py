@@ -1,4 +1,4 @@
-"""True if a step is stable for all parts of a plant together: each may be slow enough by itself where all of them are not."""
+"""Stability of a step for all parts of a plant together: each may be slow enough alone, but not all together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._plant import Plant
 from ._stiffness import step_limit, stiff_modes
 
 NEAR = 10.0
-"""Longest stable step of a part by itself, in steps, up to which parts are looked at together."""
+"""Longest stable step of a part on its own, in steps, up to which parts are checked together."""
 MAX_COORDINATES = 150
 """Coordinates of a state up to which they are looked at: a step is taken for each."""
 GROWTH_LIMIT = 0.01
@@ -57,7 +57,7 @@ def unstable_together(
     instead = other_method(plant, method)
     other = f", or {instead}" if instead else ""
     return [
-        f"a step of {step:g} s is too long for all parts together, though not for each by itself: with {method.name} a small "
+        f"a step of {step:g} s is too long for all parts together, though not for each on its own: with {method.name} a small "
         f"motion of {', '.join(mover)} grows {growth:.3g}-fold in each; {remedy}{other}"
     ]
 

@@ -205,7 +205,7 @@ def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
     """Rotation vector (3,) that leads from one unit quaternion to another, in the axes of the first, and (θ/2) cot(θ/2).
 
     With a⁻¹ b = (w, ε), w = cos(θ/2) and |ε| = sin(θ/2) the vector is θ ε/|ε|. θ comes from tan(θ/4) = |ε|/(1 + w), halved
-    twice more by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, which ends at rounding for
+    twice more by tan(α/2) = tan α/(1 + √(1 + tan² α)), and the series of the arc tangent, truncated at rounding for
     tan(θ/16) < 0.2. So it is smooth at θ = 0, where θ/|ε| is not divided out, and needs no function that lanes would have to
     compute one by one.
     """
@@ -227,7 +227,8 @@ def turn_between(a: Array, b: Array) -> tuple[Array, Scalar]:
 def turning_rate(u: Array, w: Array) -> Array:
     """Rate of the exponential coordinates u of an orientation that turns with ω, shape (3,).
 
-    u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|, the inverse of the derivative of the exponential map.
+    u̇ = ω + ½ u × ω + c u × (u × ω), c = (1 − (θ/2) cot(θ/2))/θ², θ = |u|, the inverse of the derivative of the
+    exponential map.
     """
     square = u @ u
     c = TURN_SERIES[-1]

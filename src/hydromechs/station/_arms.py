@@ -123,7 +123,7 @@ class Arm:
     def _led(
         self, state: State, m: Mapping[str, np.ndarray], asked: Operator, forward: np.ndarray, base: str
     ) -> dict[str, float]:
-        """Lead the tool: in the world once the vehicle has come to rest, until it is flown; else along with the vehicle."""
+        """Lead the tool: in the world once the vehicle has settled, until it is flown; else along with the vehicle."""
         pose = self._loop.tool(state.q)
         along = forward @ (self.speeds.tool * np.array(asked.arm_axes[:3]))
         place, rate = m["place"], np.zeros(6)

@@ -89,7 +89,7 @@ class Configured:
     """The scenario; its controller is a `Pilot`."""
     text: str
     file: str
-    """Path of the file that it was made from."""
+    """Path of its source file."""
     changes: Changes
     """Differences from that file."""
     attrs: Mapping[str, str] = field(default_factory=dict)

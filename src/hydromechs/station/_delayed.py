@@ -1,4 +1,4 @@
-"""A vehicle that is flown over an acoustic link: what reaches it, what is heard of it, and its ghost."""
+"""Vehicle flown over an acoustic link: delayed commands, delayed telemetry, and its ghost."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -67,7 +67,7 @@ class Delayed:
         self.last_received = snapshot
         """The vehicle as the last telemetry told."""
         self.problem = ""
-        """Why the ghost stands still; empty while it moves."""
+        """Why the ghost has stopped; empty while it moves."""
         self._tick = round(state.t / period)
         self._asked, self._received = inputs.asked, -1
         self._refresh = round(REFRESH / period)
@@ -102,7 +102,7 @@ class Delayed:
         return self._asked
 
     def predict(self) -> None:
-        """Let the ghost go on to the moment at which a command sent now arrives."""
+        """Advance the ghost to the time at which a command sent now arrives."""
         try:
             self.ghost.predict(self._tick + self.down.latency)
             self.problem = ""

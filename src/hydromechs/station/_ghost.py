@@ -39,7 +39,7 @@ def unheard(text: str) -> None:
 def advance(
     simulation: Simulation, contents: Iterable[Any], duration: float, deliver: Deliver = as_commands, told: Told = warn
 ) -> State:
-    """A vehicle's next tick: what has arrived is delivered, then time goes on, with its controller at its own rate.
+    """A vehicle's next tick: messages that have arrived are delivered, then time advances, with its controller at its own rate.
 
     It does what `Simulation.run` does, to the last bit, but for events and a recording.
 
@@ -87,7 +87,7 @@ class Ghost:
 
     With the vehicle's own plant, step and water it is exact. A message is taken to arrive until telemetry shows that it was
     lost. Between two telemetries only one tick is added at a time; telemetry that says something else than was predicted has
-    the whole way simulated anew. Events of a scenario are not looked for: what they change comes with the telemetry.
+    the whole interval simulated again. Events of a scenario are not looked for: what they change comes with the telemetry.
 
     Args:
         simulation: The vehicle as the station knows it; for the ghost alone, which moves it. Its present state is the start. An
@@ -133,8 +133,9 @@ class Ghost:
         """Start from a newer telemetry; an older one than the last is of no use. Returns what is predicted for its moment.
 
         Telemetry that says what was predicted, to the last bit, changes nothing and costs nothing. Messages that should have
-        been there by then and were not are lost, and the way from the last telemetry is simulated anew without them. What the
-        telemetry leaves out is taken from there: states of actuators, commands and integrals of controllers need not travel.
+        been there by then and were not are lost, and the interval from the last telemetry is simulated again without
+        them. What the telemetry leaves out is taken from there: states of actuators, commands and integrals of
+        controllers need not travel.
         """
         tick, told = telemetry.tick, telemetry.state
         if tick < self._first:

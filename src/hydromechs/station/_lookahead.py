@@ -70,7 +70,7 @@ class LookAhead:
 
     Strategies with held commands run side by side on the lanes of one rollout, control laws in a rollout each, set-points in
     the simulation with its controller. A law is asked at the start and every period from there, with its first memory; the
-    on-board controller goes on as it would. All is compiled at its first use and kept; so a law that is changed must be a new
+    on-board controller continues. All is compiled at its first use and kept; so a law that is changed must be a new
     object.
 
     Args:
@@ -186,7 +186,7 @@ class Outlook(NamedTuple):
 
 
 class Strategies:
-    """Where three strategies lead: to go on as now, to stop and hold, full astern.
+    """Outcomes of three strategies: continue as now, stop and hold, full astern.
 
     Simulated with all of the scenario, but with the true state in place of sensors, commands every 0.2 s, and steps up to
     10 ms, if they are not too long for a stiff part.

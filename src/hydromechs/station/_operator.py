@@ -72,7 +72,7 @@ class InputLog:
     """A new file of all that an operator asked for: a line for each change, with the tick of the control that saw it first."""
 
     def __init__(self, path: str | os.PathLike[str], period: float) -> None:
-        self._file: IO[str] = Path(path).open("x", encoding="utf-8")  # noqa: SIM115  it stays open while the run goes on
+        self._file: IO[str] = Path(path).open("x", encoding="utf-8")  # noqa: SIM115  it stays open during the run
         self._last = Operator()
         self._write({"hydromechs_inputs": FORMAT, "period": period})
 

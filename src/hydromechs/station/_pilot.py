@@ -140,7 +140,7 @@ class Pilot(Controller):
         """References of the speed loop that hold a place, and move it by deflections, shape (6,)."""
         heading = float(np.arctan2(R[1, 0], R[0, 0]))
         if np.isnan(held).any():
-            coast = R @ state.v[self.vehicle.v][:3] / (2.0 * self.bandwidth)  # where it comes to rest
+            coast = R @ state.v[self.vehicle.v][:3] / (2.0 * self.bandwidth)  # where it stops
             held[:] = [*(here[:3] + coast), 0.0, 0.0, heading]
         rate = np.zeros(6)
         rate[:3] = _level(R) @ (self.speeds[:3] * axes[:3])

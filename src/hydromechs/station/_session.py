@@ -120,7 +120,7 @@ class Session:
         self.configured = configured
         """Flown scenario."""
         self.problem = ""
-        """Why the run ended before its time; empty while it goes on."""
+        """Why the run ended early; empty while it is running."""
         self.result: RunResult | None = None
         """Outcome of the run before this one."""
         self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
@@ -159,7 +159,7 @@ class Session:
         self._ask(self._pause)
 
     def step(self) -> None:
-        """One tick of the control while time stands still."""
+        """Control tick while the simulation is paused."""
         self._ask(self._one_step)
 
     def scale(self, factor: float) -> None:
@@ -345,7 +345,7 @@ class Session:
         }
 
     def _set_link(self, link: AcousticLink | None) -> None:
-        """Begin with a link at the present tick, or leave it out."""
+        """Set the link from the present tick on, or remove it."""
         if self._running and not is_multiple(self._live.t, self._pilot.period, self._sim.step_size):
             self._advance(self._pilot.period)
         self._link = link
@@ -384,7 +384,7 @@ class Session:
             found.set_exception(error)
 
     def _look_for_pilot(self) -> None:
-        """Hold the place when the pilot has not been heard of for a while."""
+        """Hold position if nothing was received from the pilot for a while."""
         if self.lost or time.monotonic() - self._last_received < self.lost_after:
             return
         self.lost = True

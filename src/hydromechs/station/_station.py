@@ -151,7 +151,7 @@ class Station:
 
     Args:
         catalog: The scenarios that can be chosen.
-        name: Name of the one to begin with.
+        name: Name of the first one.
         folder: Folder of the runs' folders.
         share: True to accept connections from other machines.
         port: Port to listen on; the next free one if it is in use, any for 0.
@@ -221,7 +221,7 @@ class Station:
                     LOG.exception("the scene cannot show t = %g s", snapshot.t)
                 last = snapshot
             elif last is not None:
-                self.scenes.look(last)  # for who comes while time stands still
+                self.scenes.look(last)  # for pages opened while the simulation is paused
             seen = self._outlook
             self.scenes.ways(None if seen is None else seen[1])
             self._render()

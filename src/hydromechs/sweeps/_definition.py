@@ -180,7 +180,7 @@ class ParameterSweep(SweepSettings):
 
     @cached_property
     def compiling(self) -> tuple[str, ...]:
-        """Names of the parameters that are part of the compiled programs, so that each new value compiles anew."""
+        """Names of the parameters that are part of the compiled programs, so that each new value needs a new compilation."""
         return tuple(p.name for p in self.parameters if len({self._identity(p, value) for value in p.ends()[:2]}) > 1)
 
     def _identity(self, parameter: Parameter, value: Any) -> str | None:

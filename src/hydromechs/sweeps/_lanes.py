@@ -70,7 +70,7 @@ class LaneRunner:
         for k, values in enumerate(task.values):
             try:
                 starts[k] = self._start(values)
-            except Exception as error:  # the others go on
+            except Exception as error:  # the others continue
                 out[k] = refused_row(self.sweep, error)
         out |= self._run(starts, task.seeds)
         return [out[k] for k in range(len(task.runs))]

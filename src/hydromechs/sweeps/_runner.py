@@ -127,7 +127,7 @@ class Runner:
             end = math.nan if error.state is None else error.state.t
             self._kept = None
             return failed_row(self.sweep, f"diverged: {error}", end)
-        except Exception as error:  # the others go on
+        except Exception as error:  # the others continue
             self._kept = None
             return refused_row(self.sweep, error)
 

@@ -50,7 +50,7 @@ class SweepStore:
 
     @contextlib.contextmanager
     def opened(self, *, replace: bool = False) -> Iterator[SweepStore]:
-        """Hold the folder while a sweep writes into it; a new one is set up, that of the same sweep goes on."""
+        """Hold the folder while a sweep writes into it; a new one is set up, that of the same sweep is resumed."""
         others = sorted(p.name for p in self.folder.iterdir()) if self.folder.is_dir() else []
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file; a sweep needs a folder")

@@ -125,7 +125,7 @@ def _blocks(workers: Workers, store: SweepStore, left: Sequence[int]) -> Iterato
     alone = [_task(sweep, [run]) for task in deadly for run in task.runs]
     found: dict[int, Row] = {}
     for task, rows in workers.outcomes(alone) if alone else ():
-        reason = f"its worker died, {2 * ATTEMPTS} times: out of memory, or a crash in compiled code or in code of others?"
+        reason = f"its worker died, {2 * ATTEMPTS} times: out of memory, or a crash in compiled or external code?"
         found[task.runs[0]] = failed_row(sweep, reason) if rows is None else rows[0]
         block = task.runs[0] // store.block
         if all(run in found for run in store.blocks[block]):

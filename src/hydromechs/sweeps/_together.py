@@ -1,4 +1,4 @@
-"""Which sweeps are one program: their runs differ in numbers that the programs take, so that many go on lanes together."""
+"""Sweeps of one program: their runs differ only in its inputs, so that many share lanes."""
 
 from __future__ import annotations
 

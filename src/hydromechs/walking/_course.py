@@ -25,7 +25,7 @@ class Course:
     Args:
         velocity: Ahead and sideways along x and y of the body [m/s], shape (2,).
         turn_rate: About z [rad/s].
-        distance: After which it stops [m]; goes on unless given.
+        distance: After which it stops [m]; if omitted, it continues.
         ramp: Time to get to speed, and to stop [s].
     """
 

@@ -13,7 +13,7 @@ from hydromechs.values import Array, Finite, NotNegative, Positive, Scalar, not_
 
 
 class Gait(Described, abc.ABC):
-    """When which leg swings, again and again. Derive a class from it, with `offsets`, for a gait of your own.
+    """Timing of the legs' swings, repeated. Derive a class from it, with `offsets`, for a custom gait.
 
     A leg swings for the part 1 − duty of each period and stands for the rest.
 

@@ -94,8 +94,8 @@ class Legs:
 
         Args:
             places: Wanted feet from the body's origin in its axes [m], shape (n, 3).
-            start: Angles to begin with [rad], shape (n, 3).
-            legs: Which legs; all unless given.
+            start: Initial angles [rad], shape (n, 3).
+            legs: Which legs; defaults to all.
         """
         return reach(self.numbers[legs], places, start)
 

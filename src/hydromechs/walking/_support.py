@@ -45,8 +45,8 @@ class AlternatingSupport(TracedBlock):
     Args:
         halves: Feet of both halves, names of frames or bodies, by the name of the half's body; that with the free joint first.
         gait: The `SupportGait`, or a custom one. Defaults to `SupportGait()`.
-        distance: Way of the middle of all feet after which it stands [m]; goes on unless given.
-        height: Of the first half's origin above the ground [m]; that of the start unless given.
+        distance: Way of the middle of all feet after which it stands [m]; if omitted, it continues.
+        height: Of the first half's origin above the ground [m]; defaults to that of the start.
         foot_height: Of the feet above the ground where they stand [m]: thickness of a sole, radius of a ball.
         foot_radius: Within which the ground below a foot must be even [m].
         evenness: Largest difference of heights there [m].

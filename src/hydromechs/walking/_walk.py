@@ -47,9 +47,9 @@ class Walk(TracedBlock):
         feet: Names of frames or bodies whose origins are the feet.
         velocity: Of the body along its x and y [m/s].
         turn_rate_deg: Rate of turn about z [degrees/s].
-        distance: After which it stops [m]; goes on unless given.
+        distance: After which it stops [m]; if omitted, it continues.
         gait: A `Tripod`, a `Wave` or a custom `Gait`. Defaults to `Tripod()`.
-        height: Of the body's origin above the ground [m]; that of the start unless given.
+        height: Of the body's origin above the ground [m]; defaults to that of the start.
         foot_height: Of the feet above the ground where they stand [m]: thickness of a sole, radius of a ball.
         foot_radius: Of the pads [m]; the ground below all of it counts.
         step_height: Clearance of a swing above the ground [m].
@@ -58,7 +58,7 @@ class Walk(TracedBlock):
         settling: Time in which errors of the body's position and attitude are taken out [s].
         bandwidth: Of the motors' position loops [1/s].
         start: Time at which it begins to walk; before, it stands [s].
-        body: Name of the body; the first with a free joint unless given.
+        body: Name of the body; defaults to the first with a free joint.
         period: Time between two commands [s].
     """
 

@@ -1,4 +1,4 @@
-"""What worlds are copies of, from what a caller gives."""
+"""Source of worlds from a caller's argument."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def source_of(
         what = equations.compile(what, lanes=lanes, threads=1 if threads is None else threads, parameters=list(parameters))
     elif not isinstance(what, Dynamics):
         kind = type(what).__name__
-        raise TypeError(f"worlds are made of a Model, a compiled model, hm.compile(model), a Plant or a Scenario; got {kind}")
+        raise TypeError(f"worlds take a Model, a compiled model, hm.compile(model), a Plant or a Scenario; got {kind}")
     elif lanes is not None or threads is not None:
         raise ValueError(
             "lanes and threads go with a model or a plant; a compiled model has its own: hm.compile(model, lanes=8)"

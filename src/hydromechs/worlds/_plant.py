@@ -157,7 +157,7 @@ class PlantRun(Run):
             self.source.programs.checks.look(self.home.step, q[k], np.ascontiguousarray(values[k]))
 
     def too_stiff(self, q: np.ndarray) -> list[str]:
-        """What of each world is too stiff for the step at configurations (worlds, nq), in words; empty where all is well."""
+        """Describe the part of each world that is too stiff for the step at configurations (worlds, nq), or ""."""
         return self.source.programs.checks.faults(self.home.step, q, self.home.get(self.home.inputs[0]))
 
     def observe(self, names: Collection[str]) -> dict[str, Any]:
@@ -243,7 +243,7 @@ class PlantRun(Run):
         self._sample(samples, final=True)
 
     def _sample(self, samples: Samples, *, final: bool) -> None:
-        """Keep watched quantities at the present instant; there are none of frozen worlds."""
+        """Keep watched quantities at the present instant; diverged worlds have none."""
         found = {name: self.home.get(x)[:, None] for name, x in self.observe(samples.sources).items()}
         samples.keep(np.where(self.home.frozen, np.nan, self._now())[:, None], found, final=final)
 

@@ -55,13 +55,13 @@ def rollout(
             inputs that are held.
         record: Steps from one recorded state to the next; the number of steps is a multiple of it.
         controller: Of a plant: gives commands every period, an integer number of steps.
-        internal: Of a plant: internal states at the start, shape (..., nz); those of a simulation's start unless given. What
+        internal: Of a plant: internal states at the start, shape (..., nz); defaults to those at a simulation's start. What
             is closed at the start closes there, with an impulse, unless internal states are given: then they hold already.
-        memory: What the controller remembers at the start, shape (..., nm); as it says unless given.
-        t: Of a plant: time at the start [s]; 0 unless given.
+        memory: Controller's memory at the start, shape (..., nm); defaults to the controller's initial memory.
+        t: Of a plant: time at the start [s]; defaults to 0.
         parameters: Values of open parameters by name, shape (..., n); the model's for those not named.
-        lanes: Of a plant: worlds per vector operation, 1, 4 or 8; what the machine has unless given.
-        threads: Of a plant: threads that share the worlds; 1 unless given.
+        lanes: Of a plant: worlds per vector operation, 1, 4 or 8; defaults to the machine's vector width.
+        threads: Of a plant: threads that share the worlds; defaults to 1.
     """
     begin = 0.0 if t is None else finite(t, "t")
     dt, steps, record = positive(dt, "dt"), whole(steps, "steps", 1), whole(record, "record", 1)

@@ -24,7 +24,7 @@ class WorldMessage(NamedTuple):
     t: float
     """Time [s]."""
     text: str
-    """What happened."""
+    """Events."""
 
 
 class Place(NamedTuple):
@@ -87,7 +87,7 @@ class Run:
 
     @property
     def memory(self) -> Any:
-        """What the blocks of each world remember, shape (worlds, nm)."""
+        """Memory of the blocks of each world, shape (worlds, nm)."""
         return self.home.arrays.zeros(self.home.worlds, 0)
 
     @property
@@ -102,7 +102,7 @@ class Run:
 
     @property
     def readings(self) -> dict[str, np.ndarray]:
-        """What each sensor has measured last, by name, shape (worlds, n)."""
+        """Last measurement of each sensor, by name, shape (worlds, n)."""
         return {}
 
     def begin(self, which: np.ndarray, resumed: bool, start: Mapping[str, np.ndarray]) -> None:
@@ -120,7 +120,7 @@ class Run:
             home.put(home.inputs[place.argument], which, np.zeros((len(which), *place.shape)))
 
     def why(self, world: int) -> str:
-        """Why a world is frozen, in words."""
+        """Why a world has stopped, in words."""
         return "the next step is not finite"
 
     @property

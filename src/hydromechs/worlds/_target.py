@@ -23,7 +23,7 @@ class Marched(NamedTuple):
     good: Any
     """Number of steps that were taken, shape (worlds,)."""
     readings: Mapping[str, np.ndarray] = MappingProxyType({})
-    """What sensors had measured last there, by name, shape (worlds, rows, n)."""
+    """Last measurements of sensors there, by name, shape (worlds, rows, n)."""
 
 
 class Home(abc.ABC):

@@ -263,7 +263,7 @@ class Worlds:
 
     @property
     def memory(self) -> Any:
-        """What the blocks remember, shape (worlds, nm); a view."""
+        """Memory of the blocks, shape (worlds, nm); a view."""
         return self._run.memory
 
     @property
@@ -305,7 +305,7 @@ class Worlds:
 
         Args:
             velocity: In world axes [m/s], shape (3,), or of each world named, shape (n, 3).
-            mask: Which worlds, as of `reset`; all unless given.
+            mask: Which worlds, as of `reset`; defaults to all.
         """
         which = _numbers(mask, self.worlds)
         value = as_array(velocity, "velocity")

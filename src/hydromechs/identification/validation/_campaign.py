@@ -81,7 +81,7 @@ class Campaign:
 
     @cached_property
     def _problem(self) -> Problem:
-        """That of the first trial, which shares what is compiled with those of others."""
+        """Problem of the first trial, which shares its compiled programs with the others."""
         study, nv = self.study, self.plant.model.nv
         s, at = study.start, self.plant.model.joint_part(self.base).v
         start = np.zeros(2 * nv)
@@ -266,7 +266,7 @@ def _span(study: ValidationStudy, name: str, logs: dict[str, LogFile], begins: f
     if not start <= begins < end:
         spans = ", ".join(f"{log.name} from {log.time[0]:.2f} to {log.time[-1]:.2f} s" for log in logs.values())
         raise ValueError(
-            f"{name}: its motion begins at {begins:.2f} s, which is not within all of its logs: {spans}; is a clock off? "
+            f"{name}: its motion starts at {begins:.2f} s, which is not within all of its logs: {spans}; is a clock off? "
             "align puts a log on the clock of another"
         )
     return start, end
@@ -299,7 +299,7 @@ def _cut_short(logs: dict[str, LogFile], start: float, end: float) -> list[str]:
     if longest - end < CUT * (longest - start):
         return []
     first = min(logs.values(), key=lambda log: float(log.time[-1]))
-    return [f"{first.name}: ends at {end:.2f} s, and the trial with it; other logs go on to {longest:.2f} s"]
+    return [f"{first.name}: stops at {end:.2f} s, and so does the trial; other logs continue to {longest:.2f} s"]
 
 
 def _guess(

@@ -30,7 +30,7 @@ class Fold(NamedTuple):
     errors: dict[str, dict[str, float]]
     """By trial, by channel, in the channel's unit."""
     converged: bool
-    """True if the fit ended by itself."""
+    """True if the fit converged."""
     iterations: int
     fault: str = ""
     """Why there is no fit."""
@@ -56,8 +56,8 @@ def compare_variants(
         data: Folder of the logs.
         folds: Into how many parts motions are dealt, of which one at a time is not seen; as many as there are motions for 0.
         kept: Folder in which each fit is kept when it is done, and from which fits of the same study, model and logs are taken:
-            a run that was stopped goes on there. None are kept unless given.
-        workers: Processes that share the work; as many as there are processors unless given.
+            an interrupted run continues there. If omitted, none are kept.
+        workers: Processes that share the work; defaults to the number of processors.
         told: Called with lines that say what is done.
         telling: Called after each iteration of a fit.
     """

@@ -115,7 +115,7 @@ def read_log(
     Args:
         path: The file, or the folder of a bag.
         time: Name of the column with the times [s]; of messages the path of their time, "" for when they were logged.
-        columns: Names for columns, and what they are called in the file; of messages their paths, as "orientation.x".
+        columns: Names for columns, and their names in the file; of messages their paths, as "orientation.x".
         units: Units of columns, and of "time", that are not in m, rad and s, or that no doubt is wanted of: those of `UNITS`.
     """
     path = Path(path)

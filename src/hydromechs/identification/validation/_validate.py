@@ -67,7 +67,7 @@ class Fitted(NamedTuple):
     reason: str
     """Why it ended."""
     converged: bool
-    """True if it ended by itself."""
+    """True if it converged."""
     seconds: float
     """Computing time [s]."""
     details: dict[str, Any]
@@ -108,7 +108,7 @@ def validate(
 
     Args:
         data: Folder of the logs.
-        workers: Processes that share the fits; as many as there are processors unless given.
+        workers: Processes that share the fits; defaults to the number of processors.
         told: Called with lines that say what is done.
         telling: Called after each iteration of a fit.
     """
