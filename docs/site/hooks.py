@@ -15,6 +15,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+import hydromechs
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent)]  # its neighbours
@@ -72,6 +74,7 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]
+        markdown += f"\nVersion {hydromechs.__version__} · [Changelog](changelog.md) · [Contributing](contributing.md)\n"
     if page.file.src_uri == "api.md":
         markdown += "\n" + api_pages.index()
     return FENCE.sub(fence, NOTEBOOK.sub(r"](\1.md)", LINK_OUT.sub(here, markdown)))
