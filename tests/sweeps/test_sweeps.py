@@ -561,3 +561,30 @@ def test_command(tmp_path, capsys, monkeypatch):
 def test_studies_of_the_library_are_good():
     for name in hm.library.sweep_names():
         assert sweeps.load_sweep(name).runs >= 2
+
+
+def test_success_rates_of_missions_are_printed(tmp_path):
+    """Of all runs, of each check with its worst runs, and by value of a parameter; seeds are no such parameter."""
+    from typer.testing import CliRunner
+
+    from hydromechs.cli._main import app
+
+    text = f"""
+hydromechs_sweep: 2
+name: gusts
+scenario: {HERE / "gusty.yaml"}
+parameters:
+  strength: {{path: environment.gusts.sigma.1, low: 0.001, high: 0.1, steps: 2}}
+  draw: {{type: choices, path: seed, values: [{", ".join(map(str, range(20)))}]}}
+"""
+    (tmp_path / "gusts.yaml").write_text(text)
+    words = ["sweep", str(tmp_path / "gusts.yaml"), "--out", str(tmp_path / "o"), "--engine", "serial"]
+    out, dataset = CliRunner().invoke(app, words).output, sweeps.load_results(tmp_path / "o")
+    passed = dataset.passed.values.all(axis=1)
+    assert 0 < passed.sum() < 40 and f"{passed.sum()} of 40 runs passed" in out
+    abeam = abs(dataset.check_value.sel(check="gust abeam").values)
+    assert f"worst runs {abeam.argmax()} (" in out
+    for strength in (0.001, 0.1):
+        rate = sweeps.Rate(int(passed[dataset.strength.values == strength].sum()), 20)
+        assert f"{strength:g} {100 * rate.share:.1f} % ({100 * rate.interval[0]:.1f} to" in " ".join(out.split())
+    assert "draw" not in out

@@ -15,14 +15,13 @@ from rich.text import Text
 
 from ._kinds import expect
 from ._options import CODE, SET
+from ._rates import WORST, print_rates
 from ._sweep import ENGINES, chosen_engine, clock
 
 if TYPE_CHECKING:
     from hydromechs.scenario import RunResult
     from hydromechs.sweeps import CampaignProgress, CampaignResults, SweepEngine
 
-WORST = 3
-"""Worst worlds that are listed of each check."""
 SAME = 1e-9
 """Largest difference between a world and its replay on another processor or target [1 + |value|]."""
 
@@ -123,22 +122,10 @@ def chosen_executor(name: str, workers: int | None, address: str) -> SweepEngine
 
 def print_campaign(results: CampaignResults, console: Console) -> None:
     """Print success rates, values of checks, the worst worlds, and why worlds ended."""
-    success = results.success
-    console.print(Text(f"{success.count} of {success.worlds} worlds passed: {_rate(success.share, success.interval)}"))
-    for c in results.checks:
-        good = sorted(x for x in c.values if math.isfinite(x))
-        parts = [good[round(part * (len(good) - 1))] if good else math.nan for part in (0.0, 0.5, 1.0)]
-        worst = ", ".join(f"{world} ({value:.3g})" for world, value in c.worst(WORST))
-        text = Text(f"  {c.name}: {_rate(c.rate.share, c.rate.interval)}\n", "" if c.rate.count == c.rate.worlds else "yellow")
-        text.append(f"    values {parts[0]:.3g} to {parts[2]:.3g}, median {parts[1]:.3g}, must be ", "dim")
-        console.print(text.append(f"{c.limit}; worst worlds {worst}", "dim"), soft_wrap=True)
+    print_rates(results.success, results.checks, "worlds", console)
     for reason, worlds in results.ended.items():
         more = ", ..." if len(worlds) > WORST else ""
         console.print(Text(f"{len(worlds)} ended: {reason} (worlds {', '.join(map(str, worlds[:WORST]))}{more})", "yellow"))
-
-
-def _rate(share: float, interval: tuple[float, float]) -> str:
-    return f"{100.0 * share:.1f} % ({100.0 * interval[0]:.1f} to {100.0 * interval[1]:.1f})"
 
 
 def _first_worst(results: CampaignResults) -> int:

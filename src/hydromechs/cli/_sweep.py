@@ -18,12 +18,17 @@ from hydromechs.values import nearest
 
 from ._kinds import expect
 from ._options import CODE, SET
+from ._rates import print_rates, rate_text
 
 if TYPE_CHECKING:
-    from hydromechs.sweeps import Progress, SweepEngine, SweepResult
+    import xarray
+
+    from hydromechs.sweeps import ParameterSweep, Progress, SweepEngine, SweepResult
 
 ENGINES = ("local", "dask", "serial")
 """Names of the engines."""
+VALUES = 12
+"""Values of a parameter of which success rates are printed, at most."""
 REASONS = 5
 """Maximum number of printed reasons of failed runs."""
 
@@ -75,7 +80,7 @@ def sweep(
             bars.stop()
             console.print(f"interrupted; finished runs are in {folder}, and the same command resumes", highlight=False)
             raise
-    _print(result, console)
+    _print(result, plan, console)
     if result.failed:
         raise typer.Exit(1)
 
@@ -103,7 +108,7 @@ def clock(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
-def _print(result: SweepResult, console: Console) -> None:
+def _print(result: SweepResult, plan: ParameterSweep, console: Console) -> None:
     dataset = result.dataset
     there = result.runs - result.new
     again = f", {there} of them already finished" if there else ""
@@ -119,12 +124,34 @@ def _print(result: SweepResult, console: Console) -> None:
             table.add_row(str(name), *(f"{x:.4g}" for x in (float(values.min()), float(values.mean()), float(values.max()))))
     if table.row_count:
         console.print(table)
-    for check in dataset.check.values if "check" in dataset.dims else ():
-        share = float(dataset.passed.sel(check=check).mean())
-        console.print(f"  {100 * share:.1f} % passed: {check}", highlight=False, markup=False)
+    if plan.scenario.checks:
+        _print_success(dataset, plan, console)
     failed = dataset.where(dataset.status == 2, drop=True)
     for run, reason in list(zip(failed.run.values, failed.reason.values, strict=True))[:REASONS]:
         console.print(f"  run {int(run)}: {reason}", style="red", highlight=False, markup=False)
     console.print(
         f"results in {result.folder}; hydromechs.sweeps.load_results({str(result.folder)!r}) opens them", highlight=False
     )
+
+
+def _print_success(dataset: xarray.Dataset, plan: ParameterSweep, console: Console) -> None:
+    """Print how many runs passed all checks, by check and by value of each parameter with few values."""
+    from hydromechs.sweeps import CheckOutcome, Rate
+
+    passed, values, runs = dataset.passed.values, dataset.check_value.values, dataset.run.values
+    outcomes = [
+        CheckOutcome(c.name, c.quantity, c.text, c.limit, c.below, c.above, Rate(int(x.sum()), len(x)), runs, y)
+        for c, x, y in zip(plan.scenario.checks, passed.T, values.T, strict=True)
+    ]
+    success = passed.all(axis=1) & (dataset.status.values == 1)
+    print_rates(Rate(int(success.sum()), len(success)), outcomes, "runs", console)
+    table = Table("parameter", "value", "runs that passed", box=None)
+    for p in (p for p in plan.parameters if p.paths != ("seed",)):
+        found = dataset[p.name].values
+        different = dict.fromkeys(found.tolist())
+        for k, value in enumerate(different if 1 < len(different) <= VALUES else ()):
+            some = success[found == value]
+            shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+            table.add_row("" if k else Text(p.name), Text(shown), rate_text(Rate(int(some.sum()), len(some))))
+    if table.row_count:
+        console.print(table)
