@@ -575,7 +575,7 @@ name: gusts
 scenario: {HERE / "gusty.yaml"}
 parameters:
   strength: {{path: environment.gusts.sigma.1, low: 0.001, high: 0.1, steps: 2}}
-  draw: {{type: choices, path: seed, values: [{", ".join(map(str, range(20)))}]}}
+  draw: {{path: seed, low: 0, high: 19, steps: 20}}
 """
     (tmp_path / "gusts.yaml").write_text(text)
     words = ["sweep", str(tmp_path / "gusts.yaml"), "--out", str(tmp_path / "o"), "--engine", "serial"]
